@@ -1,6 +1,6 @@
 """Adds the marks to a request up to which a provider caches the prompt.
 
-Source: the anthropic-messages reference, "Request"; the copilot-api reference, `copilot_cache_control`.
+Source: `tests/dialect_rows/anthropic_messages.py`; `tests/dialect_rows/copilot.py`.
 """
 
 from __future__ import annotations

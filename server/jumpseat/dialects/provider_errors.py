@@ -1,7 +1,7 @@
 """Parses a provider's error bodies, classifies them, and writes the error message.
 
 `http/failures.py` uses this for HTTP error bodies (and adds statuses and headers), the decoders for errors in
-mid-stream. Source of shapes and patterns: the openai-chat reference, "Error bodies as really seen".
+mid-stream. Source of shapes and patterns: `tests/dialect_rows/chat_completions.py`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ This module owns the keys of `opaque`, which the decoder writes and the encoder 
 - tool call: the members other than `type`, `id`, `name` and `input` (`caller`).
 - `other`: the complete block, with its deltas joined.
 
-Source: `ContentBlockParam` of Anthropic's API reference; the anthropic-messages reference, "Round trip".
+Source: `ContentBlockParam` of Anthropic's API reference; `tests/dialect_rows/anthropic_messages.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Decodes answers in the Messages dialect.
 
 A body that was not streamed is decoded like the `message_start` of a stream, whose `content` may also contain
-blocks. The anthropic-messages reference documents the deviations from Anthropic's API reference.
+blocks. `tests/dialect_rows/anthropic_messages.py` documents the deviations from Anthropic's API reference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Encodes requests in the Messages dialect.
 
-Source: POST /v1/messages in Anthropic's API reference; the anthropic-messages reference for the limits of
-models and compatible endpoints.
+Source: POST /v1/messages in Anthropic's API reference; `tests/dialect_rows/anthropic_messages.py` for the
+limits of models and compatible endpoints.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Describes what each model family accepts: thinking, sampling, forced tools, schemas.
 
-The endpoint's list of models overrides this table. Source: the anthropic-messages reference, "Thinking" and
-"Headers"; for lists of models, `ModelCapabilities` in Anthropic's API reference.
+The endpoint's list of models overrides this table. Source: `tests/dialect_rows/anthropic_messages.py`; for
+lists of models, `ModelCapabilities` in Anthropic's API reference.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Encodes the thinking level of a request, and drops the parameters that conflict with it.
 
-Source: the anthropic-messages reference, "Thinking"; "Extended thinking" and "Effort" in Anthropic's guide.
+Source: `tests/dialect_rows/anthropic_messages.py`; "Extended thinking" and "Effort" in Anthropic's guide.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Matches the deltas of tool calls to their calls. Source: the openai-chat reference."""
+"""Matches the deltas of tool calls to their calls. Source: `tests/dialect_rows/chat_completions.py`."""
 
 from __future__ import annotations
 

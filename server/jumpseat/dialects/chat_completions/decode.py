@@ -1,6 +1,6 @@
 """Decodes answers in the chat-completions dialect.
 
-The openai-chat reference documents the deviations from OpenAI's API reference.
+`tests/dialect_rows/chat_completions.py` documents the deviations from OpenAI's API reference.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Encodes requests in the chat-completions dialect.
 
-Source: POST /chat/completions in OpenAI's API reference; the openai-chat reference for compatible servers.
+Source: POST /chat/completions in OpenAI's API reference; `tests/dialect_rows/chat_completions.py` for
+compatible servers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Collects the reasoning of an answer, and replays it.
 
 Owns the keys of `opaque`, which the decoder writes and the encoder reads. Each is present only if the
-provider sent it. Source: the openai-chat reference, "Reasoning in chat/completions".
+provider sent it. Source: `tests/dialect_rows/chat_completions.py`.
 
 - `field`: the name of the message field that contained the text (`reasoning_content`), or `content.thinking`
   if the text was a part of the content, as in Mistral's answers. The text itself is in the block.

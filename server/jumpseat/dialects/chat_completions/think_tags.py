@@ -1,6 +1,7 @@
 """Splits reasoning from content that contains it between `<think>` and `</think>`.
 
-Older versions of llama.cpp, vLLM and Groq's raw format send it that way (the openai-chat reference).
+Older versions of llama.cpp, vLLM and Groq's raw format send it that way. Source:
+`tests/dialect_rows/chat_completions.py`.
 """
 
 from __future__ import annotations

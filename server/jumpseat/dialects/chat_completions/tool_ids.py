@@ -1,7 +1,7 @@
 """Converts the ids of tool calls for servers that require nine letters and digits.
 
-Mistral answers other ids with an error 400, code 3280 (the openai-chat reference, "Reasoning in
-chat/completions"). Only the request uses the new ids; the conversation does not change.
+Mistral answers other ids with an error 400, code 3280. Only the request uses the new ids; the conversation
+does not change. Source: `tests/dialect_rows/chat_completions.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads the token counts of this dialect.
 
 Source: `CompletionUsage` of OpenAI's API reference, where prompt tokens include cached ones and completion
-tokens include reasoning; the openai-chat reference for the rest.
+tokens include reasoning; `tests/dialect_rows/chat_completions.py` for the rest.
 """
 
 from __future__ import annotations

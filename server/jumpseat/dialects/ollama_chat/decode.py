@@ -1,7 +1,7 @@
 """Decodes answers in Ollama's native dialect.
 
 A line of a streamed answer (NDJSON) has the same shape as the body of an answer that is not streamed. Source:
-`api.ChatResponse` of the server, the ollama reference, and recorded streams.
+`api.ChatResponse` of the server, `tests/dialect_rows/ollama_chat.py`, and recorded streams.
 """
 
 from __future__ import annotations

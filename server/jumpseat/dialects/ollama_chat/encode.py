@@ -1,6 +1,7 @@
 """Encodes requests in Ollama's native dialect.
 
-Source: POST /api/chat in Ollama's API reference, `api/types.go` of the server, and the ollama reference.
+Source: POST /api/chat in Ollama's API reference, `api/types.go` of the server, and
+`tests/dialect_rows/ollama_chat.py`.
 """
 
 from __future__ import annotations

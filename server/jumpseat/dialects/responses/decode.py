@@ -1,7 +1,7 @@
 """Decodes answers in the Responses dialect.
 
-A body that was not streamed has the shape of a stream's last event, and is decoded like it. Source: the
-openai-responses reference.
+A body that was not streamed has the shape of a stream's last event, and is decoded like it. Source:
+`tests/dialect_rows/responses.py`.
 """
 
 from __future__ import annotations

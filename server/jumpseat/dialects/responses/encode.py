@@ -1,6 +1,6 @@
 """Encodes requests in the Responses dialect.
 
-Source: POST /responses in OpenAI's API reference, and the openai-responses reference.
+Source: POST /responses in OpenAI's API reference, and `tests/dialect_rows/responses.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Encodes a conversation as input items of the Responses dialect.
 
-Source: POST /responses in OpenAI's API reference, "Input item list", and the openai-responses reference,
-"Round-trip rules".
+Source: POST /responses in OpenAI's API reference, "Input item list", and `tests/dialect_rows/responses.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Stores the state of one output item, and reads the texts in its fields.
 
-Source: the openai-responses reference, "Events".
+Source: `tests/dialect_rows/responses.py`.
 """
 
 from __future__ import annotations

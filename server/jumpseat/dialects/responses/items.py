@@ -1,6 +1,6 @@
 """Converts the output items of one answer to blocks, in first-seen order.
 
-Source: the openai-responses reference, "Events" and "Divergences".
+Source: `tests/dialect_rows/responses.py`.
 """
 
 from __future__ import annotations

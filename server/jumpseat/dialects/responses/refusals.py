@@ -1,7 +1,7 @@
 """Lists the parameters that this dialect, or a model with a known name, does not accept.
 
-The adapter learns about other parameters from the endpoint's errors. Source: the openai-responses and
-openai-chat references, "Request".
+The adapter learns about other parameters from the endpoint's errors. Source:
+`tests/dialect_rows/responses.py` and `tests/dialect_rows/chat_completions.py`.
 """
 
 from __future__ import annotations

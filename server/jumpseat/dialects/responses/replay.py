@@ -1,7 +1,7 @@
 """Stores the data of output items in blocks, and builds input items from it to replay them.
 
-This module owns the keys of `opaque`, which the decoder writes and the encoder reads. Source: the
-openai-responses reference, "Round-trip rules".
+This module owns the keys of `opaque`, which the decoder writes and the encoder reads. Source:
+`tests/dialect_rows/responses.py`.
 
 - `text`: `phase`, and `refusal: true` for a refusal; texts with the same `id` are parts of one item.
 - `thinking`: the item's `id`, and its `summary` unless it equals the block's text. The block's `signature` is

@@ -1,7 +1,7 @@
 """Reads the token counts of this dialect.
 
 Source: `ResponseUsage` of OpenAI's API reference, where input tokens include cached ones and output tokens
-include reasoning; the openai-responses reference for the rest.
+include reasoning; `tests/dialect_rows/responses.py` for the rest.
 """
 
 from __future__ import annotations

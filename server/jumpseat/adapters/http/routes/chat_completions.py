@@ -1,4 +1,4 @@
-"""The route for chat completions. Source: the openai-chat reference, "Request"."""
+"""The route for chat completions. Source: `tests/dialect_rows/chat_completions.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The route for Anthropic's Messages API. Source: the anthropic-messages reference."""
+"""The route for Anthropic's Messages API. Source: `tests/dialect_rows/anthropic_messages.py`."""
 
 from __future__ import annotations
 

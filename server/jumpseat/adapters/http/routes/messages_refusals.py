@@ -1,6 +1,6 @@
 """Find the cause of a Messages endpoint's refusal: a parameter, a form of thinking, or replayed thinking.
 
-Source: the anthropic-messages reference, "Headers" and "Thinking".
+Source: `tests/dialect_rows/anthropic_messages.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The route for Ollama's own API. Source: the ollama reference."""
+"""The route for Ollama's own API. Source: `tests/dialect_rows/ollama_chat.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The route for OpenAI's Responses API. Source: the openai-responses reference."""
+"""The route for OpenAI's Responses API. Source: `tests/dialect_rows/responses.py`."""
 
 from __future__ import annotations
 
