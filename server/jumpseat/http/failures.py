@@ -125,8 +125,7 @@ def _redirect_error(status: int, headers: Mapping[str, str], provider: str, url:
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds to wait, from `retry-after-ms`, `retry-after` or the limits that are used up.
 
-    Source: RFC 9110 section 10.2.3 for seconds and dates; OpenAI's guide to rate limits for
-    milliseconds.
+    Source: RFC 9110 section 10.2.3 for seconds and dates; OpenAI's SDKs for milliseconds.
     OpenAI sends Go-like durations in `x-ratelimit-reset-*`, Azure plain seconds. The suffixes are `requests`
     and `tokens`; Mistral and HuggingFace use others (`tokens-minute`, `requests-day`).
     """
