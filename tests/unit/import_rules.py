@@ -26,6 +26,7 @@ ORDER = (
     "adapters",
     "providers",
     "conversations",
+    "tools",
     "engine",
     "connections",
     "rpc",

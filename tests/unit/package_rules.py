@@ -9,8 +9,19 @@ from collections.abc import Iterator, Mapping
 from jumpseat.providers.kinds import KINDS
 
 PROVIDER_NAMES = frozenset({*KINDS, "github"})
-NAMES_NO_PROVIDER = ("chat", "config", "http", "conversations", "engine", "connections", "rpc", "acp", "hub")
-KNOWS_NO_JSON_RPC = ("chat", "config", "dialects", "http", "providers", "conversations", "engine")
+NAMES_NO_PROVIDER = (
+    "chat",
+    "config",
+    "http",
+    "conversations",
+    "tools",
+    "engine",
+    "connections",
+    "rpc",
+    "acp",
+    "hub",
+)
+KNOWS_NO_JSON_RPC = ("chat", "config", "dialects", "http", "providers", "conversations", "tools", "engine")
 
 _NETWORK = ("asyncio.open_connection", "http.client", "httpcore2", "socket", "ssl", "urllib.request")
 _FILES = ("os", "pathlib", "shutil", "subprocess", "tempfile")
@@ -27,6 +38,15 @@ NEVER_IMPORTED: Mapping[str, tuple[str, ...]] = {
         "jumpseat.http",
         "jumpseat.providers",
         "jumpseat.wire",
+    ),
+    "tools": (
+        *_NETWORK,
+        "jumpseat.adapters",
+        "jumpseat.dialects",
+        "jumpseat.providers",
+        "jumpseat.wire",
+        "lsprotocol",
+        "pygls",
     ),
     "engine": (*_NETWORK, "jumpseat.http", "jumpseat.wire", "lsprotocol", "pygls"),
     "connections": (*_NETWORK, "jumpseat.http"),
@@ -46,6 +66,7 @@ BUT_FOR: Mapping[str, tuple[str, ...]] = {
         "jumpseat.http.network.check_certificates",
         "jumpseat.http.network.check_proxy",
     ),
+    "tools": ("jumpseat.wire.write_json",),
     "engine": ("jumpseat.wire.write_json", "os.path"),
 }
 

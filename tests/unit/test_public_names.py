@@ -24,16 +24,17 @@ from tests.unit.pages import CLIENT as CLIENT_PAGE
 from tests.unit.pages import names_in, table
 
 CHAT = """
-BLOCK_CLASSES BLOCK_EVENTS DEFAULT_MAX_TOKENS THINKING_ROOM AuthenticationError AuthorizationError Billing
-BlockDoneEvent ChatCancelled ChatError ChatRequest Check CitationEvent ConfigError ConnectionError
-ContentBlock ContentFilterError ContextBlock ContextExceededError Cost DocumentBlock DoneEvent Fold
-ImageBlock Initiator InvalidRequestError JsonSchemaOutput Message ModelInfo NamedTool Origin OtherBlock
-OutputMode PolicyState Position Problem ProgressEvent ProtocolError QuotaExceededError Range RateLimitError
-RedactedThinkingBlock RequestError Response ResponseEvent ResultPart RetryEvent Role ServerError StartEvent
-StopReason StreamEvent TextBlock TextDeltaEvent TextDoneEvent TextStartEvent ThinkingBlock
-ThinkingDeltaEvent ThinkingDoneEvent ThinkingLevel ThinkingStartEvent ToolChoice ToolDefinition
-ToolResultBlock ToolUseBlock ToolUseDeltaEvent ToolUseDoneEvent ToolUseStartEvent UnknownModelError Usage
-UsageEvent WarningEvent as_tool_definitions merge_deltas
+BLOCK_CLASSES BLOCK_EVENTS DEFAULT_MAX_TOKENS THINKING_ROOM ApprovalReason AuthenticationError
+AuthorizationError Billing BlockDoneEvent ChatCancelled ChatError ChatRequest Check CitationEvent
+ConfigError ConnectionError ContentBlock ContentFilterError ContextBlock ContextExceededError Cost
+DocumentBlock DoneEvent FileDiff Fold ImageBlock Initiator InvalidRequestError JsonSchemaOutput Message
+ModelInfo NamedTool Origin OtherBlock OutputMode PolicyState Position Problem ProgressEvent ProtocolError
+QuotaExceededError Range RateLimitError RedactedThinkingBlock Remember RequestError Response ResponseEvent
+ResultPart RetryEvent Role ServerError StartEvent StopReason StreamEvent TextBlock TextDeltaEvent
+TextDoneEvent TextStartEvent ThinkingBlock ThinkingDeltaEvent ThinkingDoneEvent ThinkingLevel
+ThinkingStartEvent ToolApprovalEvent ToolChoice ToolDefinition ToolKind ToolResultBlock ToolStatus
+ToolStatusEvent ToolUseBlock ToolUseDeltaEvent ToolUseDoneEvent ToolUseStartEvent UnknownModelError Usage
+UsageEvent WarningEvent add_usage as_tool_definitions merge_deltas
 """
 
 ADAPTERS_BASE = """

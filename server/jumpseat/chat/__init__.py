@@ -57,6 +57,8 @@ from jumpseat.chat.events import (
     ThinkingDeltaEvent,
     ThinkingDoneEvent,
     ThinkingStartEvent,
+    ToolApprovalEvent,
+    ToolStatusEvent,
     ToolUseDeltaEvent,
     ToolUseDoneEvent,
     ToolUseStartEvent,
@@ -75,8 +77,18 @@ from jumpseat.chat.request import (
     ThinkingLevel,
 )
 from jumpseat.chat.response import Response
-from jumpseat.chat.tools import NamedTool, ToolChoice, ToolDefinition, as_tool_definitions
-from jumpseat.chat.usage import Cost, StopReason, Usage
+from jumpseat.chat.tools import (
+    ApprovalReason,
+    FileDiff,
+    NamedTool,
+    Remember,
+    ToolChoice,
+    ToolDefinition,
+    ToolKind,
+    ToolStatus,
+    as_tool_definitions,
+)
+from jumpseat.chat.usage import Cost, StopReason, Usage, add_usage
 from jumpseat.chat.warning import WarningEvent
 
 __all__ = [
@@ -84,6 +96,7 @@ __all__ = [
     "BLOCK_EVENTS",
     "DEFAULT_MAX_TOKENS",
     "THINKING_ROOM",
+    "ApprovalReason",
     "AuthenticationError",
     "AuthorizationError",
     "Billing",
@@ -102,6 +115,7 @@ __all__ = [
     "Cost",
     "DocumentBlock",
     "DoneEvent",
+    "FileDiff",
     "Fold",
     "ImageBlock",
     "Initiator",
@@ -122,6 +136,7 @@ __all__ = [
     "Range",
     "RateLimitError",
     "RedactedThinkingBlock",
+    "Remember",
     "RequestError",
     "Response",
     "ResponseEvent",
@@ -141,9 +156,13 @@ __all__ = [
     "ThinkingDoneEvent",
     "ThinkingLevel",
     "ThinkingStartEvent",
+    "ToolApprovalEvent",
     "ToolChoice",
     "ToolDefinition",
+    "ToolKind",
     "ToolResultBlock",
+    "ToolStatus",
+    "ToolStatusEvent",
     "ToolUseBlock",
     "ToolUseDeltaEvent",
     "ToolUseDoneEvent",
@@ -152,6 +171,7 @@ __all__ = [
     "Usage",
     "UsageEvent",
     "WarningEvent",
+    "add_usage",
     "as_tool_definitions",
     "merge_deltas",
 ]

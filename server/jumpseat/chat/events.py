@@ -6,7 +6,7 @@ Rules for every adapter (section 2 of the protocol page):
 - The events of one block are start, deltas, done. The joined deltas equal the done block's text (or `raw`).
 - Exactly one `DoneEvent` ends the sequence.
 
-Only the engine creates `StartEvent` and `RetryEvent`.
+Only the engine creates `StartEvent`, `RetryEvent`, `ToolApprovalEvent` and `ToolStatusEvent`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from jumpseat.chat.blocks import (
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
+    ToolResultBlock,
     ToolUseBlock,
 )
 from jumpseat.chat.errors import ChatError
+from jumpseat.chat.tools import ApprovalReason, FileDiff, Remember, ToolKind, ToolStatus
 from jumpseat.chat.usage import StopReason, Usage
 from jumpseat.chat.warning import WarningEvent
 
@@ -161,7 +163,8 @@ class BlockDoneEvent:
 
     type: ClassVar[str] = "block_done"
     block: int
-    content: RedactedThinkingBlock | OtherBlock | ImageBlock
+    content: RedactedThinkingBlock | OtherBlock | ImageBlock | ToolResultBlock
+    """A `ToolResultBlock` is the result of a tool that the daemon ran; adapters never create it."""
 
 
 @dataclass(slots=True)
@@ -181,6 +184,42 @@ class CitationEvent:
 
     location: Mapping[str, Any] | None = None
     """The place of the passage in the source: `unit`, `start`, and if known `end` and `document`."""
+
+
+@dataclass(slots=True)
+class ToolApprovalEvent:
+    """The daemon waits for the user's decision about a tool call."""
+
+    type: ClassVar[str] = "tool_approval"
+    tool_use_id: str
+    server: str
+    tool: str
+    title: str
+    """A description of the call, in one line of at most 200 characters."""
+
+    kind: ToolKind
+    arguments: Mapping[str, Any]
+    """The arguments for display: control characters are escaped and long texts are shortened."""
+
+    reason: ApprovalReason
+    remember: Sequence[Remember]
+    """How long the decision may be remembered; empty if every call asks."""
+
+    diff: Sequence[FileDiff] | None = None
+
+
+@dataclass(slots=True)
+class ToolStatusEvent:
+    """A tool call that the daemon runs has reached another status or made progress."""
+
+    type: ClassVar[str] = "tool_status"
+    tool_use_id: str
+    status: ToolStatus
+    message: str | None = None
+    progress: float | None = None
+    """The progress so far, out of `total` if that is known."""
+
+    total: float | None = None
 
 
 @dataclass(slots=True)
@@ -227,6 +266,8 @@ StreamEvent: TypeAlias = (
     | WarningEvent
     | BlockEvent
     | CitationEvent
+    | ToolApprovalEvent
+    | ToolStatusEvent
     | UsageEvent
     | DoneEvent
 )

@@ -34,13 +34,15 @@ from jumpseat.chat.events import (
     ThinkingDeltaEvent,
     ThinkingDoneEvent,
     ThinkingStartEvent,
+    ToolApprovalEvent,
+    ToolStatusEvent,
     ToolUseDeltaEvent,
     ToolUseDoneEvent,
     ToolUseStartEvent,
     UsageEvent,
 )
 from jumpseat.chat.response import Response
-from jumpseat.chat.usage import StopReason, Usage
+from jumpseat.chat.usage import StopReason, Usage, add_usage
 from jumpseat.chat.warning import WarningEvent
 
 
@@ -52,6 +54,12 @@ class Fold:
     model: str
     """The requested model, or after a `ResponseEvent` the model that answers."""
 
+    rounds: int | None = None
+    """The number of the current round; None for a turn without tools that the daemon runs."""
+
+    _next_block: int = 0
+    """The number of the next block of this round."""
+
     _done_blocks: dict[int, ContentBlock] = field(default_factory=dict)
     _open_text: dict[int, list[str]] = field(default_factory=dict)
     _response_id: str | None = None
@@ -60,6 +68,10 @@ class Fold:
     _stop_reason: StopReason | None = None
     _raw_stop_reason: str | None = None
     _warnings: list[WarningEvent] = field(default_factory=list)
+    _earlier: list[ContentBlock] = field(default_factory=list)
+    """The blocks of the rounds before the current one."""
+
+    _earlier_usage: Usage | None = None
     _origin: Origin = field(init=False)
     """The provider and model of the request, as decoders write it into finished blocks."""
 
@@ -74,11 +86,15 @@ class Fold:
             case ThinkingDeltaEvent() | ToolUseDeltaEvent():
                 pass  # Partial thinking and calls cannot be replayed. The done event has the whole block.
             case TextStartEvent():
+                self._next_block = event.block + 1
                 self._open_text[event.block] = []
             case TextDoneEvent():
                 self._open_text.pop(event.block, None)
                 self._done_blocks[event.block] = event.content
-            case ThinkingDoneEvent() | ToolUseDoneEvent() | BlockDoneEvent():
+            case ThinkingDoneEvent() | ToolUseDoneEvent():
+                self._done_blocks[event.block] = event.content
+            case BlockDoneEvent():
+                self._next_block = event.block + 1
                 self._done_blocks[event.block] = event.content
             case UsageEvent():
                 self._usage = event.usage
@@ -86,6 +102,7 @@ class Fold:
                 # A second one means that the provider has started again, so discard the blocks before it.
                 self._done_blocks.clear()
                 self._open_text.clear()
+                self._next_block = 0
                 self.model = event.model or self.model
                 self._response_id = event.id or self._response_id
                 self._provider_request_id = event.provider_request_id or self._provider_request_id
@@ -100,22 +117,58 @@ class Fold:
                 self._stop_reason = event.stop_reason
                 self._raw_stop_reason = event.raw_stop_reason
             case ThinkingStartEvent() | ToolUseStartEvent():
-                pass
-            case RetryEvent() | ProgressEvent() | CitationEvent():
+                self._next_block = event.block + 1
+            case RetryEvent() | ProgressEvent() | CitationEvent() | ToolApprovalEvent() | ToolStatusEvent():
                 pass  # They are not part of a response.
             case _:
                 assert_never(event)
 
     def restart(self, provider: str, model: str) -> None:
-        """Start another attempt with this provider and model. Discards everything except the warnings."""
-        fresh = Fold(provider, model, _warnings=self._warnings)
+        """Start another attempt with this provider and model. Discards only what this round has produced."""
+        fresh = Fold(
+            provider,
+            model,
+            self.rounds,
+            _warnings=self._warnings,
+            _earlier=self._earlier,
+            _earlier_usage=self._earlier_usage,
+        )
         for each in fields(self):
             setattr(self, each.name, getattr(fresh, each.name))
 
+    def begin_round(self) -> None:
+        """Start the next round after the blocks so far. The numbers of its blocks begin at 0 again."""
+        self._earlier += self.round_blocks
+        self._earlier_usage = self.usage
+        self._done_blocks, self._open_text, self._next_block, self._usage = {}, {}, 0, None
+        self._stop_reason = self._raw_stop_reason = None
+        self.rounds = (self.rounds or 0) + 1
+
+    def add_result(self, result: ToolResultBlock) -> int:
+        """Add the result of a call after the blocks of this round; return its number in the whole content."""
+        self._done_blocks[self._next_block] = result
+        self._next_block += 1
+        return len(self._earlier) + self._next_block - 1
+
+    @property
+    def earlier(self) -> Sequence[ContentBlock]:
+        """The blocks of the rounds before the current one."""
+        return self._earlier
+
+    @property
+    def round_blocks(self) -> Sequence[ContentBlock]:
+        """The finished blocks of the current round, in order."""
+        return [self._done_blocks[number] for number in sorted(self._done_blocks)]
+
+    @property
+    def round_usage(self) -> Usage | None:
+        """The last reported token counts of the current round."""
+        return self._usage
+
     @property
     def usage(self) -> Usage | None:
-        """The last reported token counts; None if there are none."""
-        return self._usage
+        """The last reported token counts, summed up over all rounds; None if there are none."""
+        return add_usage(self._earlier_usage, self._usage)
 
     @property
     def warnings(self) -> Sequence[WarningEvent]:
@@ -129,7 +182,7 @@ class Fold:
 
     def response(self) -> Response:
         """Return the complete response, with every block in order."""
-        return self._build([self._done_blocks[number] for number in sorted(self._done_blocks)])
+        return self._build([*self._earlier, *self.round_blocks])
 
     def partial(self) -> Response:
         """Return the answer so far, safe to replay: without unsigned thinking and unfinished tool calls."""
@@ -138,14 +191,20 @@ class Fold:
             if pieces:
                 blocks[number] = TextBlock("".join(pieces), origin=self._origin)
         content = [blocks[number] for number in sorted(blocks)]
+        answered = {block.tool_use_id for block in content if isinstance(block, ToolResultBlock)}
         calls_a_tool = any(isinstance(block, ToolUseBlock) and _is_replayable(block) for block in content)
         return self._build(
             [
-                block
-                for block in content
-                if _is_replayable(block)
-                # Some chat completions servers require unsigned thinking, but only with its tool call.
-                or (calls_a_tool and isinstance(block, ThinkingBlock) and block.opaque is not None)
+                *self._earlier,
+                *(
+                    block
+                    for block in content
+                    if _is_replayable(block)
+                    # The result of an unreadable call needs its call.
+                    or (isinstance(block, ToolUseBlock) and block.id in answered)
+                    # Some chat completions servers require unsigned thinking, but only with its tool call.
+                    or (calls_a_tool and isinstance(block, ThinkingBlock) and block.opaque is not None)
+                ),
             ]
         )
 
@@ -158,8 +217,9 @@ class Fold:
             raw_stop_reason=self._raw_stop_reason,
             response_id=self._response_id,
             provider_request_id=self._provider_request_id,
-            usage=self._usage,
+            usage=self.usage,
             warnings=tuple(self._warnings),
+            rounds=self.rounds,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jumpseat.chat.blocks import ContentBlock, Message, TextBlock, ToolUseBlock
+from jumpseat.chat.blocks import ContentBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from jumpseat.chat.usage import StopReason, Usage
 from jumpseat.chat.warning import WarningEvent
 
@@ -38,6 +38,9 @@ class Response:
     conversation_id: str | None = None
     """The stored conversation that contains the turn."""
 
+    rounds: int | None = None
+    """The requests to the provider, not counting retries; None if the daemon ran no tools in the turn."""
+
     @property
     def text(self) -> str:
         """The text of all text blocks, joined without a separator."""
@@ -45,8 +48,11 @@ class Response:
 
     @property
     def tool_calls(self) -> list[ToolUseBlock]:
-        """The tool calls, in order."""
-        return [block for block in self.content if isinstance(block, ToolUseBlock)]
+        """The tool calls that the caller has to run, in order: those without a result in the content."""
+        answered = {block.tool_use_id for block in self.content if isinstance(block, ToolResultBlock)}
+        return [
+            block for block in self.content if isinstance(block, ToolUseBlock) and block.id not in answered
+        ]
 
     def as_message(self) -> Message:
         """Return the assistant message to append to the conversation."""

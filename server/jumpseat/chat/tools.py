@@ -1,4 +1,4 @@
-"""Tools, which the model calls and the client runs."""
+"""Tools, which the model calls, and which the client or the daemon runs."""
 
 from __future__ import annotations
 
@@ -24,6 +24,32 @@ class NamedTool:
 
 
 ToolChoice: TypeAlias = Literal["auto", "none", "required"] | NamedTool
+
+ToolKind: TypeAlias = Literal["read", "edit", "delete", "search", "execute", "fetch", "other"]
+"""The kind of work that a tool does, which a client may show as an icon."""
+
+ToolStatus: TypeAlias = Literal["running", "completed", "failed", "denied"]
+
+ApprovalReason: TypeAlias = Literal["ask", "rule", "changed", "outside"]
+"""Why the daemon asks for an approval.
+
+No rule allows the call (ask), a rule says to ask (rule), the tool's description or schema has changed since
+the user's decision was remembered (changed), or a path is outside the workspace folders (outside).
+"""
+
+Remember: TypeAlias = Literal["turn", "conversation", "always"]
+"""How long the user's decision about a tool is remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """A proposed change of one file."""
+
+    uri: str
+    old_text: str | None
+    """The whole text before the change; None if the file does not exist yet."""
+
+    new_text: str
 
 
 def as_tool_definitions(tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:

@@ -14,10 +14,14 @@ StopReason: TypeAlias = Literal[
     "content_filter",
     "context_exceeded",
     "pause_turn",
+    "max_rounds",
     "cancelled",
     "error",
 ]
-"""Why an answer ended. `cancelled` and `error` only occur in the last event of a failed turn."""
+"""Why an answer ended.
+
+`cancelled` and `error` only occur in the last event of a failed turn. `max_rounds` only occurs in turns with
+tools that the daemon runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +42,25 @@ class Usage:
     cache_creation_tokens: int = 0
     reasoning_tokens: int | None = None
     cost: Cost | None = None
+
+
+def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
+    """Return the usage of two requests together; None if neither reported any."""
+    if one is None or other is None:
+        return one or other
+    reasoning = [each.reasoning_tokens for each in (one, other) if each.reasoning_tokens is not None]
+    return Usage(
+        one.input_tokens + other.input_tokens,
+        one.output_tokens + other.output_tokens,
+        one.cache_read_tokens + other.cache_read_tokens,
+        one.cache_creation_tokens + other.cache_creation_tokens,
+        sum(reasoning) if reasoning else None,
+        _add_cost(one.cost, other.cost),
+    )
+
+
+def _add_cost(one: Cost | None, other: Cost | None) -> Cost | None:
+    if one is None or other is None:
+        return one or other
+    # A sum of two currencies would be wrong, and so would one of them.
+    return Cost(one.amount + other.amount, one.currency) if one.currency == other.currency else None

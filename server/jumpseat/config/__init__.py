@@ -2,6 +2,7 @@
 
 from jumpseat.config.config import Config
 from jumpseat.config.load import load_config
+from jumpseat.config.options import ToolOptions
 from jumpseat.config.prompts import Prompt, find_prompt
 from jumpseat.config.reading import error_of
 from jumpseat.config.saved import SavedSettings, saved_settings_file
@@ -20,6 +21,7 @@ __all__ = [
     "SecretFilter",
     "SettingRow",
     "TableOrigin",
+    "ToolOptions",
     "Values",
     "chat_params",
     "check_settings",

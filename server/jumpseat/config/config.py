@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from jumpseat.config.faults import Fault, FaultsByTable
-from jumpseat.config.options import ConversationOptions, DaemonOptions
+from jumpseat.config.options import ConversationOptions, DaemonOptions, ToolOptions
 from jumpseat.config.prompts import Prompt, PromptName
 from jumpseat.config.schema import ProviderConfig, TableOrigin
 from jumpseat.system.environment import Environment, empty_environment
@@ -31,6 +31,7 @@ class Config(BaseModel):
     prompts: dict[PromptName, Prompt] = Field(default_factory=dict)
     daemon: DaemonOptions = Field(default_factory=DaemonOptions)
     conversations: ConversationOptions = Field(default_factory=ConversationOptions)
+    tools: ToolOptions = Field(default_factory=ToolOptions)
 
     _file: Path | None = PrivateAttr(default=None)
     _environment: Environment = PrivateAttr(default_factory=empty_environment)

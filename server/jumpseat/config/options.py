@@ -1,6 +1,8 @@
-"""The schemas of the tables `[daemon]` and `[conversations]`."""
+"""The schemas of the tables `[daemon]`, `[conversations]` and `[tools]`."""
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -26,3 +28,37 @@ class ConversationOptions(BaseModel):
 
     max_megabytes: float = Field(default=500.0, ge=0, le=1_000_000)
     """The maximum size of all conversations together; 0 for no limit."""
+
+
+ToolSelector = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+/.+$")]
+"""A server and a pattern of its tools, such as `files/*`."""
+
+
+class ToolOptions(BaseModel):
+    """The table `[tools]`: the rules and the limits for tools that the daemon runs."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    allow: list[ToolSelector] = Field(default_factory=lambda: ["files/read", "files/list", "files/search"])
+    """The tools that run without an approval."""
+
+    ask: list[ToolSelector] = Field(default_factory=list)
+    """The tools that need an approval for each call."""
+
+    deny: list[ToolSelector] = Field(default_factory=list)
+    """The tools that never run."""
+
+    max_rounds: int = Field(default=25, ge=1, le=1000)
+    """The most requests to the provider in one turn, not counting retries."""
+
+    max_calls: int = Field(default=100, ge=1, le=10_000)
+    """The most calls in one turn."""
+
+    max_tools: int = Field(default=128, ge=1, le=10_000)
+    """The most tools in one turn."""
+
+    max_result_kilobytes: float = Field(default=64.0, ge=1, le=10_240)
+    """The largest text of a result in KiB. The middle of a longer one is left out."""
+
+    call_seconds: float = Field(default=120.0, gt=0, le=86_400)
+    """The time limit for a call, without the time in which it waits for an approval."""

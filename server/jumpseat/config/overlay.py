@@ -1,7 +1,8 @@
 """Merges a client's overlay into the file's tables, and rejects keys that an overlay may not set.
 
 The overlay may come from a workspace written by someone else. It may choose a default provider and model, set
-values for settings, and add prompts, and providers whose values are literal (docs/configuration.md, Trust).
+values for settings, add prompts, and providers whose values are literal, and restrict the use of tools
+(docs/configuration.md, Trust).
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from typing import Any
 from jumpseat.chat import ConfigError
 from jumpseat.config.config import Config
 from jumpseat.config.lookalikes import looks_like
+from jumpseat.config.options import ToolOptions
 from jumpseat.config.own_keys import Kind, Kinds, is_of_a_plugin, kind_of
 from jumpseat.config.saved_rules import merge_patch
 from jumpseat.config.sources import source_prefix
 
 SOURCE = "initializationOptions.config"
 
-TOP_LEVEL = frozenset({"default_provider", "default_model", "settings", "providers", "prompts"})
+TOP_LEVEL = frozenset({"default_provider", "default_model", "settings", "providers", "prompts", "tools"})
 OF_A_KNOWN_PROVIDER = frozenset({"default_model", "settings", "capabilities"})
 
 LONGEST_ID = 100
@@ -77,6 +79,8 @@ def merge_overlay(
         result["providers"] = providers
     if values:
         result["settings"] = merge_patch(base.get("settings", {}), values)
+    if tools := _restrict_tools(base.get("tools", {}), overlay.get("tools", {})):
+        result["tools"] = tools
     if prompts := _add_prompts(base.get("prompts", {}), overlay.get("prompts", {})):
         result["prompts"] = prompts
     defaults = {key: overlay[key] for key in ("default_provider", "default_model") if key in overlay}
@@ -128,6 +132,24 @@ def _add_prompts(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
         if name in base:
             raise OverlayError(f"prompts.{name}", "is already defined in the configuration file")
     return {**base, **added}
+
+
+def _restrict_tools(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
+    """Add the overlay's rules that ask or deny, and lower limits. It can never allow anything."""
+    if not isinstance(added, Mapping):
+        raise OverlayError("tools", "must be a table")
+    result = dict(base)
+    for key, value in added.items():
+        field = ToolOptions.model_fields.get(key)
+        if key in ("ask", "deny"):
+            result[key] = [*base.get(key, ()), *value] if isinstance(value, list) else value
+        elif key == "allow" or field is None:
+            raise OverlayError(f"tools.{key}", "may not be set by a client")
+        elif isinstance(value, int | float) and value > base.get(key, field.default):
+            raise OverlayError(f"tools.{key}", "is a higher limit than that of the configuration file")
+        else:
+            result[key] = value
+    return result
 
 
 def _refuse_changes(table: Mapping[str, Any], where: str) -> None:

@@ -107,6 +107,8 @@ async def reread(
         # Requests that arrive after this line use the new adapters.
         using = [entry.finished for entry in session.in_flight.values()]
         retired = session.registry.reconfigure(config)
+        if session.tools is not None:
+            session.tools.reconfigure(config)
         listener.on_change(before)
     if retired:
 

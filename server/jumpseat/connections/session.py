@@ -28,7 +28,7 @@ from jumpseat.wire import INVALID_REQUEST, RequestId
 if TYPE_CHECKING:
     from jumpseat.connections.batch import BatchResponse
     from jumpseat.conversations import ConversationLibrary, ConversationStore
-
+    from jumpseat.tools.host import ToolHost
 
 logger = logging.getLogger(__name__)
 
@@ -129,8 +129,14 @@ class Session:
     warned_not_kept: deque[str] = field(default_factory=lambda: deque(maxlen=1000))
     """The latest conversations about which the client was warned that they are not kept."""
 
-    workspace: Path | None = None
-    """The client's workspace folder, if `initialize` named one."""
+    folders: Sequence[Path] = ()
+    """The client's workspace folders, or its root, if `initialize` named any."""
+
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    """The capabilities of the client, as it declared them."""
+
+    tools: ToolHost | None = None
+    """The tools that the daemon runs for this client; None before their first use."""
 
     keepers: WeakSet[Keeper] = field(default_factory=WeakSet)
     """The keepers of turns that are running or still being written."""
@@ -146,8 +152,8 @@ class Session:
 
     @property
     def directory(self) -> Path:
-        """The workspace folder, else the working directory."""
-        return self.workspace or self.environment.directory
+        """The first workspace folder, else the working directory."""
+        return self.folders[0] if self.folders else self.environment.directory
 
     @property
     def shown_paths(self) -> ShownPaths:
@@ -327,6 +333,8 @@ class Session:
             task.cancel()
         if self._background:
             await asyncio.wait(self._background)
+        if self.tools is not None:
+            await self.tools.aclose()
         if self._library is not None:
             self._library.value.last_used.pop(id(self), None)
             await self._library.release()

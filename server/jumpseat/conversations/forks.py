@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
+from collections.abc import Callable
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
+
+from jumpseat.conversations.rows import Row
 
 DIRECTORY = ".forks"
 
@@ -18,6 +21,17 @@ _FORK = re.compile(r"\d{8}-\d{6}-(?P<parent>[0-9a-f]{8})-[0-9a-f]{8}")
 def new_fork_id(parent: str, now: datetime) -> str:
     """Create an id for a new fork of a conversation."""
     return f"{now:%Y%m%d-%H%M%S}-{_digest(parent)}-{secrets.token_hex(4)}"
+
+
+def find_root(find_row: Callable[[str], Row | None], conversation_id: str) -> str:
+    """Return the first conversation of the chain of forks that ends with this one."""
+    seen: list[str] = []
+    name: str | None = conversation_id
+    while name is not None and name not in seen:
+        seen.append(name)
+        row = find_row(name)
+        name = None if row is None else row.fork_of
+    return seen[-1]
 
 
 class Forks:

@@ -16,9 +16,14 @@ from jumpseat.chat import (
     Origin,
     ResponseEvent,
     RetryEvent,
+    StreamEvent,
+    ToolUseBlock,
+    ToolUseDoneEvent,
+    ToolUseStartEvent,
     WarningEvent,
 )
 from jumpseat.chat.warning import WAITING_FOR_ROOM
+from jumpseat.dialects.opaque import CALL_ID, read_opaque, write_opaque
 from jumpseat.engine.keeping import Keeper
 from jumpseat.engine.length import is_limit_refusal
 from jumpseat.engine.memory import BlockMemory
@@ -60,6 +65,7 @@ class Attempts:
         self._memory = memory
         self._keeper = keeper
         self._request = planned.request
+        self._earlier_calls = {block.id for block in fold.earlier if isinstance(block, ToolUseBlock)}
         self._has_events = self._has_response = self._has_output = False
         """Whether the current attempt has produced any event but warnings, a `ResponseEvent`, and output."""
 
@@ -90,6 +96,8 @@ class Attempts:
                     else:
                         delayed.append(event)
                     continue
+                if self._earlier_calls:
+                    event = self._make_id_unique(event)
                 self._has_events = True
                 while delayed:
                     self._warn(delayed.pop(0))
@@ -105,6 +113,19 @@ class Attempts:
                 # Apply backpressure: do not read from the provider while the client is not reading.
                 await self._sink.wait_until_ready()
         raise unfinished_answer_error(self._target.provider)
+
+    def _make_id_unique(self, event: StreamEvent) -> StreamEvent:
+        """Rename a call whose id an earlier round of the turn has used; some servers number them from 0."""
+        match event:
+            case ToolUseStartEvent() if event.id in self._earlier_calls:
+                return replace(event, id=f"{event.id}_r{self._fold.rounds}")
+            case ToolUseDoneEvent() if event.content.id in self._earlier_calls:
+                call = event.content
+                # The provider must get back the id that it sent.
+                opaque = {CALL_ID: call.id, **read_opaque(call.opaque)}
+                renamed = replace(call, id=f"{call.id}_r{self._fold.rounds}", opaque=write_opaque(opaque))
+                return replace(event, content=renamed)
+        return event
 
     def _warn(self, warning: WarningEvent) -> None:
         """Send a warning unless an earlier attempt of this turn has already sent it."""

@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from jumpseat.chat import ChatError, InvalidRequestError, Problem
-from jumpseat.chat.long import is_long
-from jumpseat.engine.length import check_length
-from jumpseat.engine.prepare import plan_resolved_turn
+from jumpseat.engine.prepare import Planner
 from jumpseat.engine.tokens import TokenMemory
 from jumpseat.engine.turn_request import TurnRequest
 from jumpseat.providers import Registry, ResolvedModel, resolve_model
-from jumpseat.system.threads import compute
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,8 @@ async def check_turn(registry: Registry, turn_request: TurnRequest, tokens: Toke
         target = await resolve_model(registry, turn_request.model, offline=True)
     except ChatError as error:
         return [_error_to_finding("model", error)]
-    return [*_check_model(registry, target), *await _check_plan(registry, turn_request, target, tokens)]
+    planner = Planner(registry, target)
+    return [*_check_model(registry, target), *await _check_plan(planner, turn_request, tokens)]
 
 
 def _check_model(registry: Registry, target: ResolvedModel) -> Iterator[Finding]:
@@ -57,12 +55,9 @@ def _check_model(registry: Registry, target: ResolvedModel) -> Iterator[Finding]
         yield Finding("model", message, "unlisted_model", is_error=False)
 
 
-async def _check_plan(
-    registry: Registry, turn_request: TurnRequest, target: ResolvedModel, tokens: TokenMemory
-) -> list[Finding]:
+async def _check_plan(planner: Planner, turn_request: TurnRequest, tokens: TokenMemory) -> list[Finding]:
     try:
-        planned = await plan_resolved_turn(registry, turn_request, target)
-        planned = await compute(is_long(turn_request.messages), check_length, target, planned, tokens)
+        planned = await planner.plan_within_limits(turn_request, tokens)
     except InvalidRequestError as error:
         found = [to_finding(problem) for problem in error.problems]
         wrong = {finding.path for finding in found}
@@ -71,7 +66,7 @@ async def _check_plan(
         }
         # Plan again without the invalid settings, which would otherwise hide later errors.
         if len(settings) < len(turn_request.settings):
-            found += await _check_plan(registry, replace(turn_request, settings=settings), target, tokens)
+            found += await _check_plan(planner, replace(turn_request, settings=settings), tokens)
         return found
     except ChatError as error:
         return [_error_to_finding("messages", error)]

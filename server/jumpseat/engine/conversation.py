@@ -1,14 +1,16 @@
 """Checks a client's messages and arranges them in the form that one provider and model accept.
 
-Reading checks each message, drops the data of other models and pairs tool calls with results. Arranging
-puts every result directly after its call, drops empty messages, makes the ids of calls unique and, if the
-provider requires it, inserts a user message at the start. The dialects join consecutive messages of one role.
+Reading checks each message, drops the data of other models and pairs tool calls with results. It splits an
+answer with the results of tools that the daemon ran into the messages of its rounds. Arranging puts every
+result directly after its call, drops empty messages, makes the ids of calls unique and, if the provider
+requires it, inserts a user message at the start. The dialects join consecutive messages of one role.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import groupby
 from typing import assert_never
 
 from jumpseat.chat import (
@@ -64,18 +66,23 @@ class Conversation:
         self._calls = ToolCalls()
         self._misplaced: list[Problem] = []
         self._foreign = 0
-        for message in messages:
-            self._check_roles(message)
+        for index, message in enumerate(messages):
+            has_rounds = self._check_roles(message, index)
             readable = message if origin is None else self._drop_unreadable(message, origin)
-            self._pair_calls(readable)
-            self._messages.append(readable)
+            position = 0
+            for part in split_rounds(readable) if has_rounds else (readable,):
+                self._pair_calls(part, index, position)
+                self._messages.append(part)
+                position += len(part.content)
         if self._misplaced:
             first = self._misplaced[0]
             raise InvalidRequestError(f"{first.path}: {first.message}.", self._misplaced)
         if self._calls.orphan is not None:
             raise InvalidRequestError.at(self._calls.orphan.path, self._calls.orphan.message)
 
-    def _check_roles(self, message: Message) -> None:
+    def _check_roles(self, message: Message, index: int) -> bool:
+        """Record misplaced blocks, images and documents; return whether an answer has results."""
+        has_rounds = False
         for position, block in enumerate(message.content):
             role: Role
             match block:
@@ -83,7 +90,10 @@ class Conversation:
                     continue  # Both roles may contain text.
                 case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
                     role = "assistant"
-                case ToolResultBlock() | ContextBlock():
+                case ToolResultBlock():
+                    has_rounds = has_rounds or message.role == "assistant"
+                    continue
+                case ContextBlock():
                     role = "user"
                 case ImageBlock():
                     # Only the user's images require vision; generated ones are replaced if necessary.
@@ -95,9 +105,10 @@ class Conversation:
                 case _:
                     assert_never(block)
             if role != message.role:
-                path = f"messages.{len(self._messages)}.content.{position}"
+                path = f"messages.{index}.content.{position}"
                 problem = f"a {message.role} message cannot contain a block of the type {block.type!r}"
                 self._misplaced.append(Problem(path, problem))
+        return has_rounds
 
     def _drop_unreadable(self, message: Message, origin: Origin) -> Message:
         """Return the message without blocks that this model refused or that only another model can read."""
@@ -131,12 +142,14 @@ class Conversation:
                     assert_never(block)
         return Message(message.role, tuple(kept)) if is_changed else message
 
-    def _pair_calls(self, message: Message) -> None:
+    def _pair_calls(self, message: Message, index: int, position: int) -> None:
+        """Pair the calls and results of a message, or of a part that begins at a position of a message."""
         content = message.content
         self._calls.add(
             message.role,
             [block for block in content if isinstance(block, ToolUseBlock)],
-            [(at, block) for at, block in enumerate(content) if isinstance(block, ToolResultBlock)],
+            [(at, block) for at, block in enumerate(content, position) if isinstance(block, ToolResultBlock)],
+            index,
         )
 
     def arrange(self, warnings: list[WarningEvent], *, user_begins: bool = True) -> list[Message]:
@@ -208,6 +221,12 @@ class Conversation:
             dropped = f"Answers that contain only reasoning were left out of the request ({reasoning_alone})."
             warnings.append(WarningEvent("unfinished_dropped", dropped))
         return result
+
+
+def split_rounds(message: Message) -> Iterator[Message]:
+    """Split an answer at the results of its calls, which providers expect in user messages."""
+    for is_result, run in groupby(message.content, lambda block: isinstance(block, ToolResultBlock)):
+        yield Message("user" if is_result else "assistant", tuple(run))
 
 
 def _can_stand_alone(block: ContentBlock) -> bool:

@@ -11,10 +11,10 @@ from jumpseat.adapters.base import Replan
 from jumpseat.chat import ChatError, ChatRequest, ConnectionError
 from jumpseat.chat.long import is_long
 from jumpseat.engine.memory import BlockMemory
-from jumpseat.engine.prepare import prepare_turn
+from jumpseat.engine.prepare import Planner
 from jumpseat.engine.tokens import TokenMemory
 from jumpseat.engine.turn_request import TurnRequest
-from jumpseat.providers import Registry, ResolvedModel
+from jumpseat.providers import Registry, ResolvedModel, resolve_model
 from jumpseat.system.threads import compute
 
 logger = logging.getLogger(__name__)
@@ -49,8 +49,8 @@ async def count_tokens(
     Raises:
         ChatError: the request is invalid, or the provider failed and no estimate is allowed.
     """
-    target, planned = await prepare_turn(registry, turn_request, memory)
-    request = planned.request
+    target = await resolve_model(registry, turn_request.model)
+    request = (await Planner(registry, target, memory).plan(turn_request)).request
     takes_long = is_long(request.messages)
     size = await compute(takes_long, tokens.measure, target.provider, request)
     if size.exact:

@@ -26,9 +26,9 @@ from jumpseat.engine.memory import BlockMemory
 
 def restore_answers(messages: Sequence[Message], memory: BlockMemory) -> tuple[Message, ...]:
     """Return the messages, one for one, with unedited answers completed."""
-    # The memory recognises an answer by text and calls. Other blocks would not match, because a transcript
-    # contains only parts of them.
-    reduced = [_keep_text_and_calls(each) if each.role == "assistant" else each for each in messages]
+    # The memory recognises an answer by text, calls and results. Other blocks would not match, because a
+    # transcript contains only parts of them.
+    reduced = [_keep_text_and_tools(each) if each.role == "assistant" else each for each in messages]
     return tuple(
         restored
         if restored is not without and _list_editable_parts(restored) == _list_editable_parts(message)
@@ -37,8 +37,10 @@ def restore_answers(messages: Sequence[Message], memory: BlockMemory) -> tuple[M
     )
 
 
-def _keep_text_and_calls(message: Message) -> Message:
-    kept = (block for block in message.content if isinstance(block, TextBlock | ToolUseBlock))
+def _keep_text_and_tools(message: Message) -> Message:
+    kept = (
+        block for block in message.content if isinstance(block, TextBlock | ToolUseBlock | ToolResultBlock)
+    )
     return Message(message.role, tuple(kept))
 
 
@@ -61,7 +63,9 @@ def _list_editable_parts(message: Message) -> list[tuple[Any, ...]]:
                 shown.append((block.type, block.kind, block.text))
             case ImageBlock():
                 shown.append((block.type, block.source, block.media_type))
-            case DocumentBlock() | ContextBlock() | ToolResultBlock():
+            case ToolResultBlock():
+                shown.append((block.type, block.tool_use_id, block.content, bool(block.is_error)))
+            case DocumentBlock() | ContextBlock():
                 shown.append((block.type, repr(block)))
             case _:
                 assert_never(block)

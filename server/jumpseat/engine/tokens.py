@@ -19,6 +19,7 @@ from jumpseat.chat import (
     RedactedThinkingBlock,
     TextBlock,
     ThinkingBlock,
+    ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
     Usage,
@@ -153,11 +154,15 @@ def estimate_tokens(request: ChatRequest) -> int:
     tokens = REQUEST_TOKENS + _estimate_text_tokens(request.system or "")
     tokens += sum(estimate_message_tokens(message) for message in request.messages)
     if request.tools and request.tool_choice != "none":
-        for tool in request.tools:
-            tokens += TOOL_TOKENS + _estimate_text_tokens(tool.name) + _estimate_text_tokens(tool.description)
-            tokens += len(write_json(tool.parameters)) // BYTES_PER_TOKEN
+        tokens += sum(map(estimate_tool_tokens, request.tools))
         tokens += next((more for family, more in TOOLS_PREAMBLE if family in request.model.lower()), 0)
     return tokens
+
+
+def estimate_tool_tokens(tool: ToolDefinition) -> int:
+    """Estimate the tokens of a tool's definition, which each request with the tool contains."""
+    tokens = TOOL_TOKENS + _estimate_text_tokens(tool.name) + _estimate_text_tokens(tool.description)
+    return tokens + len(write_json(tool.parameters)) // BYTES_PER_TOKEN
 
 
 def estimate_message_tokens(message: Message) -> int:

@@ -59,21 +59,26 @@ class ToolCalls:
         """The first result without a preceding call."""
 
         self.by_message: list[Sequence[PairedCall]] = []
-        """The calls of each message so far."""
+        """The calls of each message, or part of one, so far."""
 
         self._latest: dict[str, list[PairedCall]] = {}
         self._turn = 0
         self._role: Role = "user"
 
     def add(
-        self, role: Role, calls: Sequence[ToolUseBlock], results: Sequence[tuple[int, ToolResultBlock]]
+        self,
+        role: Role,
+        calls: Sequence[ToolUseBlock],
+        results: Sequence[tuple[int, ToolResultBlock]],
+        message: int,
     ) -> None:
-        """Read the next message.
+        """Read the next message, or the next part of one.
 
         Args:
-            role: the message's role.
+            role: its role.
             calls: its calls.
-            results: its results, each with its position in the message.
+            results: its results, each with its position in the client's message.
+            message: the index of the client's message.
         """
         if role == "assistant" and self._role == "user":
             self._turn += 1
@@ -89,12 +94,11 @@ class ToolCalls:
         else:
             self.by_message.append(())
         for position, result in results:
-            self._pair(position, result)
+            self._pair(f"messages.{message}.content.{position}.toolUseId", result)
 
-    def _pair(self, position: int, result: ToolResultBlock) -> None:
+    def _pair(self, path: str, result: ToolResultBlock) -> None:
         candidates = self._latest.get(result.tool_use_id)
         if candidates is None:
-            path = f"messages.{len(self.by_message) - 1}.content.{position}.toolUseId"
             missing = f"no tool_use with the id {result.tool_use_id!r} comes before this result"
             self.orphan = self.orphan or Problem(path, missing)
             return

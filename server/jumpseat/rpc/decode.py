@@ -27,10 +27,13 @@ def _decode_turn(
     params: wire.TurnParams, messages: Sequence[Message], paths: ShownPaths | None
 ) -> TurnRequest:
     choice, output = params.tool_choice, params.output_mode
-    warnings: Sequence[WarningEvent] = ()
+    warnings: list[WarningEvent] = []
     if params.model_extra:
         names = [field.alias or name for name, field in type(params).model_fields.items()]
-        warnings = warn_about_unknown_keys(params.model_extra, names)
+        warnings += warn_about_unknown_keys(params.model_extra, names)
+    if params.daemon_tools and type(params) is not wire.ChatStartParams:
+        message = "The daemon runs tools only in chats, so daemonTools was ignored."
+        warnings.append(WarningEvent("tools_ignored", message))
     return TurnRequest(
         messages=messages,
         system=params.system,
@@ -50,5 +53,5 @@ def _decode_turn(
         conversation_id=params.conversation_id,
         initiator=params.initiator,
         paths=paths,
-        warnings=warnings,
+        warnings=tuple(warnings),
     )

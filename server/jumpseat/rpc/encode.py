@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from jumpseat.adapters.base import Capabilities
-from jumpseat.chat import ChatError, ModelInfo, Response
+from jumpseat.chat import ChatError, ModelInfo, Response, WarningEvent
 from jumpseat.chat.json_form import to_camel_case, to_json_form
 from jumpseat.chat.request import thinking_levels_of
 from jumpseat.config import SettingRow
@@ -50,11 +51,16 @@ def result_to_wire(response: Response, turn_id: str) -> dict[str, Any]:
         shaped["rawStopReason"] = response.raw_stop_reason
     if response.usage is not None:
         shaped["usage"] = to_wire(response.usage)
+    if response.rounds is not None:
+        shaped["rounds"] = response.rounds
     if response.warnings:
-        shaped["warnings"] = [
-            {"code": warning.code, "message": warning.message} for warning in response.warnings
-        ]
+        shaped["warnings"] = warnings_to_wire(response.warnings)
     return shaped
+
+
+def warnings_to_wire(warnings: Iterable[WarningEvent]) -> list[dict[str, str]]:
+    """Convert the warnings of a result."""
+    return [{"code": warning.code, "message": warning.message} for warning in warnings]
 
 
 def model_to_wire(

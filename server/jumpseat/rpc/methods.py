@@ -20,6 +20,7 @@ from jumpseat.rpc.handlers import (
     providers,
     settings,
     tokens,
+    tools,
     transcript,
     transcript_check,
 )
@@ -48,6 +49,8 @@ _ROWS = (
     Method("chat/cancel", chat.chat_cancel, params.ChatCancelParams),
     Method("edit/start", edit.edit_start, params.EditStartParams, admit=chat.reserve_turn),
     Method("chat/countTokens", tokens.chat_count_tokens, params.CountTokensParams),
+    Method("tools/list", tools.tools_list, params.ToolsListParams),
+    Method("tools/decide", tools.tools_decide, params.ToolsDecideParams),
     Method("models/list", models.models_list, params.ModelsListParams),
     Method("models/setPolicy", models.models_set_policy, params.SetPolicyParams),
     Method("providers/list", providers.providers_list, params.ProvidersListParams),
@@ -89,6 +92,7 @@ NOTIFICATIONS_SENT = (
     "providers/didChange",
     settings.DID_CHANGE,
     prompts.DID_CHANGE,
+    tools.DID_CHANGE,
     conversations.DID_CHANGE,
     configuration.SHOW_MESSAGE,
     "auth/prompt",
@@ -96,5 +100,5 @@ NOTIFICATIONS_SENT = (
 )
 """The notifications that the daemon sends."""
 
-REQUESTS_SENT = ("window/showDocument",)
+REQUESTS_SENT = ("window/showDocument", "workspace/unsaved", "workspace/applyEdit")
 """The requests that the daemon sends if the client has enabled them."""

@@ -57,6 +57,10 @@ class TurnParams(Params):
     work_done_token: str | int | None = None
     """The LSP token for `$/progress`, which reports waits other than the wait for the model."""
 
+    daemon_tools: list[str] = Field(default_factory=list)
+    max_rounds: Annotated[int, Field(ge=1)] | None = None
+    workspace_folders: list[str] | None = None
+
 
 class ChatStartParams(TurnParams):
     """`chat/start`."""
@@ -100,6 +104,23 @@ class ChatCancelParams(Params):
     """`chat/cancel`."""
 
     turn_id: str
+
+
+class ToolsDecideParams(Params):
+    """`tools/decide`."""
+
+    turn_id: str
+    tool_use_id: str
+    decision: Literal["allow", "deny"]
+    remember: Literal["turn", "conversation", "always"] | None = None
+    scope: Literal["tool", "server"] = "tool"
+    message: str | None = None
+
+
+class ToolsListParams(Params):
+    """`tools/list`."""
+
+    refresh: bool = False
 
 
 class CountTokensParams(ChatStartParams):
@@ -193,7 +214,7 @@ class InitializeParams(Params):
     client_info: ClientInfoParam | None = None
     initialization_options: InitializationOptions = Field(default_factory=InitializationOptions)
     capabilities: JsonObject = Field(default_factory=dict)
-    # Any shape is accepted: these only determine the working directory of kept conversations.
+    # Any shape is accepted, and folders that cannot be read are left out.
     workspace_folders: Any = None
     root_uri: Any = None
 

@@ -1,7 +1,8 @@
-"""The client's working directory, as LSP names it."""
+"""The client's workspace, as LSP names it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,23 @@ from pygls.uris import to_fs_path
 from jumpseat.rpc.params import InitializeParams
 
 
-def find_workspace(params: InitializeParams) -> Path | None:
-    """Return the first workspace folder, else the root, or None if the client names neither."""
+def find_folders(params: InitializeParams) -> Sequence[Path]:
+    """Return the workspace folders, else the root, or nothing if the client names neither."""
     folders: Any = params.workspace_folders
-    first = folders[0] if isinstance(folders, list) and folders else None
-    for uri in (first.get("uri") if isinstance(first, dict) else None, params.root_uri):
-        if isinstance(uri, str) and uri.startswith("file:"):
-            try:
-                path = to_fs_path(uri)
-            except ValueError:
-                continue
-            if path and Path(path).is_absolute():
-                return Path(path)
-    return None
+    uris = (
+        [each.get("uri") for each in folders if isinstance(each, dict)] if isinstance(folders, list) else []
+    )
+    paths = [path for uri in uris if (path := to_path(uri)) is not None]
+    root = to_path(params.root_uri)
+    return paths or ([] if root is None else [root])
+
+
+def to_path(uri: Any) -> Path | None:
+    """Return the absolute path of a `file:` URI; None if it is not one."""
+    if not isinstance(uri, str) or not uri.startswith("file:"):
+        return None
+    try:
+        path = to_fs_path(uri)
+    except ValueError:
+        return None
+    return Path(path) if path and Path(path).is_absolute() else None

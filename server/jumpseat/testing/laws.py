@@ -31,6 +31,8 @@ from jumpseat.chat import (
     ThinkingDeltaEvent,
     ThinkingDoneEvent,
     ThinkingStartEvent,
+    ToolApprovalEvent,
+    ToolStatusEvent,
     ToolUseBlock,
     ToolUseDeltaEvent,
     ToolUseDoneEvent,
@@ -40,7 +42,9 @@ from jumpseat.chat import (
     WarningEvent,
 )
 
-FINAL_STOP_REASONS = tuple(each for each in get_args(StopReason) if each not in ("cancelled", "error"))
+FINAL_STOP_REASONS = tuple(
+    each for each in get_args(StopReason) if each not in ("cancelled", "error", "max_rounds")
+)
 
 _CONTENT = {
     TextDoneEvent: (TextBlock, "text"),
@@ -96,7 +100,7 @@ class _Laws:
                 check(not self.open, f"{at} comes while blocks {sorted(self.open)} are still open.")
                 _stop_reason(event.stop_reason, at)
                 self.done = True
-            case StartEvent() | RetryEvent():
+            case StartEvent() | RetryEvent() | ToolApprovalEvent() | ToolStatusEvent():
                 raise AssertionError(f"{at} is an event of the turn engine, not of an adapter.")
             case ProgressEvent() | WarningEvent() | CitationEvent():
                 pass  # These are allowed anywhere before done.

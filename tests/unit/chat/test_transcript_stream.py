@@ -13,7 +13,9 @@ from jumpseat.chat import (
     BlockDoneEvent,
     ContentBlock,
     DoneEvent,
+    ImageBlock,
     Message,
+    Origin,
     OtherBlock,
     ResponseEvent,
     StreamEvent,
@@ -25,6 +27,7 @@ from jumpseat.chat import (
     ThinkingDeltaEvent,
     ThinkingDoneEvent,
     ThinkingStartEvent,
+    ToolResultBlock,
     ToolUseBlock,
     ToolUseDoneEvent,
     ToolUseStartEvent,
@@ -202,3 +205,18 @@ def test_a_megabyte_in_small_deltas_takes_linear_time(piece: str) -> None:
     for _ in range(250_000):
         stream.add(TextDeltaEvent(0, piece * (4 // len(piece) or 1)))
     assert time.process_time() - before < SLOWEST
+
+
+@pytest.mark.requirement("2:transcript-deltas", "12:result-blocks")
+def test_the_results_of_the_daemons_tools_are_written_as_render_writes_them() -> None:
+    call = ToolUseBlock("1", "shed__dig", {}, "{}")
+    image = ImageBlock("AAAA", "image/png")
+    found = ToolResultBlock("1", (TextBlock("## Me\nfound"), image), origin=Origin("daemon", "shed/dig"))
+    stream = TranscriptStream(ROLES)
+    events: list[StreamEvent] = [ResponseEvent("m"), ToolUseStartEvent(0, "1", "shed__dig")]
+    events += [ToolUseDoneEvent(0, call), BlockDoneEvent(1, found), DoneEvent("end_turn")]
+    written = "".join(stream.add(event) for event in events)
+
+    assert written.rstrip("\n") == section_of([call, found])
+    parsed = parse(QUESTION + written, roles=ROLES).messages[1].content
+    assert parsed == (call, ToolResultBlock("1", found.content, False))

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from jumpseat.conversations import ConversationStore
+from jumpseat.conversations.forks import find_root
 from tests.unit.conversations.support import (
     answered,
     assistant,
+    call,
     keep,
+    result,
     said,
     texts,
     thought,
@@ -125,3 +128,26 @@ def test_a_fork_that_a_turn_begins_has_the_directory_and_the_client_of_the_turn(
     assert (unrelated.title, unrelated.cwd, unrelated.client) == ("Bye", os.path.realpath(tmp_path), "nvim")
     related = store.get(store.begin(turn(said("Hi", "Other", "More"), **more)).id).row
     assert (related.title, related.client) == ("Greetings", "nvim")
+
+
+def test_the_root_of_a_fork_is_found_even_if_it_was_deleted(store: ConversationStore) -> None:
+    keep(store, said("Hi"), "Hello")
+    fork = keep(store, said("Bye"), "Bye")
+    of_the_fork = keep(store, said("Bye", "Other"), "Yes")
+    assert [find_root(store.row, each) for each in ("a", fork.id, of_the_fork.id, "new")] == ["a"] * 3 + [
+        "new"
+    ]
+    store.delete("a")
+    assert find_root(store.row, of_the_fork.id) == "a"
+
+
+@pytest.mark.requirement("12:continuation", "10:continue")
+def test_an_answer_that_was_continued_may_come_back_as_one_message(store: ConversationStore) -> None:
+    answer = assistant(call("1"), result("1"))
+    keep(store, said("Hi"), *answer.content)
+    keep(store, [user("Hi"), answer], "Done.")
+    both = assistant(*answer.content, "Done.")
+    for messages in ([user("Hi"), both], [user("Hi"), answer, assistant("Done.")]):
+        begun = store.begin(turn([*messages, user("More")]))
+        assert (begun.id, begun.forked_from) == ("a", None)
+        store.finish(begun, answered(""))

@@ -117,9 +117,59 @@ def test_an_assistants_block_in_a_users_message_is_refused(block: ContentBlock) 
 
 
 @pytest.mark.requirement("2:wrong-role")
-@pytest.mark.parametrize("block", [result("1"), ContextBlock("x")])
-def test_a_users_block_in_an_assistants_message_is_refused(block: ContentBlock) -> None:
-    assert refused(START, assistant(call("1"), block)) == ["messages.1.content.1"]
+def test_a_users_block_in_an_assistants_message_is_refused() -> None:
+    assert refused(START, assistant(call("1"), ContextBlock("x"))) == ["messages.1.content.1"]
+
+
+@pytest.mark.requirement("12:rounds-split")
+def test_an_answer_with_results_is_sent_as_the_messages_of_its_rounds() -> None:
+    thought = ThinkingBlock("hm", "s")
+    answer = assistant(
+        thought, call("1"), call("2"), result("1"), result("2"), TEXT, call("3"), result("3"), TEXT
+    )
+
+    assert sent(START, answer, START) == (
+        [
+            START,
+            assistant(thought, call("1"), call("2")),
+            user(result("1"), result("2")),
+            assistant(TEXT, call("3")),
+            user(result("3")),
+            assistant(TEXT),
+            START,
+        ],
+        [],
+    )
+
+
+@pytest.mark.requirement("12:rounds-split")
+def test_results_of_the_daemon_and_of_the_client_answer_one_round() -> None:
+    answer = assistant(call("1"), call("2"), result("1"))
+
+    assert sent(START, answer, user(result("2"), TEXT)) == (
+        [START, assistant(call("1"), call("2")), user(result("1"), result("2")), user(TEXT)],
+        [],
+    )
+
+
+@pytest.mark.requirement("12:continuation")
+def test_an_answer_that_ends_with_a_result_is_continued() -> None:
+    assert sent(START, assistant(call("1"), result("1"))) == (
+        [START, assistant(call("1")), user(result("1"))],
+        [],
+    )
+
+
+def test_an_answer_after_one_that_ends_with_a_result_belongs_to_it() -> None:
+    messages = [START, assistant(call("1"), result("1")), assistant(TEXT), START]
+
+    assert sent(*messages) == ([START, assistant(call("1")), user(result("1")), assistant(TEXT), START], [])
+
+
+def test_a_result_in_an_answer_without_its_call_is_refused_with_its_path() -> None:
+    answer = assistant(TEXT, call("1"), result("1"), result("2"))
+
+    assert refused(START, answer) == ["messages.1.content.3.toolUseId"]
 
 
 @pytest.mark.requirement("2:orphans")

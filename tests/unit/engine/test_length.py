@@ -19,7 +19,9 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.engine import TokenMemory, run_turn
-from jumpseat.engine.prepare import prepare_turn
+from jumpseat.engine.plan import Plan
+from jumpseat.engine.prepare import Planner
+from jumpseat.providers import resolve_model
 from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
 
 pytestmark = pytest.mark.requirement("6:context-exceeded", "6:too-long-before-sending")
@@ -123,10 +125,16 @@ async def run(memory: TokenMemory, *messages: Message) -> list[str]:
     return [event.code for event in sink.events if isinstance(event, WarningEvent)]
 
 
+async def plan(text: str) -> Plan:
+    """Return the plan for a message of this text."""
+    registry = registry_of(ScriptedAdapter())
+    return await Planner(registry, await resolve_model(registry, "fake:m")).plan(ask(Message.user(text)))
+
+
 async def remember_count(tokens: int, text: str, *, exact: bool) -> TokenMemory:
     """Return a memory in which a message of this text has this many tokens."""
     memory = TokenMemory()
-    _, planned = await prepare_turn(registry_of(ScriptedAdapter()), ask(Message.user(text)))
+    planned = await plan(text)
     if exact:
         memory.remember_count("fake", planned.request, tokens)
     else:
@@ -156,7 +164,7 @@ async def test_a_reported_usage_warns_and_never_refuses() -> None:
 async def test_a_turn_is_remembered_for_the_next_one() -> None:
     memory = TokenMemory()
     await run(memory, Message.user("Hi"))
-    _, planned = await prepare_turn(registry_of(ScriptedAdapter()), ask(Message.user("Hi")))
+    planned = await plan("Hi")
 
     assert memory.measure("fake", planned.request).tokens == 3  # The script reports this usage.
 

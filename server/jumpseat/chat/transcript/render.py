@@ -113,26 +113,28 @@ def _render_body(content: Sequence[ContentBlock], form: Form) -> list[str]:
                 | ToolResultBlock()
                 | ToolUseBlock()
             ):
-                lines += render_fence(block, form)
-                if isinstance(block, ToolResultBlock):
-                    for part in block.media:
-                        lines += ["", *render_fence(part, form, result=block.tool_use_id)]
+                lines += render_fences(block, form)
             case _:
                 assert_never(block)
         after_text = isinstance(block, TextBlock)
     return lines
 
 
-def render_fence(
-    block: FencedBlock, form: Form, *, drop_returns: bool = False, result: str | None = None
-) -> list[str]:
-    """Return the lines of a fenced block.
+def render_fences(block: FencedBlock, form: Form, *, drop_returns: bool = False) -> list[str]:
+    """Return the lines of a fenced block, and of the images and documents of a tool result after it.
 
     Args:
         form: the form, which determines the escapes.
         drop_returns: whether to omit carriage returns from the block's text.
-        result: see `write_info_and_text`.
     """
+    lines = _render_fence(block, form, drop_returns, None)
+    if isinstance(block, ToolResultBlock):
+        for part in block.media:
+            lines += ["", *_render_fence(part, form, drop_returns, block.tool_use_id)]
+    return lines
+
+
+def _render_fence(block: FencedBlock, form: Form, drop_returns: bool, result: str | None) -> list[str]:
     info, text = write_info_and_text(block, result)
     if drop_returns and text is not None:
         text = text.replace("\r", "")

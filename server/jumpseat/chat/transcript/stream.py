@@ -36,7 +36,7 @@ from jumpseat.chat.transcript.form import (
     RoleNames,
     get_form,
 )
-from jumpseat.chat.transcript.render import BLANK_LINES, render_fence
+from jumpseat.chat.transcript.render import BLANK_LINES, render_fences
 
 # Such characters do not decide whether the held text needs an escape. Joining the held text for each of them
 # would take quadratic time for a megabyte of backticks or blanks.
@@ -166,7 +166,7 @@ class _FencedPart(_Part):
     def __init__(self, block: FencedBlock, form: Form) -> None:
         super().__init__()
         self.is_complete = True
-        self._ready.append("\n".join(render_fence(block, form, drop_returns=True)))
+        self._ready.append("\n".join(render_fences(block, form, drop_returns=True)))
 
 
 class EscapedText:

@@ -21,6 +21,7 @@ from jumpseat.engine import run_turn
 from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
+from jumpseat.rpc.handlers.tools import begin_chat_with_tools
 from jumpseat.rpc.handlers.transcript import find_role_names
 from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
 from jumpseat.wire import INVALID_PARAMS
@@ -52,9 +53,13 @@ async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> Han
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
         turn_request = turn_from_wire(call.params, session.shown_paths)
         keeper = create_keeper(session, turn_request, turn_id) if call.params.keep else None
+        tools = None
+        if call.params.daemon_tools:
+            conversation = turn_request.conversation_id if keeper is None else keeper.turn.conversation_id
+            tools = await begin_chat_with_tools(session, call.params, turn_id, conversation)
         with recording_use(session, keeper):
             response = await run_turn(
-                session.registry, turn_request, sink, session.memory, session.tokens, keeper
+                session.registry, turn_request, sink, session.memory, session.tokens, keeper, tools
             )
         return result_to_wire(response, turn_id)
 

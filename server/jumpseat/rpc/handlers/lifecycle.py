@@ -17,7 +17,7 @@ from jumpseat.rpc.handlers.conversations import follow_conversations
 from jumpseat.rpc.handlers.settings import follow_saved_settings
 from jumpseat.rpc.notices import forward_changes
 from jumpseat.rpc.params import CancelParams, InitializeParams
-from jumpseat.rpc.workspace import find_workspace
+from jumpseat.rpc.workspace import find_folders
 from jumpseat.wire import INVALID_REQUEST
 
 PROTOCOL_VERSION = 1
@@ -37,6 +37,8 @@ DELTA_TYPES = (
     "tool_use_delta",
     "tool_use_done",
     "block_done",
+    "tool_approval",
+    "tool_status",
     "citation",
     "usage",
     "done",
@@ -66,7 +68,8 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
     info = params.client_info
     open_registry(session, options.config, None if info is None else ClientInfo(info.name, info.version))
     # Nothing below may fail: a failed `initialize` must not change the session.
-    session.workspace = find_workspace(params)
+    session.folders = find_folders(params)
+    session.capabilities = params.capabilities
     session.coalesce_ms = options.coalesce_ms
     if options.commands:
         session.commands = {key: command for key, command in options.commands.items() if command}

@@ -1,0 +1,78 @@
+"""The tools of a session's turns, for both front ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jumpseat.connections.keeping import can_be_kept
+from jumpseat.connections.session import Session
+from jumpseat.system.state_file import StateError
+from jumpseat.system.threads import run_blocking
+
+if TYPE_CHECKING:
+    from jumpseat.tools.host import ToolHost
+    from jumpseat.tools.turn_tools import TurnTools
+    from jumpseat.tools.workspace import Workspace
+
+
+async def open_tools(session: Session) -> ToolHost:
+    """Return the session's tools, which are created at their first use."""
+    if session.tools is None:
+        from jumpseat.tools.host import ToolHost  # Deferred: most clients use no tools of the daemon.
+        from jumpseat.tools.plugins import load_plugins
+
+        plugins = await run_blocking(load_plugins, session.environment)
+        if session.tools is None:  # Another request may have created them meanwhile.
+            session.tools = ToolHost(session.registry.config, plugins)
+    return session.tools
+
+
+async def begin_turn_with_tools(
+    session: Session,
+    selectors: Sequence[str],
+    workspace: Workspace,
+    *,
+    turn_id: str,
+    conversation_id: str | None,
+    max_rounds: int | None,
+    can_ask: bool,
+) -> TurnTools:
+    """Return the tools for a turn.
+
+    Args:
+        session: the client's session.
+        selectors: the tools that the client selected.
+        workspace: the client's folders and unsaved files.
+        turn_id: the id of the turn.
+        conversation_id: the conversation that the client named; None for a turn without one.
+        max_rounds: the client's limit of requests to the provider.
+        can_ask: whether the client can ask the user for an approval.
+
+    Raises:
+        InvalidRequestError: see `ToolHost.begin_turn`.
+    """
+    from jumpseat.tools.server import CallContext  # Deferred: as above.
+
+    host = await open_tools(session)
+    key = turn_id if conversation_id is None else await _find_root(session, conversation_id)
+    return host.begin_turn(
+        selectors,
+        CallContext(session.environment, workspace, key),
+        turn_id=turn_id,
+        max_rounds=max_rounds,
+        is_named=conversation_id is not None,
+        can_ask=can_ask,
+    )
+
+
+async def _find_root(session: Session, conversation_id: str) -> str:
+    """Return the conversation from which this one was forked, perhaps in several steps, or itself."""
+    from jumpseat.conversations.forks import find_root  # Deferred: as above.
+
+    if not can_be_kept(conversation_id):
+        return conversation_id
+    try:
+        return await run_blocking(find_root, session.conversations.row, conversation_id)
+    except StateError:
+        return conversation_id

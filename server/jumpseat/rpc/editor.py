@@ -1,0 +1,92 @@
+"""The workspace of a client with an editor, which knows about unsaved files and can change them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jumpseat.connections.session import Session
+from jumpseat.tools.workspace import UnsavedFile, Workspace
+
+UNSAVED = "workspace/unsaved"
+APPLY_EDIT = "workspace/applyEdit"
+
+EDITOR_SECONDS = 5.0
+"""The time limit for an answer, which the editor gives without asking its user."""
+
+
+class EditorWorkspace(Workspace):
+    """The workspace of one turn. Section 12 of the protocol page describes the requests."""
+
+    def __init__(self, session: Session, folders: Sequence[Path]) -> None:
+        super().__init__(folders)
+        self._requests = session.client_requests
+        self._reports_unsaved = has_capability(session, "experimental", "jumpseat", "unsaved")
+        self._applies_edits = has_capability(session, "workspace", "applyEdit")
+
+    async def find_unsaved(self, uris: Sequence[str] | None = None) -> Sequence[UnsavedFile]:
+        """Ask the editor; see the base class."""
+        if not self._reports_unsaved:
+            return ()
+        params = {} if uris is None else {"uris": list(uris)}
+        answer = await self._requests.send(UNSAVED, params, EDITOR_SECONDS)
+        documents = answer.get("documents") if isinstance(answer, Mapping) else None
+        # An empty array may arrive as an empty object, because Lua cannot tell them apart.
+        if documents in ({}, None) and isinstance(answer, Mapping):
+            return ()
+        if not isinstance(documents, list):
+            raise TimeoutError
+        return [file for each in documents if (file := _read_document(each)) is not None]
+
+    async def replace_text(self, file: UnsavedFile, text: str) -> bool:
+        """Let the editor change the lines that differ; see the base class."""
+        if not self._applies_edits:
+            return False
+        document = {"uri": file.uri, "version": file.version}
+        edit = {"documentChanges": [{"textDocument": document, "edits": [_make_edit(file.text, text)]}]}
+        answer = await self._requests.send(APPLY_EDIT, {"edit": edit}, EDITOR_SECONDS)
+        if not isinstance(answer, Mapping):
+            raise TimeoutError
+        return answer.get("applied") is True
+
+
+def has_capability(session: Session, *path: str) -> bool:
+    """Whether the client has declared a capability as true."""
+    value: Any = session.capabilities
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value is True
+
+
+def _read_document(document: Any) -> UnsavedFile | None:
+    if not isinstance(document, Mapping):
+        return None
+    uri, version, text = (document.get(key) for key in ("uri", "version", "text"))
+    if not isinstance(uri, str) or not isinstance(text, str):
+        return None
+    return UnsavedFile(uri, version if type(version) is int else None, text)
+
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+"""Matches a line with its end. LSP has only these line ends, and Python's `splitlines` has more."""
+
+
+def _make_edit(old: str, new: str) -> dict[str, Any]:
+    """Return LSP's TextEdit for the lines that differ, so that the cursor and marks elsewhere stay."""
+    before, after = _LINE.findall(old), _LINE.findall(new)
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    last = len(before) - end
+    position = {"line": last, "character": 0}
+    if before and last == len(before) and not before[-1].endswith(("\n", "\r")):
+        position = {"line": last - 1, "character": len(before[-1].encode("utf-16-le")) // 2}
+    return {
+        "range": {"start": {"line": start, "character": 0}, "end": position},
+        "newText": "".join(after[start : len(after) - end]),
+    }

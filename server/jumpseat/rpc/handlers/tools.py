@@ -1,0 +1,106 @@
+"""`tools/list` and `tools/decide`, and the tools of a chat. Section 12 of the protocol page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jumpseat.chat import InvalidRequestError, ToolDefinition
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.session import Session
+from jumpseat.connections.tools import begin_turn_with_tools, open_tools
+from jumpseat.engine.tokens import estimate_tool_tokens
+from jumpseat.rpc.params import ChatStartParams, ToolsDecideParams, ToolsListParams
+from jumpseat.rpc.workspace import to_path
+
+if TYPE_CHECKING:
+    from jumpseat.tools.host import ListedTool
+    from jumpseat.tools.server import ToolServer
+    from jumpseat.tools.turn_tools import TurnTools
+
+DID_CHANGE = "tools/didChange"
+
+
+async def begin_chat_with_tools(
+    session: Session, params: ChatStartParams, turn_id: str, conversation_id: str | None
+) -> TurnTools:
+    """Return the tools for a chat.
+
+    Raises:
+        InvalidRequestError: a selector or a workspace folder is not valid.
+    """
+    from jumpseat.rpc.editor import EditorWorkspace, has_capability  # Deferred: most chats have no tools.
+
+    await announce_changes(session)
+    folders = list(session.folders)
+    for index, text in enumerate(params.workspace_folders or ()):
+        path = to_path(text) or Path(text)
+        if not path.is_absolute():
+            raise InvalidRequestError.at(
+                f"workspaceFolders.{index}", "must be an absolute path or a file: URI"
+            )
+        folders = [path] if index == 0 else [*folders, path]
+    return await begin_turn_with_tools(
+        session,
+        params.daemon_tools,
+        EditorWorkspace(session, folders),
+        turn_id=turn_id,
+        conversation_id=conversation_id,
+        max_rounds=params.max_rounds,
+        can_ask=params.stream and has_capability(session, "experimental", "jumpseat", "approveTools"),
+    )
+
+
+async def announce_changes(session: Session) -> None:
+    """Notify the client about every change of its tools from now on."""
+    host = await open_tools(session)
+    host.on_change = lambda: session.outbox.notify(DID_CHANGE, {})
+
+
+async def tools_decide(session: Session, call: MethodCall[ToolsDecideParams]) -> dict[str, Any]:
+    """Decide about a call that waits for an approval."""
+    from jumpseat.tools.approvals import Decision  # Deferred: as above.
+
+    params = call.params
+    if session.tools is None:
+        return {"decided": False}
+    decision = Decision(params.decision == "allow", params.remember, params.scope, params.message)
+    return {"decided": session.tools.approvals.decide(params.turn_id, params.tool_use_id, decision)}
+
+
+async def tools_list(session: Session, call: MethodCall[ToolsListParams]) -> dict[str, Any]:
+    """Return the tools and their servers."""
+    await announce_changes(session)
+    host = await open_tools(session)
+    listed = await host.list_tools(refresh=call.params.refresh)
+    return {
+        "tools": [_tool_to_wire(each) for each in listed],
+        "servers": [server_to_wire(server) for server in host.servers.values()],
+    }
+
+
+def _tool_to_wire(listed: ListedTool) -> dict[str, Any]:
+    tool = listed.tool
+    return {
+        "server": listed.server,
+        "tool": tool.name,
+        **({} if tool.title is None else {"title": tool.title}),
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "decision": listed.decision,
+        "tokens": estimate_tool_tokens(ToolDefinition(tool.name, tool.description, tool.parameters)),
+    }
+
+
+def server_to_wire(server: ToolServer) -> dict[str, Any]:
+    """Return a server's row of `tools/list`."""
+    status = server.status
+    row = {
+        "name": server.name,
+        "origin": server.origin,
+        "state": status.state,
+        "definition": status.definition,
+        "fingerprint": status.fingerprint,
+        "error": status.error,
+    }
+    return {key: value for key, value in row.items() if value is not None}

@@ -1,0 +1,1 @@
+"""Tools that the daemon runs: servers of tools, the user's rules and decisions about them, and approvals."""

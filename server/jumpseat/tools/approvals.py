@@ -1,0 +1,49 @@
+"""The calls that wait for the user's decision."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from jumpseat.chat import Remember
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The user's decision about a call."""
+
+    is_allowed: bool
+    remember: Remember | None = None
+    scope: Literal["tool", "server"] = "tool"
+    """Whether the remembered decision covers the tool, or all tools that its server has now."""
+
+    message: str | None = None
+    """The user's words for the model about a denial."""
+
+
+class Approvals:
+    """The pending approvals of one client, so that another client cannot decide."""
+
+    def __init__(self) -> None:
+        self._pending: dict[tuple[str, str], asyncio.Future[Decision]] = {}
+
+    @contextmanager
+    def open(self, turn_id: str, tool_use_id: str) -> Iterator[Awaitable[Decision]]:
+        """Accept a decision about a call. Ask the user inside the context, then await the value."""
+        key = (turn_id, tool_use_id)
+        decided = self._pending[key] = asyncio.get_running_loop().create_future()
+        try:
+            yield decided
+        finally:
+            del self._pending[key]
+
+    def decide(self, turn_id: str, tool_use_id: str, decision: Decision) -> bool:
+        """Decide about a call; return False if it does not wait, or was decided already."""
+        decided = self._pending.get((turn_id, tool_use_id))
+        if decided is None or decided.done():
+            return False
+        decided.set_result(decision)
+        return True

@@ -1,0 +1,97 @@
+"""Prepares a call for the person who approves it: one who reads it must see everything that will run."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from jumpseat.wire import write_json
+
+LONGEST_TITLE = 200
+LONGEST_TEXT = 2000
+"""The longest text among the arguments that is shown whole, in characters."""
+
+LONGEST_ARGUMENTS = 20_000
+"""The most characters of texts that are shown of a call's arguments; the rest is shortened."""
+
+MOST_ITEMS = 200
+"""The most items that are shown of each array or object."""
+
+DEEPEST = 20
+
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""The Unicode categories of control, format and other characters that could hide or reorder text."""
+
+
+def escape(text: str, *, lines: bool = False) -> str:
+    """Replace each control, bidirectional or invisible character by its escape, as in `\\u202e`.
+
+    Args:
+        lines: whether to preserve line ends and tabs.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character
+        if unicodedata.category(character) not in _INVISIBLE or (lines and character in "\n\t")
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
+
+
+def make_title(text: str) -> str:
+    """Return the text as one escaped line of at most `LONGEST_TITLE` characters."""
+    # Cut before escaping too, because a text of megabytes would take long.
+    line = escape(_cut_middle(text, LONGEST_TITLE))
+    return _cut_middle(line, LONGEST_TITLE)
+
+
+def summarize_call(server: str, tool: str, arguments: Mapping[str, Any]) -> str:
+    """Describe a call in general: the tool and the beginning of its arguments."""
+    shown = write_json(show_arguments(arguments)).decode() if arguments else ""
+    return f"{server}/{tool} {shown}".rstrip()
+
+
+def show_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments for display: texts are escaped, and long ones shortened with their length."""
+    shown: dict[str, Any] = _Shortener().show(arguments, 0)
+    return shown
+
+
+class _Shortener:
+    def __init__(self) -> None:
+        self._left = LONGEST_ARGUMENTS
+
+    def show(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._show_text(value)
+        if isinstance(value, Mapping | list) and value and (depth >= DEEPEST or self._left <= 0):
+            return f"… ({len(value)} items)"
+        if isinstance(value, Mapping):
+            items = list(value.items())
+            shown = {
+                self._show_text(str(key)): self.show(item, depth + 1) for key, item in items[:MOST_ITEMS]
+            }
+            return {**shown, "…": f"{len(items) - MOST_ITEMS} more"} if len(items) > MOST_ITEMS else shown
+        if isinstance(value, list):
+            entries = [self.show(item, depth + 1) for item in value[:MOST_ITEMS]]
+            return [*entries, f"… {len(value) - MOST_ITEMS} more"] if len(value) > MOST_ITEMS else entries
+        if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 64:
+            return self._show_text(str(value))
+        return value
+
+    def _show_text(self, text: str) -> str:
+        longest = max(min(LONGEST_TEXT, self._left), 40)
+        shown = escape(_cut_middle(text, longest, with_length=True), lines=True)
+        self._left -= len(shown)
+        return shown
+
+
+def _cut_middle(text: str, longest: int, *, with_length: bool = False) -> str:
+    """Shorten a text to about this many characters; its beginning and its end remain."""
+    if len(text) <= longest:
+        return text
+    mark = f" … ({len(text)} characters) … " if with_length else " … "
+    head = (longest - len(mark)) * 2 // 3
+    return f"{text[:head]}{mark}{text[-(longest - len(mark) - head) :]}"

@@ -1,0 +1,160 @@
+"""The tools of one client: its servers, its rules, its decisions and its pending approvals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from jumpseat.chat import InvalidRequestError
+from jumpseat.config import Config
+from jumpseat.config.suggestions import alternatives
+from jumpseat.system.state_file import StateError
+from jumpseat.system.threads import run_blocking
+from jumpseat.tools.approvals import Approvals
+from jumpseat.tools.decisions import AlwaysAllowed
+from jumpseat.tools.memory import acquire_states
+from jumpseat.tools.rules import RuleDecision, Rules
+from jumpseat.tools.selectors import Selector
+from jumpseat.tools.server import CallContext, ServerUnavailableError, Tool, ToolServer
+from jumpseat.tools.turn_tools import TurnTools
+
+logger = logging.getLogger(__name__)
+
+NO_SERVERS: Mapping[str, ToolServer] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool with the decision that a call of it would meet."""
+
+    server: str
+    tool: Tool
+    decision: RuleDecision
+
+
+class ToolHost:
+    """The tools of one client. Belongs to the event loop that created it."""
+
+    def __init__(self, config: Config, servers: Sequence[ToolServer]) -> None:
+        """
+        Args:
+            config: the client's configuration.
+            servers: the servers that exist without any configuration.
+        """
+        self.approvals = Approvals()
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when a server or a tool has changed."""
+
+        self._config = config
+        self._always = AlwaysAllowed(config.environment.places)
+        self._states = acquire_states(config.environment)
+        self._servers = {server.name: server for server in servers}
+        for server in servers:
+            server.on_change = self._announce
+
+    def _announce(self) -> None:
+        self.on_change()
+
+    def reconfigure(self, config: Config) -> None:
+        """Use another configuration from the next turn on."""
+        changed = config.tools != self._config.tools
+        self._config = config
+        if changed:
+            self._announce()
+
+    @property
+    def servers(self) -> Mapping[str, ToolServer]:
+        """The servers by name."""
+        return self._servers
+
+    def begin_turn(
+        self,
+        selectors: Sequence[str],
+        context: CallContext,
+        *,
+        turn_id: str,
+        max_rounds: int | None = None,
+        is_named: bool = True,
+        can_ask: bool = True,
+        own_servers: Mapping[str, ToolServer] = NO_SERVERS,
+    ) -> TurnTools:
+        """Return the tools for a turn.
+
+        Args:
+            selectors: the tools that the client selected, as in `files/*`.
+            context: the circumstances of the turn.
+            turn_id: the id of the turn.
+            max_rounds: the client's limit of requests to the provider; it can only lower the configured one.
+            is_named: whether later turns can belong to the same conversation.
+            can_ask: whether the client can ask the user for an approval.
+            own_servers: further servers by name, which take the place of others with the same name.
+
+        Raises:
+            InvalidRequestError: a selector does not have the form `server/tool`, or names no server.
+        """
+        servers = {**self._servers, **own_servers}
+        parsed: list[Selector] = []
+        for index, text in enumerate(selectors):
+            selector = Selector.parse(text)
+            if selector is None:
+                raise InvalidRequestError.at(f"daemonTools.{index}", "must have the form server/tool")
+            if selector.server not in servers:
+                near = alternatives(selector.server, sorted(servers))
+                message = f"there is no tool server named {selector.server!r}{near}"
+                raise InvalidRequestError.at(f"daemonTools.{index}", message)
+            parsed.append(selector)
+        options = self._config.tools
+        names = dict.fromkeys(selector.server for selector in parsed)
+        return TurnTools(
+            [servers[name] for name in names],
+            parsed,
+            context,
+            options,
+            turn_id=turn_id,
+            max_rounds=min(max_rounds or options.max_rounds, options.max_rounds),
+            state=self._states.value.find(context.conversation),
+            is_named=is_named,
+            always=self._always,
+            approvals=self.approvals if can_ask else None,
+        )
+
+    async def list_tools(self, *, refresh: bool = False) -> list[ListedTool]:
+        """Return the known tools of all servers.
+
+        Args:
+            refresh: whether to start the servers that are stopped, and to list their tools again.
+        """
+        with suppress(StateError):
+            await run_blocking(self._always.read)
+        if refresh:
+            await asyncio.gather(*map(self._refresh, self._servers.values()))
+        rules = Rules(self._config.tools)
+        return [
+            ListedTool(server.name, tool, self._decide(rules, server, tool))
+            for server in self._servers.values()
+            for tool in server.known_tools
+        ]
+
+    async def _refresh(self, server: ToolServer) -> None:
+        try:
+            await server.list_tools()
+        except ServerUnavailableError as error:
+            logger.info("the tools of %s cannot be listed: %s", server.name, error)
+        except Exception:
+            logger.exception("the tools of %s cannot be listed", server.name)
+
+    def _decide(self, rules: Rules, server: ToolServer, tool: Tool) -> RuleDecision:
+        decision = rules.find_decision(server.name, tool.name)
+        if decision is None:
+            return "allow" if self._always.find(server, tool) else "ask"
+        return decision
+
+    async def aclose(self) -> None:
+        """Release the servers."""
+        for server in self._servers.values():
+            await server.aclose()
+        await self._states.release()

@@ -1,0 +1,52 @@
+"""State of conversations that outlives their turns, in memory: decisions, and the files that were read."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from jumpseat.system.environment import Environment
+from jumpseat.system.shared import Reference
+
+MAX_CONVERSATIONS = 1000
+"""The most conversations to remember; the least recently used are forgotten first."""
+
+LINGER_SECONDS = 24 * 3600.0
+"""How long the memory of a shared daemon outlives its last client, which may be a single command."""
+
+
+@dataclass(slots=True, eq=False)
+class ConversationState:
+    """What tools remember of one conversation and its forks."""
+
+    allowed: set[str] = field(default_factory=set)
+    """The digests of the tools that the user allowed for the conversation."""
+
+    of_servers: dict[str, Any] = field(default_factory=dict)
+    """A server's own state by its name, such as the files that the conversation has read."""
+
+
+class ConversationStates:
+    """The states of the conversations of one user. Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._states: OrderedDict[str, ConversationState] = OrderedDict()
+
+    def find(self, key: str) -> ConversationState:
+        """Return the state of the conversation with this key, which is new at the first call."""
+        state = self._states.setdefault(key, ConversationState())
+        self._states.move_to_end(key)
+        while len(self._states) > MAX_CONVERSATIONS:
+            self._states.popitem(last=False)
+        return state
+
+
+async def _close(states: ConversationStates) -> None:
+    """Nothing is open."""
+
+
+def acquire_states(environment: Environment) -> Reference[ConversationStates]:
+    """Return the states that all clients with the same state directory share."""
+    key = ("tool conversations", environment.places.state_dir)
+    return environment.shared.acquire(key, ConversationStates, _close, linger=LINGER_SECONDS)

@@ -1,0 +1,32 @@
+"""Servers of tools from other distributions, found through the entry point group `jumpseat.tools`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from jumpseat.system.environment import Environment
+from jumpseat.tools.server import ToolServer
+
+logger = logging.getLogger(__name__)
+
+GROUP = "jumpseat.tools"
+
+
+def load_plugins(environment: Environment) -> Sequence[ToolServer]:
+    """Create the server of each plug-in, except those that fail, which are logged. Blocks."""
+    from importlib.metadata import entry_points  # Deferred: it takes 10 ms, and most clients use no tools.
+
+    servers: list[ToolServer] = []
+    for entry_point in entry_points(group=GROUP):
+        try:
+            server = entry_point.load()(environment)
+        except Exception:
+            logger.exception("the tool server %s of a plug-in cannot be used", entry_point.name)
+            continue
+        if not isinstance(server, ToolServer):
+            logger.error("the tool server %s of a plug-in is not a ToolServer", entry_point.name)
+            continue
+        server.name = entry_point.name
+        servers.append(server)
+    return servers

@@ -1,0 +1,44 @@
+"""Bounds the result of a call, which every later request of the conversation contains."""
+
+from __future__ import annotations
+
+from jumpseat.chat import ResultPart, TextBlock
+from jumpseat.chat.media import join_parts
+from jumpseat.tools.server import ToolOutput
+
+LARGEST_MEDIA = 5 * 1024 * 1024
+"""The largest image or document of a result, in characters of base64; providers refuse larger ones."""
+
+
+def limit_output(output: ToolOutput, kilobytes: float) -> ToolOutput:
+    """Return the output with its text cut in the middle to this size, which it then says.
+
+    Images and documents do not count; those that are larger than any provider accepts become a note.
+    """
+    limit = int(kilobytes * 1024)
+    if isinstance(output.content, str):
+        return ToolOutput(cut_middle(output.content, limit), output.is_error)
+    parts: list[ResultPart] = []
+    for part in output.content:
+        if isinstance(part, TextBlock):
+            part = TextBlock(cut_middle(part.text, limit))
+            limit -= min(limit, len(part.text.encode("utf-8", "surrogatepass")))
+        elif len(part.source) > LARGEST_MEDIA:
+            part = TextBlock(
+                f"[The {part.type} of {len(part.source) // 1024} KiB is too large and was left out.]"
+            )
+        parts.append(part)
+    return ToolOutput(join_parts(parts), output.is_error)
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Shorten a text to this many bytes of UTF-8, and state in the middle how many were left out."""
+    if len(text) * 4 <= limit:  # Most results are short, and a character has at most four bytes.
+        return text
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= limit:
+        return text
+    head = data[: limit * 2 // 3].decode("utf-8", "ignore")
+    tail = data[len(data) - (limit - limit * 2 // 3) :].decode("utf-8", "ignore") if limit else ""
+    left_out = len(data) - len(head.encode()) - len(tail.encode())
+    return f"{head}\n[… {left_out} bytes were left out here …]\n{tail}"

@@ -1,0 +1,169 @@
+"""The interface of a server of tools, such as the file tools, an MCP server, or a plug-in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from jumpseat.chat import FileDiff, ResultPart, ToolKind
+from jumpseat.system.environment import Environment
+from jumpseat.tools.display import summarize_call
+from jumpseat.tools.workspace import Workspace
+
+ServerOrigin: TypeAlias = Literal["builtin", "user", "workspace"]
+"""Who defined a server: jumpseat or a plug-in, the user's configuration, or that of a workspace."""
+
+ServerState: TypeAlias = Literal["stopped", "starting", "running", "failed", "untrusted", "needs_sign_in"]
+
+ReportProgress: TypeAlias = Callable[[float, float | None, str | None], None]
+"""Receives the progress of a call, its total if known, and a message if the server sent one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool of a server."""
+
+    name: str
+    """The server's own name for the tool."""
+
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """The JSON Schema of the arguments."""
+
+    title: str | None = None
+    kind: ToolKind = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """The circumstances of a call: those of its turn."""
+
+    environment: Environment
+    """The environment of the client that started the turn."""
+
+    workspace: Workspace
+    """The folders that the tools may use, and the client's unsaved files."""
+
+    conversation: str
+    """A key that is the same for all turns of a conversation and its forks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of one tool by the model."""
+
+    tool: str
+    """The server's own name for the tool."""
+
+    arguments: Mapping[str, Any]
+    context: CallContext
+    report_progress: ReportProgress = field(default=lambda progress, total, message: None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The part of a call that the user approves."""
+
+    title: str
+    """What the call does, as a sentence without a full stop, such as `Edit src/main.py`. Shown escaped."""
+
+    diff: Sequence[FileDiff] = ()
+    is_outside: bool = False
+    """Whether the call uses a path outside the workspace folders, so that it always needs an approval."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """The result of a call, for the model."""
+
+    content: str | tuple[ResultPart, ...]
+    is_error: bool = False
+
+
+class ToolError(Exception):
+    """A call failed. The message is a sentence for the model, and becomes the result of the call."""
+
+
+class ServerUnavailableError(Exception):
+    """A server cannot be started or reached. The message is a sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """The state of a server."""
+
+    state: ServerState
+    definition: str
+    """The command line or URL of the server, with secrets as they are written in the configuration."""
+
+    fingerprint: str | None = None
+    """Identifies the definition of a server that needs the user's trust."""
+
+    error: str | None = None
+
+
+class ToolServer(ABC):
+    """A server of tools. Several turns use it at the same time.
+
+    A plug-in subclasses it and names a function that returns an instance in the entry point group
+    `jumpseat.tools`; the function receives the client's `Environment`.
+    """
+
+    def __init__(self, name: str, origin: ServerOrigin = "builtin") -> None:
+        """
+        Args:
+            name: the name in selectors: letters, digits, hyphens and underscores.
+            origin: who defined the server.
+        """
+        self.name = name
+        self.origin: ServerOrigin = origin
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when the state or the tools have changed."""
+
+    @abstractmethod
+    async def list_tools(self) -> Sequence[Tool]:
+        """Return the tools for a turn; start or connect to the server if necessary.
+
+        Raises:
+            ServerUnavailableError: the server cannot be used.
+        """
+
+    @abstractmethod
+    async def call(self, call: ToolCall) -> ToolOutput:
+        """Run a call to its end. If the task is cancelled, stop the work.
+
+        Raises:
+            ToolError: the call failed.
+        """
+
+    @property
+    def known_tools(self) -> Sequence[Tool]:
+        """The tools as of the last start, without starting the server."""
+        return ()
+
+    @property
+    def identity(self) -> str:
+        """A text that changes with the definition of the server; an `always` decision is bound to it."""
+        return self.name
+
+    @property
+    def status(self) -> ServerStatus:
+        """The state of the server."""
+        return ServerStatus("running", self.name)
+
+    def is_available(self, context: CallContext) -> bool:
+        """Whether the server has tools for a turn with these circumstances."""
+        return True
+
+    async def preview(self, call: ToolCall) -> Preview:
+        """Check a call and describe it for the user, before the user is asked.
+
+        Raises:
+            ToolError: the call cannot succeed, so nobody has to be asked.
+        """
+        return Preview(summarize_call(self.name, call.tool, call.arguments))
+
+    async def aclose(self) -> None:  # noqa: B027 - most servers have nothing to release
+        """Release everything that this client's use of the server needs."""

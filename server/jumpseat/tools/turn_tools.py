@@ -1,0 +1,331 @@
+"""Offers tools to the model for one turn, and runs its calls if the user's rules and decisions allow them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from jumpseat.chat import (
+    InvalidRequestError,
+    Origin,
+    Problem,
+    ProgressEvent,
+    Remember,
+    RequestError,
+    StreamEvent,
+    ToolApprovalEvent,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolStatusEvent,
+    ToolUseBlock,
+    WarningEvent,
+)
+from jumpseat.config import ToolOptions
+from jumpseat.system.state_file import StateError
+from jumpseat.system.threads import run_blocking
+from jumpseat.tools.approvals import Approvals, Decision
+from jumpseat.tools.decisions import AlwaysAllowed, digest_of
+from jumpseat.tools.display import escape, make_title, show_arguments
+from jumpseat.tools.memory import ConversationState
+from jumpseat.tools.naming import name_tools
+from jumpseat.tools.results import limit_output
+from jumpseat.tools.rules import Ask, Rules
+from jumpseat.tools.selectors import Selector, matches_any
+from jumpseat.tools.server import (
+    CallContext,
+    Preview,
+    ServerUnavailableError,
+    Tool,
+    ToolCall,
+    ToolError,
+    ToolOutput,
+    ToolServer,
+)
+
+logger = logging.getLogger(__name__)
+
+DAEMON = "daemon"
+"""The provider in the origin of the results of tools that the daemon runs."""
+
+PROGRESS_SECONDS = 0.1
+"""The shortest time between two reports of a call's progress."""
+
+Send = Callable[[StreamEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool that the model may call in this turn."""
+
+    server: ToolServer
+    tool: Tool
+
+
+class TurnTools:
+    """The tools of one turn."""
+
+    def __init__(
+        self,
+        servers: Sequence[ToolServer],
+        selectors: Sequence[Selector],
+        context: CallContext,
+        options: ToolOptions,
+        *,
+        turn_id: str,
+        max_rounds: int,
+        state: ConversationState,
+        is_named: bool,
+        always: AlwaysAllowed,
+        approvals: Approvals | None,
+    ) -> None:
+        """
+        Args:
+            servers: the servers that the selectors name.
+            selectors: the tools that the client selected.
+            context: the circumstances of the turn.
+            options: the table `[tools]` of the configuration.
+            turn_id: the id of the turn.
+            max_rounds: the most requests to the provider, not counting retries.
+            state: the decisions of earlier turns of the conversation.
+            is_named: whether later turns can belong to the same conversation.
+            always: the decisions for all conversations.
+            approvals: waits for the user's decisions; None if the client cannot ask, so that every question
+                is a denial.
+        """
+        self.max_rounds = max_rounds
+        self.max_calls = options.max_calls
+        self.definitions: Sequence[ToolDefinition] = ()
+        """The tools to offer to the model, sorted by name. Empty before `open`."""
+
+        self._servers = servers
+        self._selectors = selectors
+        self._context = context
+        self._options = options
+        self._rules = Rules(options)
+        self._turn_id = turn_id
+        self._state = state
+        self._is_named = is_named
+        self._always = always
+        self._approvals = approvals
+        self._offered: dict[str, OfferedTool] = {}
+        self._tools_of: dict[str, Sequence[Tool]] = {}
+        self._for_turn: dict[str, Decision] = {}
+        """The decisions for the rest of the turn, by the digest of the tool."""
+
+        self._waiting: dict[str, str] = {}
+        """The digests of the tools of calls that wait for a decision that may be remembered, by call."""
+
+    async def open(self, taken: Sequence[str], send: Send) -> Sequence[WarningEvent]:
+        """Start the servers and choose the tools to offer; return a warning for each server without tools.
+
+        Args:
+            taken: the names of the client's own tools.
+            send: receives the progress of servers that have to start.
+
+        Raises:
+            InvalidRequestError: a tool of the client has the name of an offered one.
+            RequestError: there are more tools than the configuration allows.
+        """
+        with suppress(StateError):
+            await run_blocking(self._always.read)
+        warnings = await asyncio.gather(*(self._open_server(server, send) for server in self._servers))
+        by_name = {
+            (server.name, tool.name): OfferedTool(server, tool)
+            for server in self._servers
+            for tool in self._tools_of.get(server.name, ())
+            if matches_any(self._selectors, server.name, tool.name)
+            and not self._rules.is_denied(server.name, tool.name)
+        }
+        self._check_number([server for server, _ in by_name])
+        self._offered = {name: by_name[pair] for name, pair in name_tools(by_name).items()}
+        for index, name in enumerate(taken):
+            if name in self._offered:
+                problem = Problem(f"tools.{index}.name", f"{name!r} is the name of a tool of the daemon")
+                raise InvalidRequestError.at(problem.path, problem.message)
+        self.definitions = [
+            ToolDefinition(name, offered.tool.description, offered.tool.parameters)
+            for name, offered in self._offered.items()
+        ]
+        return [warning for warning in warnings if warning is not None]
+
+    async def _open_server(self, server: ToolServer, send: Send) -> WarningEvent | None:
+        if not server.is_available(self._context):
+            why = f"The tools of {server.name} need a workspace folder."
+            return WarningEvent("tool_server_unavailable", why)
+        if server.status.state != "running":
+            send(ProgressEvent(f"Starting the tools of {server.name}."))
+        try:
+            self._tools_of[server.name] = await server.list_tools()
+        except ServerUnavailableError as error:
+            return WarningEvent("tool_server_unavailable", str(error))
+        except Exception:
+            logger.exception("the tools of %s cannot be listed", server.name)
+            why = f"The tools of {server.name} cannot be listed; the daemon's log has the details."
+            return WarningEvent("tool_server_unavailable", why)
+        return None
+
+    def _check_number(self, servers: Sequence[str]) -> None:
+        most = self._options.max_tools
+        if len(servers) <= most:
+            return
+        counts = sorted({each: servers.count(each) for each in servers}.items(), key=lambda item: -item[1])
+        largest = ", ".join(f"{name} ({count})" for name, count in counts[:3])
+        raise RequestError(
+            f"The turn has {len(servers)} tools, but at most {most} are allowed. The servers with the most "
+            f"tools are {largest}.",
+            hint="Select fewer tools, or raise max_tools in the table [tools] of the configuration.",
+        )
+
+    async def run(self, call: ToolUseBlock, send: Send) -> ToolResultBlock:
+        """Run a call if the user allows it, and return its result. Failures become error results.
+
+        Args:
+            call: the call of the model.
+            send: receives the questions and the status of the call.
+        """
+        offered = self._offered.get(call.name)
+        if offered is None:
+            return self._fail(call, call.name, f"There is no tool named {call.name}.", send)
+        name = f"{offered.server.name}/{offered.tool.name}"
+        if call.arguments is None:
+            return self._fail(call, name, f"The arguments cannot be read: {call.error or 'no object'}.", send)
+        started = ToolCall(offered.tool.name, call.arguments, self._context, _Progress(call.id, send).report)
+        try:
+            preview = await offered.server.preview(started)
+            denial = await self._find_denial(call, offered, preview, send)
+            if denial is not None:
+                send(ToolStatusEvent(call.id, "denied", denial))
+                return _make_result(call, name, ToolOutput(denial, is_error=True))
+            send(ToolStatusEvent(call.id, "running"))
+            output = await self._call_server(offered.server, started)
+        except ToolError as error:
+            return self._fail(call, name, str(error), send)
+        except Exception:
+            logger.exception("a call of %s failed", name)
+            return self._fail(call, name, "The tool failed; the daemon's log has the details.", send)
+        send(ToolStatusEvent(call.id, "failed" if output.is_error else "completed"))
+        return _make_result(call, name, limit_output(output, self._options.max_result_kilobytes))
+
+    async def _call_server(self, server: ToolServer, call: ToolCall) -> ToolOutput:
+        seconds = self._options.call_seconds
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                return await server.call(call)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise ToolError(f"The tool did not answer within {seconds:g} s.") from None
+
+    def _fail(self, call: ToolUseBlock, name: str, message: str, send: Send) -> ToolResultBlock:
+        send(ToolStatusEvent(call.id, "failed", message))
+        return _make_result(call, name, ToolOutput(message, is_error=True))
+
+    async def _find_denial(
+        self, call: ToolUseBlock, offered: OfferedTool, preview: Preview, send: Send
+    ) -> str | None:
+        """Return the words for the model about a denial; None if the call is allowed."""
+        ask = self._find_question(offered, preview)
+        if ask is None:
+            return None
+        digest = digest_of(offered.server, offered.tool)
+        if ask.remember and digest in self._for_turn:  # It is a denial, else there would be no question.
+            return _describe_denial(self._for_turn[digest])
+        if self._approvals is None:
+            return "This call needs the user's approval, which this client cannot ask for."
+        with self._approvals.open(self._turn_id, call.id) as decided:
+            send(_make_question(call, offered, preview, ask))
+            if ask.remember:
+                self._waiting[call.id] = digest
+            try:
+                decision = await decided
+            finally:
+                self._waiting.pop(call.id, None)
+        if ask.remember and decision.remember is not None:
+            await self._remember(offered, decision, ask.remember)
+        return None if decision.is_allowed else _describe_denial(decision)
+
+    def _find_question(self, offered: OfferedTool, preview: Preview) -> Ask | None:
+        """Return the question for the user; None if a rule or a remembered decision allows the call."""
+        server, tool = offered.server, offered.tool
+        decision = self._rules.find_decision(server.name, tool.name)
+        if preview.is_outside:
+            return Ask("outside", ())
+        if decision == "ask":
+            return Ask("rule", ())
+        digest = digest_of(server, tool)
+        earlier = self._for_turn.get(digest)
+        always = self._always.find(server, tool)
+        if always or digest in self._state.allowed or (earlier is not None and earlier.is_allowed):
+            return None
+        if decision == "allow":
+            return None
+        remember: tuple[Remember, ...] = ("turn", "conversation", "always")
+        if not self._is_named:
+            remember = ("turn", "always")
+        return Ask("ask" if always is False else "changed", remember)
+
+    async def _remember(self, offered: OfferedTool, decision: Decision, allowed: Sequence[Remember]) -> None:
+        """Remember a decision, and decide about the other calls that wait and that it covers."""
+        server = offered.server
+        tools = [offered.tool] if decision.scope == "tool" else self._tools_of[server.name]
+        digests = {digest_of(server, tool) for tool in tools}
+        self._for_turn |= dict.fromkeys(digests, decision)
+        if self._approvals is not None:
+            for tool_use_id, digest in list(self._waiting.items()):
+                if digest in digests:
+                    self._approvals.decide(self._turn_id, tool_use_id, replace(decision, remember=None))
+        # A denial holds for the turn at most.
+        if not decision.is_allowed or decision.remember not in allowed:
+            return
+        if decision.remember == "conversation":
+            self._state.allowed |= digests
+        elif decision.remember == "always":
+            try:
+                await run_blocking(self._always.add, server, tools)
+            except StateError as error:
+                logger.warning("a decision about %s was not saved: %s", server.name, error.message)
+
+
+class _Progress:
+    """Reports the progress of one call, not too often."""
+
+    def __init__(self, tool_use_id: str, send: Send) -> None:
+        self._id = tool_use_id
+        self._send = send
+        self._next = 0.0
+
+    def report(self, progress: float, total: float | None, message: str | None) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + PROGRESS_SECONDS
+            shown = None if message is None else make_title(message)
+            self._send(ToolStatusEvent(self._id, "running", shown, progress, total))
+
+
+def _make_question(call: ToolUseBlock, offered: OfferedTool, preview: Preview, ask: Ask) -> ToolApprovalEvent:
+    diff = [replace(each, uri=escape(each.uri)) for each in preview.diff]
+    return ToolApprovalEvent(
+        call.id,
+        offered.server.name,
+        offered.tool.name,
+        make_title(preview.title),
+        offered.tool.kind,
+        show_arguments(call.arguments or {}),
+        ask.reason,
+        ask.remember,
+        diff or None,
+    )
+
+
+def _make_result(call: ToolUseBlock, name: str, output: ToolOutput) -> ToolResultBlock:
+    return ToolResultBlock(call.id, output.content, output.is_error or None, origin=Origin(DAEMON, name))
+
+
+def _describe_denial(decision: Decision) -> str:
+    words = (decision.message or "").strip()
+    return f"The user denied this call: {words}" if words else "The user denied this call."

@@ -1,0 +1,48 @@
+"""A client's workspace, as tools see it: its folders, and the files that it has open with unsaved changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class UnsavedFile:
+    """A file whose text in the editor differs from the file on the disk."""
+
+    uri: str
+    version: int | None
+    """The editor's version of the text; None if it has none."""
+
+    text: str
+
+
+class Workspace:
+    """The workspace of a turn. This base class is that of a client without an editor."""
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        """
+        Args:
+            folders: the absolute paths of the workspace folders; relative paths start at the first one.
+        """
+        self.folders = tuple(folders)
+
+    async def find_unsaved(self, uris: Sequence[str] | None = None) -> Sequence[UnsavedFile]:
+        """Return the unsaved files among these, or all of them.
+
+        Raises:
+            TimeoutError: the editor did not answer, so a file may have unsaved changes.
+        """
+        return ()
+
+    async def replace_text(self, file: UnsavedFile, text: str) -> bool:
+        """Replace the text of an unsaved file in the editor, unless it has changed since.
+
+        Returns:
+            False if the editor cannot do that or refused.
+
+        Raises:
+            TimeoutError: the editor did not answer.
+        """
+        return False

@@ -1,0 +1,450 @@
+"""Turns with tools that the daemon runs: rounds, limits, loops, cancels and failures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jumpseat.chat import (
+    BlockDoneEvent,
+    ChatCancelled,
+    ChatError,
+    ContentBlock,
+    DoneEvent,
+    Fold,
+    Message,
+    Origin,
+    RateLimitError,
+    RequestError,
+    Response,
+    ResponseEvent,
+    ServerError,
+    StartEvent,
+    TextBlock,
+    ToolApprovalEvent,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolStatusEvent,
+    ToolUseBlock,
+    ToolUseDoneEvent,
+    ToolUseStartEvent,
+    Usage,
+    UsageEvent,
+    WarningEvent,
+)
+from jumpseat.dialects.opaque import CALL_ID, read_opaque
+from jumpseat.engine import TokenMemory, TurnRequest, run_turn
+from jumpseat.engine.rounds import CANCELLED_CALL, TOO_MANY_CALLS
+from jumpseat.engine.tool_calls import UNANSWERED_CALL
+from tests.unit.scripted import RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
+from tests.unit.tools.scripted_server import ScriptedServer, begin_turn, make_call, make_host
+
+pytestmark = pytest.mark.requirement("12:rounds")
+
+END = DoneEvent("end_turn", Usage(3, 2), "stop")
+CALLS = DoneEvent("tool_use", Usage(10, 5), "tool_calls")
+GREP = ToolDefinition("grep", "finds", {})
+
+
+def called(*calls: ToolUseBlock, first: int = 0) -> list[Step]:
+    """Return the events of a round that consists of these calls."""
+    steps: list[Step] = []
+    for number, call in enumerate(calls, first):
+        steps += [ToolUseStartEvent(number, call.id, call.name), ToolUseDoneEvent(number, call)]
+    return [ResponseEvent("m"), *steps, CALLS]
+
+
+ANSWER: list[Step] = [ResponseEvent("m"), *said("Done."), END]
+
+
+async def run(
+    adapter: ScriptedAdapter,
+    server: ScriptedServer,
+    turn_request: TurnRequest | None = None,
+    sink: RecordingSink | None = None,
+    **options: Any,
+) -> tuple[Response | ChatError, RecordingSink]:
+    """Run a turn with the server's tools, which need no approval; return its outcome and its events."""
+    sink = sink or RecordingSink()
+    host = make_host(server, **{"allow": ["shed/*"], **options})
+    try:
+        async with asyncio.timeout(10):
+            outcome = await run_turn(
+                registry_of(adapter), turn_request or ask(), sink, tools=begin_turn(host)
+            )
+    except ChatError as error:
+        return error, sink
+    return outcome, sink
+
+
+def shapes(content: Sequence[ContentBlock]) -> list[str]:
+    """Return each block in short: a call by its id, a result by its id and text, a text by its text."""
+    shown = []
+    for block in content:
+        match block:
+            case ToolUseBlock():
+                shown.append(f"call {block.id}")
+            case ToolResultBlock():
+                shown.append(f"{'error' if block.is_error else 'result'} {block.tool_use_id}: {block.text}")
+            case TextBlock():
+                shown.append(block.text)
+    return shown
+
+
+def refold(sink: RecordingSink) -> Sequence[ContentBlock]:
+    """Return the content as a client folds it from the events."""
+    fold = Fold("fake", "m")
+    for event in sink.events:
+        fold.add(event)
+    return fold.response().content
+
+
+@pytest.mark.requirement("12:one-message", "12:result-blocks", "12:usage-sum", "12:initiator")
+async def test_a_call_is_run_and_the_model_goes_on_in_the_same_answer() -> None:
+    adapter = ScriptedAdapter(
+        [*said("Let me see."), *called(make_call("shed__dig", depth=2), first=1)[1:]], ANSWER
+    )
+    server = ScriptedServer()
+    server.script["dig"] = ["a bone"]
+    response, sink = await run(adapter, server)
+
+    assert isinstance(response, Response)
+    assert shapes(response.content) == ["Let me see.", "call 1", "result 1: a bone", "Done."]
+    assert server.calls == [("dig", {"depth": 2})]
+    assert response.content[2].origin == Origin("daemon", "shed/dig")
+    assert (response.stop_reason, response.rounds, response.tool_calls) == ("end_turn", 2, [])
+    assert response.usage == Usage(13, 7)
+    assert refold(sink) == response.content
+    assert [type(event) for event in sink.events if isinstance(event, StartEvent | DoneEvent)] == [
+        StartEvent,
+        DoneEvent,
+    ]
+    first, second = adapter.requests
+    assert [tool.name for tool in first.tools] == ["shed__dig", "shed__rake"]
+    assert (first.effective_initiator(), second.effective_initiator()) == ("user", "agent")
+    assert [message.role for message in second.messages] == ["user", "assistant", "user"]
+    assert shapes(second.messages[2].content) == ["result 1: a bone"]
+
+
+async def test_blocks_are_numbered_through_all_rounds() -> None:
+    adapter = ScriptedAdapter(called(make_call("shed__dig")), called(make_call("shed__rake", "2")), ANSWER)
+    response, sink = await run(adapter, ScriptedServer())
+
+    assert isinstance(response, Response)
+    done = [
+        (event.block, event.content)
+        for event in sink.events
+        if isinstance(event, ToolUseDoneEvent | BlockDoneEvent)
+    ]
+    assert [number for number, _ in done] == [0, 1, 2, 3]
+    assert [content for _, content in done] == list(response.content[:4])
+    assert sink.types.count("response") == 1
+
+
+async def test_the_calls_of_a_round_run_at_the_same_time_and_keep_their_order() -> None:
+    server = ScriptedServer()
+    slow = asyncio.Event()
+    server.script["dig"] = [slow]
+    adapter = ScriptedAdapter(called(make_call("shed__dig"), make_call("shed__rake", "2")), ANSWER)
+    running = asyncio.create_task(run(adapter, server))
+    async with asyncio.timeout(10):
+        await server.started.acquire()
+        await server.started.acquire()
+    slow.set()
+    response, _ = await running
+
+    assert isinstance(response, Response)
+    assert shapes(response.content) == ["call 1", "call 2", "result 1: done", "result 2: ok", "Done."]
+
+
+@pytest.mark.requirement("12:client-tools")
+async def test_a_round_with_a_call_of_the_client_ends_the_turn_after_the_daemons_calls() -> None:
+    adapter = ScriptedAdapter(called(make_call("grep"), make_call("shed__dig", "2")))
+    response, sink = await run(adapter, ScriptedServer(), ask(tools=(GREP,)))
+
+    assert isinstance(response, Response)
+    assert shapes(response.content) == ["call 1", "call 2", "result 2: ok"]
+    assert [call.id for call in response.tool_calls] == ["1"]
+    assert (response.stop_reason, response.rounds) == ("tool_use", 1)
+    assert refold(sink) == response.content
+
+
+@pytest.mark.requirement("12:tool-names")
+async def test_a_tool_of_the_client_with_the_name_of_an_offered_one_is_refused() -> None:
+    error, sink = await run(
+        ScriptedAdapter(ANSWER), ScriptedServer(), ask(tools=(ToolDefinition("shed__dig"),))
+    )
+
+    assert isinstance(error, ChatError)
+    assert "tools.0.name" in error.message
+    assert sink.types == ["start", "done"]
+
+
+@pytest.mark.requirement("12:unreadable-call")
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        (make_call("shed__burn"), "There is no tool named shed__burn."),
+        (ToolUseBlock("1", "shed__dig", None, "{", "cut off"), "The arguments cannot be read: cut off."),
+        (ToolUseBlock("1", "grep", None, "{", "cut off"), "There is no tool named grep."),
+    ],
+)
+async def test_a_call_that_cannot_be_run_is_an_error_result(call: ToolUseBlock, result: str) -> None:
+    server = ScriptedServer()
+    response, sink = await run(ScriptedAdapter(called(call), ANSWER), server, ask(tools=(GREP,)))
+
+    assert isinstance(response, Response)
+    assert shapes(response.content) == ["call 1", f"error 1: {result}", "Done."]
+    assert server.calls == []
+    assert [event.status for event in sink.events if isinstance(event, ToolStatusEvent)] == ["failed"]
+
+
+@pytest.mark.requirement("12:max-rounds")
+async def test_the_calls_of_the_last_allowed_round_are_run() -> None:
+    adapter = ScriptedAdapter(called(make_call("shed__dig")), called(make_call("shed__dig", "2")))
+    response, sink = await run(adapter, ScriptedServer(), max_rounds=2)
+
+    assert isinstance(response, Response)
+    assert shapes(response.content) == ["call 1", "result 1: ok", "call 2", "result 2: ok"]
+    assert (response.stop_reason, response.rounds) == ("max_rounds", 2)
+    assert isinstance(sink.events[-1], DoneEvent)
+    assert sink.events[-1].stop_reason == "max_rounds"
+
+
+@pytest.mark.requirement("12:max-calls")
+async def test_a_call_above_the_limit_is_an_error_and_ends_the_turn() -> None:
+    calls = [make_call("shed__dig", str(number)) for number in range(3)]
+    response, _ = await run(ScriptedAdapter(called(*calls)), ScriptedServer(), max_calls=2)
+
+    assert isinstance(response, Response)
+    assert shapes(response.content)[3:] == ["result 0: ok", "result 1: ok", f"error 2: {TOO_MANY_CALLS}"]
+    assert response.stop_reason == "max_rounds"
+
+
+@pytest.mark.requirement("12:loop")
+async def test_the_third_identical_call_with_the_same_result_ends_the_turn() -> None:
+    rounds = [
+        called(make_call("shed__dig", "1", a=1, b=[2])),
+        called(make_call("shed__dig", "2", b=[2], a=1)),
+        called(make_call("shed__dig", "3", a=1, b=[2])),
+    ]
+    server = ScriptedServer()
+    response, _ = await run(ScriptedAdapter(*rounds, ANSWER), server)
+
+    assert isinstance(response, Response)
+    assert (response.stop_reason, len(server.calls)) == ("max_rounds", 3)
+    assert [warning.code for warning in response.warnings] == ["tool_loop"]
+
+
+async def test_an_identical_call_with_another_result_is_not_a_loop() -> None:
+    server = ScriptedServer()
+    server.script["dig"] = ["one", "two", "three"]
+    rounds = [called(make_call("shed__dig", str(number))) for number in range(3)]
+    response, _ = await run(ScriptedAdapter(*rounds, ANSWER), server)
+
+    assert isinstance(response, Response)
+    assert response.stop_reason == "end_turn"
+
+
+@pytest.mark.requirement("12:partial")
+async def test_a_failed_round_keeps_the_finished_results() -> None:
+    adapter = ScriptedAdapter(called(make_call("shed__dig")), [RequestError("No.")])
+    error, sink = await run(adapter, ScriptedServer())
+
+    assert isinstance(error, RequestError)
+    assert error.partial is not None
+    assert shapes(error.partial.content) == ["call 1", "result 1: ok"]
+    assert error.partial.rounds == 2
+    assert isinstance(sink.events[-1], DoneEvent)
+    assert list(sink.events[-1].content or ()) == list(error.partial.content)
+
+
+@pytest.mark.requirement("12:partial")
+async def test_a_call_before_a_failure_of_its_own_round_gets_an_error_result() -> None:
+    steps = [*called(make_call("shed__dig"))[:-1], ServerError("Broke off.")]
+    error, sink = await run(ScriptedAdapter(steps), ScriptedServer())
+
+    assert isinstance(error, ServerError)
+    assert error.partial is not None
+    assert shapes(error.partial.content) == ["call 1", f"error 1: {UNANSWERED_CALL}"]
+    assert refold(sink) == error.partial.content
+
+
+@pytest.mark.requirement("12:cancel")
+async def test_a_cancel_during_calls_keeps_the_finished_results() -> None:
+    server = ScriptedServer()
+    server.script["dig"] = [asyncio.Event()]
+    adapter = ScriptedAdapter(called(make_call("shed__dig"), make_call("shed__rake", "2")))
+    sink = RecordingSink()
+    turn = asyncio.create_task(run(adapter, server, sink=sink))
+    async with asyncio.timeout(10):
+        await server.started.acquire()
+        await server.started.acquire()
+    turn.cancel()
+    error, _ = await turn
+
+    assert isinstance(error, ChatCancelled)
+    assert error.partial is not None
+    assert shapes(error.partial.content) == [
+        "call 1",
+        "call 2",
+        f"error 1: {CANCELLED_CALL}",
+        "result 2: ok",
+    ]
+    assert server.cancelled == ["dig"]
+
+
+@pytest.mark.requirement("12:cancel")
+async def test_a_cancel_while_the_user_is_asked_ends_the_call() -> None:
+    sink = RecordingSink()
+    server = ScriptedServer()
+    turn = asyncio.create_task(
+        run(ScriptedAdapter(called(make_call("shed__dig"))), server, sink=sink, allow=[])
+    )
+    await sink.until(ToolApprovalEvent)
+    turn.cancel()
+    error, _ = await turn
+
+    assert isinstance(error, ChatCancelled)
+    assert error.partial is not None
+    assert shapes(error.partial.content) == ["call 1", f"error 1: {CANCELLED_CALL}"]
+    assert server.calls == []
+
+
+@pytest.mark.requirement("12:cancel")
+async def test_a_cancel_while_the_model_answers_keeps_its_complete_calls() -> None:
+    never = asyncio.Event()
+    sink = RecordingSink()
+    half = [*called(make_call("shed__dig"))[:-1], ToolUseStartEvent(1, "2", "shed__rake"), never]
+    turn = asyncio.create_task(run(ScriptedAdapter(half), ScriptedServer(), sink=sink))
+    await sink.until(ToolUseDoneEvent)
+    turn.cancel()
+    error, _ = await turn
+
+    assert isinstance(error, ChatCancelled)
+    assert error.partial is not None
+    assert shapes(error.partial.content) == ["call 1", f"error 1: {CANCELLED_CALL}"]
+    added = [event for event in sink.events if isinstance(event, BlockDoneEvent)]
+    assert [event.block for event in added] == [2]
+
+
+@pytest.mark.requirement("12:continuation")
+async def test_a_turn_continues_after_a_result_and_returns_only_new_blocks() -> None:
+    adapter = ScriptedAdapter(called(make_call("shed__dig")))
+    stopped, _ = await run(adapter, ScriptedServer(), max_rounds=1)
+    assert isinstance(stopped, Response)
+    assert stopped.stop_reason == "max_rounds"
+    adapter = ScriptedAdapter(ANSWER)
+    response, _ = await run(adapter, ScriptedServer(), ask(Message.user("Why?"), stopped.as_message()))
+
+    assert isinstance(response, Response)
+    assert shapes(response.content) == ["Done."]
+    assert [message.role for message in adapter.requests[0].messages] == ["user", "assistant", "user"]
+    assert adapter.requests[0].effective_initiator() == "agent"
+
+
+@pytest.mark.requirement("12:tool-choice")
+async def test_a_forced_tool_choice_holds_for_the_first_round() -> None:
+    adapter = ScriptedAdapter(called(make_call("shed__dig")), ANSWER)
+    await run(adapter, ScriptedServer(), ask(tool_choice="required"))
+
+    assert [request.tool_choice for request in adapter.requests] == ["required", "auto"]
+
+
+async def test_a_cut_off_answer_runs_no_calls() -> None:
+    steps = [*called(make_call("shed__dig"))[:-1], DoneEvent("max_tokens", Usage(1, 1))]
+    server = ScriptedServer()
+    response, _ = await run(ScriptedAdapter(steps), server)
+
+    assert isinstance(response, Response)
+    assert shapes(response.content) == ["call 1", f"error 1: {UNANSWERED_CALL}"]
+    assert (response.stop_reason, server.calls) == ("max_tokens", [])
+
+
+async def test_a_later_round_is_retried_before_its_first_output() -> None:
+    adapter = ScriptedAdapter(
+        called(make_call("shed__dig")), [ResponseEvent("m"), RateLimitError("Busy.", retry_after=0)], ANSWER
+    )
+    response, sink = await run(adapter, ScriptedServer())
+
+    assert isinstance(response, Response)
+    assert shapes(response.content) == ["call 1", "result 1: ok", "Done."]
+    assert (sink.types.count("retry"), sink.types.count("response")) == (1, 1)
+
+
+async def test_an_answer_that_starts_again_in_a_later_round_repeats_the_earlier_blocks() -> None:
+    again: list[Step] = [ResponseEvent("m"), *said("Do"), ResponseEvent("m"), *said("Done."), END]
+    response, sink = await run(ScriptedAdapter(called(make_call("shed__dig")), again), ScriptedServer())
+
+    assert isinstance(response, Response)
+    assert shapes(response.content) == ["call 1", "result 1: ok", "Done."]
+    assert sink.types.count("response") == 2
+    assert refold(sink) == response.content
+
+
+@pytest.mark.requirement("12:usage-sum")
+async def test_usage_events_count_the_earlier_rounds_too() -> None:
+    second: list[Step] = [ResponseEvent("m"), UsageEvent(Usage(3, 0)), *said("Done."), DoneEvent("end_turn")]
+    response, sink = await run(ScriptedAdapter(called(make_call("shed__dig")), second), ScriptedServer())
+
+    assert isinstance(response, Response)
+    assert [event.usage for event in sink.events if isinstance(event, UsageEvent)] == [Usage(13, 5)]
+    assert response.usage == Usage(13, 5)
+
+
+async def test_the_length_of_the_next_prompt_is_known_from_the_last_round_alone() -> None:
+    adapter = ScriptedAdapter(called(make_call("shed__dig")), ANSWER)
+    tokens = TokenMemory()
+    await run_turn(
+        registry_of(adapter),
+        ask(),
+        RecordingSink(),
+        tokens=tokens,
+        tools=begin_turn(make_host(ScriptedServer(), allow=["shed/*"])),
+    )
+
+    assert tokens.measure("fake", adapter.requests[1]).tokens == 3
+
+
+@pytest.mark.requirement("2:call-ids-unique")
+async def test_a_call_with_the_id_of_an_earlier_round_gets_an_id_of_its_own() -> None:
+    adapter = ScriptedAdapter(called(make_call("shed__dig")), called(make_call("shed__rake")), ANSWER)
+    response, _ = await run(adapter, ScriptedServer())
+
+    assert isinstance(response, Response)
+    calls = [block for block in response.content if isinstance(block, ToolUseBlock)]
+    assert [call.id for call in calls] == ["1", "1_r2"]
+    assert read_opaque(calls[1].opaque)[CALL_ID] == "1"
+
+
+@pytest.mark.requirement("12:server-unavailable")
+async def test_a_server_that_cannot_start_is_a_warning() -> None:
+    server = ScriptedServer()
+    server.unavailable = ValueError("a defect")
+    response, _ = await run(ScriptedAdapter(ANSWER), server)
+
+    assert isinstance(response, Response)
+    assert [warning.code for warning in response.warnings] == ["tool_server_unavailable"]
+
+
+async def test_a_warning_of_every_round_is_sent_once() -> None:
+    foreign = Message("assistant", (replace(TextBlock("Hi", opaque="x"), origin=Origin("other", "m")),))
+    adapter = ScriptedAdapter(called(make_call("shed__dig")), ANSWER)
+    response, sink = await run(adapter, ScriptedServer(), ask(Message.user("1"), foreign, Message.user("2")))
+
+    assert isinstance(response, Response)
+    codes = [event.code for event in sink.events if isinstance(event, WarningEvent)]
+    assert codes == ["foreign_data_dropped"]
+
+
+async def test_a_model_that_takes_no_tools_is_refused() -> None:
+    adapter = ScriptedAdapter(ANSWER)
+    adapter.capabilities = replace(adapter.capabilities, tool_calls=False)
+    error, _ = await run(adapter, ScriptedServer())
+
+    assert isinstance(error, RequestError)
+    assert "does not accept tools" in error.message
