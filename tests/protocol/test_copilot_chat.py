@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.copilot import ask, configure, copilot_daemon, table
-from tests.daemon import Daemon
+from tests.daemon import Daemon, running_daemon
 from tests.emulator import CopilotEmulator, faults
+from tests.fakes import tool_plugin
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +51,12 @@ def user(*content):
 
 def text(words):
     return {"type": "text", "text": words}
+
+
+def append(file, addition):
+    """Append a text to a file."""
+    with file.open("a", encoding="utf-8") as opened:
+        opened.write(addition)
 
 
 def chats(emulator):
@@ -96,6 +103,22 @@ async def test_a_chat_with_tools_thinking_and_an_image_lasts_many_turns(daemon, 
     headers = [request.headers for request in chats(emulator)]
     assert [each.get("copilot-vision-request") for each in headers] == [None, None, "true", "true"]
     assert [each["x-initiator"] for each in headers] == ["user", "agent", "user", "user"]
+
+
+@pytest.mark.requirement("12:initiator", "12:rounds-split")
+@pytest.mark.parametrize("model", ROUTES)
+async def test_rounds_after_the_first_are_the_agents_on_every_route(home, emulator, model):
+    append(home / "config.toml", '[tools]\nallow = ["shed/*"]\n')
+    use_it = 'Please use the tool shed__echo with {"text":"Rome"}'
+    turn = {"model": f"copilot:{model}", "daemonTools": ["shed/echo"], "messages": [user(text(use_it))]}
+    async with running_daemon(home, env=tool_plugin.install(home / "site")) as daemon:
+        await daemon.initialize()
+        result = (await daemon.request("chat/start", turn)).result
+
+    types = [block["type"] for block in result["content"] if block["type"] != "thinking"]
+    assert types[-3:] == ["tool_use", "tool_result", "text"]
+    assert [each.headers["x-initiator"] for each in chats(emulator)] == ["user", "agent"]
+    assert "The tool shed__echo answered: Rome" in result["text"]
 
 
 @pytest.mark.requirement("copilot:conversations", "2:block-memory")

@@ -54,11 +54,14 @@ def _text(content: Any) -> str:
 
 
 def _blocks(item: Mapping[str, Any]) -> Iterator[ContentBlock]:
-    if item.get("type") == "function_call_output":
+    if item.get("type") in ("function_call_output", "custom_tool_call_output"):
         yield ToolResultBlock(item["call_id"], _text(item["output"]))
         return
     if item.get("type") == "function_call":
         yield ToolUseBlock(item["call_id"], item["name"], None, item["arguments"])
+        return
+    if item.get("type") == "custom_tool_call":
+        yield ToolUseBlock(item["call_id"], item["name"], None, item["input"])
         return
     if item.get("role") == "tool":
         yield ToolResultBlock(item.get("tool_call_id", ""), _text(item.get("content")))
