@@ -16,8 +16,13 @@ TOOLS = (
     Tool(
         name="echo", title="Echo", description="Returns its text.", parameters={"type": "object"}, kind="read"
     ),
-    Tool(name="wait", description="Never ends."),
-    Tool(name="replace", description="Replaces the unsaved text of a file.", kind="edit"),
+    Tool(name="wait", description="Never ends.", parameters={"type": "object"}),
+    Tool(
+        name="replace",
+        description="Replaces the unsaved text of a file.",
+        parameters={"type": "object"},
+        kind="edit",
+    ),
 )
 
 
@@ -32,8 +37,12 @@ class Shed(ToolServer):
         return TOOLS
 
     async def preview(self, call: ToolCall) -> Preview:
+        if call.tool not in {tool.name for tool in TOOLS}:
+            raise ToolError(f"There is no tool named {call.tool}.")
         if call.tool != "replace":
             return await super().preview(call)
+        if not {"uri", "text"} <= call.arguments.keys():
+            raise ToolError("uri and text are missing.")
         uri = call.arguments["uri"]
         return Preview(f"Replace {uri}", [FileDiff(uri, None, call.arguments["text"])])
 

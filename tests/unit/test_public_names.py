@@ -18,6 +18,7 @@ import jumpseat.engine
 import jumpseat.http
 import jumpseat.providers
 import jumpseat.testing
+import jumpseat.tools.server
 import jumpseat.wire
 import jumpseat_client
 from tests.unit.pages import CLIENT as CLIENT_PAGE
@@ -57,8 +58,12 @@ error_from_response fetch get_json host_of is_loopback stream_events
 
 TESTING = """
 AdapterContract Answer AnthropicMessagesScript ChatCompletionsScript FakeUpstream Gate OllamaChatScript
-RecordedRequest Recording Reply ResponsesScript Script Stage ThreadedUpstream assert_laws assert_response
-assert_usage load_recordings
+RecordedRequest Recording Reply ResponsesScript Script Stage ThreadedUpstream ToolServerContract assert_laws
+assert_response assert_usage load_recordings
+"""
+
+TOOL_SERVERS = """
+CallContext Preview ServerStatus ServerUnavailableError Tool ToolCall ToolError ToolOutput ToolServer
 """
 
 PUBLIC = {
@@ -68,6 +73,7 @@ PUBLIC = {
     jumpseat.dialects: DIALECTS,
     jumpseat.http: HTTP,
     jumpseat.testing: TESTING,
+    jumpseat.tools.server: TOOL_SERVERS,
 }
 """The modules that plug-ins may import, with the names that they may import."""
 
@@ -116,6 +122,7 @@ def test_the_page_for_authors_of_plug_ins_lists_the_same_names(module: ModuleTyp
         jumpseat.engine,
         jumpseat.adapters.base,
         jumpseat.testing,
+        jumpseat.tools.server,
         jumpseat_client,
     ],
     ids=lambda module: module.__name__,

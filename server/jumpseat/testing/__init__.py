@@ -1,6 +1,6 @@
-"""The contract suite for all adapters, including adapters in plug-ins.
+"""The contract suites for all adapters and tool servers, including those of plug-ins.
 
-To test a plug-in, subclass `AdapterContract`:
+To test an adapter, subclass `AdapterContract`; the module `tool_server` describes `ToolServerContract`:
 
     from pathlib import Path
 
@@ -40,6 +40,7 @@ from jumpseat.testing.recordings import Recording, load_recordings
 from jumpseat.testing.scripts import Answer, Script
 from jumpseat.testing.stage import Stage
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.tool_server import ToolServerContract
 from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "Script",
     "Stage",
     "ThreadedUpstream",
+    "ToolServerContract",
     "assert_laws",
     "assert_response",
     "assert_usage",

@@ -40,7 +40,7 @@ TOOLS = (
 )
 
 P = ParamSpec("P")
-C = TypeVar("C", bound="ContractBase")
+C = TypeVar("C")
 
 
 class ContractBase:
@@ -270,4 +270,4 @@ async def _assert_no_task_is_left() -> None:
         # A cancelled task may need one iteration of the loop to end.
         _, others = await asyncio.wait(others, timeout=TIDY_SECONDS)
     names = ", ".join(sorted(str(task.get_coro()) for task in others))
-    check(not others, f"the adapter leaves tasks behind: {names}")
+    check(not others, f"tasks are left behind: {names}")

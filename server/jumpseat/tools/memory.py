@@ -18,7 +18,7 @@ LINGER_SECONDS = 24 * 3600.0
 
 @dataclass(slots=True, eq=False)
 class ConversationState:
-    """What tools remember of one conversation and its forks."""
+    """The state of one conversation and its forks."""
 
     allowed: set[str] = field(default_factory=set)
     """The digests of the tools that the user allowed for the conversation."""

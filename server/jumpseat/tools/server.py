@@ -12,6 +12,18 @@ from jumpseat.system.environment import Environment
 from jumpseat.tools.display import summarize_call
 from jumpseat.tools.workspace import Workspace
 
+__all__ = [
+    "CallContext",
+    "Preview",
+    "ServerStatus",
+    "ServerUnavailableError",
+    "Tool",
+    "ToolCall",
+    "ToolError",
+    "ToolOutput",
+    "ToolServer",
+]
+
 ServerOrigin: TypeAlias = Literal["builtin", "user", "workspace"]
 """Who defined a server: jumpseat or a plug-in, the user's configuration, or that of a workspace."""
 
@@ -67,7 +79,7 @@ class Preview:
     """The part of a call that the user approves."""
 
     title: str
-    """What the call does, as a sentence without a full stop, such as `Edit src/main.py`. Shown escaped."""
+    """A description of the call without a full stop, such as `Edit src/main.py`. It is shown escaped."""
 
     diff: Sequence[FileDiff] = ()
     is_outside: bool = False

@@ -63,7 +63,7 @@ class Recorder:
         return [event.status for event in self.events if isinstance(event, ToolStatusEvent)]
 
 
-async def opened(host: ToolHost, *selectors: str, **more: Any) -> TurnTools:
+async def open_turn(host: ToolHost, *selectors: str, **more: Any) -> TurnTools:
     """Return the opened tools of a turn."""
     tools = begin_turn(host, *selectors, **more)
     assert list(await tools.open([], lambda event: None)) == []
@@ -81,7 +81,7 @@ async def run(
 async def test_a_call_that_no_rule_allows_waits_for_a_decision() -> None:
     server = ScriptedServer()
     host = make_host(server)
-    tools = await opened(host)
+    tools = await open_turn(host)
     recorder = Recorder(host)
     running = asyncio.create_task(run(tools, recorder, depth=2))
     await recorder.until_asked()
@@ -108,7 +108,7 @@ async def test_a_call_that_no_rule_allows_waits_for_a_decision() -> None:
 @pytest.mark.requirement("12:first-decision")
 async def test_only_the_first_decision_of_the_turns_own_client_counts() -> None:
     host, other = make_host(ScriptedServer()), make_host(ScriptedServer())
-    tools = await opened(host)
+    tools = await open_turn(host)
     recorder = Recorder(host)
     running = asyncio.create_task(run(tools, recorder))
     await recorder.until_asked()
@@ -130,7 +130,7 @@ async def test_a_denial_is_an_error_result_with_the_users_words(message: str | N
     server = ScriptedServer()
     host = make_host(server)
     recorder = Recorder(host, Decision(False, message=message))
-    result = await run(await opened(host), recorder)
+    result = await run(await open_turn(host), recorder)
 
     assert (result.text, result.is_error, server.calls) == (text, True, [])
     assert recorder.statuses == ["denied"]
@@ -141,7 +141,7 @@ async def test_a_client_that_cannot_ask_is_denied() -> None:
     server = ScriptedServer()
     host = make_host(server)
     recorder = Recorder(host)
-    result = await run(await opened(host, can_ask=False), recorder)
+    result = await run(await open_turn(host, can_ask=False), recorder)
 
     assert result.is_error
     assert (recorder.questions, server.calls, recorder.statuses) == ([], [], ["denied"])
@@ -159,7 +159,7 @@ async def test_the_first_matching_rule_decides(
 ) -> None:
     host = make_host(ScriptedServer(), **options)
     recorder = Recorder(host, ALLOW)
-    await run(await opened(host), recorder)
+    await run(await open_turn(host), recorder)
 
     assert [(each.reason, tuple(each.remember)) for each in recorder.questions] == [(reason, remember)]
 
@@ -167,7 +167,7 @@ async def test_the_first_matching_rule_decides(
 async def test_a_denied_tool_is_never_offered() -> None:
     server = ScriptedServer()
     host = make_host(server, deny=["shed/dig"], allow=["shed/*"])
-    tools = await opened(host)
+    tools = await open_turn(host)
 
     assert [tool.name for tool in tools.definitions] == ["shed__rake"]
     assert (await run(tools, Recorder(host))).text == "There is no tool named shed__dig."
@@ -181,7 +181,7 @@ async def test_a_path_outside_the_workspace_asks_whatever_was_allowed() -> None:
     server = ScriptedServer()
     server.on_preview = lambda call: Preview("Dig elsewhere", is_outside=True)
     host = make_host(server, allow=["shed/*"])
-    tools = await opened(host)
+    tools = await open_turn(host)
     recorder = Recorder(host, Decision(True, "turn"), Decision(True, "always"))
     for _ in range(2):
         await run(tools, recorder)
@@ -192,25 +192,25 @@ async def test_a_path_outside_the_workspace_asks_whatever_was_allowed() -> None:
 async def test_a_decision_for_the_turn_ends_with_the_turn() -> None:
     host = make_host(ScriptedServer())
     recorder = Recorder(host, Decision(True, "turn"), ALLOW)
-    tools = await opened(host)
+    tools = await open_turn(host)
     await run(tools, recorder)
     await run(tools, recorder)
     assert len(recorder.questions) == 1
 
-    await run(await opened(host), recorder)
+    await run(await open_turn(host), recorder)
     assert len(recorder.questions) == 2
 
 
 @pytest.mark.requirement("12:remember-conversation")
-async def test_a_decision_for_the_conversation_holds_for_its_later_turns_and_for_all_clients() -> None:
+async def test_a_decision_for_the_conversation_holds_in_its_turns_for_all_clients() -> None:
     environment = environment_of_process()
     host, other = (make_host(ScriptedServer(), environment=environment) for _ in range(2))
     recorder = Recorder(host, Decision(True, "conversation"))
-    await run(await opened(host), recorder)
+    await run(await open_turn(host), recorder)
     later = Recorder(other)
-    await run(await opened(other), later)
+    await run(await open_turn(other), later)
     elsewhere = Recorder(other, ALLOW)
-    await run(await opened(other, conversation="another"), elsewhere)
+    await run(await open_turn(other, conversation="another"), elsewhere)
 
     assert [len(each.questions) for each in (recorder, later, elsewhere)] == [1, 0, 1]
 
@@ -218,7 +218,7 @@ async def test_a_decision_for_the_conversation_holds_for_its_later_turns_and_for
 async def test_a_turn_without_a_conversation_cannot_remember_one() -> None:
     host = make_host(ScriptedServer())
     recorder = Recorder(host, Decision(True, "conversation"))
-    await run(await opened(host, is_named=False), recorder)
+    await run(await open_turn(host, is_named=False), recorder)
 
     assert list(recorder.questions[0].remember) == ["turn", "always"]
 
@@ -226,10 +226,10 @@ async def test_a_turn_without_a_conversation_cannot_remember_one() -> None:
 @pytest.mark.requirement("12:remember-always")
 async def test_a_decision_for_always_outlives_the_process_and_covers_one_tool() -> None:
     host = make_host(ScriptedServer())
-    await run(await opened(host), Recorder(host, Decision(True, "always")))
+    await run(await open_turn(host), Recorder(host, Decision(True, "always")))
     later = make_host(ScriptedServer())
     recorder = Recorder(later, ALLOW)
-    tools = await opened(later)
+    tools = await open_turn(later)
     await run(tools, recorder)
     assert recorder.questions == []
 
@@ -243,10 +243,10 @@ async def test_a_decision_for_always_outlives_the_process_and_covers_one_tool() 
 
 async def test_a_decision_for_a_server_covers_only_the_tools_that_it_has_then() -> None:
     host = make_host(ScriptedServer())
-    await run(await opened(host), Recorder(host, Decision(True, "always", "server")))
+    await run(await open_turn(host), Recorder(host, Decision(True, "always", "server")))
     later = make_host(ScriptedServer(tools=("dig", "rake", "burn")))
     recorder = Recorder(later, ALLOW)
-    tools = await opened(later)
+    tools = await open_turn(later)
     for name in ("shed__dig", "shed__rake", "shed__burn"):
         await run(tools, recorder, name)
 
@@ -265,10 +265,10 @@ async def test_a_decision_for_a_server_covers_only_the_tools_that_it_has_then() 
 )
 async def test_a_tool_that_changed_since_it_was_always_allowed_asks_again(changed: ScriptedServer) -> None:
     host = make_host(ScriptedServer())
-    await run(await opened(host), Recorder(host, Decision(True, "always")))
+    await run(await open_turn(host), Recorder(host, Decision(True, "always")))
     later = make_host(changed)
     recorder = Recorder(later, ALLOW)
-    await run(await opened(later), recorder)
+    await run(await open_turn(later), recorder)
 
     assert [each.reason for each in recorder.questions] == ["changed"]
 
@@ -277,18 +277,18 @@ async def test_a_tool_that_changed_since_it_was_always_allowed_asks_again(change
 async def test_a_denial_is_remembered_for_the_turn_at_most(remember: Any) -> None:
     host = make_host(ScriptedServer())
     recorder = Recorder(host, Decision(False, remember), ALLOW)
-    tools = await opened(host)
+    tools = await open_turn(host)
     assert (await run(tools, recorder)).is_error
     assert (await run(tools, recorder)).is_error
     assert len(recorder.questions) == 1
 
-    assert not (await run(await opened(host), recorder)).is_error
+    assert not (await run(await open_turn(host), recorder)).is_error
 
 
 async def test_a_remembered_decision_answers_the_other_questions_that_it_covers() -> None:
     server = ScriptedServer()
     host = make_host(server)
-    tools = await opened(host)
+    tools = await open_turn(host)
     recorder = Recorder(host)
     calls = [make_call("shed__dig", str(number)) for number in range(3)] + [make_call("shed__rake", "rake")]
     running = [asyncio.create_task(tools.run(call, recorder.send)) for call in calls]
@@ -318,11 +318,11 @@ def read_all(directory: Path, pattern: str) -> list[str]:
 
 async def test_broken_decisions_are_set_aside_and_ask_again(home: Path) -> None:
     host = make_host(ScriptedServer())
-    await run(await opened(host), Recorder(host, Decision(True, "always")))
+    await run(await open_turn(host), Recorder(host, Decision(True, "always")))
     (file,) = write_to_all(home, "tools.json", "{broken")
     later = make_host(ScriptedServer())
     recorder = Recorder(later, ALLOW)
-    await run(await opened(later), recorder)
+    await run(await open_turn(later), recorder)
 
     assert len(recorder.questions) == 1
     assert read_all(file.parent, "tools.json.broken-*") == ["{broken"]
@@ -336,7 +336,7 @@ async def test_a_call_that_cannot_succeed_is_an_error_without_a_question() -> No
     server.on_preview = fail
     host = make_host(server)
     recorder = Recorder(host)
-    result = await run(await opened(host), recorder)
+    result = await run(await open_turn(host), recorder)
 
     assert (result.text, result.is_error) == ("There is no ground.", True)
     assert (recorder.questions, recorder.statuses) == ([], ["failed"])
@@ -355,7 +355,7 @@ async def test_a_failing_tool_is_an_error_result(step: Any, text: str) -> None:
     server.script["dig"] = [step]
     host = make_host(server, allow=["shed/*"])
     recorder = Recorder(host)
-    result = await run(await opened(host), recorder)
+    result = await run(await open_turn(host), recorder)
 
     assert (result.text, result.is_error, recorder.statuses) == (text, True, ["running", "failed"])
 
@@ -365,7 +365,7 @@ async def test_a_call_ends_after_its_time_limit_and_the_question_does_not_count(
     server = ScriptedServer()
     server.script["dig"] = [asyncio.Event()]
     host = make_host(server, call_seconds=0.02)
-    tools = await opened(host)
+    tools = await open_turn(host)
     recorder = Recorder(host)
     running = asyncio.create_task(run(tools, recorder))
     await recorder.until_asked()
@@ -382,7 +382,7 @@ async def test_a_long_result_is_cut_in_the_middle() -> None:
     server = ScriptedServer()
     server.script["dig"] = ["a" * 3000 + "b" * 3000]
     host = make_host(server, allow=["shed/*"], max_result_kilobytes=1)
-    text = (await run(await opened(host), Recorder(host))).text
+    text = (await run(await open_turn(host), Recorder(host))).text
 
     assert text.startswith("aaa")
     assert text.endswith("bbb")
@@ -395,7 +395,7 @@ async def test_images_of_a_result_stay_beside_its_text() -> None:
     server = ScriptedServer()
     server.script["dig"] = [ToolOutput((TextBlock("Look:"), image))]
     host = make_host(server, allow=["shed/*"])
-    result = await run(await opened(host), Recorder(host))
+    result = await run(await open_turn(host), Recorder(host))
 
     assert result.content == (TextBlock("Look:"), image)
 
@@ -410,7 +410,7 @@ async def test_progress_of_a_call_is_reported_but_not_too_often() -> None:
 
     host = make_host(Busy(), allow=["shed/*"])
     recorder = Recorder(host)
-    await run(await opened(host), recorder)
+    await run(await open_turn(host), recorder)
 
     reports = [
         each for each in recorder.events if isinstance(each, ToolStatusEvent) and each.total is not None
@@ -424,7 +424,7 @@ async def test_a_diff_reaches_the_question_with_its_path_escaped() -> None:
     server.on_preview = lambda call: Preview("Edit", [FileDiff("file:///a\u202e.py", "old", "new")])
     host = make_host(server)
     recorder = Recorder(host, ALLOW)
-    await run(await opened(host), recorder)
+    await run(await open_turn(host), recorder)
 
     assert recorder.questions[0].diff == [FileDiff("file:///a\\u202e.py", "old", "new")]
 
@@ -444,7 +444,7 @@ async def test_a_selector_that_names_no_server_is_refused(selector: str, path: s
 @pytest.mark.requirement("12:selectors")
 async def test_selectors_choose_tools_of_several_servers_sorted_by_name() -> None:
     host = make_host(ScriptedServer("shed"), ScriptedServer("attic", ("dust", "sweep up")))
-    tools = await opened(host, "shed/r*", "attic/*")
+    tools = await open_turn(host, "shed/r*", "attic/*")
 
     assert [tool.name for tool in tools.definitions] == ["attic__dust", "attic__sweep_up", "shed__rake"]
     assert host.begin_turn  # The host can begin another turn at the same time.
