@@ -195,6 +195,18 @@ class AcpAgent:
         await self.read_update("available_commands_update")
         return str(exchange.result["sessionId"])
 
+    async def reopen(self, method: str, session: str) -> AcpExchange:
+        """Load or resume a conversation, and wait for its commands."""
+        params = {"sessionId": session, "cwd": str(self.directory), "mcpServers": []}
+        exchange = await self.request(method, params)
+        await self.read_update("available_commands_update")
+        return exchange
+
+    async def set_option(self, session: str, key: str, value: Any, **more: Any) -> AcpExchange:
+        """Set a config option."""
+        params = {"sessionId": session, "configId": key, "value": value, **more}
+        return await self.request("session/set_config_option", params)
+
     def start_prompt(self, session: str, *content: Any) -> int:
         """Send a prompt of texts and other content, and return the id of the request."""
         blocks = [{"type": "text", "text": each} if isinstance(each, str) else each for each in content]
@@ -227,6 +239,12 @@ async def running_agent(
     variables = {"HOME": str(hub.home), **(env or {})}
     async with running_daemon(hub.home, command=ACP, env=variables, cwd=directory) as daemon:
         yield AcpAgent(daemon, directory)
+
+
+def option(options: list[Any], key: str) -> Any:
+    """Return the config option with this id."""
+    (found,) = [each for each in options if each["id"] == key]
+    return found
 
 
 def provider_table(base_url: str, **more: Any) -> str:

@@ -275,12 +275,8 @@ async def test_a_chosen_model_is_used_from_the_next_prompt_on(
     answers(upstream, "one", "two")
     session = await agent.new_session()
     await agent.prompt(session, "hi")
-    chosen = await agent.request(
-        "session/set_config_option", {"sessionId": session, "configId": "model", "value": "fake:n"}
-    )
-    unknown = await agent.request(
-        "session/set_config_option", {"sessionId": session, "configId": "model", "value": "fake:z"}
-    )
+    chosen = await agent.set_option(session, "model", "fake:n")
+    unknown = await agent.set_option(session, "model", "fake:z")
     await agent.prompt(session, "again")
 
     (option,) = [each for each in chosen.result["configOptions"] if each["id"] == "model"]
@@ -321,47 +317,6 @@ async def test_an_unknown_command_is_a_question(agent: AcpAgent, upstream: FakeU
     session = await agent.new_session()
 
     assert (await agent.prompt(session, "/etc/hosts is what?")).text() == "a path"
-
-
-@pytest.mark.requirement("11:sessions")
-async def test_a_loaded_session_shows_its_last_branch_and_continues_it(
-    hub: Hub, agent: AcpAgent, upstream: FakeUpstream, tmp_path: Path
-) -> None:
-    answers(upstream, "one", "two", "three")
-    session = await agent.new_session()
-    await agent.prompt(session, "first")
-    await agent.prompt(session, "/clear")
-    await agent.prompt(session, "second")
-
-    async with running_agent(hub, tmp_path) as other:
-        await other.initialize()
-        params = {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}
-        loaded = await other.request("session/load", params)
-        await other.read_update("available_commands_update")
-        await other.prompt(session, "third")
-
-    assert loaded.text("user_message_chunk") == "second"
-    assert loaded.text() == "two"
-    assert loaded.updates("session_info_update")[0]["title"] == "second"
-    assert [message["content"] for message in sent_messages(upstream)] == ["second", "two", "third"]
-
-
-@pytest.mark.requirement("11:sessions")
-async def test_a_resumed_session_continues_without_its_messages(
-    hub: Hub, agent: AcpAgent, upstream: FakeUpstream, tmp_path: Path
-) -> None:
-    answers(upstream, "one", "two")
-    session = await agent.new_session()
-    await agent.prompt(session, "first")
-
-    async with running_agent(hub, tmp_path) as other:
-        await other.initialize()
-        resumed = await other.request("session/resume", {"sessionId": session, "cwd": str(tmp_path)})
-        await other.read_update("available_commands_update")
-        await other.prompt(session, "second")
-
-    assert resumed.messages == []
-    assert [message["content"] for message in sent_messages(upstream)] == ["first", "one", "second"]
 
 
 @pytest.mark.requirement("11:sessions")

@@ -10,7 +10,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.acp import AcpAgent, running_agent
+from tests.acp import AcpAgent, option, running_agent
 from tests.hub import Hub
 
 CONFIG = """
@@ -35,14 +35,8 @@ optional = true
 """
 
 
-def option(options: list[Any], key: str) -> Any:
-    (found,) = [each for each in options if each["id"] == key]
-    return found
-
-
 async def set_option(agent: AcpAgent, session: str, key: str, value: Any, **more: Any) -> Any:
-    params = {"sessionId": session, "configId": key, "value": value, **more}
-    return (await agent.request("session/set_config_option", params)).result["configOptions"]
+    return (await agent.set_option(session, key, value, **more)).result["configOptions"]
 
 
 @pytest.mark.requirement("11:options")
@@ -95,8 +89,7 @@ async def test_only_a_model_that_thinks_has_a_thinking_level(
         session = await agent.new_session()
         thinking = await set_option(agent, session, "thought_level", "high")
         without = await set_option(agent, session, "model", "fake:n")
-        params = {"sessionId": session, "configId": "thought_level", "value": "high"}
-        refused = await agent.request("session/set_config_option", params)
+        refused = await agent.set_option(session, "thought_level", "high")
 
     assert option(thinking, "thought_level")["currentValue"] == "high"
     assert option(thinking, "thought_level")["category"] == "thought_level"

@@ -47,17 +47,20 @@ class AcpConversation:
     """The title that the client was told last."""
 
     cost: Cost | None = None
-    """The total cost of the turns since the conversation was opened."""
+    """The total cost of the turns, as far as they were kept or this process ran them."""
 
     turn: RunningPrompt | None = None
 
     def __post_init__(self) -> None:
         self.branch = self.branch or self.id
 
-    def add_cost(self, cost: Cost | None) -> None:
-        """Add the cost of a turn. Amounts in another currency start a new total."""
-        if cost is not None:
-            before = (
-                self.cost.amount if self.cost is not None and self.cost.currency == cost.currency else 0.0
-            )
-            self.cost = Cost(before + cost.amount, cost.currency)
+    @property
+    def choices(self) -> dict[str, Any]:
+        """The choices that differ from the defaults, as they are kept with each turn."""
+        chosen = {
+            "model": self.model,
+            "system": self.system,
+            "thinking": self.thinking,
+            "settings": {provider: values for provider, values in self.settings.items() if values},
+        }
+        return {key: value for key, value in chosen.items() if value}

@@ -32,7 +32,7 @@ async def encode_options(client: AcpClient, conversation: AcpConversation) -> li
         current = conversation.thinking if conversation.thinking in levels else DEFAULT
         options.append(_select(THINKING, "Thinking", THINKING, current or DEFAULT, values))
     if target is not None:
-        chosen = conversation.settings.get(target.provider, {})
+        chosen = select_settings(client, conversation, target.provider)
         rows = _shown_rows(client, target)
         options += [_encode_setting(client, key, row, chosen.get(key)) for key, row in rows.items()]
     return options
@@ -59,6 +59,13 @@ async def set_option(client: AcpClient, conversation: AcpConversation, key: str,
     if target is None or row is None:
         raise InvalidRequestError.at("configId", f"there is no option {key[:100]!r}")
     _set_setting(conversation.settings.setdefault(target.provider, {}), key.removeprefix(SETTING), row, value)
+
+
+def select_settings(client: AcpClient, conversation: AcpConversation, provider: str) -> dict[str, Any]:
+    """Return the chosen settings of a provider, without those that its configuration no longer allows."""
+    rows = client.registry.settings_rows(provider)
+    chosen = conversation.settings.get(provider, {})
+    return {key: value for key, value in chosen.items() if key in rows and not rows[key].problem_with(value)}
 
 
 async def choose_model(client: AcpClient, conversation: AcpConversation, model: str) -> None:

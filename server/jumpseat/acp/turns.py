@@ -8,8 +8,11 @@ from typing import Any
 from jumpseat.acp.client import AcpClient
 from jumpseat.acp.conversation import AcpConversation
 from jumpseat.acp.models import resolve_choice
+from jumpseat.acp.options import select_settings
 from jumpseat.acp.updates import UpdateSink
 from jumpseat.chat import ChatError, Message, Response, StopReason, Usage
+from jumpseat.chat.json_form import to_json_form
+from jumpseat.chat.usage import add_costs
 from jumpseat.connections.keeping import create_keeper, recording_use
 from jumpseat.connections.session import InFlight
 from jumpseat.engine import Keeper, TurnRequest, run_turn
@@ -54,7 +57,7 @@ async def run_question(
         ChatError: the turn failed; the conversation keeps what was received.
     """
     target = await resolve_choice(client.registry, model or conversation.model)
-    chosen = conversation.settings.get(target.provider, {}) if target is not None else {}
+    chosen = select_settings(client, conversation, target.provider) if target is not None else {}
     ask = TurnRequest(
         messages=tuple(messages),
         system=system or conversation.system,
@@ -66,28 +69,46 @@ async def run_question(
     )
     keeper = None
     if client.keeps:
-        keeper = create_keeper(client, ask, entry.turn_id or "", directory=conversation.directory)
+        keeper = create_keeper(
+            client,
+            ask,
+            entry.turn_id or "",
+            directory=conversation.directory,
+            kept_session=(conversation.id, conversation.choices),
+        )
     sink = UpdateSink(client, conversation, on_begin=entry.begun.set, on_answer=entry.on_answer)
     try:
         with recording_use(client, keeper):
-            response = await run_turn(client.registry, ask, sink, client.memory, client.tokens, keeper)
+            answer = await run_turn(client.registry, ask, sink, client.memory, client.tokens, keeper)
     except ChatError as error:
-        partial = error.partial
-        # If there is no output, leave the question out, so that the next one replaces it.
-        if partial is not None and partial.content:
-            conversation.messages = (*messages, partial.as_message())
         _use_branch(conversation, keeper)
+        # If there is no output, leave the question out, so that the next one replaces it.
+        if error.partial is not None and error.partial.content:
+            await _continue_with(client, conversation, sink, messages, error.partial)
         raise
-    conversation.messages = (*messages, response.as_message())
     _use_branch(conversation, keeper)
-    await report_title(client, conversation)
-    _report_usage(client, conversation, sink, response)
-    return STOP_REASONS.get(response.stop_reason or "end_turn", "end_turn")
+    await _continue_with(client, conversation, sink, messages, answer)
+    return STOP_REASONS.get(answer.stop_reason or "end_turn", "end_turn")
 
 
 def _use_branch(conversation: AcpConversation, keeper: Keeper | None) -> None:
     if keeper is not None:
         conversation.branch = keeper.conversation_id or conversation.branch
+
+
+async def _continue_with(
+    client: AcpClient,
+    conversation: AcpConversation,
+    sink: UpdateSink,
+    messages: Sequence[Message],
+    answer: Response,
+) -> None:
+    """Add a complete or partial answer to the conversation, and report its title and usage."""
+    conversation.messages = (*messages, answer.as_message())
+    await report_title(client, conversation)
+    if answer.usage is not None and sink.start is not None:
+        conversation.cost = add_costs(conversation.cost, answer.usage.cost)
+        report_usage(client, conversation, sink.start.provider, sink.start.model, answer.usage)
 
 
 async def report_title(client: AcpClient, conversation: AcpConversation) -> None:
@@ -101,25 +122,18 @@ async def report_title(client: AcpClient, conversation: AcpConversation) -> None
     if row is not None:
         title = {"title": row.title} if row.title != conversation.title else {}
         conversation.title = row.title
-        changed = row.updated_at.isoformat().replace("+00:00", "Z")
+        changed = to_json_form(row.updated_at)
         client.update(conversation.id, "session_info_update", **title, updatedAt=changed)
 
 
-def _report_usage(
-    client: AcpClient, conversation: AcpConversation, sink: UpdateSink, response: Response
+def report_usage(
+    client: AcpClient, conversation: AcpConversation, provider: str, model: str, usage: Usage
 ) -> None:
-    usage, start = response.usage, sink.start
-    if usage is None or start is None:
-        return
-    conversation.add_cost(usage.cost)
-    known = client.registry.known_model(start.provider, start.model)
+    """Send the used context after a turn of this model, and the total cost, if the context size is known."""
+    known = client.registry.known_model(provider, model)
     size = known.info.max_context_tokens if known is not None else None
-    if size is not None:
-        client.update(conversation.id, "usage_update", **_encode_usage(usage, size, conversation))
-
-
-def _encode_usage(usage: Usage, size: int, conversation: AcpConversation) -> dict[str, Any]:
-    encoded: dict[str, Any] = {"used": usage.input_tokens + usage.output_tokens, "size": size}
-    if conversation.cost is not None:
-        encoded["cost"] = {"amount": conversation.cost.amount, "currency": conversation.cost.currency}
-    return encoded
+    if size is None:
+        return
+    cost = {} if conversation.cost is None else {"cost": to_json_form(conversation.cost)}
+    used = usage.input_tokens + usage.output_tokens
+    client.update(conversation.id, "usage_update", used=used, size=size, **cost)

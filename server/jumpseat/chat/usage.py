@@ -32,6 +32,13 @@ class Cost:
     currency: str
 
 
+def add_costs(total: Cost | None, cost: Cost | None) -> Cost | None:
+    """Return the sum of two costs. If their currencies differ, the second one starts a new total."""
+    if cost is None or total is None or total.currency != cost.currency:
+        return cost or total
+    return Cost(total.amount + cost.amount, cost.currency)
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The tokens of one turn. `input_tokens` includes cached tokens, `output_tokens` includes reasoning."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from jumpseat.chat import ConfigError, Message
 from jumpseat.connections.session import Session
@@ -44,6 +44,7 @@ def create_keeper(
     messages: Sequence[Message] | None = None,
     *,
     directory: Path | None = None,
+    kept_session: tuple[str, Mapping[str, Any]] | None = None,
 ) -> Keeper:
     """Return the keeper for a turn that the client asked to keep.
 
@@ -53,10 +54,12 @@ def create_keeper(
         turn_id: the id of the turn.
         messages: the messages to keep; None for the messages of the turn.
         directory: the conversation's working directory; None for that of the session.
+        kept_session: `session` and `choices` of `NewTurn`; None if the client only knows conversations.
     """
     from jumpseat.conversations import NewTurn, new_id  # Deferred: a client may never keep a conversation.
 
     client = session.client_info
+    used_by, choices = kept_session or (None, {})
     turn = NewTurn(
         conversation_id=turn_request.conversation_id or new_id(datetime.now(UTC)),
         turn_id=turn_id,
@@ -65,6 +68,8 @@ def create_keeper(
         settings=turn_request.settings,
         directory=directory or session.directory,
         client=None if client is None else client.name,
+        session=used_by,
+        choices=choices,
         secrets=session.environment.secrets,
     )
     keeps = session.registry.config.conversations.keep

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from jumpseat.conversations.rows import Row
 from jumpseat.system.watch import Stamp
@@ -21,6 +22,9 @@ class Change:
 
     texts: tuple[str, ...]
     """The searchable texts that the change adds."""
+
+    session: tuple[str, datetime] | None = None
+    """The session of which it is a branch, and the time of its last use; None if it was deleted."""
 
     size_before: int = 0
     """The file's size in bytes before the change; 0 for a new file."""

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from jumpseat.chat import RequestError
 from jumpseat.conversations import lines
 from jumpseat.conversations.state import FORMAT_VERSION, DamagedError, State
 from jumpseat.system.regular_file import open_regular
@@ -58,6 +59,16 @@ def parse_file_name(file_name: str) -> tuple[str, bool] | None:
 def new_id(now: datetime) -> str:
     """Create an id for a new conversation. Ids sort by time, for people who read a list."""
     return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
+
+
+class UnknownConversationError(RequestError):
+    """No kept conversation has this id."""
+
+    def __init__(self, conversation_id: str) -> None:
+        super().__init__(
+            f"There is no kept conversation with the id {conversation_id[:128]!r}.",
+            hint="It may have been deleted or pruned. The list of conversations shows those that remain.",
+        )
 
 
 @dataclass(slots=True)

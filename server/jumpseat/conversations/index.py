@@ -91,6 +91,7 @@ class ConversationIndex:
         query: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
+        by_session: bool = False,
     ) -> Page:
         """Return a page of the list; parameters and errors are the same as for `read_page`.
 
@@ -104,6 +105,7 @@ class ConversationIndex:
                 query=query,
                 limit=limit,
                 cursor=cursor,
+                by_session=by_session,
                 trigrams=tables.trigrams,
                 is_complete=not self._stale,
             ),
@@ -299,7 +301,7 @@ class ConversationIndex:
             raise
 
     def _apply(self, tables: IndexTables, change: Change) -> None:
-        if change.row is None or change.stamp is None:
+        if change.row is None or change.stamp is None or change.session is None:
             self._put_file(tables, change.id, pruned=change.pruned)
             return
         known = tables.stamp(change.id)
@@ -307,7 +309,7 @@ class ConversationIndex:
             return
         size = 0 if known is None else known[2]
         if size == change.size_before:
-            tables.put(change.row, change.stamp, change.texts, add=True)
+            tables.put(change.row, change.stamp, change.texts, change.session, add=True)
         else:  # The index lacks changes before this one.
             self._put_file(tables, change.id)
 
@@ -331,10 +333,10 @@ class ConversationIndex:
         except (OSError, StateError) as error:
             logger.warning("the conversation %s cannot be indexed: %s", id_, error)
             return
-        if whole is None or whole.row is None or whole.stamp is None:
+        if whole is None or whole.row is None or whole.stamp is None or whole.session is None:
             tables.remove(id_, pruned=pruned)
         elif whole.stamp != tables.stamp(id_):
-            tables.put(whole.row, whole.stamp, whole.texts, add=False)
+            tables.put(whole.row, whole.stamp, whole.texts, whole.session, add=False)
 
     def _delete_file(self) -> None:
         for path in (self._path, self._path.with_name(f"{FILE_NAME}-journal")):

@@ -13,7 +13,7 @@ import binascii
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from jumpseat.chat import InvalidRequestError
@@ -41,6 +41,12 @@ _HAS_WORDS = (
 _MAY_HAVE_WORD = f"number IN (SELECT rowid >> {TEXTS_BITS} FROM trigrams WHERE trigrams MATCH ?)"  # noqa: S608 - only constants
 
 
+_IS_LAST_BRANCH = (
+    "NOT EXISTS (SELECT 1 FROM conversations AS other WHERE other.session = conversations.session AND"
+    " (other.used, other.updated, other.id) > (conversations.used, conversations.updated, conversations.id))"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page of a list."""
@@ -53,6 +59,7 @@ class _Found(NamedTuple):
     updated: int
     id: str
     change: int
+    session: str
     json: str
 
 
@@ -84,6 +91,7 @@ def read_page(
     query: str | None,
     limit: int,
     cursor: str | None,
+    by_session: bool = False,
     trigrams: bool,
     is_complete: bool = True,
 ) -> Page:
@@ -95,6 +103,8 @@ def read_page(
         query: selects the conversations whose titles and texts contain all its words.
         limit: the most rows of a page.
         cursor: `next_cursor` of the previous page; None for the first page.
+        by_session: whether to list each session once, as the branch that it used last but with the session's
+            id.
         trigrams: whether the tables have trigrams.
         is_complete: whether all conversations are indexed; if not, there is always a next page.
 
@@ -106,7 +116,7 @@ def read_page(
     if after is not None and after.generation != generation:
         # The index was rebuilt: its rows have the same order, but their changes have new numbers.
         after = after._replace(changes=changes)
-    conditions = _build_filter(directory, query, trigrams=trigrams)
+    conditions = _build_filter(directory, query, trigrams=trigrams, by_session=by_session)
 
     changed: list[_Found] = []
     are_more_changed = False
@@ -135,7 +145,10 @@ def read_page(
         last = others[-1] if others else after or _START
         next_cursor = _encode_cursor(_Cursor(last.updated, last.id, changes, generation))
     rows = sorted(changed, reverse=True) + others
-    return Page(tuple(row_from_json(row.json) for row in rows), next_cursor)
+    listed = [(row_from_json(row.json), row.session) for row in rows]
+    return Page(
+        tuple(replace(row, id=session) if by_session else row for row, session in listed), next_cursor
+    )
 
 
 def _select(
@@ -148,15 +161,15 @@ def _select(
 ) -> list[_Found]:
     # Only constants of this module are inserted into the statement.
     rows = connection.execute(
-        f"SELECT updated, id, change, row FROM conversations WHERE {condition}{conditions.condition}"  # noqa: S608 - only constants
+        f"SELECT updated, id, change, session, row FROM conversations WHERE {condition}{conditions.condition}"  # noqa: S608 - only constants
         f" ORDER BY {order} LIMIT ?",
         [*values, *conditions.values, limit],
     )
     return [_Found(*row) for row in rows]
 
 
-def _build_filter(directory: str | None, query: str | None, *, trigrams: bool) -> _Filter:
-    conditions: list[str] = []
+def _build_filter(directory: str | None, query: str | None, *, trigrams: bool, by_session: bool) -> _Filter:
+    conditions = [_IS_LAST_BRANCH] if by_session else []
     values: list[Any] = []
     if directory is not None:
         key = directory_key(resolve_links(directory))

@@ -21,7 +21,7 @@ from jumpseat.conversations.directories import directory_key
 from jumpseat.conversations.rows import Row
 from jumpseat.system.watch import Stamp
 
-VERSION = 2
+VERSION = 3
 """The version of the tables. A file of another version is rebuilt."""
 
 CLEAN_SECONDS = 10.0
@@ -48,11 +48,12 @@ CREATE TABLE state (
 );
 CREATE TABLE conversations (
     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, updated INTEGER NOT NULL,
-    change INTEGER NOT NULL, directory TEXT, row TEXT NOT NULL, mtime INTEGER NOT NULL,
-    inode INTEGER NOT NULL, size INTEGER NOT NULL
+    change INTEGER NOT NULL, session TEXT NOT NULL, used INTEGER NOT NULL, directory TEXT,
+    row TEXT NOT NULL, mtime INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL
 );
 CREATE INDEX by_time ON conversations (updated, id);
 CREATE INDEX by_change ON conversations (change);
+CREATE INDEX by_session ON conversations (session, used, updated, id);
 CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE deleted (id TEXT PRIMARY KEY, change INTEGER NOT NULL);
 CREATE TABLE removed (number INTEGER PRIMARY KEY);
@@ -170,19 +171,24 @@ class IndexTables:
         stamp: Stamp | None = self.connection.execute(statement, [id_]).fetchone()
         return stamp
 
-    def put(self, row: Row, stamp: Stamp, texts: Iterable[str], *, add: bool) -> None:
+    def put(
+        self, row: Row, stamp: Stamp, texts: Iterable[str], session: tuple[str, datetime], *, add: bool
+    ) -> None:
         """Index a conversation.
 
         Args:
             row: the conversation's current row.
             stamp: its file's stamp.
             texts: the texts of its messages.
+            session: the session of which it is a branch, and the time of its last use.
             add: whether to add the texts to the earlier ones; if not, they replace them.
         """
         number = self._find_number(row.id)
         values = (
-            (row.updated_at - _EPOCH) // timedelta(microseconds=1),
+            _count_microseconds(row.updated_at),
             self._allocate_change(),
+            session[0],
+            _count_microseconds(session[1]),
             None if row.cwd is None else directory_key(row.cwd),
             json.dumps(_row_to_json(row)),
             *stamp,
@@ -190,15 +196,16 @@ class IndexTables:
         if number is None:
             self.connection.execute("DELETE FROM deleted WHERE id = ?", [row.id])
             number = self.connection.execute(
-                "INSERT INTO conversations (id, updated, change, directory, row, mtime, inode, size)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO conversations"
+                " (id, updated, change, session, used, directory, row, mtime, inode, size)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (row.id, *values),
             ).lastrowid
             assert number is not None  # noqa: S101 - for the type checker: a row was inserted
         else:
             self.connection.execute(
-                "UPDATE conversations SET updated = ?, change = ?, directory = ?, row = ?, mtime = ?,"
-                " inode = ?, size = ? WHERE number = ?",
+                "UPDATE conversations SET updated = ?, change = ?, session = ?, used = ?, directory = ?,"
+                " row = ?, mtime = ?, inode = ?, size = ? WHERE number = ?",
                 (*values, number),
             )
         self._put_texts(number, row.title, texts, add=add)
@@ -270,6 +277,10 @@ class IndexTables:
                 "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", old
             )
         self.connection.execute("DELETE FROM texts WHERE id BETWEEN ? AND ?", [first, last])
+
+
+def _count_microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def _text_id_range(number: int) -> tuple[int, int]:

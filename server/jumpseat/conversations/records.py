@@ -17,7 +17,9 @@ from jumpseat.conversations.redaction import redact_form, redact_message
 from jumpseat.conversations.state import FORMAT_VERSION, State
 from jumpseat.system.secrets import KnownSecrets
 
-_STRUCTURE = frozenset(("type", "id", "forkOf", "turn", "owner", "at", "createdAt", "base", "turnEnds"))
+_STRUCTURE = frozenset(
+    ("type", "id", "forkOf", "session", "turn", "owner", "at", "createdAt", "base", "turnEnds")
+)
 """The keys of lines that refer to other lines and files. Their values are not redacted."""
 
 
@@ -40,6 +42,12 @@ class NewTurn:
     """The client's working directory, absolute."""
 
     client: str | None = None
+    session: str | None = None
+    """The session of the client that goes on with this conversation. It may have the id of another one."""
+
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    """The choices of the session, which it needs to continue, in a form of its front end."""
+
     secrets: KnownSecrets = field(default_factory=KnownSecrets, repr=False)
     """The client's secrets, which are redacted in all that is saved of the turn."""
 
@@ -101,9 +109,19 @@ def build_fork_header(
 
 
 def build_begin_line(
-    turn: NewTurn, key: str, base: int, new: Sequence[Message], state: State | None, now: datetime
+    turn: NewTurn,
+    key: str,
+    base: int,
+    new: Sequence[Message],
+    state: State | None,
+    now: datetime,
+    *,
+    forks: bool = False,
 ) -> dict[str, Any]:
-    """Return the line for the start of a turn after `base` messages of the conversation with this `state`."""
+    """Return the line for the start of a turn after `base` messages of the conversation with this `state`.
+
+    If the turn forks the conversation, the line goes to the fork, whose header does not repeat the choices.
+    """
     line = _build_line(
         turn.secrets,
         type="begin",
@@ -115,6 +133,7 @@ def build_begin_line(
         messages=new,
         provider=turn.provider,
         model=turn.model,
+        session=turn.session,
     )
     system = redact_form(turn.system, turn.secrets)
     settings = redact_form(to_json_form(turn.settings), turn.secrets)
@@ -122,6 +141,11 @@ def build_begin_line(
         line["system"] = system
     if settings != (state.settings if state else {}):
         line["settings"] = settings
+    if turn.session is not None:
+        choices = redact_form(to_json_form(turn.choices), turn.secrets)
+        use = state.sessions.get(turn.session) if state and not forks else None
+        if choices != (use.choices if use else {}):
+            line["choices"] = choices
     return line
 
 

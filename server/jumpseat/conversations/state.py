@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from jumpseat.chat import ContentBlock, Message, TextBlock
-from jumpseat.chat.json_form import message_from_json_form
-from jumpseat.conversations.rows import Row, derive_title, list_texts
+from jumpseat.chat import ContentBlock, Cost, Message, TextBlock, Usage
+from jumpseat.chat.json_form import from_json_form, message_from_json_form
+from jumpseat.chat.usage import add_costs
+from jumpseat.conversations.rows import KeptConversation, Row, derive_title, list_texts
 
 FORMAT_VERSION = 1
 
-_NEVER = datetime.min.replace(tzinfo=UTC)
+NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class DamagedError(Exception):
@@ -54,14 +55,23 @@ class TurnState:
     """The answer so far, while the turn is open."""
 
 
+@dataclass(frozen=True, slots=True)
+class SessionUse:
+    """The last turn of a client's session in a conversation."""
+
+    at: datetime
+    choices: Mapping[str, Any]
+    """The choices of the session at that time; see `NewTurn.choices`."""
+
+
 @dataclass(slots=True)
 class State:
     """One conversation. `apply` folds the next line into it."""
 
     id: str
     version: int = 0
-    created_at: datetime = _NEVER
-    updated_at: datetime = _NEVER
+    created_at: datetime = NEVER
+    updated_at: datetime = NEVER
     directory: str | None = None
     """The client's working directory."""
 
@@ -81,6 +91,15 @@ class State:
 
     open_turns: dict[str, TurnState] = field(default_factory=dict)
     """All turns without an end, by key, including those whose process was killed."""
+
+    sessions: dict[str, SessionUse] = field(default_factory=dict)
+    """The sessions of clients that have used the conversation, by id."""
+
+    usage: Usage | None = None
+    """The usage of the last turn that reported one."""
+
+    cost: Cost | None = None
+    """The total cost of the turns in this file."""
 
     last: TurnState | None = None
     turn_ends: list[int] = field(default_factory=list)
@@ -112,6 +131,11 @@ class State:
             client=self.client,
             fork_of=self.fork_of,
         )
+
+    @property
+    def kept(self) -> KeptConversation:
+        """The whole conversation."""
+        return KeptConversation(self.row, self.messages, self.system, self.settings)
 
     def apply(self, line: Mapping[str, Any]) -> list[str]:
         """Fold the next line of the file; lines of unknown types are ignored.
@@ -146,7 +170,7 @@ class State:
         messages = [message_from_json_form(each) for each in line.get("messages", ())]
         self.directory, self.client = _read_text(line, "cwd"), _read_text(line, "client")
         self.fork_of, self.title = _read_text(line, "forkOf"), _read_text(line, "title")
-        self.system, self.settings = _read_text(line, "system"), _read_settings(line)
+        self.system, self.settings = _read_text(line, "system"), _read_object(line, "settings", {})
         self.model, self.turn_ends = _read_text(line, "model"), list(map(int, line.get("turnEnds", ())))
         self.created_at = self.updated_at = created
         self.inputs = messages
@@ -170,8 +194,13 @@ class State:
         )
         # Absent keys did not change.
         system = _read_text(line, "system") if "system" in line else self.system
-        settings = _read_settings(line) if "settings" in line else self.settings
+        settings = _read_object(line, "settings", self.settings)
         model = f"{line['provider']}:{line['model']}"
+        session = _read_text(line, "session")
+        if session is not None:
+            before = self.sessions.get(session)
+            choices = _read_object(line, "choices", {} if before is None else before.choices)
+            self.sessions[session] = SessionUse(turn.at, choices)
         if is_retry:
             self.ended_answer = self.answer
         else:
@@ -199,10 +228,13 @@ class State:
     def _end(self, line: Mapping[str, Any]) -> list[str]:
         content = message_from_json_form({"role": "assistant", "content": line["content"]})
         failed, key, at = "error" in line, str(line["turn"]), _parse_time(line["at"])
+        usage = from_json_form(Usage, _read_object(line, "usage", {})) if "usage" in line else None
         turn = self.open_turns.pop(key, None)
         if turn is None:
             return []
         self.updated_at = max(self.updated_at, at)
+        if usage is not None:
+            self.usage, self.cost = usage, add_costs(self.cost, usage.cost)
         turn.is_open, turn.failed = False, failed
         turn.answered = bool(content.content) or not failed
         last = self.last
@@ -231,8 +263,8 @@ def _read_text(line: Mapping[str, Any], key: str) -> str | None:
     raise TypeError(f"{key} is not text")
 
 
-def _read_settings(line: Mapping[str, Any]) -> Mapping[str, Any]:
-    value = line.get("settings", {})
+def _read_object(line: Mapping[str, Any], key: str, default: Mapping[str, Any]) -> Mapping[str, Any]:
+    value = line.get(key, default)
     if isinstance(value, Mapping):
         return value
-    raise TypeError("settings is not an object")
+    raise TypeError(f"{key} is not an object")

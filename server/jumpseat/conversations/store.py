@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from jumpseat.chat import ChatError, ContentBlock, Message, RequestError, Response
-from jumpseat.conversations import lines
+from jumpseat.chat import ChatError, ContentBlock, Message, Response
+from jumpseat.conversations import branches, lines
 from jumpseat.conversations.changes import Change
 from jumpseat.conversations.directories import check_directory
-from jumpseat.conversations.files import Files, ReadFile
+from jumpseat.conversations.files import Files, ReadFile, UnknownConversationError
 from jumpseat.conversations.forks import Forks, new_fork_id
 from jumpseat.conversations.placing import Known, Placing, find_cut, place_turn
 from jumpseat.conversations.records import (
@@ -40,16 +40,6 @@ logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 5.0
 """The longest wait for the lock, which other daemons hold for a few milliseconds per change."""
-
-
-class UnknownConversationError(RequestError):
-    """No kept conversation has this id."""
-
-    def __init__(self, conversation_id: str) -> None:
-        super().__init__(
-            f"There is no kept conversation with the id {conversation_id[:128]!r}.",
-            hint="It may have been deleted or pruned. The list of conversations shows those that remain.",
-        )
 
 
 class ConversationStore:
@@ -134,7 +124,7 @@ class ConversationStore:
         """
         state = self._read_existing(conversation_id).state
         with self._thread_lock:  # Another thread may be folding a line into it.
-            return KeptConversation(state.row, state.messages, state.system, state.settings)
+            return state.kept
 
     def row(self, conversation_id: str) -> Row | None:
         """Return the conversation's row in a list; None if there is none.
@@ -164,20 +154,35 @@ class ConversationStore:
         except UnknownConversationError:
             return None
         with self._thread_lock:
-            return Change(conversation_id, read.state.row, read.stamp, tuple(list_texts(read.state.messages)))
+            state, texts = read.state, tuple(list_texts(read.state.messages))
+            return Change(conversation_id, state.row, read.stamp, texts, branches.find_session(state))
 
-    def find_last_branch(self, conversation_id: str) -> str:
-        """Return the id of whichever was changed last: the conversation or one of its forks.
+    def get_session(self, session_id: str) -> branches.KeptSession:
+        """Return a client's session with the branch that it used last.
 
         Raises:
-            UnknownConversationError: neither exists.
+            UnknownConversationError: it has no branch.
             StateError: it cannot be read.
         """
         with self._lock_for_change(synced=False):
-            family = [read.state for read in self._read_family(conversation_id)]
-        if not family:
-            raise UnknownConversationError(conversation_id)
-        return max(family, key=lambda state: state.updated_at).id
+            found = self._read_branches(session_id)
+            if not found:
+                raise UnknownConversationError(session_id)
+            return branches.describe_session(found, session_id)
+
+    def delete_session(self, session_id: str) -> None:
+        """Delete the branches of a client's session, except the forks that another session has used.
+
+        Raises:
+            StateError: one of them cannot be deleted.
+        """
+        with self._lock_for_change():
+            for branch in self._read_branches(session_id):
+                if branches.is_deleted_with(branch, session_id):
+                    self._delete(branch.id, self._files.copies(branch.id))
+
+    def _read_branches(self, session_id: str) -> list[State]:
+        return branches.find_branches((read.state for read in self._read_family(session_id)), session_id)
 
     def is_in_use(self, conversation_id: str) -> bool:
         """Whether a living process runs one of the conversation's turns."""
@@ -264,7 +269,7 @@ class ConversationStore:
             return BegunTurn(turn.conversation_id, key, turn)
         read, placing = max(candidates, key=lambda candidate: candidate[1].rank)
         state, new = read.state, messages[placing.new :]
-        line = build_begin_line(turn, key, placing.base, new, state, now)
+        line = build_begin_line(turn, key, placing.base, new, state, now, forks=placing.kind == "fork")
         if placing.kind != "fork":
             self._append(read, [line])
             return BegunTurn(state.id, key, turn)
@@ -367,7 +372,10 @@ class ConversationStore:
 
     def _announce_write(self, read: ReadFile, size_before: int = 0) -> None:
         texts = tuple(read.new_texts)
-        self._announce(Change(read.state.id, read.state.row, read.stamp, texts, size_before))
+        state = read.state
+        self._announce(
+            Change(state.id, state.row, read.stamp, texts, branches.find_session(state), size_before)
+        )
 
     def _announce(self, change: Change) -> None:
         for listener in self.listeners:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,13 +18,14 @@ from jumpseat.acp.params import (
     OpenParams,
     OptionParams,
 )
+from jumpseat.acp.restoring import report_kept_usage, restore
 from jumpseat.acp.turns import report_title
 from jumpseat.acp.updates import replay
 from jumpseat.chat import RequestError
+from jumpseat.chat.json_form import to_json_form
 from jumpseat.connections.faults import RpcFault
 from jumpseat.connections.keeping import call_store
 from jumpseat.connections.method import MethodCall
-from jumpseat.providers import find_configured_provider
 from jumpseat.wire import METHOD_NOT_FOUND
 
 
@@ -33,7 +35,11 @@ async def new_session(client: AcpClient, call: MethodCall[DirectoriesParams]) ->
 
     await require_provider(client.registry)
     conversation = _open(client, call.params, new_id(datetime.now(UTC)))
-    _announce_after(client, call, conversation)
+
+    async def announce() -> None:
+        announce_commands(client, conversation)
+
+    _run_after_response(client, call, announce)
     return {"sessionId": conversation.id, "configOptions": await encode_options(client, conversation)}
 
 
@@ -57,13 +63,15 @@ async def list_sessions(client: AcpClient, call: MethodCall[ListParams]) -> dict
     _require_keeping(client)
     library, params = client.library, call.params
     directory = None if params.cwd is None else str(absolute_path("cwd", params.cwd))
-    page = await call_store(lambda: library.index.page(directory=directory, cursor=params.cursor))
+    page = await call_store(
+        lambda: library.index.page(directory=directory, cursor=params.cursor, by_session=True)
+    )
     sessions = [
         {
             "sessionId": row.id,
             "cwd": row.cwd or str(client.directory),
             "title": row.title,
-            "updatedAt": row.updated_at.isoformat().replace("+00:00", "Z"),
+            "updatedAt": to_json_form(row.updated_at),
         }
         for row in page.conversations
     ]
@@ -74,7 +82,7 @@ async def delete_session(client: AcpClient, call: MethodCall[ConversationIdParam
     """Close a conversation and delete what is kept of it. An unknown id is not an error."""
     _require_keeping(client)
     _close(client, call.params.session_id)
-    await call_store(client.conversations.delete, call.params.session_id)
+    await call_store(client.conversations.delete_session, call.params.session_id)
     return {}
 
 
@@ -114,33 +122,31 @@ async def _restore(client: AcpClient, call: MethodCall[OpenParams]) -> AcpConver
     _require_keeping(client)
     await require_provider(client.registry)
     try:
-        branch = await call_store(client.conversations.find_last_branch, call.params.session_id)
-        kept = await call_store(client.conversations.get, branch)
+        kept = await call_store(client.conversations.get_session, call.params.session_id)
     except RequestError:
         raise UnknownSessionError(call.params.session_id) from None
     conversation = _open(client, call.params, call.params.session_id)
-    conversation.branch = kept.row.id
-    conversation.messages = tuple(kept.messages)
-    conversation.system = kept.system
-    conversation.model = kept.row.model
-    provider = find_configured_provider(client.registry, kept.row.model)
-    if provider is not None:
-        conversation.settings[provider] = dict(kept.settings)
-    else:
-        conversation.model = None  # The provider is no longer configured.
-    client.use_conversation(kept.row.id)
-    _announce_after(client, call, conversation)
+    restore(client, conversation, kept)
+    client.use_conversation(conversation.branch)
+
+    async def announce() -> None:
+        announce_commands(client, conversation)
+        await report_kept_usage(client, conversation, kept)
+
+    _run_after_response(client, call, announce)
     return conversation
 
 
-def _announce_after(client: AcpClient, call: MethodCall[Any], conversation: AcpConversation) -> None:
-    """Send the list of commands after the response, because the client does not know the id before."""
+def _run_after_response(
+    client: AcpClient, call: MethodCall[Any], announce: Callable[[], Awaitable[None]]
+) -> None:
+    """Send updates after the response, because clients ignore those of a session whose id is new to them."""
 
-    async def announce() -> None:
+    async def wait_and_announce() -> None:
         await call.entry.finished.wait()
-        announce_commands(client, conversation)
+        await announce()
 
-    client.run_in_background("announcing commands", announce)
+    client.run_in_background("announcing a session", wait_and_announce)
 
 
 def _require_keeping(client: AcpClient) -> None:

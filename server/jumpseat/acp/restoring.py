@@ -1,0 +1,46 @@
+"""Restores a conversation, with its choices, usage and cost, from what was kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, get_args
+
+from jumpseat.acp.client import AcpClient
+from jumpseat.acp.conversation import AcpConversation
+from jumpseat.acp.models import resolve_choice
+from jumpseat.acp.turns import report_usage
+from jumpseat.chat import ThinkingLevel
+from jumpseat.providers import find_configured_provider
+
+if TYPE_CHECKING:
+    from jumpseat.conversations import KeptSession
+
+
+def restore(client: AcpClient, conversation: AcpConversation, kept: KeptSession) -> None:
+    """Set what the conversation had at the end of its last turn."""
+    conversation.branch = kept.conversation.row.id
+    conversation.messages = tuple(kept.conversation.messages)
+    conversation.cost = kept.cost
+    choices = _choices_of_other_client(client, kept) if kept.choices is None else kept.choices
+    conversation.system = choices.get("system")
+    model = choices.get("model")
+    if model is not None and find_configured_provider(client.registry, model) is not None:
+        conversation.model = model
+    thinking = choices.get("thinking")
+    conversation.thinking = next((level for level in get_args(ThinkingLevel) if level == thinking), None)
+    conversation.settings = {provider: dict(each) for provider, each in choices.get("settings", {}).items()}
+
+
+def _choices_of_other_client(client: AcpClient, kept: KeptSession) -> Mapping[str, Any]:
+    """Return the choices that the last turn of a client of another protocol shows."""
+    whole = kept.conversation
+    provider = find_configured_provider(client.registry, whole.row.model)
+    settings = {} if provider is None else {provider: whole.settings}
+    return {"model": whole.row.model, "system": whole.system, "settings": settings}
+
+
+async def report_kept_usage(client: AcpClient, conversation: AcpConversation, kept: KeptSession) -> None:
+    """Send the used context and the cost at the end of the last turn."""
+    target = await resolve_choice(client.registry, kept.conversation.row.model)
+    if target is not None and kept.usage is not None:
+        report_usage(client, conversation, target.provider, target.model, kept.usage)
