@@ -7,7 +7,7 @@ import contextlib
 import functools
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -224,7 +224,12 @@ class AcpAgent:
 
 @contextlib.asynccontextmanager
 async def running_agent(
-    hub: Hub, directory: Path, *, config: str = "", env: Mapping[str, str] | None = None
+    hub: Hub,
+    directory: Path,
+    *,
+    config: str = "",
+    env: Mapping[str, str] | None = None,
+    flags: Sequence[str] = (),
 ) -> AsyncIterator[AcpAgent]:
     """Run `jumpseat acp` for a client in this directory.
 
@@ -233,11 +238,12 @@ async def running_agent(
         directory: the working directory of the process and of its conversations.
         config: the configuration file; empty to leave it as it is.
         env: more variables.
+        flags: the flags of the command.
     """
     if config:
         (hub.home / "config.toml").write_text(config)
     variables = {"HOME": str(hub.home), **(env or {})}
-    async with running_daemon(hub.home, command=ACP, env=variables, cwd=directory) as daemon:
+    async with running_daemon(hub.home, *flags, command=ACP, env=variables, cwd=directory) as daemon:
         yield AcpAgent(daemon, directory)
 
 

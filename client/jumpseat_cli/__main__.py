@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 from jumpseat.hub.programs import run_program
 from jumpseat.system.interrupts import exit_on_interrupt
@@ -14,13 +15,23 @@ def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
     exit_on_interrupt()
     if sys.argv[1:2] == ["acp"] and "--login" in sys.argv:
-        # A client appends the flag to its command for a sign-in on a terminal.
-        sys.argv[1:] = ["login"]
+        sys.argv[1:] = _list_login_words(sys.argv[2:])
     run_program(sys.argv[1:])
     try:
         _run()
     except NoHomeError as error:
         sys.exit(f"jumpseat: {error}")
+
+
+def _list_login_words(flags: Sequence[str]) -> list[str]:
+    """Return the command line of `jumpseat login` with the configuration file of `jumpseat acp`.
+
+    A client appends `--login` to the command with which it starts the agent, for a sign-in on a terminal.
+    """
+    from jumpseat.connections.flags import parse_flags
+
+    config = parse_flags(flags, "acp").config
+    return ["login", *([] if config is None else ["--config", str(config)])]
 
 
 def _run() -> None:

@@ -132,3 +132,121 @@ async def test_warnings_are_notices_for_clients_that_show_them(
             notices = (await agent.prompt(session, "hi")).updates("notice")
 
             assert [notice["severity"] for notice in notices] == ["warning"] * count
+
+
+@pytest.mark.requirement("11:options", "11:commands")
+async def test_a_changed_configuration_updates_the_options_and_commands_of_open_sessions(
+    hub: Hub, upstream: FakeUpstream, tmp_path: Path
+) -> None:
+    upstream.script(Reply.events(completion_stream(["ok"])), path="/v1/chat/completions")
+    config = CONFIG.format(base_url=upstream.base_url)
+    async with running_agent(hub, tmp_path, config=config) as agent:
+        await agent.initialize()
+        session = await agent.new_session()
+        await set_option(agent, session, "settings.tone", "warm")
+        changed = config.replace('"dry", "warm"', '"dry", "curt"')
+        (hub.home / "config.toml").write_text(changed + '[prompts.shout]\ntext = "SHOUT {{input}}"\n')
+
+        commands = await agent.read_update("available_commands_update")
+        options = (await agent.read_update("config_option_update"))["configOptions"]
+        await agent.prompt(session, "hi")
+
+    assert "shout" in [command["name"] for command in commands["availableCommands"]]
+    tone = option(options, "settings.tone")
+    assert [row["value"] for row in tone["options"]] == ["default", "dry", "curt"]
+    assert tone["currentValue"] == "default"
+    assert "tone" not in json.loads(upstream.requests[-1].body)
+
+
+@pytest.mark.requirement("11:options")
+async def test_a_changed_default_model_is_the_model_of_open_sessions(
+    hub: Hub, upstream: FakeUpstream, tmp_path: Path
+) -> None:
+    config = CONFIG.format(base_url=upstream.base_url)
+    async with running_agent(hub, tmp_path, config=config) as agent:
+        await agent.initialize()
+        await agent.new_session()
+        (hub.home / "config.toml").write_text('default_model = "fake:n"\n' + config)
+        options = (await agent.read_update("config_option_update"))["configOptions"]
+
+    assert option(options, "model")["currentValue"] == "fake:n"
+
+
+@pytest.mark.requirement("11:options")
+async def test_a_changed_list_of_models_updates_the_options_of_open_sessions(
+    hub: Hub, upstream: FakeUpstream, tmp_path: Path
+) -> None:
+    for models in (["m"], ["m", "new"]):
+        upstream.script(Reply.json({"data": [{"id": model} for model in models]}), path="/v1/models")
+    config = f'[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\ndefault_model = "m"\n'
+    async with running_agent(hub, tmp_path, config=config) as agent, hub.client() as editor:
+        await agent.initialize()
+        await agent.new_session()
+        await editor.initialize()
+        await editor.request("models/list", {"refresh": True})
+        options = (await agent.read_update("config_option_update"))["configOptions"]
+
+    assert [row["value"] for row in option(options, "model")["options"]] == ["fake:m", "fake:new"]
+
+
+@pytest.mark.requirement("11:options")
+async def test_a_faulty_configuration_is_a_notice_and_changes_nothing(
+    hub: Hub, upstream: FakeUpstream, tmp_path: Path
+) -> None:
+    config = CONFIG.format(base_url=upstream.base_url)
+    async with running_agent(hub, tmp_path, config=config) as agent:
+        await agent.initialize(session={"notices": {}})
+        session = await agent.new_session()
+        (hub.home / "config.toml").write_text("this is not TOML")
+        notice = await agent.read_update("notice")
+        options = await set_option(agent, session, "settings.tone", "warm")
+
+    assert notice["severity"] == "error"
+    assert "The previous configuration stays in effect." in notice["title"]
+    assert option(options, "settings.tone")["currentValue"] == "warm"
+
+
+@pytest.mark.requirement("11:commands")
+async def test_the_commands_are_the_built_in_ones_and_the_prompts(
+    hub: Hub, upstream: FakeUpstream, tmp_path: Path
+) -> None:
+    upstream.script(Reply.events(completion_stream(["mine"])), path="/v1/chat/completions")
+    prompts = (
+        '[prompts.status]\ntext = "My status: {{input}}"\n'
+        '[prompts.review]\ntext = "Review."\ndescription = "Review a diff"\n'
+    )
+    async with running_agent(
+        hub, tmp_path, config=CONFIG.format(base_url=upstream.base_url) + prompts
+    ) as agent:
+        await agent.initialize()
+        params = {"cwd": str(tmp_path), "mcpServers": []}
+        session = (await agent.request("session/new", params)).result["sessionId"]
+        commands = (await agent.read_update("available_commands_update"))["availableCommands"]
+        replaced = await agent.prompt(session, "/status fine")
+
+    assert [command["name"] for command in commands] == [
+        *("model", "system", "status", "clear", "retry", "review")
+    ]
+    assert commands[-1]["description"] == "Review a diff"
+    assert replaced.text() == "mine"
+    assert "My status: fine" in json.dumps(json.loads(upstream.requests[-1].body)["messages"])
+
+
+@pytest.mark.requirement("11:commands")
+async def test_a_command_may_follow_the_files_that_a_client_attaches(
+    hub: Hub, upstream: FakeUpstream, tmp_path: Path
+) -> None:
+    upstream.script(Reply.events(completion_stream(["reviewed"])), path="/v1/chat/completions")
+    config = CONFIG.format(base_url=upstream.base_url) + '[prompts.review]\ntext = "Review this."\n'
+    file = {"type": "resource", "resource": {"uri": "file:///a.py", "text": "x = 1"}}
+    async with running_agent(hub, tmp_path, config=config) as agent:
+        await agent.initialize()
+        session = await agent.new_session()
+        status = await agent.prompt(session, file, "/status")
+        await agent.prompt(session, file, "/review carefully")
+
+    assert "fake: not required" in status.text()
+    sent = json.dumps(json.loads(upstream.requests[-1].body)["messages"])
+    assert "Review this." in sent
+    assert "carefully" in sent
+    assert "x = 1" in sent

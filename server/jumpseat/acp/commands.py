@@ -31,15 +31,23 @@ class CommandLine:
 
     name: str
     argument: str
+    others: Sequence[ContentBlock]
+    """The blocks of the prompt before and after the command."""
 
 
 def parse_command(client: AcpClient, content: Sequence[ContentBlock]) -> CommandLine | None:
-    """Return the command at the start of a prompt; None if its first block is not a known command."""
-    first = content[0] if content else None
-    match = _COMMAND.fullmatch(first.text.strip()) if isinstance(first, TextBlock) else None
+    """Return the command in a prompt; None if its first text is not a known command.
+
+    Some clients put the files that they attach before the text.
+    """
+    number, first = next(
+        ((number, block) for number, block in enumerate(content) if isinstance(block, TextBlock)), (0, None)
+    )
+    match = _COMMAND.fullmatch(first.text.strip()) if first is not None else None
     if match is None or (match[1] not in COMMANDS and match[1] not in client.registry.config.prompts):
         return None
-    return CommandLine(match[1], (match[2] or "").strip())
+    others = (*content[:number], *content[number + 1 :])
+    return CommandLine(match[1], (match[2] or "").strip(), others)
 
 
 async def run_command(
@@ -47,30 +55,28 @@ async def run_command(
     conversation: AcpConversation,
     entry: InFlight,
     line: CommandLine,
-    content: Sequence[ContentBlock],
 ) -> str:
     """Run a command and return the protocol's stop reason.
 
     Args:
         entry: the request's entry.
-        line: the command.
-        content: the whole prompt; a configured prompt also sends the blocks after the command.
+        line: the command; a configured prompt also sends the other blocks.
 
     Raises:
         ChatError: the command failed.
     """
     prompt = client.registry.config.prompts.get(line.name)
     if prompt is not None:
-        return await _run_prompt(client, conversation, entry, prompt, line.argument, content[1:])
+        return await _run_prompt(client, conversation, entry, prompt, line)
     return await COMMANDS[line.name].run(client, conversation, entry, line.argument)
 
 
 def announce_commands(client: AcpClient, conversation: AcpConversation) -> None:
-    """Send the list of commands."""
-    commands = [_encode_command(name, each.description, each.hint) for name, each in COMMANDS.items()]
+    """Send the list of commands. A prompt replaces the built-in command with its name."""
+    commands = {name: _encode_command(name, each.description, each.hint) for name, each in COMMANDS.items()}
     for name, prompt in sorted(client.registry.config.prompts.items()):
-        commands.append(_encode_command(name, prompt.description or f"The prompt {name}", "text"))
-    client.update(conversation.id, "available_commands_update", availableCommands=commands)
+        commands[name] = _encode_command(name, prompt.description or f"The prompt {name}", "text")
+    client.update(conversation.id, "available_commands_update", availableCommands=list(commands.values()))
 
 
 def _encode_command(name: str, description: str, hint: str | None) -> dict[str, Any]:
@@ -83,10 +89,9 @@ async def _run_prompt(
     conversation: AcpConversation,
     entry: InFlight,
     prompt: Prompt,
-    argument: str,
-    rest: Sequence[ContentBlock],
+    line: CommandLine,
 ) -> str:
-    question = Message("user", (TextBlock(prompt.fill(argument)), *rest))
+    question = Message("user", (TextBlock(prompt.fill(line.argument)), *line.others))
     return await run_question(
         client,
         conversation,

@@ -98,7 +98,8 @@ async def sign_in(client: AcpClient, request_id: RequestId) -> None:
         client.pending_sign_in = flow.result
         await _open_browser(client, prompt.verification_uri)
         raise AuthenticationError(
-            f"Enter the code {prompt.user_code} at {prompt.verification_uri}, then sign in again here."
+            f"Enter the code {prompt.user_code} at {prompt.verification_uri}, "
+            "then sign in again here or begin a new chat."
         )
 
 

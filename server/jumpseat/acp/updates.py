@@ -13,6 +13,7 @@ from jumpseat.chat import (
     CitationEvent,
     ContentBlock,
     ContextBlock,
+    DocumentBlock,
     ImageBlock,
     Message,
     ResponseEvent,
@@ -135,13 +136,13 @@ def replay(client: AcpClient, conversation: AcpConversation, message: Message) -
                 )
             case ToolResultBlock():
                 status = "failed" if block.is_error else "completed"
-                text = {"type": "content", "content": {"type": "text", "text": block.text}}
+                parts = [TextBlock(block.content)] if isinstance(block.content, str) else block.content
                 client.update(
                     conversation.id,
                     "tool_call_update",
                     toolCallId=block.tool_use_id,
                     status=status,
-                    content=[text],
+                    content=[{"type": "content", "content": _encode_block(part)} for part in parts],
                 )
             case ThinkingBlock():
                 content = {"type": "text", "text": block.thinking}
@@ -162,16 +163,30 @@ def _encode_block(block: ContentBlock) -> dict[str, Any] | None:
             return {"type": "resource", "resource": {"uri": uri, "text": block.text}}
         case ContextBlock():
             return {"type": "text", "text": block.text}
+        case DocumentBlock():
+            return _encode_document(block)
         case _:
             return None
+
+
+def _encode_document(document: DocumentBlock) -> dict[str, Any]:
+    """Return a document as content, or a link to it."""
+    name = document.name or "document"
+    if document.source.startswith("https:"):
+        return {"type": "resource_link", "uri": document.source, "name": name}
+    media_type, data = _split_source(document.source, document.media_type or "application/octet-stream")
+    return {"type": "resource", "resource": {"uri": name, "blob": data, "mimeType": media_type}}
 
 
 def encode_image(image: ImageBlock) -> dict[str, Any]:
     """Return an image as content, or a link to it."""
     if image.source.startswith("https:"):
         return {"type": "resource_link", "uri": image.source, "name": "image"}
-    media_type = image.media_type or "image/png"
-    head, comma, data = image.source.partition(",")
-    if not comma:
-        return {"type": "image", "data": image.source, "mimeType": media_type}
-    return {"type": "image", "data": data, "mimeType": head.removeprefix("data:").partition(";")[0]}
+    media_type, data = _split_source(image.source, image.media_type or "image/png")
+    return {"type": "image", "data": data, "mimeType": media_type}
+
+
+def _split_source(source: str, media_type: str) -> tuple[str, str]:
+    """Return the media type and the base64 data of a `data:` URL, or of data with this media type."""
+    head, comma, data = source.partition(",")
+    return (head.removeprefix("data:").partition(";")[0], data) if comma else (media_type, source)

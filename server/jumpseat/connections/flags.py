@@ -31,6 +31,8 @@ class Flags(argparse.Namespace):
     log_level: str
     log_file: Path | None
     client_process_id: int | None
+    login: bool
+    """Whether to sign in on this terminal instead of serving; for `acp` only."""
 
 
 def parse_flags(argv: Sequence[str], command: str) -> Flags:
@@ -77,4 +79,6 @@ def build_parser(command: str) -> argparse.ArgumentParser:
         metavar="PID",
         help="exit when this process has ended",
     )
+    if command == "acp":
+        parser.add_argument("--login", action="store_true", help="sign in on this terminal, and exit")
     return parser

@@ -16,7 +16,8 @@ def run_program(argv: Sequence[str]) -> None:
                 from jumpseat.hub.attach import main as attach
 
                 sys.exit(attach(arguments))
-            case ["acp", *arguments]:
+            # With this flag, the command line signs in on the terminal instead.
+            case ["acp", *arguments] if "--login" not in arguments:
                 from jumpseat.hub.attach import main as attach
 
                 sys.exit(attach(arguments, "acp"))

@@ -58,7 +58,7 @@ async def _answer(client: AcpClient, conversation: AcpConversation, call: Method
         raise InvalidRequestError.at("prompt", "must not be empty")
     line = parse_command(client, content)
     if line is not None:
-        return await run_command(client, conversation, call.entry, line, content)
+        return await run_command(client, conversation, call.entry, line)
     question = Message("user", tuple(content))
     return await run_question(client, conversation, call.entry, (*conversation.messages, question))
 
