@@ -355,6 +355,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "11:commands": "commands and the configured prompts work at the start of a prompt",
     "11:sessions": "sessions are kept conversations that are listed, loaded, resumed and deleted",
     "11:replay": "loading shows texts, thinking, tool calls with results, images, documents and context",
+    "11:clients": "the messages of real editors have the answers that those editors need",
     "11:branches": "a session is listed, loaded and deleted with the forks that it has used",
     "11:restored": "a loaded or resumed session has the choices, usage and cost of its last turn",
     "11:sign-in": "signing in is immediate if a provider is ready, else Copilot's device flow",

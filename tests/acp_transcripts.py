@@ -1,0 +1,116 @@
+"""Replays what editors send to an agent of the Agent Client Protocol.
+
+A transcript is a text file with one line for each step:
+
+    # its source
+    > a message of the client, in which `{session}`, `{kept}` and `{directory}` stand for values of the run
+    < a message that the client had received before its next one: `result ID`, `error CODE ID`,
+      `update VARIANT` for one or more updates, `request METHOD` for another request or notification
+    = new process
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.acp import AcpAgent
+
+TRANSCRIPTS = Path(__file__).parent / "protocol" / "acp_transcripts"
+
+
+@dataclass
+class Replay:
+    """The replay of a transcript, with a process of the agent."""
+
+    start: Callable[[], AbstractAsyncContextManager[AcpAgent]]
+    """Starts a process of the agent."""
+
+    kept: str = ""
+    """The value of `{kept}`: an earlier session, which the transcript loads."""
+
+    on_message: Callable[[dict[str, Any]], None] = lambda message: None
+    """Called with each message of the agent."""
+
+    on_prompt: Callable[[bool], None] = lambda is_cancelled: None
+    """Called before each prompt is sent, with whether the client cancels it."""
+
+    on_end: Callable[[AcpAgent], Awaitable[object]] | None = None
+    """Called before the client ends a process of the agent."""
+
+    session: str = ""
+    """The value of `{session}`: the last session that the agent began."""
+
+    received: list[dict[str, Any]] = field(default_factory=list)
+    """The messages of the agent that no line of the transcript has claimed."""
+
+    async def run(self, name: str) -> None:
+        """Replay a transcript. Fail if the agent does not send what the client had received."""
+        lines = (TRANSCRIPTS / f"{name}.txt").read_text("utf-8").splitlines()
+        steps = [line for line in lines if not line.startswith("#")]
+        while steps:
+            end = steps.index("= new process") if "= new process" in steps else len(steps)
+            async with self.start() as agent:
+                await self._run_process(agent, steps[:end])
+                if self.on_end is not None:
+                    await self.on_end(agent)
+                assert await agent.exit_code() == 0
+            steps = steps[end + 1 :]
+
+    async def _run_process(self, agent: AcpAgent, steps: Sequence[str]) -> None:
+        for number, step in enumerate(steps):
+            kind, text = step[0], step[2:]
+            if kind == "<":
+                await self._expect(agent, text)
+                continue
+            assert kind == ">", step
+            values = {"session": self.session, "kept": self.kept, "directory": str(agent.directory)}
+            for name, value in values.items():
+                text = text.replace(f"{{{name}}}", value)
+            message = json.loads(text)
+            if message.get("method") == "session/prompt":
+                self.on_prompt(_is_cancelled(message["id"], steps[number + 1 :]))
+            if "method" in message and "id" in message:
+                agent.methods[message["id"]] = message["method"]
+            agent.send_bytes(text.encode() + b"\n")
+
+    async def _expect(self, agent: AcpAgent, what: str) -> None:
+        """Read until the agent has sent this, unless it was sent before."""
+        while True:
+            found = next((each for each in self.received if _describe(each) == what), None)
+            if found is not None:
+                self.received.remove(found)
+                return
+            message = await agent.read()
+            described = _describe(message)
+            assert not described.startswith("error") or described == what, message
+            self.on_message(message)
+            result = message.get("result")
+            if isinstance(result, dict) and "sessionId" in result:
+                self.session = result["sessionId"]
+            self.received.append(message)
+
+
+def _describe(message: dict[str, Any]) -> str:
+    """Return the message as a line of a transcript shows it."""
+    if message.get("method") == "session/update":
+        return f"update {message['params']['update']['sessionUpdate']}"
+    if "method" in message:
+        return f"request {message['method']}"
+    if "error" in message:
+        return f"error {message['error']['code']} {message['id']}"
+    return f"result {message['id']}"
+
+
+def _is_cancelled(request_id: Any, steps: Sequence[str]) -> bool:
+    """Whether the client cancels a prompt before its result."""
+    for step in steps:
+        if step == f"< result {request_id}":
+            return False
+        if step.startswith(">") and json.loads(step[2:]).get("method") == "session/cancel":
+            return True
+    return False
