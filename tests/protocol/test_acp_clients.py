@@ -1,7 +1,7 @@
 """Clients that nobody here wrote: what editors send, replayed against `jumpseat acp`.
 
-The transcripts of CodeCompanion, avante and agent-shell were recorded. Those of Zed and of JetBrains' IDEs were
-derived from public sources, which they name.
+The transcripts of CodeCompanion, avante and agent-shell were recorded. Those of Zed and JetBrains were derived
+from public sources, which they name.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ async def test_a_failed_sign_in_is_reported_by_the_next_request(
     assert code_in(third["message"]) != code_in(error["message"])
 
 
-async def test_the_terminal_method_signs_in_with_the_flag_and_the_configuration_of_the_agent(
+async def test_the_terminal_method_signs_in_with_the_configuration_of_the_agent(
     hub: Hub, emulator: CopilotEmulator, tmp_path: Path
 ) -> None:
     config = tmp_path / "other.toml"

@@ -43,7 +43,7 @@ TESTS = {
         "test_the_example_of_the_manifest_is_a_test": ([BUILT], "python", "@pytest"),
     },
     "unit/test_docs_acp.py": {
-        "test_the_configuration_of_an_editor_starts_the_agent": ([ACP], "json|lua", ""),
+        "test_the_configuration_of_an_editor_starts_the_agent": ([ACP], "json|lua|elisp", ""),
     },
     "unit/test_docs.py": {
         "test_an_example_of_the_client_library_runs_with_the_real_daemon": (

@@ -58,14 +58,14 @@ def test_a_session_goes_on_with_the_branch_that_it_used_last(
     store: ConversationStore, directory: Path
 ) -> None:
     keep_in_session(store, said("Hi"), "Hello")
-    branch = keep_in_session(store, said("Anew"), "Yes")
+    branch = keep_in_session(store, said("Second"), "Yes")
     keep(store, said("Hi", "Other", "Else"), "A fork of another client")
     keep(store, said("Hi", "Hello", "More"), "A turn of another client")
 
     for opened in (store, ConversationStore(directory)):
         session = opened.get_session("a")
         assert session.conversation.row.id == branch.id
-        assert shown(session) == ["Anew", "Yes"]
+        assert shown(session) == ["Second", "Yes"]
 
     keep_in_session(store, said("Hi", "Hello", "More", "A turn of another client", "Back"), "Again")
     assert store.get_session("a").conversation.row.id == "a"
@@ -83,8 +83,8 @@ def test_a_conversation_that_no_session_used_is_a_session_with_its_id(store: Con
 
 def test_a_branch_that_is_also_a_session_of_its_own_stays_a_branch(store: ConversationStore) -> None:
     keep_in_session(store, said("Hi"), "Hello")
-    branch = keep_in_session(store, said("Anew"), "Yes").id
-    keep_in_session(store, said("Anew", "Yes", "On"), "Then", name=branch, session=branch)
+    branch = keep_in_session(store, said("Second"), "Yes").id
+    keep_in_session(store, said("Second", "Yes", "On"), "Then", name=branch, session=branch)
 
     assert store.get_session("a").conversation.row.id == branch
     assert store.get_session(branch).conversation.row.id == branch
@@ -115,7 +115,7 @@ def test_the_choices_of_the_last_turn_are_kept_and_written_only_if_they_changed(
 
 def test_a_new_branch_has_the_choices_too(store: ConversationStore, directory: Path) -> None:
     keep_in_session(store, said("Hi"), "Hello", choices={"model": "fake:m"})
-    keep_in_session(store, said("Anew"), "Yes", choices={"model": "fake:m"})
+    keep_in_session(store, said("Second"), "Yes", choices={"model": "fake:m"})
     assert ConversationStore(directory).get_session("a").choices == {"model": "fake:m"}
 
 
@@ -125,7 +125,7 @@ def test_the_cost_is_that_of_all_branches_and_the_usage_that_of_the_last_turn(
     dollar = Usage(10, 5, cost=Cost(1.0, "USD"))
     keep_in_session(store, said("Hi"), "Hello", usage=dollar)
     keep_in_session(store, said("Hi"), "A retry", usage=dollar)
-    keep_in_session(store, said("Anew"), "Yes", usage=Usage(7, 3, cost=Cost(0.5, "USD")))
+    keep_in_session(store, said("Second"), "Yes", usage=Usage(7, 3, cost=Cost(0.5, "USD")))
 
     session = ConversationStore(directory).get_session("a")
 
@@ -162,7 +162,7 @@ def test_a_list_by_session_has_each_session_once_as_its_last_branch(
     store: ConversationStore, index: ConversationIndex
 ) -> None:
     keep_in_session(store, said("Hi"), "Hello")
-    keep_in_session(store, said("Anew"), "Yes")
+    keep_in_session(store, said("Second"), "Yes")
     keep(store, said("Other"), "Another client's", name="b")
     fork = keep(store, said("Theirs"), "A fork of another client", name="b").id
     keep_in_session(store, said("Mine"), "And now a session's", name="b", session="b")
@@ -172,13 +172,13 @@ def test_a_list_by_session_has_each_session_once_as_its_last_branch(
     pages.append(index.page(by_session=True, limit=2, cursor=pages[0].next_cursor))
     rows = [row for page in pages for row in page.conversations]
 
-    assert [(row.id, row.title) for row in rows] == [("b", "Mine"), (fork, "Theirs"), ("a", "Anew")]
+    assert [(row.id, row.title) for row in rows] == [("b", "Mine"), (fork, "Theirs"), ("a", "Second")]
     assert len(index.page().conversations) == 5
 
 
 def test_a_new_index_lists_the_same_sessions(store: ConversationStore, index: ConversationIndex) -> None:
     keep_in_session(store, said("Hi"), "Hello")
-    keep_in_session(store, said("Anew"), "Yes")
+    keep_in_session(store, said("Second"), "Yes")
     rows = index.page(by_session=True).conversations
     index.close()
     (store.directory / "index.sqlite3").unlink()
