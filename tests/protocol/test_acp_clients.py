@@ -1,6 +1,6 @@
 """Clients that nobody here wrote: what editors send, replayed against `jumpseat acp`.
 
-The transcripts of CodeCompanion, avante and agent-shell were recorded. Those of Zed and JetBrains were derived
+The transcripts of CodeCompanion, avante and agent-shell were recorded, those of Zed and JetBrains derived
 from public sources, which they name.
 """
 
