@@ -95,7 +95,12 @@ CLI_ROOMS = {
         "jumpseat.system.paths",
     ),
     "program": ("jumpseat.system.interrupts",),
-    "__main__": ("jumpseat.hub.programs", "jumpseat.system.interrupts", "jumpseat.system.paths"),
+    "__main__": (
+        "jumpseat.connections.flags",
+        "jumpseat.hub.programs",
+        "jumpseat.system.interrupts",
+        "jumpseat.system.paths",
+    ),
 }
 """The parts of the command line, lowest first, with the packages of the server that each may import."""
 
