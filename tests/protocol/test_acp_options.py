@@ -173,6 +173,33 @@ async def test_a_changed_default_model_is_the_model_of_open_sessions(
 
 
 @pytest.mark.requirement("11:options")
+async def test_a_saved_default_model_is_the_model_of_open_sessions(
+    hub: Hub, upstream: FakeUpstream, tmp_path: Path
+) -> None:
+    config = CONFIG.format(base_url=upstream.base_url)
+    async with running_agent(hub, tmp_path, config=config) as agent, hub.client() as editor:
+        await agent.initialize()
+        await agent.new_session()
+        await editor.initialize()
+        await editor.request("settings/save", {"settings": {"default_model": "fake:n"}})
+        options = (await agent.read_update("config_option_update"))["configOptions"]
+
+    assert option(options, "model")["currentValue"] == "fake:n"
+
+
+@pytest.mark.requirement("11:options")
+async def test_a_new_fault_of_one_table_is_a_notice(hub: Hub, upstream: FakeUpstream, tmp_path: Path) -> None:
+    config = CONFIG.format(base_url=upstream.base_url)
+    async with running_agent(hub, tmp_path, config=config) as agent:
+        await agent.initialize(session={"notices": {}})
+        await agent.new_session()
+        (hub.home / "config.toml").write_text(config + "[prompts.wrong]\ntext = 3\n")
+        notice = await agent.read_update("notice")
+
+    assert (notice["severity"], "prompts.wrong.text" in notice["title"]) == ("error", True)
+
+
+@pytest.mark.requirement("11:options")
 async def test_a_changed_list_of_models_updates_the_options_of_open_sessions(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:

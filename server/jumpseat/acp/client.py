@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from jumpseat.acp.conversation import AcpConversation
 from jumpseat.chat import InvalidRequestError
@@ -86,6 +86,11 @@ class AcpClient(Session):
         """Send a `session/update`."""
         update = {"sessionUpdate": variant, **fields}
         self.outbox.notify("session/update", {"sessionId": conversation_id, "update": update})
+
+    def notify(self, conversation_id: str, severity: Literal["warning", "error"], title: str) -> None:
+        """Send a notice, if the client shows notices."""
+        if self.abilities.notices:
+            self.update(conversation_id, "notice", severity=severity, title=title)
 
     def cancel_prompt(self, conversation: AcpConversation) -> None:
         """Cancel the running prompt of a conversation, if there is one."""

@@ -40,13 +40,11 @@ def parse_command(client: AcpClient, content: Sequence[ContentBlock]) -> Command
 
     Some clients put the files that they attach before the text.
     """
-    number, first = next(
-        ((number, block) for number, block in enumerate(content) if isinstance(block, TextBlock)), (0, None)
-    )
+    first = next((block for block in content if isinstance(block, TextBlock)), None)
     match = _COMMAND.fullmatch(first.text.strip()) if first is not None else None
     if match is None or (match[1] not in COMMANDS and match[1] not in client.registry.config.prompts):
         return None
-    others = (*content[:number], *content[number + 1 :])
+    others = [block for block in content if block is not first]
     return CommandLine(match[1], (match[2] or "").strip(), others)
 
 

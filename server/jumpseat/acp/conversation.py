@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,9 @@ class AcpConversation:
     thinking: ThinkingLevel | None = None
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The chosen settings of each provider."""
+
+    options: Sequence[Mapping[str, Any]] = ()
+    """The config options that the client was told last."""
 
     title: str | None = None
     """The title that the client was told last."""

@@ -22,15 +22,28 @@ DEFAULT = "default"
 SHOWN_TYPES = ("enum", "boolean")
 
 
-async def encode_options(client: AcpClient, conversation: AcpConversation) -> list[dict[str, Any]]:
-    """Return the options with their current values."""
+async def list_options(client: AcpClient, conversation: AcpConversation) -> Sequence[Mapping[str, Any]]:
+    """Return the options with their current values, for a response to the client."""
+    conversation.options = await _encode_options(client, conversation)
+    return conversation.options
+
+
+async def announce_options(client: AcpClient, conversation: AcpConversation) -> None:
+    """Send the options after an event that may have changed them, unless the client knows them."""
+    options = await _encode_options(client, conversation)
+    if options != conversation.options:
+        conversation.options = options
+        client.update(conversation.id, "config_option_update", configOptions=options)
+
+
+async def _encode_options(client: AcpClient, conversation: AcpConversation) -> list[dict[str, Any]]:
     models = await list_models(client.registry)
     target = await resolve_choice(client.registry, conversation.model)
     options = [_encode_model(models, target)]
     if levels := thinking_levels(client.registry, target):
         values = {DEFAULT: "Default", **{level: level.capitalize() for level in levels}}
-        current = conversation.thinking if conversation.thinking in levels else DEFAULT
-        options.append(_select(THINKING, "Thinking", THINKING, current or DEFAULT, values))
+        current = next((level for level in levels if level == conversation.thinking), DEFAULT)
+        options.append({"id": THINKING, "name": "Thinking", "category": THINKING, **_select(current, values)})
     if target is not None:
         chosen = select_settings(client, conversation, target.provider)
         rows = _shown_rows(client, target)
@@ -76,17 +89,11 @@ async def choose_model(client: AcpClient, conversation: AcpConversation, model: 
         conversation.thinking = None
 
 
-async def announce_options(client: AcpClient, conversation: AcpConversation) -> None:
-    """Send the options after a change that the client did not request."""
-    options = await encode_options(client, conversation)
-    client.update(conversation.id, "config_option_update", configOptions=options)
-
-
 def _encode_model(models: Mapping[str, str], target: ResolvedModel | None) -> dict[str, Any]:
     current = f"{target.provider}:{target.model}" if target is not None else DEFAULT
     names = {**models}
     names.setdefault(current, current if target is not None else "Choose a model")
-    option = _select(MODEL, "Model", MODEL, current, names)
+    option = {"id": MODEL, "name": "Model", "category": MODEL, **_select(current, names)}
     if len({id_.partition(":")[0] for id_ in models}) > 1:
         for row in option["options"]:
             row["description"] = row["value"]
@@ -96,24 +103,25 @@ def _encode_model(models: Mapping[str, str], target: ResolvedModel | None) -> di
 def _encode_setting(client: AcpClient, key: str, row: SettingRow, chosen: Any) -> dict[str, Any]:
     description = {"description": row.description} if row.description else {}
     shape = {"id": SETTING + key, "name": key, **description, "category": "model_config"}
-    default = row.default
     if row.type == "boolean" and client.abilities.booleans:
-        return {**shape, "type": "boolean", "currentValue": bool(default if chosen is None else chosen)}
-    choices: Sequence[Any] = (True, False) if row.type == "boolean" else row.choices or ()
-    values = {DEFAULT: "Default", **{_name(choice): _name(choice) for choice in choices}}
-    return {**shape, **_select("", "", "", DEFAULT if chosen is None else _name(chosen), values, bare=True)}
+        return {**shape, "type": "boolean", "currentValue": bool(row.default if chosen is None else chosen)}
+    values = {DEFAULT: "Default", **{_name(choice): _name(choice) for choice in _list_choices(row)}}
+    return {**shape, **_select(DEFAULT if chosen is None else _name(chosen), values)}
 
 
 def _set_setting(settings: dict[str, Any], key: str, row: SettingRow, value: str | bool) -> None:
     if value == DEFAULT:
         settings.pop(key, None)
         return
-    choices: Sequence[Any] = (True, False) if row.type == "boolean" else row.choices or ()
-    for choice in choices:
+    for choice in _list_choices(row):
         if value is choice or value == _name(choice):
             settings[key] = choice
             return
     raise _unknown_value(value)
+
+
+def _list_choices(row: SettingRow) -> Sequence[Any]:
+    return (True, False) if row.type == "boolean" else row.choices or ()
 
 
 def _name(choice: Any) -> str:
@@ -128,12 +136,9 @@ def _shown_rows(client: AcpClient, target: ResolvedModel | None) -> Mapping[str,
     return {key: row for key, row in rows.items() if row.type in SHOWN_TYPES and key != "thinking"}
 
 
-def _select(
-    id_: str, name: str, category: str, current: str, values: Mapping[str, str], *, bare: bool = False
-) -> dict[str, Any]:
+def _select(current: str, values: Mapping[str, str]) -> dict[str, Any]:
     rows = [{"value": value, "name": label} for value, label in values.items()]
-    select = {"type": "select", "currentValue": current, "options": rows}
-    return select if bare else {"id": id_, "name": name, "category": category, **select}
+    return {"type": "select", "currentValue": current, "options": rows}
 
 
 def _unknown_value(value: str | bool) -> InvalidRequestError:

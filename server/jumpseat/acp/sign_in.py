@@ -11,7 +11,8 @@ from uuid import uuid4
 from jumpseat.acp.client import AcpClient
 from jumpseat.adapters.base.account import SignInPrompt
 from jumpseat.chat import AuthenticationError, ChatCancelled
-from jumpseat.providers import SIGN_IN_PROVIDER, save_default_provider
+from jumpseat.providers import SIGN_IN_PROVIDER
+from jumpseat.providers import sign_in as sign_in_to
 from jumpseat.wire import RequestId
 
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
@@ -32,11 +33,8 @@ class SignInFlow:
 
     async def _run(self) -> None:
         self._task = asyncio.current_task()
-        registry = self._client.registry
         try:
-            status = await registry.account(SIGN_IN_PROVIDER).sign_in(self._set_prompt)
-            if status.state == "signed_in":
-                await save_default_provider(registry, SIGN_IN_PROVIDER)
+            await sign_in_to(self._client.registry, SIGN_IN_PROVIDER, self._set_prompt)
             self.result.set_result(None)
         except asyncio.CancelledError:
             self.result.cancel()

@@ -86,9 +86,9 @@ class UpdateSink(Sink):
                 self._cited.add(url)
                 self._send_chunk({"type": "resource_link", "uri": url, "name": event.title or url})
             case WarningEvent() if event.code not in SILENT_WARNINGS:
-                self._notify("warning", event.message)
+                self._client.notify(self._id, "warning", event.message)
             case RetryEvent():
-                self._notify("warning", f"{event.error.message} Trying again.")
+                self._client.notify(self._id, "warning", f"{event.error.message} Trying again.")
             case _:
                 pass
 
@@ -107,10 +107,6 @@ class UpdateSink(Sink):
 
     def _send_chunk(self, content: dict[str, Any]) -> None:
         self._client.update(self._id, ANSWER, messageId=self._message_id, content=content)
-
-    def _notify(self, severity: str, title: str) -> None:
-        if self._client.abilities.notices:
-            self._client.update(self._id, "notice", severity=severity, title=title)
 
 
 def show_text(client: AcpClient, conversation: AcpConversation, text: str) -> None:

@@ -7,13 +7,13 @@ turns continue with their adapters.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from jumpseat.adapters.base import ClientInfo
 from jumpseat.chat import ConfigError
-from jumpseat.config import Config, SavedSettings, load_config, saved_settings_file
+from jumpseat.config import Config, SavedSettings, error_of, load_config, saved_settings_file
 from jumpseat.connections.session import Session
 from jumpseat.providers import BUILT_IN, KINDS, Registry
 from jumpseat.system.threads import run_blocking
@@ -71,13 +71,29 @@ def create_watcher(session: Session) -> Watcher:
 
 
 def follow_configuration(session: Session, watcher: Watcher, listener: ConfigurationListener) -> None:
-    """Reread the file whenever it changes, as long as the connection lasts."""
+    """Follow the configuration file, the saved settings and the sign-ins as long as the connection lasts."""
 
     async def follow() -> None:
         async for _ in watcher:
             await reread(session, listener)
 
     session.run_in_background("following the configuration file", follow)
+    session.run_in_background("following the saved settings", session.registry.saved.watch)
+    session.run_in_background("watching for sign-ins", session.registry.watch_files)
+
+
+def list_faults(config: Config, before: Config | None = None) -> Iterator[str]:
+    """Yield the first fault in the table of each provider and prompt, as a sentence for the user.
+
+    Args:
+        config: the configuration.
+        before: the previous configuration, whose faults the user has already seen.
+    """
+    of_providers, of_prompts = (before.faults, before.faults_of_prompts) if before else ({}, {})
+    for faults, known in ((config.faults, of_providers), (config.faults_of_prompts, of_prompts)):
+        for name, of_one in faults.items():
+            if name not in known:
+                yield error_of(of_one).message
 
 
 async def reread(

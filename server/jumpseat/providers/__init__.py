@@ -2,7 +2,7 @@
 
 from jumpseat.providers.changes import AuthChanged, Change, ModelsChanged, ProvidersChanged
 from jumpseat.providers.commands import use_client_commands
-from jumpseat.providers.default_choice import ensure_default_provider, no_default_error, save_default_provider
+from jumpseat.providers.default_choice import ensure_default_provider, no_default_error, sign_in
 from jumpseat.providers.descriptions import ProviderDescription, describe_providers
 from jumpseat.providers.kinds import BUILT_IN, KINDS, SIGN_IN_PROVIDER
 from jumpseat.providers.listing import ProviderFailure, list_all_models
@@ -30,6 +30,6 @@ __all__ = [
     "list_all_models",
     "no_default_error",
     "resolve_model",
-    "save_default_provider",
+    "sign_in",
     "use_client_commands",
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
-from jumpseat.adapters.base import AuthState
+from jumpseat.adapters.base import AuthState, AuthStatus
+from jumpseat.adapters.base.account import SignInPrompt
 from jumpseat.chat import AuthenticationError, ChatError, ConfigError, RequestError
 from jumpseat.config.suggestions import alternatives
 from jumpseat.providers.kinds import BUILT_IN
@@ -81,8 +83,25 @@ async def _read_state(registry: Registry, provider: str) -> AuthState:
         return "signed_out"
 
 
+async def sign_in(registry: Registry, provider: str, on_prompt: Callable[[SignInPrompt], None]) -> AuthStatus:
+    """Sign in to a provider, which becomes the default unless one is configured.
+
+    Args:
+        registry: the connection's providers.
+        provider: the provider.
+        on_prompt: called with the code for the user.
+
+    Raises:
+        ChatError: the sign-in failed.
+    """
+    status = await registry.account(provider).sign_in(on_prompt)
+    if status.state == "signed_in":
+        await save_default_provider(registry, provider)
+    return status
+
+
 async def save_default_provider(registry: Registry, provider: str) -> None:
-    """Save a provider as the default after a sign-in, unless one is configured. Failures are logged."""
+    """Save a provider as the default, unless one is configured. Failures are logged."""
     if registry.config.default_provider is not None or provider in registry.from_client:
         return
     await registry.saved.load()

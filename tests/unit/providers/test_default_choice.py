@@ -11,7 +11,8 @@ import pytest
 from jumpseat.adapters.base import Account, Adapter, AuthState, AuthStatus
 from jumpseat.chat import ConfigError, RequestError
 from jumpseat.config import SavedSettings
-from jumpseat.providers import Registry, ensure_default_provider, resolve_model, save_default_provider
+from jumpseat.providers import Registry, ensure_default_provider, resolve_model
+from jumpseat.providers.default_choice import save_default_provider
 from tests.unit.scripted import ScriptedAdapter, ScriptedRegistry, registry_of
 
 Start = Callable[..., ScriptedRegistry]

@@ -10,7 +10,7 @@ from jumpseat.acp.client import AcpClient, UnknownSessionError, absolute_path
 from jumpseat.acp.commands import announce_commands
 from jumpseat.acp.conversation import AcpConversation
 from jumpseat.acp.models import require_provider
-from jumpseat.acp.options import encode_options, set_option
+from jumpseat.acp.options import list_options, set_option
 from jumpseat.acp.params import (
     ConversationIdParams,
     DirectoriesParams,
@@ -40,7 +40,7 @@ async def new_session(client: AcpClient, call: MethodCall[DirectoriesParams]) ->
         announce_commands(client, conversation)
 
     _run_after_response(client, call, announce)
-    return {"sessionId": conversation.id, "configOptions": await encode_options(client, conversation)}
+    return {"sessionId": conversation.id, "configOptions": await list_options(client, conversation)}
 
 
 async def load_session(client: AcpClient, call: MethodCall[OpenParams]) -> dict[str, Any]:
@@ -50,12 +50,12 @@ async def load_session(client: AcpClient, call: MethodCall[OpenParams]) -> dict[
         replay(client, conversation, message)
         await client.outbox.wait_until_ready()
     await report_title(client, conversation)
-    return {"configOptions": await encode_options(client, conversation)}
+    return {"configOptions": await list_options(client, conversation)}
 
 
 async def resume_session(client: AcpClient, call: MethodCall[OpenParams]) -> dict[str, Any]:
     """Continue a kept conversation whose messages the client has."""
-    return {"configOptions": await encode_options(client, await _restore(client, call))}
+    return {"configOptions": await list_options(client, await _restore(client, call))}
 
 
 async def list_sessions(client: AcpClient, call: MethodCall[ListParams]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ async def set_config_option(client: AcpClient, call: MethodCall[OptionParams]) -
     """Change an option and respond with all options."""
     conversation = client.conversation(call.params.session_id)
     await set_option(client, conversation, call.params.config_id, call.params.value)
-    return {"configOptions": await encode_options(client, conversation)}
+    return {"configOptions": await list_options(client, conversation)}
 
 
 def _open(client: AcpClient, params: DirectoriesParams, conversation_id: str) -> AcpConversation:
@@ -113,8 +113,8 @@ def _open(client: AcpClient, params: DirectoriesParams, conversation_id: str) ->
 
 
 def _close(client: AcpClient, conversation_id: str) -> None:
-    if (open_one := client.open.pop(conversation_id, None)) is not None:
-        client.cancel_prompt(open_one)
+    if (conversation := client.open.pop(conversation_id, None)) is not None:
+        client.cancel_prompt(conversation)
 
 
 async def _restore(client: AcpClient, call: MethodCall[OpenParams]) -> AcpConversation:

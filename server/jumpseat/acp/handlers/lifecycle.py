@@ -17,6 +17,7 @@ from jumpseat.connections.configuration import (
     ConfigurationListener,
     create_watcher,
     follow_configuration,
+    list_faults,
     open_registry,
 )
 from jumpseat.connections.faults import RpcFault
@@ -43,8 +44,8 @@ def configure(client: AcpClient, call: MethodCall[HandshakeParams]) -> None:
     client.abilities = ClientAbilities.from_wire(params.client_capabilities)
     client.initialized = True
     follow_configuration(client, watcher, _listener_of(client))
-    client.run_in_background("following the saved settings", client.registry.saved.watch)
-    client.run_in_background("watching for sign-ins", client.registry.watch_files)
+    # Any of these changes may change the models, the default model or the settings.
+    client.registry.saved.on_change(lambda: _announce_all_options(client))
     client.registry.subscribe(lambda change: _announce_models(client, change))
 
 
@@ -83,12 +84,13 @@ def _listener_of(client: AcpClient) -> ConfigurationListener:
         if client.registry.config.prompts != before.prompts:
             for conversation in client.open.values():
                 announce_commands(client, conversation)
+        for fault in list_faults(client.registry.config, before):
+            on_fault(fault)
         _announce_all_options(client)
 
     def on_fault(message: str) -> None:
-        if client.abilities.notices:
-            for conversation in client.open.values():
-                client.update(conversation.id, "notice", severity="error", title=message)
+        for conversation in client.open.values():
+            client.notify(conversation.id, "error", message)
 
     return ConfigurationListener(on_fault, on_change)
 

@@ -11,12 +11,8 @@ from jumpseat.adapters.base.account import SignInPrompt
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.connections.wording import name_commands
-from jumpseat.providers import (
-    SIGN_IN_PROVIDER,
-    ensure_default_provider,
-    no_default_error,
-    save_default_provider,
-)
+from jumpseat.providers import SIGN_IN_PROVIDER, ensure_default_provider, no_default_error
+from jumpseat.providers import sign_in as sign_in_to
 from jumpseat.rpc.encode import object_to_wire, to_wire
 from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
 
@@ -41,7 +37,6 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
 async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
     """Sign in and respond with the final state; `auth/prompt` has the code for the user."""
     params = call.params
-    registry = session.registry
     provider = params.provider or SIGN_IN_PROVIDER
     opening: list[asyncio.Task[Any]] = []
 
@@ -54,12 +49,10 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
             opening.append(asyncio.create_task(session.client_requests.send("window/showDocument", page)))
 
     try:
-        status = await registry.account(provider).sign_in(on_prompt)
+        status = await sign_in_to(session.registry, provider, on_prompt)
     finally:
         for task in opening:
             task.cancel()
-    if status.state == "signed_in":
-        await save_default_provider(registry, provider)
     return _encode_status(session, status)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from jumpseat.config import Config, error_of
-from jumpseat.connections.configuration import ConfigurationListener, reread
+from jumpseat.config import Config
+from jumpseat.connections.configuration import ConfigurationListener, list_faults, reread
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.rpc.handlers.prompts import DID_CHANGE as PROMPTS_DID_CHANGE
@@ -42,18 +42,9 @@ async def did_change_configuration(session: Session, call: MethodCall[DidChangeC
 
 
 def show_faults(session: Session, before: Config | None = None) -> None:
-    """Show the user the first fault in the table of each provider and prompt.
-
-    Args:
-        session: a session that has a configuration.
-        before: the previous configuration, whose faults the user has already seen.
-    """
-    config = session.registry.config
-    of_providers, of_prompts = (before.faults, before.faults_of_prompts) if before else ({}, {})
-    for faults, known in ((config.faults, of_providers), (config.faults_of_prompts, of_prompts)):
-        for name, of_one in faults.items():
-            if name not in known:
-                show_message(session, error_of(of_one).message)
+    """Show the user the faults of the configuration that the previous one did not have."""
+    for fault in list_faults(session.registry.config, before):
+        show_message(session, fault)
 
 
 def show_message(session: Session, message: str) -> None:

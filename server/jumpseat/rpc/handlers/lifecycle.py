@@ -14,7 +14,7 @@ from jumpseat.connections.param_model import NoParams
 from jumpseat.connections.session import Session
 from jumpseat.rpc.handlers.configuration import listener_of, show_faults
 from jumpseat.rpc.handlers.conversations import follow_conversations
-from jumpseat.rpc.handlers.settings import follow_saved_settings
+from jumpseat.rpc.handlers.settings import forward_saved_settings
 from jumpseat.rpc.notices import forward_changes
 from jumpseat.rpc.params import CancelParams, InitializeParams
 from jumpseat.rpc.workspace import find_folders
@@ -74,11 +74,10 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
     if options.commands:
         session.commands = {key: command for key, command in options.commands.items() if command}
     session.initialized = True
-    follow_saved_settings(session)
+    forward_saved_settings(session)
     follow_configuration(session, watcher, listener_of(session))
     follow_conversations(session)
     forward_changes(session)
-    session.run_in_background("watching for sign-ins", session.registry.watch_files)
     if params.process_id is not None:
         session.watch_parent(params.process_id)
     return {

@@ -54,8 +54,7 @@ def _describe_overridden(patch: Mapping[str, Any], config: Config) -> Iterator[s
         yield f"{key} was saved, but has no effect here: {who} sets it to {write_json(value).decode()}."
 
 
-def follow_saved_settings(session: Session) -> None:
-    """Notify the client about every change to the saved settings while the connection lasts."""
+def forward_saved_settings(session: Session) -> None:
+    """Notify the client about every change to the saved settings from now on."""
     saved = session.registry.saved
     saved.on_change(lambda: session.outbox.notify(DID_CHANGE, {"settings": saved.values}))
-    session.run_in_background("following the saved settings", saved.watch)
