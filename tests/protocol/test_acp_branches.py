@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from jumpseat.conversations import ConversationStore
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.acp import AcpAgent, option, running_agent
@@ -206,7 +207,13 @@ async def test_a_removed_provider_and_setting_do_not_break_a_loaded_session(
     await agent.prompt(session, "hi")
     await agent.exit_code()
     config = "\n".join(
-        ["[providers.fake]", 'kind = "openai"', f'base_url = "{upstream.base_url}"', 'models = ["m"]']
+        [
+            'default_provider = "fake"',
+            "[providers.fake]",
+            'kind = "openai"',
+            f'base_url = "{upstream.base_url}"',
+            'models = ["m"]',
+        ]
     )
 
     async with running_agent(hub, tmp_path, config=config + '\ndefault_model = "m"\n') as other:
@@ -238,6 +245,40 @@ async def test_a_deleted_session_leaves_no_branch_and_no_text(
     assert (await hub.command("daemon", "stop"))[0] == 0
     kept = [path for path in hub.home.rglob("*") if path.is_file() and path.name != "config.toml"]
     assert not [path for path in kept if b"secret" in path.read_bytes()]
+
+
+@pytest.mark.requirement("11:sessions")
+async def test_loading_a_session_ends_its_prompt_and_shows_the_answer_so_far(
+    agent: AcpAgent, upstream: FakeUpstream
+) -> None:
+    upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]), path="/v1/chat/completions")
+    session = await agent.new_session()
+    prompt = agent.start_prompt(session, "a long story")
+    await agent.read_update("agent_message_chunk")
+    params = {"sessionId": session, "cwd": str(agent.directory), "mcpServers": []}
+    load = agent.start("session/load", params)
+
+    assert (await agent.read_until(prompt)).result == {"stopReason": "cancelled"}
+    assert (await agent.read_until(load)).text() == "partial"
+
+
+@pytest.mark.requirement("11:branches")
+async def test_deleting_a_session_ends_its_prompt_and_leaves_nothing_of_it(
+    hub: Hub, agent: AcpAgent, upstream: FakeUpstream
+) -> None:
+    answers(upstream, "ok")
+    session = await agent.new_session()
+    await agent.prompt(session, "hi")
+    store = ConversationStore(hub.home / "conversations")
+    with store.hold_lock():
+        # The prompt may wait for the lock to write its question; then the deletion must wait for that.
+        prompt = agent.start_prompt(session, "a long story")
+        delete = agent.start("session/delete", {"sessionId": session})
+
+    assert (await agent.read_until(prompt)).result == {"stopReason": "cancelled"}
+    assert (await agent.read_until(delete)).result == {}
+    assert await list_titles(agent) == {}
+    assert list(store.files()) == []
 
 
 @pytest.mark.requirement("11:sessions")

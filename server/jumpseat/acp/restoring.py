@@ -10,7 +10,6 @@ from jumpseat.acp.conversation import AcpConversation
 from jumpseat.acp.models import resolve_choice
 from jumpseat.acp.turns import report_usage
 from jumpseat.chat import ThinkingLevel
-from jumpseat.providers import find_configured_provider
 
 if TYPE_CHECKING:
     from jumpseat.conversations import KeptSession
@@ -24,7 +23,7 @@ def restore(client: AcpClient, conversation: AcpConversation, kept: KeptSession)
     choices = _choices_of_other_client(client, kept) if kept.choices is None else kept.choices
     conversation.system = choices.get("system")
     model = choices.get("model")
-    if model is not None and find_configured_provider(client.registry, model) is not None:
+    if model is not None and _is_configured(client, model):
         conversation.model = model
     thinking = choices.get("thinking")
     conversation.thinking = next((level for level in get_args(ThinkingLevel) if level == thinking), None)
@@ -33,10 +32,16 @@ def restore(client: AcpClient, conversation: AcpConversation, kept: KeptSession)
 
 def _choices_of_other_client(client: AcpClient, kept: KeptSession) -> Mapping[str, Any]:
     """Return the choices that the last turn of a client of another protocol shows."""
-    whole = kept.conversation
-    provider = find_configured_provider(client.registry, whole.row.model)
-    settings = {} if provider is None else {provider: whole.settings}
-    return {"model": whole.row.model, "system": whole.system, "settings": settings}
+    whole, model = kept.conversation, kept.conversation.row.model or ""
+    return {
+        "model": model or None,
+        "system": whole.system,
+        "settings": {model.partition(":")[0]: whole.settings},
+    }
+
+
+def _is_configured(client: AcpClient, model: str) -> bool:
+    return model.partition(":")[0] in client.registry.ids
 
 
 async def report_kept_usage(client: AcpClient, conversation: AcpConversation, kept: KeptSession) -> None:

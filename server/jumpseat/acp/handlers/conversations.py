@@ -81,6 +81,7 @@ async def list_sessions(client: AcpClient, call: MethodCall[ListParams]) -> dict
 async def delete_session(client: AcpClient, call: MethodCall[ConversationIdParams]) -> dict[str, Any]:
     """Close a conversation and delete what is kept of it. An unknown id is not an error."""
     _require_keeping(client)
+    await _end_prompt(client, call.params.session_id)
     _close(client, call.params.session_id)
     await call_store(client.conversations.delete_session, call.params.session_id)
     return {}
@@ -117,10 +118,19 @@ def _close(client: AcpClient, conversation_id: str) -> None:
         client.cancel_prompt(conversation)
 
 
+async def _end_prompt(client: AcpClient, conversation_id: str) -> None:
+    """Cancel the running prompt of a conversation, if there is one, and wait until its end is kept."""
+    conversation = client.open.get(conversation_id)
+    if conversation is not None and conversation.turn is not None:
+        client.cancel_prompt(conversation)
+        await conversation.turn.entry.finished.wait()
+
+
 async def _restore(client: AcpClient, call: MethodCall[OpenParams]) -> AcpConversation:
     """Open the branch of a kept conversation that was used last."""
     _require_keeping(client)
     await require_provider(client.registry)
+    await _end_prompt(client, call.params.session_id)
     try:
         kept = await call_store(client.conversations.get_session, call.params.session_id)
     except RequestError:
