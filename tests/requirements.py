@@ -352,6 +352,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "11:cancel": "a cancelled prompt ends with the stop reason cancelled and keeps its text",
     "11:errors": "a failed turn is an error with section 6's code and data and the hint in its message",
     "11:options": "model, thinking level and settings are config options that apply to the next turn",
+    "11:live-options": "open sessions follow the configuration, the saved settings and the lists of models",
     "11:commands": "commands and the configured prompts work at the start of a prompt",
     "11:sessions": "sessions are kept conversations that are listed, loaded, resumed and deleted",
     "11:replay": "loading shows texts, thinking, tool calls with results, images, documents and context",

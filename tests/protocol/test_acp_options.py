@@ -134,7 +134,7 @@ async def test_warnings_are_notices_for_clients_that_show_them(
             assert [notice["severity"] for notice in notices] == ["warning"] * count
 
 
-@pytest.mark.requirement("11:options", "11:commands")
+@pytest.mark.requirement("11:live-options", "11:commands")
 async def test_a_changed_configuration_updates_the_options_and_commands_of_open_sessions(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
@@ -158,7 +158,7 @@ async def test_a_changed_configuration_updates_the_options_and_commands_of_open_
     assert "tone" not in json.loads(upstream.requests[-1].body)
 
 
-@pytest.mark.requirement("11:options")
+@pytest.mark.requirement("11:live-options")
 async def test_a_changed_default_model_is_the_model_of_open_sessions(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
@@ -172,7 +172,7 @@ async def test_a_changed_default_model_is_the_model_of_open_sessions(
     assert option(options, "model")["currentValue"] == "fake:n"
 
 
-@pytest.mark.requirement("11:options")
+@pytest.mark.requirement("11:live-options")
 async def test_a_saved_default_model_is_the_model_of_open_sessions(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
@@ -187,7 +187,7 @@ async def test_a_saved_default_model_is_the_model_of_open_sessions(
     assert option(options, "model")["currentValue"] == "fake:n"
 
 
-@pytest.mark.requirement("11:options")
+@pytest.mark.requirement("11:live-options")
 async def test_a_new_fault_of_one_table_is_a_notice(hub: Hub, upstream: FakeUpstream, tmp_path: Path) -> None:
     config = CONFIG.format(base_url=upstream.base_url)
     async with running_agent(hub, tmp_path, config=config) as agent:
@@ -199,7 +199,7 @@ async def test_a_new_fault_of_one_table_is_a_notice(hub: Hub, upstream: FakeUpst
     assert (notice["severity"], "prompts.wrong.text" in notice["title"]) == ("error", True)
 
 
-@pytest.mark.requirement("11:options")
+@pytest.mark.requirement("11:live-options")
 async def test_a_changed_list_of_models_updates_the_options_of_open_sessions(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
@@ -216,7 +216,7 @@ async def test_a_changed_list_of_models_updates_the_options_of_open_sessions(
     assert [row["value"] for row in option(options, "model")["options"]] == ["fake:m", "fake:new"]
 
 
-@pytest.mark.requirement("11:options")
+@pytest.mark.requirement("11:live-options")
 async def test_a_faulty_configuration_is_a_notice_and_changes_nothing(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
