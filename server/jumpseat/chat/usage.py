@@ -62,12 +62,5 @@ def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
         one.cache_read_tokens + other.cache_read_tokens,
         one.cache_creation_tokens + other.cache_creation_tokens,
         sum(reasoning) if reasoning else None,
-        _add_cost(one.cost, other.cost),
+        add_costs(one.cost, other.cost),
     )
-
-
-def _add_cost(one: Cost | None, other: Cost | None) -> Cost | None:
-    if one is None or other is None:
-        return one or other
-    # A sum of two currencies would be wrong, and so would one of them.
-    return Cost(one.amount + other.amount, one.currency) if one.currency == other.currency else None
