@@ -62,22 +62,25 @@ USES_PRIVATE_NAMES_OF_PYGLS = "jumpseat.connections.dispatcher"
 CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.system.child", "jumpseat.__version__")
 CLI_ROOMS = {
     "terminal": (),
-    "files": (),
+    "files": ("jumpseat.system.replacing",),
     "configuration": (
         "jumpseat.adapters.local.install",
         "jumpseat.adapters.local.model",
         "jumpseat.chat",
+        "jumpseat.config.editing",
         "jumpseat.config.redaction",
         "jumpseat.config.stored_keys",
         "jumpseat.providers.checkup",
+        "jumpseat.providers.keys",
         "jumpseat.providers.services",
         "jumpseat.system.environment",
     ),
     "daemon": (),
     "chat": (),
-    "repl": ("jumpseat.system.paths",),
+    "repl": ("jumpseat.system.paths", "jumpseat.system.replacing"),
     "doctor": (
         "jumpseat.chat",
+        "jumpseat.config.editing",
         "jumpseat.config.redaction",
         "jumpseat.hub.command",
         "jumpseat.providers.checkup",
@@ -171,17 +174,18 @@ def is_under(name: str, package: str) -> bool:
 
 def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
     places = {
-        "httpx2": "jumpseat.http",
-        "click": "jumpseat_cli",
-        "rich": "jumpseat_cli",
-        "tomlkit": "jumpseat_cli",
-        "jsonschema": "jumpseat_cli",
-        "prompt_toolkit": "jumpseat_cli.repl",
+        "httpx2": ("jumpseat.http",),
+        "click": ("jumpseat_cli",),
+        "rich": ("jumpseat_cli",),
+        "tomlkit": ("jumpseat.config.editing", "jumpseat_cli.configuration"),
+        "jsonschema": ("jumpseat_cli",),
+        "prompt_toolkit": ("jumpseat_cli.repl",),
     }
     return [
-        f"imports {library}, which only {place} may"
-        for library, place in places.items()
-        if any(is_under(each, library) for each in imports) and not is_under(name, place)
+        f"imports {library}, which only {' and '.join(allowed)} may"
+        for library, allowed in places.items()
+        if any(is_under(each, library) for each in imports)
+        and not any(is_under(name, place) for place in allowed)
     ]
 
 

@@ -56,6 +56,7 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("jumpseat.adapters.base", "environment_of_process"): "passes the name on, for tests of plug-ins",
     ("jumpseat.system.child", "environ"): "where Windows is; no clients share a process there",
     ("jumpseat.system.child", "run without env"): "taskkill of Windows, which needs no variable of a client",
+    ("jumpseat.system.replacing", "resolve()"): "the daemon's path is absolute",
     ("jumpseat.system.state_file", "resolve()"): "the path is absolute",
     ("jumpseat.conversations.directories", "realpath"): "the path is absolute",
     ("jumpseat.conversations.index_tables", "cwd"): "a field with the name that it has on the wire",

@@ -66,7 +66,7 @@ def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | 
         raise click.UsageError(
             "Other users can see arguments, so leave out the key. The command asks for it."
         )
-    return work.set_key(provider, config, in_file=in_file, as_json=as_json)
+    return work.ask_for_key(provider, config, in_file=in_file, as_json=as_json)
 
 
 @keys.command("list")
@@ -100,4 +100,4 @@ def remove_key(provider: str, config: Path | None, as_json: bool) -> int:
     """
     from jumpseat_cli.configuration import keys as work
 
-    return work.remove_key(provider, config, as_json=as_json)
+    return work.remove_stored_key(provider, config, as_json=as_json)

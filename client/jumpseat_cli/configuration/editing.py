@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumpseat.chat import ConfigError
+from jumpseat.config.editing import ConfigurationFile
 from jumpseat.config.redaction import mask_value
-from jumpseat.config.stored_keys import CannotStoreError, store_key
+from jumpseat.config.stored_keys import store_key
+from jumpseat.providers.keys import explain_invalid_key
 from jumpseat.providers.services import SERVICES, Service
 from jumpseat.system.environment import Environment, environment_of_process
-from jumpseat_cli.configuration.file import ConfigurationFile, report_failures
-from jumpseat_cli.configuration.keys import fault_of_key
 from jumpseat_cli.configuration.local import PROVIDER, is_installed
+from jumpseat_cli.configuration.reporting import report_failures
 from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json, say
 from jumpseat_cli.terminal.questions import ask_hidden
 from jumpseat_cli.terminal.text import clean
@@ -134,10 +136,10 @@ def _ask_for_key(service: Service, environment: Environment) -> str:
     question = f"Key for {service.title} (not shown; leave empty to use {service.variable})"
     while True:
         key = ask_hidden(question, default="", show_default=False).strip()
-        fault = fault_of_key(key)
-        if fault is None:
+        why = explain_invalid_key(key, environment)
+        if why is None:
             return key
-        say(fault)
+        say(f"This is not a key: {why}.")
 
 
 def _store_key(service: Service, key: str, environment: Environment) -> str:
@@ -146,7 +148,7 @@ def _store_key(service: Service, key: str, environment: Environment) -> str:
     if key:
         try:
             return asyncio.run(store_key(key, service.id, environment, before=usual)).source
-        except CannotStoreError as error:
+        except ConfigError as error:
             say(f"warning: {error}")
     return usual
 

@@ -16,8 +16,10 @@ from jumpseat.adapters.local.model import (
     installed_file,
     packaged_file,
 )
+from jumpseat.chat import ConfigError
+from jumpseat.config.editing import ConfigurationFile
 from jumpseat.system.environment import Environment, environment_of_process
-from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile, report_failures
+from jumpseat_cli.configuration.reporting import report_failures
 from jumpseat_cli.terminal.failures import OK, print_failure, print_json, say
 from jumpseat_cli.terminal.tables import print_rows
 
@@ -137,5 +139,5 @@ def list_names(config: Path | None) -> list[str]:
     """Return the names of the models, for completion."""
     try:
         return [row["name"] for row in _list_rows(config, environment_of_process())]
-    except CannotChange:
+    except ConfigError:
         return [SMOLLM2.name]

@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 from jumpseat import __version__
-from jumpseat.chat import Check
+from jumpseat.chat import Check, ConfigError
+from jumpseat.config.editing import ConfigurationFile
 from jumpseat.system.paths import Places, places_of_process
-from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile
 from jumpseat_cli.doctor.report import Subject
 from jumpseat_cli.doctor.versions import LIBRARIES
 
@@ -166,7 +166,7 @@ def read_default_model(config: Path | None) -> str | None:
     """Return the default model in the configuration file; None if there is none or the file is unreadable."""
     try:
         name = ConfigurationFile(config or places_of_process().config_file).tables.get("default_model")
-    except CannotChange:
+    except ConfigError:
         return None
     return name if isinstance(name, str) else None
 

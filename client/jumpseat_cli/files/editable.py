@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jumpseat.system.replacing import check_writable, replace_file
 from jumpseat_cli.files.lines import CannotUse, Range, cut_range, rows_of, split_range
-from jumpseat_cli.files.replacing import check_writable, replace_file
 
 STDIN = "-"
 MAX_BYTES = 16 * 1024 * 1024

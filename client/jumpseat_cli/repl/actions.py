@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from jumpseat.system.replacing import replace_file
 from jumpseat.system.threads import run_blocking
 from jumpseat_cli.daemon.settings import THINKING_LEVELS, convert_settings
 from jumpseat_cli.files.attachments import Block, read_files, read_image
 from jumpseat_cli.files.lines import CannotUse
-from jumpseat_cli.files.replacing import replace_file
 from jumpseat_cli.repl.commands import COMMANDS
 from jumpseat_cli.repl.conversation import TerminalConversation, Totals
 from jumpseat_cli.repl.link import Link

@@ -56,14 +56,26 @@ def read_tables(path: Path, *, required: bool) -> Source:
         ConfigError: the file cannot be read, or is not valid TOML; the message has line and column.
     """
     try:
-        text = read_regular(path, MOST_BYTES).decode("utf-8-sig")
+        content = read_regular(path, MOST_BYTES)
     except FileNotFoundError:
         if required:
             raise ConfigError(f"The configuration file {path} does not exist.") from None
         return Source(str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigError(f"The configuration file {path} cannot be read: {why}.") from None
+    except OSError as error:
+        raise ConfigError(f"The configuration file {path} cannot be read: {error.strerror}.") from None
+    return parse_tables(path, content)
+
+
+def parse_tables(path: Path, content: bytes) -> Source:
+    """Return the unchecked tables in the content of a file.
+
+    Raises:
+        ConfigError: it is not valid TOML in UTF-8; the message has line and column.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConfigError(f"The configuration file {path} cannot be read: it is not UTF-8.") from None
     # The parser's memory use is quadratic in the number of parts of a dotted key.
     is_deep = any(key.count(".") > DEEPEST for line in text.splitlines() for key in line.split("="))
     try:

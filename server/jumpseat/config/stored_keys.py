@@ -29,10 +29,6 @@ REPLACED = "replaced.json"
 _NUMBER = re.compile(r"[.](\d{1,9})$")
 
 
-class CannotStoreError(Exception):
-    """A key cannot be stored or deleted. The message is a sentence without the key."""
-
-
 @dataclass(frozen=True, slots=True)
 class StoredKey:
     """The location of a stored key."""
@@ -42,6 +38,11 @@ class StoredKey:
 
     place: str
     """The location for messages: `the keyring`, `the file …`."""
+
+    @property
+    def is_in_keyring(self) -> bool:
+        """Whether the key is in the keyring and not in a file."""
+        return self.source.startswith(KEYRING.prefix)
 
 
 async def store_key(
@@ -56,7 +57,7 @@ async def store_key(
         in_file: whether to skip the keyring.
 
     Raises:
-        CannotStoreError: neither is possible.
+        ConfigError: neither is possible.
     """
     known = before if before is not None and is_stored(before, environment) else None
     name = f"{quote(provider, safe='')}.{_number_of(known) + 1}"
@@ -78,7 +79,7 @@ async def _store(key: str, name: str, environment: Environment, *, in_file: bool
     try:
         _write(file, key)
     except OSError as error:
-        raise CannotStoreError(f"{file} cannot be written: {error.strerror or error}.") from None
+        raise ConfigError(f"{file} cannot be written: {error.strerror or error}.") from None
     return StoredKey(f"{FILE.prefix}{file}", f"the file {file}")
 
 
@@ -86,7 +87,7 @@ async def delete_key(source: str, environment: Environment) -> str | None:
     """Delete a key that `store_key` stored, if it still exists, and return the source that it replaced.
 
     Raises:
-        CannotStoreError: the key could not be deleted.
+        ConfigError: the key could not be deleted.
     """
     await _delete(source)
     # Keep the record: if the configuration file cannot be changed now, a later attempt restores the source.
@@ -117,7 +118,7 @@ async def _delete(source: str) -> None:
         try:
             await BoundedKeyring(system_keyring).delete(source.rpartition("/")[2])
         except KeyringError as error:
-            raise CannotStoreError(f"The keyring cannot be used: {error}.") from None
+            raise ConfigError(f"The keyring cannot be used: {error}.") from None
         return
     _unlink(Path(source.removeprefix(FILE.prefix)))
 
@@ -145,7 +146,7 @@ def _read_replaced_source(source: str, environment: Environment) -> str | None:
     try:
         replaced = _record_file(environment).read().get(source)
     except StateError as error:
-        raise CannotStoreError(error.message) from None
+        raise ConfigError(error.message, hint=error.hint) from None
     return replaced if isinstance(replaced, str) else None
 
 
@@ -161,7 +162,7 @@ def _record_replaced_source(source: str, replaced: str | None, environment: Envi
         if replaced is not None or source in file.read():
             file.update(change)
     except StateError as error:
-        raise CannotStoreError(error.message) from None
+        raise ConfigError(error.message, hint=error.hint) from None
 
 
 def _record_file(environment: Environment) -> StateFile:
@@ -172,7 +173,7 @@ def _unlink(file: Path) -> None:
     try:
         file.unlink(missing_ok=True)
     except OSError as error:
-        raise CannotStoreError(f"{file} cannot be deleted: {error.strerror or error}.") from None
+        raise ConfigError(f"{file} cannot be deleted: {error.strerror or error}.") from None
 
 
 def _write(file: Path, key: str) -> None:

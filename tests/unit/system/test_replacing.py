@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat_cli.files.replacing import replace_file
+from jumpseat.system.replacing import replace_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes and links")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat_cli.configuration.file import CannotChange, ConfigurationFile
+from jumpseat.chat import ConfigError
+from jumpseat.config.editing import ConfigurationFile
 
 CONFIG = """\
 [providers.groq]
@@ -59,6 +60,6 @@ def test_a_file_that_another_program_changes_is_left_alone(tmp_path: Path) -> No
     file = ConfigurationFile(path)
     path.write_text("# other\n", "utf-8")
 
-    with pytest.raises(CannotChange, match=r"Another program changed .* in the meantime"):
+    with pytest.raises(ConfigError, match=r"Another program changed .* in the meantime"):
         file.set("groq", {"api_key": "env:NEW"})
     assert path.read_text("utf-8") == "# other\n"

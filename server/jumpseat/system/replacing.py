@@ -6,11 +6,13 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 
 _WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 _COPIES_RIGHTS = sys.platform == "linux"
 """Whether Python can copy access lists, which it can only on Linux."""
@@ -60,16 +62,14 @@ def check_writable(path: Path) -> None:
 
 
 def _write_and_rename(path: Path, content: bytes, old: os.stat_result | None) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{token_hex(8)}")
+    # The umask applies to a new file, as for files of other programs. A replacement gets its mode below.
+    descriptor = os.open(temporary, _NEW_FILE, 0o666 if old is None else 0o600)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
             stream.flush()
-            if old is None:
-                # `mkstemp` creates a file that only its owner can read.
-                temporary.chmod(0o666 & ~_umask())
-            elif sys.platform == "linux":
+            if old is not None and sys.platform == "linux":
                 _copy_rights(path, descriptor, old)
             os.fsync(stream.fileno())
         temporary.replace(path)
@@ -124,10 +124,3 @@ def _overwrite(descriptor: int, content: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
     os.ftruncate(descriptor, len(content))
     os.fsync(descriptor)
-
-
-def _umask() -> int:
-    # The only way to read the umask is to set it.
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
