@@ -396,6 +396,13 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "12:list": "tools/list has tools with their decision and tokens, and servers with their state",
     "12:tools-ignored": "edit/start and chat/countTokens ignore daemonTools with a warning",
     "12:unsaved": "unsaved text comes from workspace/unsaved, and edits of it go through workspace/applyEdit",
+    # Section 13: services that thin clients share.
+    "13:keys-set": "keys/set tries a key with the provider's model list and stores it as jumpseat keys does",
+    "13:keys-refused": "a key that the provider refuses is not stored; any other failure does not prevent it",
+    "13:keys-existing": "a key that resolves is 1010 naming its place; a source that does not is replaced",
+    "13:keys-remove": "keys/remove deletes a stored key and restores the source that it replaced",
+    "13:keys-secret": "the key is in no log, error, notification, kept conversation or other result",
+    "13:client": "the clients for Python have a method for each service, with and without asyncio",
 }
 
 _ADAPTERS = {

@@ -149,6 +149,26 @@ class Requests(ABC):
         """
         return dict((await self.request("settings/save", {"settings": settings}))["settings"])
 
+    async def set_key(self, provider: str, key: str, *, test: bool = True) -> dict[str, Any]:
+        """Store a provider's API key as `jumpseat keys set` does.
+
+        `{"stored": "keyring" | "file", "test"?: {"ok", "error"?}}`. `stored` is absent if the provider
+        refused the key (`error["code"]` is 1000); any other failure of the test does not prevent storing.
+
+        Args:
+            provider: a provider in the configuration file, or a well-known service, whose table is added.
+            test: whether to request the provider's list of models with the key first.
+
+        Raises:
+            RequestFailed: the provider already has a key that jumpseat has not stored, or has no keys (1010);
+                it does not exist (1004); or the text cannot be a key (-32602).
+        """
+        return dict(await self.request("keys/set", {"provider": provider, "key": key, "test": test}))
+
+    async def remove_key(self, provider: str) -> bool:
+        """Delete a provider's stored key; return False if jumpseat has not stored one."""
+        return bool((await self.request("keys/remove", {"provider": provider}))["removed"])
+
     async def list_prompts(self) -> list[dict[str, Any]]:
         """List the configured prompts by name: `[{"name", "description"?, "model"?, "usesInput"}]`."""
         return list((await self.request("prompts/list"))["prompts"])

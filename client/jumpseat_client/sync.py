@@ -125,6 +125,8 @@ class SyncClient:
     settings_schema = _make_blocking(Client.settings_schema)
     settings = _make_blocking(Client.settings)
     save_settings = _make_blocking(Client.save_settings)
+    set_key = _make_blocking(Client.set_key)
+    remove_key = _make_blocking(Client.remove_key)
     list_prompts = _make_blocking(Client.list_prompts)
     get_prompt = _make_blocking(Client.get_prompt)
     list_conversations = _make_blocking(Client.list_conversations)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jumpseat.chat import ChatCancelled, ChatError, Fold, Response, WarningEvent
 from jumpseat.providers import Registry
 from jumpseat.system.state_file import StateError
+from jumpseat.system.tasks import run_to_end
 from jumpseat.system.threads import run_blocking
 
 if TYPE_CHECKING:
@@ -118,16 +119,8 @@ class Keeper:
         Returns:
             Its result, or a sentence that explains its failure; and whether the task was cancelled meanwhile.
         """
-        writing = asyncio.ensure_future(run_blocking(_try, work))
-        self._writing = writing
-        was_cancelled = False
-        while True:
-            try:
-                return await asyncio.shield(writing), was_cancelled
-            except asyncio.CancelledError:
-                if writing.cancelled():
-                    raise
-                was_cancelled = True
+        self._writing = writing = asyncio.ensure_future(run_blocking(_try, work))
+        return await run_to_end(writing)
 
 
 def _try(work: Callable[[], T]) -> T | str:

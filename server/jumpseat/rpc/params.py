@@ -100,6 +100,20 @@ class PromptsGetParams(Params):
     input: str = ""
 
 
+class KeysSetParams(Params):
+    """`keys/set`. The key is left out of the `repr`, which a log or a traceback could contain."""
+
+    provider: Annotated[str, Field(min_length=1)]
+    key: Annotated[str, Field(min_length=1, repr=False)]
+    test: bool = True
+
+
+class KeysRemoveParams(Params):
+    """`keys/remove`."""
+
+    provider: Annotated[str, Field(min_length=1)]
+
+
 class ChatCancelParams(Params):
     """`chat/cancel`."""
 

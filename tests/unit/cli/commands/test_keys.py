@@ -214,6 +214,8 @@ def test_a_key_that_jumpseat_has_not_stored_is_not_removed(home: Path) -> None:
         (("set", "groq"), "", 2, "No key was entered"),
         (("set", "groq"), "two words", 2, "white space"),
         (("set", "groq"), "x" * 70_000, 2, "too long"),
+        (("set", "groq"), "env:CANARY", 2, "begins with env:"),
+        (("set", "groq"), "GROQ_API_KEY", 2, "the name of an environment variable"),
         (("set", "copilot"), KEY, 1, "jumpseat login"),
         (("set", "gorq"), KEY, 1, "Did you mean groq?"),
         (("set", "acme"), KEY, 1, "jumpseat knows anthropic, openai, gemini, groq, "),
