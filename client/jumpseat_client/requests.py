@@ -170,11 +170,11 @@ class Requests(ABC):
         return bool((await self.request("keys/remove", {"provider": provider}))["removed"])
 
     async def list_prompts(self) -> list[dict[str, Any]]:
-        """List the configured prompts by name: `[{"name", "description"?, "model"?, "usesInput"}]`."""
+        """List the prompts by name: `[{"name", "builtin"?, "description"?, "model"?, "usesInput"}]`."""
         return list((await self.request("prompts/list"))["prompts"])
 
     async def get_prompt(self, name: str, input_text: str = "") -> dict[str, Any]:
-        """Fill in a prompt with the input: `{"name", "text", "system"?, "model"?, "settings"?}`.
+        """Fill in a prompt with the input: `{"name", "builtin"?, "text", "system"?, "model"?, "settings"?}`.
 
         Raises:
             RequestFailed: there is no prompt with this name (1004).

@@ -194,3 +194,20 @@ def test_a_file_of_the_user_is_installed_by_its_path_and_answers(home: Path, tmp
     assert (used["name"], used["state"]) == ("other-model-q4", "used by local")
     assert json.loads(jumpseat("local", "uninstall", "other-model-q4", "--json"))["deleted"] is None
     assert file.exists()
+
+
+@pytest.mark.requirement("13:prompts")
+async def test_every_built_in_prompt_gets_an_answer_from_the_local_model(local_daemon: Daemon) -> None:
+    await local_daemon.initialize()
+    rows = (await local_daemon.request("prompts/list")).result["prompts"]
+    code = "def half(x):\n    return x / 3\n"
+    answers = {}
+    for row in rows:
+        prompt = (await local_daemon.request("prompts/get", {"name": row["name"], "input": code})).result
+        params = {"messages": [user(prompt["text"])], "maxTokens": 60}
+        answers[row["name"]] = (await local_daemon.request("chat/start", params)).result["text"]
+
+    # The model is too small to be right, but it answers each task in the form that the prompt asks for.
+    assert all(len(answer.split()) > 5 for answer in answers.values()), answers
+    assert "```" in answers["tests"]
+    assert "```" not in answers["explain"][:20]

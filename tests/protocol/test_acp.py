@@ -311,6 +311,21 @@ async def test_commands_change_the_conversation_without_asking_the_model(
     ]
 
 
+@pytest.mark.requirement("11:commands", "13:prompts")
+async def test_the_built_in_prompts_are_commands_too(agent: AcpAgent, upstream: FakeUpstream) -> None:
+    answers(upstream, "fixed")
+    new = await agent.request("session/new", {"cwd": str(agent.directory), "mcpServers": []})
+    listed = await agent.read_update("available_commands_update")
+    answer = await agent.prompt(new.result["sessionId"], "/fix x = 1")
+
+    names = [command["name"] for command in listed["availableCommands"]]
+    assert {"commit", "docs", "explain", "fix", "review", "tests"} <= set(names)
+    assert answer.text() == "fixed"
+    (message,) = sent_messages(upstream)
+    assert message["content"].startswith("Find the bug")
+    assert message["content"].endswith("\n\nx = 1")
+
+
 @pytest.mark.requirement("11:commands")
 async def test_an_unknown_command_is_a_question(agent: AcpAgent, upstream: FakeUpstream) -> None:
     answers(upstream, "a path")

@@ -112,7 +112,7 @@ def _read_json(file: Path) -> Any:
     "--prompt",
     metavar="NAME",
     shell_complete=complete_prompt,
-    help="A prompt from the configuration; the question and stdin are its input.",
+    help="Ask a prompt, such as explain or review; the question and stdin are its input.",
 )
 @click.option(
     "-f",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from jumpseat_cli.command_line.completion import complete_prompt
 from jumpseat_cli.command_line.groups import ListByDefault
 from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, run_async
-from jumpseat_cli.daemon.rows import NO_PROMPTS
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import OK, print_json, say
 from jumpseat_cli.terminal.output import print_text
@@ -16,10 +18,11 @@ from jumpseat_cli.terminal.tables import print_rows
 
 @click.group("prompts", cls=ListByDefault, context_settings=HELP)
 def prompts() -> None:
-    """List and show the prompts from the configuration.
+    """List and show the prompts.
 
-    Each table [prompts.NAME] of the configuration file is a prompt. 'jumpseat chat -p NAME' asks it, and
-    editors offer it too. Without a command, this is 'jumpseat prompts list'.
+    Some prompts are built in. A table [prompts.NAME] of the configuration file adds a prompt, or replaces the
+    built-in one of that name. 'jumpseat chat -p NAME' asks a prompt, and editors offer it too. Without a
+    command, this is 'jumpseat prompts list'.
 
     \b
     Examples:
@@ -36,23 +39,25 @@ def prompts() -> None:
 async def list_prompts(daemon_command: list[str], as_json: bool) -> int:
     """List the prompts.
 
-    In a pipe, each line is a prompt: name, description and model, separated by tabs.
+    In a pipe, each line is a prompt: name, description, model and 'built in' or nothing, separated by tabs.
 
     \b
     Examples:
       jumpseat prompts list
-      jumpseat prompts list --json | jq -r '.prompts[].name'
+      jumpseat prompts list --json | jq -r '.prompts[] | select(.builtin | not) | .name'
     """
     async with daemon(daemon_command) as client:
         rows = await client.list_prompts()
     if as_json:
         print_json({"prompts": rows})
-    elif rows:
-        cells = [(row["name"], row.get("description", ""), row.get("model", "")) for row in rows]
-        print_rows(("Name", "Description", "Model"), cells)
     else:
-        say(NO_PROMPTS)
+        print_rows(("Name", "Description", "Model", "Notes"), [_cells(row) for row in rows])
     return OK
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    note = "built in" if row.get("builtin") else ""
+    return (row["name"], row.get("description", ""), row.get("model", ""), note)
 
 
 @prompts.command("show")

@@ -8,8 +8,6 @@ from typing import Any
 USABLE = ("signed_in", "configured", "not_required")
 """The authentication states in which a chat can be tried."""
 
-NO_PROMPTS = "There are no prompts. To add one, write a table [prompts.NAME] in the configuration file."
-
 _PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
 
 

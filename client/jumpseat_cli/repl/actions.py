@@ -73,7 +73,7 @@ class Actions:
             print(wrap(f"{f'/{command.name} {command.argument}':28} {command.help}", INDENT))
         prompts = await self._link.try_request(lambda client: client.list_prompts())
         for row in prompts or ():
-            about = row.get("description") or "A prompt from the configuration."
+            about = row.get("description") or "no description"
             print(wrap(clean_line(f"/{row['name']}: {about}"), INDENT))
         print()
         for line in KEYS:

@@ -1,4 +1,4 @@
-"""Asks the model a new question, the last one again, or a configured prompt."""
+"""Asks the model a new question, the last one again, or a prompt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from jumpseat.system.threads import run_blocking
 from jumpseat_cli.chat.answering import needs_input
 from jumpseat_cli.chat.usage import format_usage
-from jumpseat_cli.daemon.rows import NO_PROMPTS, has_sign_in
+from jumpseat_cli.daemon.rows import has_sign_in
 from jumpseat_cli.repl.commands import find_near_name
 from jumpseat_cli.repl.conversation import TerminalConversation
 from jumpseat_cli.repl.history import InputHistory
@@ -86,7 +86,7 @@ class Asker:
         await self._run_turn(self._conversation.ask_again(text))
 
     async def run_prompt_command(self, argument: str) -> None:
-        """List the configured prompts, or ask one with the rest of the argument as its input."""
+        """List the prompts, or ask one with the rest of the argument as its input."""
         name, _, text = argument.strip().partition(" ")
         if name:
             await self._ask_prompt(name, text)
@@ -94,8 +94,6 @@ class Asker:
         rows = await self._link.request(lambda client: client.list_prompts())
         for row in rows:
             note(f"/{row['name']}: {row.get('description') or 'no description'}")
-        if not rows:
-            note(NO_PROMPTS)
 
     async def ask_named_prompt(self, name: str, argument: str) -> None:
         """Ask the prompt with this name, or report that there is no such command."""

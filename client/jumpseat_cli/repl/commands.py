@@ -33,7 +33,7 @@ COMMANDS = (
     Command("system", "[TEXT]", "Show or set the system prompt; - removes it."),
     Command("file", "[PATH[:10-40]]", "Send a file, or these lines of it, with the next question.", "path"),
     Command("attach", "[FILE]", "Send an image or PDF with the next question; - removes all files.", "path"),
-    Command("prompt", "[NAME [INPUT]]", "List the prompts from the configuration, or ask one.", "prompt"),
+    Command("prompt", "[NAME [INPUT]]", "List the prompts, or ask one.", "prompt"),
     Command("retry", "[MODEL]", "Ask the last question again; the new answer replaces the old one.", "model"),
     Command("edit", "", "Change the last question in your editor and ask it again."),
     Command(

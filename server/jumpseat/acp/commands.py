@@ -1,4 +1,4 @@
-"""Slash commands at the start of a prompt: built-in ones such as `/model`, and the configured prompts."""
+"""Slash commands at the start of a prompt: our own such as `/model`, and prompts such as `/explain`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def parse_command(client: AcpClient, content: Sequence[ContentBlock]) -> Command
     """
     first = next((block for block in content if isinstance(block, TextBlock)), None)
     match = _COMMAND.fullmatch(first.text.strip()) if first is not None else None
-    if match is None or (match[1] not in COMMANDS and match[1] not in client.registry.config.prompts):
+    if match is None or (match[1] not in COMMANDS and match[1] not in client.registry.config.offered_prompts):
         return None
     others = [block for block in content if block is not first]
     return CommandLine(match[1], (match[2] or "").strip(), others)
@@ -63,7 +63,7 @@ async def run_command(
     Raises:
         ChatError: the command failed.
     """
-    prompt = client.registry.config.prompts.get(line.name)
+    prompt = client.registry.config.offered_prompts.get(line.name)
     if prompt is not None:
         return await _run_prompt(client, conversation, entry, prompt, line)
     return await COMMANDS[line.name].run(client, conversation, entry, line.argument)
@@ -72,7 +72,7 @@ async def run_command(
 def announce_commands(client: AcpClient, conversation: AcpConversation) -> None:
     """Send the list of commands. A prompt replaces the built-in command with its name."""
     commands = {name: _encode_command(name, each.description, each.hint) for name, each in COMMANDS.items()}
-    for name, prompt in sorted(client.registry.config.prompts.items()):
+    for name, prompt in sorted(client.registry.config.offered_prompts.items()):
         commands[name] = _encode_command(name, prompt.description or f"The prompt {name}", "text")
     client.update(conversation.id, "available_commands_update", availableCommands=list(commands.values()))
 

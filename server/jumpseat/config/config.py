@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from jumpseat.config.built_in_prompts import BUILT_IN_PROMPTS
 from jumpseat.config.faults import Fault, FaultsByTable
 from jumpseat.config.options import ConversationOptions, DaemonOptions, ToolOptions
 from jumpseat.config.prompts import Prompt, PromptName
@@ -64,6 +65,17 @@ class Config(BaseModel):
     def faults_of_prompts(self) -> Mapping[str, tuple[Fault, ...]]:
         """The faults by prompt name. A prompt with faults is left out of `prompts`."""
         return self._faults.get("prompts", {})
+
+    @property
+    def offered_prompts(self) -> Mapping[str, Prompt]:
+        """The prompts that clients offer, by name: `prompts`, and the built-in ones that they do not replace.
+
+        A prompt with faults is left out, even if there is a built-in one of its name.
+        """
+        built_in = {
+            name: each for name, each in BUILT_IN_PROMPTS.items() if name not in self.faults_of_prompts
+        }
+        return {**built_in, **self.prompts}
 
     def note_faults(self, faults: FaultsByTable, kinds: Mapping[str, str]) -> None:
         """Set `faults`, `faults_of_prompts` and `kinds_of_faulty`."""

@@ -182,7 +182,8 @@ def test_references_files_and_prompts_are_completed(home, package, provider, tmp
                                                    (nth 2 found))) nil)))"""
         assert child.eval(words % '"see @b"') == ["@buffer"]
         assert child.eval(words % lisp(f"see @file:{tmp_path}/some")) == ["some-file.py"]
-        assert child.eval(words % '"/"') == ["/model", "/commit", "/tidy"]
+        built_in = ["/docs", "/explain", "/fix", "/review", "/tests"]
+        assert child.eval(words % '"/"') == ["/model", "/commit", *built_in, "/tidy"]
         assert child.eval(words % '"a mail@"') is None
         child.eval('(progn (erase-buffer) (insert "## Me\n\n/ti"))')
         child.keys("^[^I")

@@ -238,6 +238,10 @@ def test_a_question_that_begins_with_a_path_is_not_a_prompt(child, provider):
     assert provider.requests[0].json["messages"][0]["content"] == "/usr/bin/env is what?"
 
 
+BUILT_IN = ["/commit", "/docs", "/explain", "/fix", "/review", "/tests"]
+"""The prompts that exist without any configuration."""
+
+
 def test_references_files_prompts_and_models_are_completed(prompting, provider, tmp_path):
     provider.default(Reply.json({"data": [{"id": "fake-model"}]}), path="/v1/models")
     (tmp_path / "some-file.py").write_text("")
@@ -246,7 +250,7 @@ def test_references_files_prompts_and_models_are_completed(prompting, provider, 
         assert words_before(child, "see @b") == ["@buffer"]
         assert words_before(child, "wörter @") == ["@buffer", "@selection", "@diagnostics", "@file:"]
         assert words_before(child, f"see @file:{tmp_path}/some") == [f"@file:{tmp_path}/some-file.py"]
-        assert words_before(child, "/") == ["/model", "/tidy", "/words"]
+        assert words_before(child, "/") == ["/model", *BUILT_IN, "/tidy", "/words"]
         assert words_before(child, "/ti") == ["/tidy"]
         assert words_before(child, "/model fake:f") == ["fake:fake-model"]
         assert words_before(child, "a mail@") == []
@@ -254,7 +258,7 @@ def test_references_files_prompts_and_models_are_completed(prompting, provider, 
 
 
 def test_a_prompt_added_to_the_configuration_is_completed(child, home):
-    assert words_before(child, "/") == ["/model"]
+    assert words_before(child, "/") == ["/model", *BUILT_IN]
     with (home / "config.toml").open("a") as config:
         config.write(PROMPTS)
     child.wait("require('jumpseat.daemon.lists').prompts:is_cached() == false")
@@ -267,7 +271,7 @@ def test_the_omnifunc_opens_its_menu_when_the_daemon_has_answered(prompting):
         child.keys("i/<C-x><C-o>")
         child.wait("vim.fn.pumvisible() == 1")
         words = "vim.tbl_map(function(item) return item.word end, vim.fn.complete_info({ 'items' }).items)"
-        assert child.lua(f"return {words}") == ["/model", "/tidy", "/words"]
+        assert child.lua(f"return {words}") == ["/model", *BUILT_IN, "/tidy", "/words"]
         child.keys("<C-n><C-n><C-y>")
         child.wait("vim.api.nvim_get_current_line():find('^/%a') ~= nil")
         # Now the list is known.

@@ -81,7 +81,7 @@ def cancel_request(client: AcpClient, call: MethodCall[CancelRequestParams]) -> 
 
 def _listener_of(client: AcpClient) -> ConfigurationListener:
     def on_change(before: Config) -> None:
-        if client.registry.config.prompts != before.prompts:
+        if client.registry.config.offered_prompts != before.offered_prompts:
             for conversation in client.open.values():
                 announce_commands(client, conversation)
         for fault in list_faults(client.registry.config, before):

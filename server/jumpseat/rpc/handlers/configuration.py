@@ -23,7 +23,7 @@ def listener_of(session: Session) -> ConfigurationListener:
     """Return the callbacks that notify the client about its configuration."""
 
     def on_change(before: Config) -> None:
-        if session.registry.config.prompts != before.prompts:
+        if session.registry.config.offered_prompts != before.offered_prompts:
             session.outbox.notify(PROMPTS_DID_CHANGE, {})
         show_faults(session, before)
 

@@ -42,7 +42,7 @@ ANSWERS: dict[str, Any] = {
     },
     "prompts/list": {
         "prompts": [
-            {"name": "explain", "usesInput": False},
+            {"name": "explain", "builtin": True, "usesInput": False},
             {"name": "review", "usesInput": True, "description": "A diff", "model": "fake:p"},
         ]
     },

@@ -1,4 +1,4 @@
-"""Configured prompts in `jumpseat chat`, and `jumpseat prompts`."""
+"""Prompts in `jumpseat chat`, and `jumpseat prompts`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.scenario import Scenario
 from tests.unit.cli.commands.test_chat_inputs import ANSWERS, CommandLine, content, jumpseat, scripted
 from tests.unit.cli.test_program import REPOSITORY, argv, asked, run
 
@@ -66,7 +65,7 @@ def test_a_prompt_alone_does_not_wait_for_the_stdin_of_a_script(tmp_path: Path) 
 
 
 def test_prompts_are_listed_and_shown(jumpseat: CommandLine) -> None:
-    assert jumpseat("prompts")[1] == "explain\t\t\nreview\tA diff\tfake:p\n"
+    assert jumpseat("prompts")[1] == "explain\t\t\tbuilt in\nreview\tA diff\tfake:p\t\n"
     assert json.loads(jumpseat("prompts", "list", "--json")[1]) == ANSWERS["prompts/list"]
 
     _, out, error = jumpseat("prompts", "show", "review", "x", "=", "1")
@@ -76,7 +75,5 @@ def test_prompts_are_listed_and_shown(jumpseat: CommandLine) -> None:
     assert json.loads(jumpseat("prompts", "show", "--json", "review")[1]) == ANSWERS["prompts/get"]
 
 
-def test_missing_prompts_and_misplaced_options_are_reported(jumpseat: CommandLine) -> None:
-    jumpseat.scripted(Scenario(jumpseat.folder, answers={"prompts/list": {"prompts": []}}))
-    assert "[prompts.NAME]" in jumpseat("prompts")[2]
+def test_a_misplaced_option_of_prompts_is_reported(jumpseat: CommandLine) -> None:
     assert jumpseat("prompts", "--json", "list")[0] == 2
