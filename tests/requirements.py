@@ -403,6 +403,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "13:keys-remove": "keys/remove deletes a stored key and restores the source that it replaced",
     "13:keys-secret": "the key is in no log, error, notification, kept conversation or other result",
     "13:prompts": "six prompts are built in, marked as such; the user's tables replace them by name",
+    "13:rules": "workspaceRules adds three files to the system prompt, bounded, in chats, edits and counts",
     "13:client": "the clients for Python have a method for each service, with and without asyncio",
 }
 

@@ -198,6 +198,7 @@ class Client(Requests):
         conversation_id: str | None = None,
         keep: bool = False,
         initiator: Literal["user", "agent"] | None = None,
+        workspace_rules: bool = False,
         on_progress: OnProgress | None = None,
         timeout: float | None = None,
     ) -> ChatStream:
@@ -208,6 +209,8 @@ class Client(Requests):
             stream: False for a chat without deltas.
             keep: keep the turn in the user's store. The result's `conversationId` names the conversation,
                 which `get_conversation` returns.
+            workspace_rules: add the text of `AGENTS.md`, `CLAUDE.md` and `.github/copilot-instructions.md` in
+                the working directory to the system prompt. Somebody else may have written them.
             on_progress: called with a sentence, and a percentage or None, while the turn waits for
                 something other than the answer, such as a model that is being loaded.
             timeout: seconds for the whole turn; a longer one is cancelled and raises `RequestTimeout`.
@@ -233,6 +236,7 @@ class Client(Requests):
             "conversationId": conversation_id,
             "keep": keep or None,
             "initiator": initiator,
+            "workspaceRules": workspace_rules or None,
         }
         return self._turn("chat/start", params, on_progress, timeout)
 
@@ -247,6 +251,7 @@ class Client(Requests):
         max_tokens: int | None = None,
         stream: bool = True,
         turn_id: str | None = None,
+        workspace_rules: bool = False,
         on_progress: OnProgress | None = None,
         timeout: float | None = None,
         **more: Any,
@@ -256,7 +261,7 @@ class Client(Requests):
         Args:
             target: the text, or a context block, which can also name the file, the language and the range.
             instruction: how to rewrite it.
-            model, system, max_tokens, stream, turn_id, on_progress, timeout: as for `chat`.
+            model, system, max_tokens, stream, turn_id, workspace_rules, on_progress, timeout: as for `chat`.
             more: any other param of `edit/start`, under its wire name.
         """
         block = {"text": target} if isinstance(target, str) else target
@@ -268,6 +273,7 @@ class Client(Requests):
             "maxTokens": max_tokens,
             "stream": None if stream else False,
             "turnId": turn_id,
+            "workspaceRules": workspace_rules or None,
             **more,
         }
         return self._turn("edit/start", params, on_progress, timeout)

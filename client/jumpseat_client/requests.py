@@ -61,13 +61,14 @@ class Requests(ABC):
         model: str | None = None,
         system: str | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
+        workspace_rules: bool = False,
         allow_estimate: bool = True,
         **more: Any,
     ) -> dict[str, Any]:
         """Count a chat's tokens: `{"tokens": int, "method": "provider" | "estimate" | "unsupported"}`.
 
         Args:
-            messages, model, system, tools: as for `chat`.
+            messages, model, system, tools, workspace_rules: as for `chat`.
             allow_estimate: whether to estimate if the provider cannot count; if False, `tokens` is then -1.
             more: any other param of `chat/start`, under its wire name.
         """
@@ -78,6 +79,7 @@ class Requests(ABC):
             "model": model,
             "system": system,
             "tools": tools,
+            "workspaceRules": workspace_rules or None,
             "allowEstimate": allow_estimate,
             **more,
         }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from jumpseat_client import Client, SyncClient
@@ -38,3 +41,27 @@ async def test_a_key_is_set_and_removed_with_asyncio(upstream: ThreadedUpstream)
         assert await client.set_key("mine", "a-key-of-a-test", test=False) == {"stored": "file"}
         assert await client.remove_key("mine")
     assert upstream.requests == []
+
+
+@pytest.mark.requirement("13:client", "13:rules")
+def test_the_rules_of_the_working_directory_are_sent_on_request(
+    upstream: ThreadedUpstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream.default(Reply.events(completion_stream("Arr.")), path="/v1/chat/completions")
+    (tmp_path / "AGENTS.md").write_text("Answer like a pirate.", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    with SyncClient.spawn() as client:
+        start, *_ = client.chat("Hi", workspace_rules=True)
+        assert start.rules == ["AGENTS.md"]
+        client.edit("x", "Rename it.", workspace_rules=True).response()
+        plain, ruled = (client.count_tokens("Hi", workspace_rules=rules)["tokens"] for rules in (False, True))
+        assert ruled > plain
+    command = [sys.executable, "-m", "jumpseat", "chat", "--own", "--no-keep", "--rules", "Hi"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=30, check=True, stdin=subprocess.DEVNULL
+    )
+
+    assert (done.stdout, done.stderr) == ("Arr.\n", "note: sent the rules in AGENTS.md.\n")
+    systems = [request.json["messages"][0]["content"] for request in upstream.requests]
+    assert len(systems) == 3
+    assert all("Answer like a pirate." in system for system in systems)

@@ -26,6 +26,7 @@ ORDER = (
     "adapters",
     "providers",
     "conversations",
+    "context",
     "tools",
     "engine",
     "connections",

@@ -14,6 +14,7 @@ NAMES_NO_PROVIDER = (
     "config",
     "http",
     "conversations",
+    "context",
     "tools",
     "engine",
     "connections",
@@ -21,7 +22,17 @@ NAMES_NO_PROVIDER = (
     "acp",
     "hub",
 )
-KNOWS_NO_JSON_RPC = ("chat", "config", "dialects", "http", "providers", "conversations", "tools", "engine")
+KNOWS_NO_JSON_RPC = (
+    "chat",
+    "config",
+    "dialects",
+    "http",
+    "providers",
+    "conversations",
+    "context",
+    "tools",
+    "engine",
+)
 
 _NETWORK = ("asyncio.open_connection", "http.client", "httpcore2", "socket", "ssl", "urllib.request")
 _FILES = ("os", "pathlib", "shutil", "subprocess", "tempfile")
@@ -36,6 +47,14 @@ NEVER_IMPORTED: Mapping[str, tuple[str, ...]] = {
         "asyncio",
         "jumpseat.adapters",
         "jumpseat.http",
+        "jumpseat.providers",
+        "jumpseat.wire",
+    ),
+    "context": (
+        *_NETWORK,
+        "jumpseat.adapters",
+        "jumpseat.conversations",
+        "jumpseat.dialects",
         "jumpseat.providers",
         "jumpseat.wire",
     ),
@@ -75,8 +94,8 @@ _JSON_RPC = re.compile(r"json[-_ ]?rpc", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+-?")
 """A vendor's header names hold its name; `http/` reads those of every vendor alike."""
 
-_OTHER_LOCALS = ("LocalProtocolError", "local variables")
-"""A name of httpx2 and a word of Emacs, which are not the provider `local`."""
+_NO_PROVIDERS = ("LocalProtocolError", "local variables", ".github/copilot-instructions.md")
+"""A name of httpx2, a word of Emacs and a file of a workspace, which are not providers."""
 
 
 def faults_of_package(layer: str, tree: ast.Module, imports: set[str]) -> Iterator[str]:
@@ -89,7 +108,7 @@ def faults_of_package(layer: str, tree: ast.Module, imports: set[str]) -> Iterat
     if layer == "chat" and any(isinstance(node, ast.Name) and node.id == "open" for node in ast.walk(tree)):
         yield "opens a file, which chat never does"
     if layer in NAMES_NO_PROVIDER:
-        texts -= {*_OTHER_LOCALS}
+        texts -= {*_NO_PROVIDERS}
         if layer == "http":
             texts = {text for text in texts if not _HEADER_NAME.fullmatch(text)}
         words = {word.lower() for text in texts for word in _WORD.findall(text)}

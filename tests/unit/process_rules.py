@@ -59,6 +59,7 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("jumpseat.system.replacing", "resolve()"): "the daemon's path is absolute",
     ("jumpseat.system.state_file", "resolve()"): "the path is absolute",
     ("jumpseat.conversations.directories", "realpath"): "the path is absolute",
+    ("jumpseat.context.rules", "realpath"): "the path is absolute",
     ("jumpseat.conversations.index_tables", "cwd"): "a field with the name that it has on the wire",
     ("jumpseat.conversations.rows", "cwd"): "a field with the name that it has on the wire",
     ("jumpseat.adapters.github.sign_in.editors", "resolve()"): "the path is absolute",

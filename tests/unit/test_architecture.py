@@ -118,6 +118,7 @@ def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
         ("jumpseat.dialects.opaque", "from jumpseat.system.secrets import Secret", "which dialects never"),
         ("jumpseat.http.failures", "if provider == 'anthropic': ...", "the provider anthropic"),
         ("jumpseat.providers.lists", "from jumpseat.http import get_json", "which providers never does"),
+        ("jumpseat.context.rules", "from jumpseat.providers import Registry", "which context never does"),
         ("jumpseat.engine.retry", "from jumpseat.http import HttpCall", "which engine never does"),
         ("jumpseat.engine.retry", "from jumpseat.wire import Peer", "which engine never does"),
         ("jumpseat.engine.retry", "JSONRPC_VERSION = '2.0'", "names JSON-RPC"),

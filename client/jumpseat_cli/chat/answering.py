@@ -245,10 +245,11 @@ def _finish_output(output: AnswerOutput, notes: Sequence[str]) -> None:
 
 
 def handle_delta(delta: Delta, spinner: Spinner) -> str | None:
-    """Show progress in the spinner, and return a warning to print after the answer, if any."""
+    """Show progress in the spinner, and return a note or a warning to print after the answer, if any."""
     match delta.type:
         case "start":
             spinner.show(f"Waiting for {delta.get('model', 'the model')}")
+            return _describe_rules(delta)
         case "retry":
             error = delta.get("error") or {}
             spinner.show(f"Trying again: {error.get('message', 'the provider failed')}")
@@ -261,6 +262,14 @@ def handle_delta(delta: Delta, spinner: Spinner) -> str | None:
         case "done":
             return warning_about(delta.get("stopReason"))
     return None
+
+
+def _describe_rules(start: Delta) -> str | None:
+    """Return a note about the workspace's rules, which others may have written; None without `--rules`."""
+    if "rules" not in start:
+        return None
+    files = clean_line(", ".join(start["rules"]))
+    return f"note: sent the rules in {files}." if files else "note: this directory has no rules."
 
 
 def thinking_in(result: ChatResult) -> str:

@@ -22,6 +22,12 @@ config_option = click.option(
 own_option = click.option(
     "--own", is_flag=True, help="Start a daemon for this command alone instead of using the shared one."
 )
+rules_option = click.option(
+    "--rules",
+    "workspace_rules",
+    is_flag=True,
+    help="Follow AGENTS.md, CLAUDE.md and .github/copilot-instructions.md of this directory.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 

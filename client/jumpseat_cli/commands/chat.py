@@ -19,7 +19,7 @@ from jumpseat_cli.command_line.completion import (
     match_prefix,
     values_of,
 )
-from jumpseat_cli.command_line.options import daemon_options, json_option
+from jumpseat_cli.command_line.options import daemon_options, json_option, rules_option
 from jumpseat_cli.daemon.settings import THINKING_LEVELS
 from jumpseat_cli.terminal.running import run_work
 from jumpseat_client.client import Client
@@ -132,6 +132,7 @@ def _read_json(file: Path) -> Any:
     shell_complete=complete_file,
     help="Add an image or a PDF from a file, or an image from a URL. Repeatable.",
 )
+@rules_option
 @click.option("--no-stdin", is_flag=True, help="Do not read stdin.")
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."

@@ -13,7 +13,7 @@ import click
 from jumpseat_cli.chat.answering import wait_for_result
 from jumpseat_cli.chat.stop_reasons import explain_missing_replacement, warning_about
 from jumpseat_cli.command_line.completion import complete_file, complete_model
-from jumpseat_cli.command_line.options import daemon_options, json_option
+from jumpseat_cli.command_line.options import daemon_options, json_option, rules_option
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.files.editable import STDIN, Piece, read_piece
 from jumpseat_cli.files.lines import CannotUse
@@ -48,6 +48,7 @@ def _validate_encoding(context: click.Context, parameter: click.Parameter, value
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
 )
+@rules_option
 @click.option(
     "--encoding", metavar="NAME", callback=_validate_encoding, help="The file's encoding, if it is not UTF-8."
 )

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from jumpseat_cli.command_line.completion import complete_file, complete_model
-from jumpseat_cli.command_line.options import daemon_options, json_option
+from jumpseat_cli.command_line.options import daemon_options, json_option, rules_option
 from jumpseat_cli.daemon.rows import short_count
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json
@@ -39,6 +39,7 @@ HOW = {"provider": "counted by the provider", "estimate": "estimated"}
     help="The model to count for; 'jumpseat models' lists them.",
 )
 @click.option("-s", "--system", metavar="TEXT", help="Also count this system prompt.")
+@rules_option
 @click.option("--exact", is_flag=True, help="Fail instead of estimating if the provider cannot count.")
 @daemon_options
 @json_option
@@ -47,6 +48,7 @@ def tokens(
     files: tuple[str, ...],
     model: str | None,
     system: str | None,
+    workspace_rules: bool,
     exact: bool,
     daemon_command: list[str],
     as_json: bool,
@@ -70,7 +72,7 @@ def tokens(
     asked = read_question(text, files, with_stdin=not files or STDIN in (*text, *files))
     if asked.is_empty and not asked.blocks:
         raise click.UsageError("There is no text. Try: jumpseat tokens -f README.md")
-    options = {"model": model, "system": system}
+    options = {"model": model, "system": system, "workspace_rules": workspace_rules}
     work = _show_tokens(
         [asked.message()], options, exact=exact, daemon_command=daemon_command, as_json=as_json
     )
@@ -89,7 +91,7 @@ async def _show_tokens(
 
     Args:
         messages: the chat's messages.
-        options: the model and the system prompt.
+        options: options for `Client.count_tokens`.
         exact: whether to fail instead of estimating.
         daemon_command: the daemon's command line.
         as_json: print the result as JSON.

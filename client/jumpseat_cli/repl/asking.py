@@ -50,6 +50,7 @@ class Asker:
         self._history = history
         self._keep = keep
         self._not_kept: str | None = None
+        self._rules: str | None = None
         self.unanswered = ""
         """A question that was stopped before its answer began; the next prompt offers it for editing."""
 
@@ -185,6 +186,9 @@ class Asker:
             if outcome.not_kept != self._not_kept:  # The daemon repeats it for every turn without an id.
                 outcome.notes.append(outcome.not_kept)
             self._not_kept = outcome.not_kept
+        if outcome.rules is not None and outcome.rules != self._rules:  # Every turn has the rules.
+            outcome.notes.append(outcome.rules)
+            self._rules = outcome.rules
         conversation.thinking = outcome.thinking
         if outcome.content or outcome.error is None:
             conversation.set_answer(outcome.content)

@@ -34,6 +34,9 @@ class TurnOutcome:
     not_kept: str | None = None
     """The daemon's warning that it does not keep the turn."""
 
+    rules: str | None = None
+    """The note about the workspace's rules that were sent; None if none were asked for."""
+
     thinking: str = ""
     notes: list[str] = field(default_factory=list)
     """Warnings to print below the answer."""
@@ -118,7 +121,9 @@ class TerminalTurn:
             self.outcome.model = f"{delta.get('provider', '')}:{delta.get('model', '')}"
             self.outcome.conversation_id = delta.get("conversationId")
         note = handle_delta(delta, self._spinner)
-        if delta.get("code") == "conversation_not_kept":
+        if delta.type == "start":
+            self.outcome.rules = note
+        elif delta.get("code") == "conversation_not_kept":
             self.outcome.not_kept = note
         # Editing or dropping a question forks the conversation, as the user wanted, so do not warn about it.
         elif note is not None and delta.get("code") != "conversation_forked":

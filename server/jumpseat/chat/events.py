@@ -43,6 +43,9 @@ class StartEvent:
     conversation_id: str | None = None
     """The stored conversation that contains the turn."""
 
+    rules: Sequence[str] | None = None
+    """The files of the workspace whose rules are in the system prompt; None if no rules were requested."""
+
 
 @dataclass(slots=True)
 class RetryEvent:

@@ -75,6 +75,7 @@ def plan_turn(
     _refuse_unsupported(turn_request, target, capabilities, conversation)
 
     warnings = list(turn_request.warnings)
+    warnings += turn_request.rules.warnings if turn_request.rules is not None else ()
     settings = _merge_settings(turn_request.settings, default_settings, rows)
     defaults = chat_params(settings, rows)
     placed = place_images(
@@ -92,7 +93,7 @@ def plan_turn(
     request = ChatRequest(
         messages=readable if turn_request.paths is None else turn_request.paths.apply(readable),
         model=target.model,
-        system=turn_request.system,
+        system=turn_request.full_system,
         tools=turn_request.tools,
         tool_choice=turn_request.tool_choice,
         stop_sequences=turn_request.stop_sequences,

@@ -117,7 +117,9 @@ class _Turn:
     ) -> Response:
         """Run the turn. The sink always receives exactly one `DoneEvent`."""
         target, sink, keeper, fold = self._target, self._sink, self._keeper, self._fold
-        sink.send(StartEvent(target.provider, target.model, keeper.conversation_id if keeper else None))
+        conversation = keeper.conversation_id if keeper else None
+        rules = turn_request.rules.names if turn_request.rules is not None else None
+        sink.send(StartEvent(target.provider, target.model, conversation, rules))
         try:
             for warning in planned.warnings:
                 fold.add(warning)

@@ -16,6 +16,7 @@ from jumpseat.chat import (
     ToolDefinition,
     WarningEvent,
 )
+from jumpseat.context.rules import WorkspaceRules
 from jumpseat.engine.shown_paths import ShownPaths
 
 
@@ -39,11 +40,23 @@ class TurnRequest:
     settings: Mapping[str, Any] = field(default_factory=dict)
     conversation_id: str | None = None
     initiator: Initiator | None = None
+    rules: WorkspaceRules | None = None
+    """The rules of the client's workspace; None if the client did not ask for them."""
+
     paths: ShownPaths | None = None
     """Shortens the paths of context blocks; None does not change them."""
 
     warnings: Sequence[WarningEvent] = ()
     """Warnings about the request, sent when the turn starts."""
+
+    @property
+    def full_system(self) -> str | None:
+        """The system prompt with the workspace's rules.
+
+        The rules come first, so that the client's own prompt has the last word.
+        """
+        parts = (self.rules.prompt if self.rules is not None else "", self.system or "")
+        return "\n\n".join(filter(None, parts)) or self.system
 
 
 class Sink:

@@ -5,26 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jumpseat.chat import ContextBlock, JsonSchemaOutput, Message, NamedTool, ToolDefinition, WarningEvent
+from jumpseat.context.rules import WorkspaceRules
 from jumpseat.engine import ShownPaths, TurnRequest
 from jumpseat.rpc import params as wire
 from jumpseat.rpc.message_params import to_context_block
 from jumpseat.rpc.unknown_keys import warn_about_unknown_keys
 
 
-def turn_from_wire(params: wire.ChatStartParams, paths: ShownPaths | None = None) -> TurnRequest:
+def turn_from_wire(
+    params: wire.ChatStartParams, paths: ShownPaths | None = None, rules: WorkspaceRules | None = None
+) -> TurnRequest:
     """Return the turn that a `chat/start` requests."""
-    return _decode_turn(params, params.messages, paths)
+    return _decode_turn(params, params.messages, paths, rules)
 
 
 def edit_from_wire(
-    params: wire.EditStartParams, paths: ShownPaths | None = None
+    params: wire.EditStartParams, paths: ShownPaths | None = None, rules: WorkspaceRules | None = None
 ) -> tuple[TurnRequest, ContextBlock]:
     """Return the turn that an `edit/start` requests, without messages, and the text to rewrite."""
-    return _decode_turn(params, (), paths), to_context_block(params.target)
+    return _decode_turn(params, (), paths, rules), to_context_block(params.target)
 
 
 def _decode_turn(
-    params: wire.TurnParams, messages: Sequence[Message], paths: ShownPaths | None
+    params: wire.TurnParams,
+    messages: Sequence[Message],
+    paths: ShownPaths | None,
+    rules: WorkspaceRules | None,
 ) -> TurnRequest:
     choice, output = params.tool_choice, params.output_mode
     warnings: list[WarningEvent] = []
@@ -52,6 +58,7 @@ def _decode_turn(
         settings={key: value for key, value in params.settings.items() if value is not None},
         conversation_id=params.conversation_id,
         initiator=params.initiator,
+        rules=rules,
         paths=paths,
         warnings=tuple(warnings),
     )

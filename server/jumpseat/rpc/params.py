@@ -54,6 +54,7 @@ class TurnParams(Params):
     conversation_id: str | None = None
     keep: bool = False
     initiator: Literal["user", "agent"] | None = None
+    workspace_rules: bool = False
     work_done_token: str | int | None = None
     """The LSP token for `$/progress`, which reports waits other than the wait for the model."""
 

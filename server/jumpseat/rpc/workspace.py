@@ -1,4 +1,4 @@
-"""The client's workspace, as LSP names it."""
+"""The client's workspace: its folders, as LSP names them, and its rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Any
 
 from pygls.uris import to_fs_path
 
-from jumpseat.rpc.params import InitializeParams
+from jumpseat.connections.session import Session
+from jumpseat.context.rules import WorkspaceRules, read_rules
+from jumpseat.rpc.params import InitializeParams, TurnParams
+from jumpseat.system.threads import run_blocking
 
 
 def find_folders(params: InitializeParams) -> Sequence[Path]:
@@ -31,3 +34,8 @@ def to_path(uri: Any) -> Path | None:
     except ValueError:
         return None
     return Path(path) if path and Path(path).is_absolute() else None
+
+
+async def read_workspace_rules(session: Session, params: TurnParams) -> WorkspaceRules | None:
+    """Return the rules of the workspace folder, or of the working directory, if the client asks for them."""
+    return await run_blocking(read_rules, session.directory) if params.workspace_rules else None

@@ -24,6 +24,7 @@ from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.handlers.tools import begin_chat_with_tools
 from jumpseat.rpc.handlers.transcript import find_role_names
 from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
+from jumpseat.rpc.workspace import read_workspace_rules
 from jumpseat.wire import INVALID_PARAMS
 
 T = TypeVar("T", bound=TurnParams)
@@ -51,7 +52,8 @@ async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> Han
     """Run a turn, stream its events and respond with the whole answer."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
-        turn_request = turn_from_wire(call.params, session.shown_paths)
+        rules = await read_workspace_rules(session, call.params)
+        turn_request = turn_from_wire(call.params, session.shown_paths, rules)
         keeper = create_keeper(session, turn_request, turn_id) if call.params.keep else None
         tools = None
         if call.params.daemon_tools:

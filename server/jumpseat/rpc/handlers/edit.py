@@ -14,13 +14,15 @@ from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.handlers.chat import run_reserved_turn
 from jumpseat.rpc.params import EditStartParams
+from jumpseat.rpc.workspace import read_workspace_rules
 
 
 async def edit_start(session: Session, call: MethodCall[EditStartParams]) -> HandlerOutcome:
     """Run the turn that rewrites the target, stream its events and respond with the replacement too."""
 
     async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
-        turn_request, target = edit_from_wire(call.params, session.shown_paths)
+        rules = await read_workspace_rules(session, call.params)
+        turn_request, target = edit_from_wire(call.params, session.shown_paths, rules)
         instruction = call.params.instruction
         keeper = None
         if call.params.keep:

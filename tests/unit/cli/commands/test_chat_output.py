@@ -94,3 +94,27 @@ def test_the_json_of_an_answer_that_is_not_json_has_the_error(jumpseat: CommandL
 
     assert (code, document["text"], document["error"]["data"]["kind"]) == (1, "ok", "client")
     assert document["error"]["message"].startswith("The answer is not JSON: ")
+
+
+@pytest.mark.requirement("13:rules")
+@pytest.mark.parametrize(
+    ("rules", "line"),
+    [
+        (["AGENTS.md", "CLAUDE\x1b[2J.md"], "note: sent the rules in AGENTS.md, CLAUDE.md."),
+        ([], "note: this directory has no rules."),
+    ],
+)
+def test_the_files_with_the_rules_of_the_workspace_are_named(
+    jumpseat: CommandLine, rules: list[str], line: str
+) -> None:
+    first, *others = answer_steps("ok")
+    steps = [{"delta": {**first["delta"], "rules": rules}}, *others]
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, steps))
+
+    assert jumpseat("chat", "--rules", "x") == (0, "ok\n", f"{line}\n")
+    assert jumpseat.asked["workspaceRules"] is True
+
+
+def test_rules_are_not_requested_without_the_option(jumpseat: CommandLine) -> None:
+    assert jumpseat("chat", "x") == (0, "ok\n", "")
+    assert "workspaceRules" not in jumpseat.asked
