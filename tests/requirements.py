@@ -404,6 +404,11 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "13:keys-secret": "the key is in no log, error, notification, kept conversation or other result",
     "13:prompts": "six prompts are built in, marked as such; the user's tables replace them by name",
     "13:rules": "workspaceRules adds three files to the system prompt, bounded, in chats, edits and counts",
+    "13:fetch": "context/fetch gives the text of a page or file at its final address, without credentials",
+    "13:fetch-addresses": "only public addresses, checked after name resolution and for each redirect",
+    "13:fetch-bounds": "size, time, redirects, unpacking, parsing and memory of a page are bounded",
+    "13:fetch-network": "pages use the proxies and certificates of the table [fetch] and the environment",
+    "13:cli": "the command line has pages (-f, /file), rules (--rules) and titles of conversations",
     "13:client": "the clients for Python have a method for each service, with and without asyncio",
 }
 

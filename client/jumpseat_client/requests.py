@@ -171,6 +171,15 @@ class Requests(ABC):
         """Delete a provider's stored key; return False if jumpseat has not stored one."""
         return bool((await self.request("keys/remove", {"provider": provider}))["removed"])
 
+    async def fetch_context(self, url: str) -> dict[str, Any]:
+        """Return the text of a page or file on the web as a context block, for a user message.
+
+        Raises:
+            RequestFailed: the address is not allowed, or is not one of a text (1004); the page cannot be
+                reached within 10 seconds (1008).
+        """
+        return dict((await self.request("context/fetch", {"url": url}))["context"])
+
     async def list_prompts(self) -> list[dict[str, Any]]:
         """List the prompts by name: `[{"name", "builtin"?, "description"?, "model"?, "usesInput"}]`."""
         return list((await self.request("prompts/list"))["prompts"])

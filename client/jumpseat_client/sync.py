@@ -127,6 +127,7 @@ class SyncClient:
     save_settings = _make_blocking(Client.save_settings)
     set_key = _make_blocking(Client.set_key)
     remove_key = _make_blocking(Client.remove_key)
+    fetch_context = _make_blocking(Client.fetch_context)
     list_prompts = _make_blocking(Client.list_prompts)
     get_prompt = _make_blocking(Client.get_prompt)
     list_conversations = _make_blocking(Client.list_conversations)

@@ -12,7 +12,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
-from jumpseat_client import Client, SyncClient
+from jumpseat_client import Client, RequestFailed, SyncClient
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -65,3 +65,36 @@ def test_the_rules_of_the_working_directory_are_sent_on_request(
     systems = [request.json["messages"][0]["content"] for request in upstream.requests]
     assert len(systems) == 3
     assert all("Answer like a pirate." in system for system in systems)
+
+
+@pytest.mark.requirement("13:client", "13:cli")
+def test_a_page_is_fetched_and_sent_with_a_question(upstream: ThreadedUpstream, home: Path) -> None:
+    with (home / "config.toml").open("a", encoding="utf-8") as file:
+        file.write("[fetch]\nprivate = true\n")
+    upstream.default(Reply.raw(b"<title>T</title><p>Hello.", 200, "text/html"), path="/page")
+    upstream.default(Reply.events(completion_stream("Yes.")), path="/v1/chat/completions")
+    with SyncClient.spawn() as client:
+        block = client.fetch_context(f"{upstream.origin}/page")
+        assert block == {"type": "context", "text": "Hello.", "uri": f"{upstream.origin}/page", "label": "T"}
+        content = [block, {"type": "text", "text": "Why?"}]
+        assert client.chat([{"role": "user", "content": content}]).response().text == "Yes."
+    command = [sys.executable, "-m", "jumpseat", "chat", "--own", "--no-keep", "-f", block["uri"], "Why?"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=30, check=True, stdin=subprocess.DEVNULL
+    )
+
+    assert (done.stdout, done.stderr) == ("Yes.\n", "")
+    first, second = (
+        request.json["messages"] for request in upstream.requests if request.path.endswith("completions")
+    )
+    assert first == second
+    assert f"`{upstream.origin}/page`, `T`:\n```\nHello.\n```" in str(first[0]["content"][0]["text"])
+
+
+@pytest.mark.requirement("13:client")
+async def test_a_page_is_fetched_with_asyncio(upstream: ThreadedUpstream) -> None:
+    async with Client.spawn() as client:
+        with pytest.raises(RequestFailed) as caught:
+            await client.fetch_context(upstream.origin)
+    assert caught.value.code == 1004
+    assert upstream.requests == []

@@ -180,6 +180,7 @@ def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
         "rich": ("jumpseat_cli",),
         "tomlkit": ("jumpseat.config.editing", "jumpseat_cli.configuration"),
         "jsonschema": ("jumpseat_cli",),
+        "justhtml": ("jumpseat.context.html_program",),
         "prompt_toolkit": ("jumpseat_cli.repl",),
     }
     return [

@@ -150,6 +150,7 @@ def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
         ),
         ("jumpseat.rpc.serve", "import rich.console", "imports rich"),
         ("jumpseat.config.load", "def f():\n    import tomlkit", "imports tomlkit"),
+        ("jumpseat.context.pages", "def f():\n    import justhtml", "imports justhtml"),
         ("jumpseat.connections.session", "from pygls.server import JsonRPCServer", "of pygls"),
         ("jumpseat_cli.chat.answering", "from prompt_toolkit import prompt", "imports prompt_toolkit"),
         ("jumpseat_client.client", "import click", "imports click"),

@@ -90,6 +90,9 @@ async def ask(
                 print_failure(f"The prompt {prompt} needs an input.", hint)
                 return USAGE
             filled = {} if prompt is None else await client.get_prompt(prompt, question.as_input)
+            if question.addresses:
+                spinner.show("Reading the pages")
+                question = await question.with_pages(client)
             of_kept = options_from_conversation(kept) if kept else {}
             of_prompt: dict[str, Any] = {
                 key: filled[key] for key in ("model", "system", "settings") if key in filled

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from jumpseat_cli.daemon.pages import fetch_pages, is_address
 from jumpseat_cli.files.lines import CannotUse
 from jumpseat_cli.terminal.failures import say
 
 if TYPE_CHECKING:
     from jumpseat_cli.files.attachments import Block
+    from jumpseat_client.client import Client
 
 STDIN = "-"
 """The argument that stands for stdin."""
@@ -35,7 +37,10 @@ class AskedQuestion(NamedTuple):
     """The text from stdin."""
 
     blocks: Sequence[Block] = ()
-    """Files and images."""
+    """Files, images and pages."""
+
+    addresses: Sequence[str] = ()
+    """The pages that were not fetched yet."""
 
     @property
     def is_empty(self) -> bool:
@@ -45,12 +50,23 @@ class AskedQuestion(NamedTuple):
     @property
     def lacks_input(self) -> bool:
         """Whether there is neither an input for a prompt nor a file that can replace it."""
-        return self.is_empty and not self.blocks
+        return self.is_empty and not self.blocks and not self.addresses
 
     @property
     def as_input(self) -> str:
         """The words and the text from stdin, as the input of a prompt."""
         return "\n\n".join(part for part in (self.words, self.piped) if part.strip())
+
+    async def with_pages(self, client: Client) -> AskedQuestion:
+        """Return the question with its pages fetched.
+
+        Raises:
+            CannotUse: the files, images and pages together are too large.
+            ClientError: a page cannot be read.
+        """
+        blocks = [*self.blocks, *await fetch_pages(client, self.addresses)]
+        _check_size(blocks, self.piped.encode())
+        return self._replace(blocks=blocks, addresses=())
 
     def message(self, prompt: str | None = None) -> dict[str, object]:
         """Return the user's message.
@@ -79,7 +95,7 @@ def read_question(
 
     Args:
         words: the command's arguments.
-        files: arguments for `attachments.read_files`.
+        files: arguments for `attachments.read_files`, and addresses of pages.
         images: arguments for `attachments.read_image`; `-` stands for an image on stdin.
         has_prompt: whether the text comes from a prompt, so that neither words nor stdin are required.
         with_stdin: False to ignore stdin.
@@ -90,6 +106,8 @@ def read_question(
     named = STDIN in words or STDIN in files or STDIN in images
     typed = " ".join(word for word in words if word != STDIN).strip()
     blocks: list[Block] = []
+    addresses = [each for each in files if is_address(each)]
+    files = [each for each in files if not is_address(each)]
     if files:
         _warn_about_files_in(words)
     if files or images:
@@ -108,7 +126,7 @@ def read_question(
     if b"\0" in piped:
         raise CannotUse("stdin is not text. To send an image: jumpseat chat -a -")
     try:
-        return AskedQuestion(typed, piped.decode("utf-8"), blocks)
+        return AskedQuestion(typed, piped.decode("utf-8"), blocks, addresses)
     except UnicodeDecodeError:
         raise CannotUse("stdin is not UTF-8 text. To convert it: iconv -f ENCODING -t UTF-8") from None
 
@@ -116,7 +134,9 @@ def read_question(
 def _check_size(blocks: Sequence[Block], piped: bytes = b"") -> None:
     texts = [str(block.get("text", block.get("source"))) for block in blocks]
     if len(piped) + sum(len(text.encode("utf-8", "replace")) for text in texts) > MAX_TOTAL_BYTES:
-        raise CannotUse(f"Files, images and stdin together are larger than {MAX_TOTAL_BYTES >> 20} MiB.")
+        raise CannotUse(
+            f"Files, images, pages and stdin together are larger than {MAX_TOTAL_BYTES >> 20} MiB."
+        )
 
 
 def _warn_about_files_in(words: Sequence[str]) -> None:

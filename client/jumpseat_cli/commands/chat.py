@@ -121,7 +121,7 @@ def _read_json(file: Path) -> Any:
     multiple=True,
     metavar="PATH[:A-B]",
     shell_complete=complete_file,
-    help="Add a file, some of its lines, or all files that match a quoted pattern. Repeatable.",
+    help="Add a file, some of its lines, all files of a quoted pattern, or a page (https://…). Repeatable.",
 )
 @click.option(
     "-a",
@@ -223,6 +223,7 @@ def chat(
       jumpseat chat -c "And at sunset?"
       cat main.py | jumpseat chat "Explain this"
       jumpseat chat -f main.py:10-40 -f 'tests/*.py' "Which test is missing?"
+      jumpseat chat -f https://peps.python.org/pep-0020/ "Summarize this"
       jumpseat chat -a chart.png "What does this show?"
       git diff | jumpseat chat -p review
       jumpseat chat -m local:smollm2-135m-instruct -s "Answer in one sentence." "What is photosynthesis?"
@@ -255,7 +256,7 @@ def chat(
         conversing = converse(
             options,
             settings=settings,
-            attachments=asked.blocks,
+            question=asked,
             keep=not no_keep,
             find_continued=to_continue,
             daemon_command=daemon_command,

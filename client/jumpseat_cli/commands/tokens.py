@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json
 from jumpseat_cli.terminal.running import run_work
 from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError
+
+if TYPE_CHECKING:
+    from jumpseat_cli.chat.question import AskedQuestion
 
 HOW = {"provider": "counted by the provider", "estimate": "estimated"}
 
@@ -29,7 +32,8 @@ HOW = {"provider": "counted by the provider", "estimate": "estimated"}
     multiple=True,
     metavar="PATH[:A-B]",
     shell_complete=complete_file,
-    help="Count a file, some of its lines, all files of a quoted pattern, or - for piped input. Repeatable.",
+    help="Count a file, some of its lines, all files of a quoted pattern, a page (https://…), or - for piped "
+    "input. Repeatable.",
 )
 @click.option(
     "-m",
@@ -70,17 +74,15 @@ def tokens(
 
     # If there are files, read stdin only for `-`: in a shell loop, stdin contains the names of the files.
     asked = read_question(text, files, with_stdin=not files or STDIN in (*text, *files))
-    if asked.is_empty and not asked.blocks:
+    if asked.lacks_input:
         raise click.UsageError("There is no text. Try: jumpseat tokens -f README.md")
     options = {"model": model, "system": system, "workspace_rules": workspace_rules}
-    work = _show_tokens(
-        [asked.message()], options, exact=exact, daemon_command=daemon_command, as_json=as_json
-    )
+    work = _show_tokens(asked, options, exact=exact, daemon_command=daemon_command, as_json=as_json)
     return run_work(work, as_json=as_json)
 
 
 async def _show_tokens(
-    messages: Sequence[Mapping[str, Any]],
+    asked: AskedQuestion,
     options: Mapping[str, Any],
     *,
     exact: bool,
@@ -90,7 +92,7 @@ async def _show_tokens(
     """Print how many tokens a chat has, and return the exit code.
 
     Args:
-        messages: the chat's messages.
+        asked: the chat's question.
         options: options for `Client.count_tokens`.
         exact: whether to fail instead of estimating.
         daemon_command: the daemon's command line.
@@ -100,7 +102,8 @@ async def _show_tokens(
         ClientError: the daemon cannot be used, or rejects the model.
     """
     async with daemon(daemon_command) as client:
-        counted = await client.count_tokens(messages, allow_estimate=not exact, **options)
+        message = (await asked.with_pages(client)).message()
+        counted = await client.count_tokens([message], allow_estimate=not exact, **options)
         shows_limit = sys.stdout.isatty() and not as_json
         limit = await _find_limit(client, options.get("model")) if shows_limit else None
     tokens = counted.get("tokens", -1)

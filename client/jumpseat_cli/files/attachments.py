@@ -53,8 +53,6 @@ def read_files(argument: str) -> list[Block]:
     Raises:
         CannotUse: a file cannot be read, is not text, or does not have these lines.
     """
-    if re.match(r"https?://", argument):
-        raise CannotUse(f"{argument} is an address, not a file. Download it, and give the file.")
     path = _path(argument)
     name, lines = (argument, None) if _exists(path) else split_range(argument)
     return [_read_context(each, lines) for each in _expand_pattern(name)]

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from jumpseat.system.replacing import replace_file
 from jumpseat.system.threads import run_blocking
+from jumpseat_cli.daemon.pages import fetch_pages, is_address
 from jumpseat_cli.daemon.settings import THINKING_LEVELS, convert_settings
 from jumpseat_cli.files.attachments import Block, read_files, read_image
 from jumpseat_cli.files.lines import CannotUse
@@ -106,7 +107,11 @@ class Actions:
         note("The system prompt is removed." if text == "-" else "The system prompt is set.")
 
     async def _add_files(self, argument: str) -> None:
-        await self._add(argument, read_files)
+        if is_address(argument):
+            pages = await self._link.request(lambda client: fetch_pages(client, [argument]))
+            await self._add(argument, lambda _: pages)
+        else:
+            await self._add(argument, read_files)
 
     async def _add_image(self, argument: str) -> None:
         await self._add(argument, lambda path: [read_image(path)])
@@ -249,6 +254,8 @@ def _name_of(block: Block) -> str:
         return f"a document ({block['name']})"
     if block["type"] == "image":
         return f"an image ({block.get('mediaType', block['source'][:40])})"
+    if is_address(block.get("uri", "")):
+        return clean_line(block.get("label") or block["uri"])
     name = unquote(Path(block["uri"]).name) if "uri" in block else block.get("label", "a text")
     if place := block.get("range"):
         return f"{name}:{place['start']['line'] + 1}-{place['end']['line']}"

@@ -31,7 +31,7 @@ COMMANDS = (
     Command("help", "", "Show the commands and the keys."),
     Command("model", "[NAME]", "Show the model, or use another one.", "model"),
     Command("system", "[TEXT]", "Show or set the system prompt; - removes it."),
-    Command("file", "[PATH[:10-40]]", "Send a file, or these lines of it, with the next question.", "path"),
+    Command("file", "[PATH[:10-40]]", "Send a file, lines of it, or a page with the next question.", "path"),
     Command("attach", "[FILE]", "Send an image or PDF with the next question; - removes all files.", "path"),
     Command("prompt", "[NAME [INPUT]]", "List the prompts, or ask one.", "prompt"),
     Command("retry", "[MODEL]", "Ask the last question again; the new answer replaces the old one.", "model"),

@@ -12,9 +12,9 @@ from jumpseat import __version__
 from jumpseat.system.paths import places_of_process
 from jumpseat.system.threads import run_blocking
 from jumpseat_cli.chat.answering import merge_options, options_from_conversation
+from jumpseat_cli.chat.question import AskedQuestion
 from jumpseat_cli.daemon.conversations import FindContinued
 from jumpseat_cli.daemon.rows import USABLE
-from jumpseat_cli.files.attachments import Block
 from jumpseat_cli.repl.actions import Actions
 from jumpseat_cli.repl.asking import Asker
 from jumpseat_cli.repl.commands import CommandCall, Question, UnknownCommand, parse
@@ -36,7 +36,7 @@ async def converse(
     options: Mapping[str, Any],
     *,
     settings: Mapping[str, str],
-    attachments: Sequence[Block],
+    question: AskedQuestion,
     keep: bool,
     find_continued: FindContinued | None,
     daemon_command: Sequence[str],
@@ -48,7 +48,7 @@ async def converse(
     Args:
         options: options for `Client.chat`. Those that are None are filled in from the continued conversation.
         settings: the values of settings as they were typed, by key.
-        attachments: files and images for the first question.
+        question: the files, images and pages for the first question.
         keep: whether to keep the turns, and to store the input in the history.
         find_continued: returns the kept conversation to continue; None to start a new one.
         daemon_command: the daemon's command line.
@@ -62,14 +62,13 @@ async def converse(
     is_plain = _is_plain(os.environ)
     spinner = make_spinner("Starting")
     link = Link(daemon_command)
-    conversation = TerminalConversation(
-        attachments=[*attachments], shows_thinking=shows_thinking, is_raw=is_raw
-    )
+    conversation = TerminalConversation(shows_thinking=shows_thinking, is_raw=is_raw)
     try:
         with QuietTerminal(is_plain=is_plain) as terminal:
             # Import prompt_toolkit while the daemon starts, which takes about as long.
             reader_work = run_blocking(lambda: _make_reader(link, conversation, history, is_plain=is_plain))
             client, reader = await asyncio.gather(link.connect(), reader_work)
+            conversation.attachments = [*(await question.with_pages(client)).blocks]
             await _set_up(conversation, client, options, settings, find_continued)
             providers = await client.list_providers()
             spinner.stop()

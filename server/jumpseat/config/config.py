@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from jumpseat.config.built_in_prompts import BUILT_IN_PROMPTS
 from jumpseat.config.faults import Fault, FaultsByTable
-from jumpseat.config.options import ConversationOptions, DaemonOptions, ToolOptions
+from jumpseat.config.options import ConversationOptions, DaemonOptions, FetchOptions, ToolOptions
 from jumpseat.config.prompts import Prompt, PromptName
 from jumpseat.config.schema import ProviderConfig, TableOrigin
 from jumpseat.system.environment import Environment, empty_environment
@@ -32,6 +32,7 @@ class Config(BaseModel):
     prompts: dict[PromptName, Prompt] = Field(default_factory=dict)
     daemon: DaemonOptions = Field(default_factory=DaemonOptions)
     conversations: ConversationOptions = Field(default_factory=ConversationOptions)
+    fetch: FetchOptions = Field(default_factory=FetchOptions)
     tools: ToolOptions = Field(default_factory=ToolOptions)
 
     _file: Path | None = PrivateAttr(default=None)
@@ -76,6 +77,13 @@ class Config(BaseModel):
             name: each for name, each in BUILT_IN_PROMPTS.items() if name not in self.faults_of_prompts
         }
         return {**built_in, **self.prompts}
+
+    @property
+    def fetch_network(self) -> ProviderConfig:
+        """The network options of `[fetch]` in the form of a provider's table."""
+        table = ProviderConfig(proxy=self.fetch.proxy, ca_file=self.fetch.ca_file)
+        table.origin = TableOrigin(self.file, environment=self._environment)
+        return table
 
     def note_faults(self, faults: FaultsByTable, kinds: Mapping[str, str]) -> None:
         """Set `faults`, `faults_of_prompts` and `kinds_of_faulty`."""

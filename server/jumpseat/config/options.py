@@ -15,6 +15,21 @@ class DaemonOptions(BaseModel):
     """Minutes that the daemon waits for the next client; 0 to exit immediately."""
 
 
+class FetchOptions(BaseModel):
+    """The table `[fetch]`: how pages that a client names are fetched."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    private: bool = False
+    """Whether pages on this machine and in private networks may be fetched."""
+
+    proxy: str | None = Field(default=None, repr=False)
+    """The proxy, as in a provider's table; if absent, the environment variables apply."""
+
+    ca_file: str | None = Field(default=None, min_length=1)
+    """A file of certificates to trust in addition to the system's certificates."""
+
+
 class ConversationOptions(BaseModel):
     """The table `[conversations]`: options for storing conversations."""
 

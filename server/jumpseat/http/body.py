@@ -51,6 +51,11 @@ class Body:
         self._raw = cast(AsyncGenerator[bytes], aiter(cast(AsyncIterable[bytes], response.stream)))
         self._ended = False
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether `read_pieces` has yielded the whole body, not only the part before a lost connection."""
+        return self._ended
+
     async def read_pieces(self) -> AsyncGenerator[bytes]:
         """Yield the content as it arrives, in bounded pieces. A truncated body ends without an error.
 

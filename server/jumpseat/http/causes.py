@@ -11,6 +11,8 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jumpseat.http.key_names import name_key
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -75,8 +77,8 @@ def _explain_certificate_error(error: ssl.SSLCertVerificationError, provider: st
         hint = f"Check that {host} is the right address, and that no proxy answers in its place."
     else:
         hint = (
-            f"Set providers.{provider}.ca_file to the certificate of the authority, if your network inspects "
-            "TLS, or if the server uses a private certificate authority."
+            f"Set {name_key(provider, 'ca_file')} to the certificate of the authority, if your network "
+            "inspects TLS, or if the server uses a private certificate authority."
         )
     words = f": its certificate is not trusted ({why})" if why else ": its certificate is not trusted"
     return Cause(words, hint, retryable=False)
@@ -84,7 +86,7 @@ def _explain_certificate_error(error: ssl.SSLCertVerificationError, provider: st
 
 def _explain_tls_error(error: ssl.SSLError, provider: str) -> Cause:
     reason = error.reason or "unknown reason"
-    key = f"providers.{provider}.client_cert"
+    key = name_key(provider, "client_cert")
     if _CLIENT_CERT_REQUIRED in reason:
         return Cause(": it requires a client certificate", f"Set {key}.", retryable=False)
     if any(each in reason for each in _CLIENT_CERT_REFUSED):

@@ -45,15 +45,22 @@ class HttpClient:
     """The HTTP client of an adapter."""
 
     def __init__(
-        self, provider: str = "", table: ProviderConfig | None = None, *, shared: Shared | None = None
+        self,
+        provider: str = "",
+        table: ProviderConfig | None = None,
+        *,
+        shared: Shared | None = None,
+        public_only: bool = False,
     ) -> None:
         """
         Args:
             provider: the configured provider's id, for errors.
             table: the provider's configuration table, with its network options; None for an empty table.
             shared: the registry through which sessions share connections; None if this client shares none.
+            public_only: whether hosts that are reached without a proxy must have a public address.
         """
         self._provider = provider
+        self.public_only = public_only
         self._table = table or ProviderConfig()
         self.connect_seconds = self._table.connect_timeout or CONNECT_SECONDS
         """The time limit within which a host or a proxy must accept a connection."""
@@ -127,5 +134,5 @@ class HttpClient:
             )
         if origin.scheme == "http" and (proxy is None or proxy.scheme == "http"):
             # Skip the certificates without TLS, so that the first chat with a local model starts faster.
-            return Network(proxy, None, ())
-        return Network(proxy, options.tls, stamp_files(options.tls))
+            return Network(proxy, None, (), self.public_only)
+        return Network(proxy, options.tls, stamp_files(options.tls), self.public_only)

@@ -136,7 +136,7 @@ async def stream_events(
     if (await client.find_destination(call.url)).slots.locked():
         message = f"{MAX_CONNECTIONS} requests of this client are running; this one waits until one ends."
         yield WarningEvent(WAITING_FOR_ROOM, message)
-    async with _open_response(client, call, provider) as body:
+    async with open_response(client, call, provider) as body:
         request_id = request_id_of(body.headers)
         if body.status >= 300:
             raise await _read_rejection(body, call, provider, refine)
@@ -162,7 +162,7 @@ async def get_json(client: HttpClient, call: HttpCall, *, provider: str, refine:
     Raises:
         ChatError: the request failed, or the answer is not JSON (`ProtocolError`).
     """
-    async with _open_response(client, call, provider) as body:
+    async with open_response(client, call, provider) as body:
         if body.status >= 300:
             raise await _read_rejection(body, call, provider, refine)
         content = await _read_body(body, provider)
@@ -178,7 +178,7 @@ async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAns
     Raises:
         ChatError: the request failed, or was redirected.
     """
-    async with _open_response(client, call, provider) as body:
+    async with open_response(client, call, provider) as body:
         if 300 <= body.status < 400:
             raise await _read_rejection(body, call, provider, None)
         content = await _read_body(body, provider)
@@ -195,7 +195,7 @@ async def fetch_head(
     Raises:
         ChatError: the request failed.
     """
-    async with _open_response(client, call, provider) as body:
+    async with open_response(client, call, provider) as body:
         return body.status, body.headers, body.connection.get_extra_info("ssl_object")
 
 
@@ -210,7 +210,7 @@ async def _read_body(body: Body, provider: str) -> bytes:
 
 
 @contextlib.asynccontextmanager
-async def _open_response(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[Body]:
+async def open_response(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[Body]:
     """Send the request and read the headers of the response; release its connection on exit."""
     destination = await client.find_destination(call.url)
     connections, proxy = destination.held.value.connections, destination.proxy

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.schema import ClientCertificate
 from jumpseat.config.sources import source_prefix
+from jumpseat.http.key_names import name_key
 from jumpseat.http.proxies import PORTS, Proxy, ProxyVariables, parse_proxy
 from jumpseat.http.tls import TlsOptions, make_context
 
@@ -90,7 +91,7 @@ async def read_options(provider: str, table: ProviderConfig) -> NetworkOptions:
     if table.proxy:
         address = (await values.resolve("proxy", table.proxy)).reveal()
         if address.strip().lower() != NO_PROXY:
-            proxy = parse_proxy(address, f"providers.{provider}.proxy", provider=provider)
+            proxy = parse_proxy(address, name_key(provider, "proxy"), provider=provider)
     own = table.client_cert
     password = None
     if own is not None and own.password is not None:
@@ -133,7 +134,7 @@ def check_proxy(provider: str, table: ProviderConfig) -> None:
         source_prefix(value) is not None or value in table.origin.environment.variables
     )
     if value and not is_elsewhere and value.strip().lower() != NO_PROXY:
-        parse_proxy(value, f"providers.{provider}.proxy", provider=provider)
+        parse_proxy(value, name_key(provider, "proxy"), provider=provider)
 
 
 def check_certificates(provider: str, table: ProviderConfig) -> None:

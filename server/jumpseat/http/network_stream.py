@@ -14,8 +14,13 @@ from typing import Any, cast
 
 import httpcore2
 
+from jumpseat.http.addresses import is_public, not_public_error, resolve
+
 HAPPY_EYEBALLS_SECONDS = 0.25
 """The delay before the next address of a host is tried in parallel (RFC 8305, section 8)."""
+
+ONE_OF_SEVERAL_SECONDS = 2.0
+"""How long to wait for one of several addresses before the next one is tried."""
 
 MOST_UNREAD_BYTES = 64 * 1024
 """The number of unread bytes from which reading from the connection pauses."""
@@ -40,6 +45,33 @@ class AsyncioBackend(httpcore2.AsyncNetworkBackend):
                     AsyncioStream, host, port, happy_eyeballs_delay=HAPPY_EYEBALLS_SECONDS
                 )
         return pair[1]
+
+
+class PublicBackend(AsyncioBackend):
+    """A backend that connects to addresses of the public internet only."""
+
+    async def connect_tcp(
+        self, host: str, port: int, timeout: float | None = None, *options: Any, **named: Any
+    ) -> httpcore2.AsyncNetworkStream:
+        """Connect to the first public address of a host that accepts the connection.
+
+        The name is resolved only here. A second look-up could have another result, which was not checked.
+
+        Raises:
+            RequestError: the host has no public address.
+            httpcore2.ConnectError: no public address of the host can be reached.
+            httpcore2.ConnectTimeout: resolving the name, or connecting to each address, took too long.
+        """
+        with _map_errors(httpcore2.ConnectTimeout, httpcore2.ConnectError):
+            addresses = await resolve(host, port, timeout)
+        public = [address for address in addresses if is_public(address)]
+        if not public:
+            raise not_public_error(host)
+        *others, last = public
+        for address in others:
+            with contextlib.suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                return await super().connect_tcp(address, port, ONE_OF_SEVERAL_SECONDS)
+        return await super().connect_tcp(last, port, timeout)
 
 
 class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):

@@ -9,7 +9,7 @@ import ssl
 
 import httpcore2
 
-from jumpseat.http.network_stream import AsyncioBackend
+from jumpseat.http.network_stream import AsyncioBackend, PublicBackend
 from jumpseat.http.proxies import Proxy
 
 
@@ -20,6 +20,7 @@ def open_pool(
     proxy_context: ssl.SSLContext | None,
     idle_connections: int,
     idle_seconds: float,
+    public_only: bool = False,
 ) -> httpcore2.AsyncConnectionPool:
     """Build a pool; it opens connections when they are needed.
 
@@ -29,6 +30,7 @@ def open_pool(
         proxy_context: the TLS context for the proxy itself; None if the proxy is reached by plain HTTP.
         idle_connections: the most unused connections that stay open.
         idle_seconds: the time after which an unused connection is closed.
+        public_only: whether to connect to public addresses only. A proxy may have any address.
     """
     # `max_connections` is not set: a limit would apply to all sessions together, and one could use it up.
     if proxy is None:
@@ -37,7 +39,7 @@ def open_pool(
             max_connections=None,
             max_keepalive_connections=idle_connections,
             keepalive_expiry=idle_seconds,
-            network_backend=AsyncioBackend(),
+            network_backend=PublicBackend() if public_only else AsyncioBackend(),
         )
     user, password = proxy.auth or ("", "")
     return _ProxyPool(

@@ -38,6 +38,9 @@ class Network:
     files: tuple[FileStamp, ...]
     """The certificate files, with their stamps at the time of the lookup."""
 
+    public_only: bool = False
+    """Whether hosts that are reached without a proxy must have a public address."""
+
 
 class TlsContext:
     """A TLS context that is built on first use."""
@@ -72,15 +75,22 @@ class Pool:
     """The connections that requests with equal networks share."""
 
     def __init__(
-        self, proxy: Proxy | None, context: TlsContext | None, proxy_context: TlsContext | None
+        self,
+        proxy: Proxy | None,
+        context: TlsContext | None,
+        proxy_context: TlsContext | None,
+        *,
+        public_only: bool = False,
     ) -> None:
         """
         Args:
             proxy: the proxy for every request, if any.
             context: the TLS context for the host; None for plain HTTP.
             proxy_context: the TLS context for the proxy itself; None if the proxy is reached by plain HTTP.
+            public_only: see `Network`.
         """
         self._proxy = proxy
+        self._public_only = public_only
         self._context = context
         self._proxy_context = proxy_context
         self._lock = threading.Lock()  # Only worker threads acquire it, as in `TlsContext`.
@@ -111,6 +121,7 @@ class Pool:
                 proxy_context=None if self._proxy_context is None else self._proxy_context.get(provider),
                 idle_connections=KEEPALIVE_CONNECTIONS,
                 idle_seconds=KEEPALIVE_SECONDS,
+                public_only=self._public_only,
             )
 
     async def aclose(self) -> None:
@@ -146,7 +157,7 @@ class Connections:
                 proxy_context = self._acquire_context(tls.without_identity, files)
             held = self._pools[network] = self.shared.acquire(
                 ("pool", network),
-                lambda: Pool(proxy, context, proxy_context),
+                lambda: Pool(proxy, context, proxy_context, public_only=network.public_only),
                 Pool.aclose,
                 linger=KEEPALIVE_SECONDS,
             )

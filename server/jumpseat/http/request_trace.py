@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jumpseat.chat import ConfigError, ConnectionError
+from jumpseat.http.key_names import name_key
 from jumpseat.http.network import UrlOrigin
 from jumpseat.http.proxies import FORM, Proxy
 from jumpseat.system.secrets import names_credential
@@ -63,7 +64,7 @@ class ProxyTrace:
                 f"The request to {provider} was not sent: it uses plain http through the proxy "
                 f"{self.proxy.address}, which could read the credential.",
                 provider=provider,
-                hint=f'Use https for {self._origin.host}, or set providers.{provider}.proxy = "none".',
+                hint=f'Use https for {self._origin.host}, or set {name_key(provider, "proxy")} = "none".',
             )
 
     async def __call__(self, step: str, info: dict[str, Any]) -> None:
@@ -133,7 +134,7 @@ def error_from_proxy(proxy: Proxy, status: int | None, *, provider: str, host: s
     if status == PROXY_AUTHENTICATION_REQUIRED and proxy.auth:
         what, hint = "does not accept the configured user and password", f"Correct {proxy.named_by}."
     elif status == PROXY_AUTHENTICATION_REQUIRED:
-        what, hint = "requires a user and a password", f"Set them in providers.{provider}.proxy. {FORM}"
+        what, hint = "requires a user and a password", f"Set them in {name_key(provider, 'proxy')}. {FORM}"
     return ConnectionError(
         f"The request to {provider} failed: the proxy {proxy.address} {what}{suffix}.",
         provider=provider,

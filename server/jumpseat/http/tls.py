@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from jumpseat.chat import ConfigError
+from jumpseat.http.key_names import name_key
 from jumpseat.system.regular_file import read_first_bytes
 from jumpseat.system.watch import Stamp, stamp_of
 
@@ -71,7 +72,7 @@ def make_context(options: TlsOptions, provider: str) -> ssl.SSLContext:
     """
     context = _make_system_context(options)
     if options.ca_file is not None:
-        where = f"providers.{provider}.ca_file"
+        where = name_key(provider, "ca_file")
         file = _check_file(options.ca_file, where, provider)
         try:
             context.load_verify_locations(cafile=file)
@@ -114,7 +115,7 @@ def _make_system_context(options: TlsOptions) -> ssl.SSLContext:
 
 
 def _load_identity(context: ssl.SSLContext, named: str, options: TlsOptions, provider: str) -> None:
-    where = f"providers.{provider}.client_cert"
+    where = name_key(provider, "client_cert")
     cert = _check_file(named, where, provider)
     key = None if options.key is None else _check_file(options.key, f"{where}.key", provider)
 

@@ -156,7 +156,8 @@ class Registry:
         async def read(each: str, table: ProviderConfig) -> None:
             await Values(each, table, may_be_costly=each == provider).read_credentials(model)
 
-        await asyncio.gather(*(read(each, table) for each, table in self._tables.items()))
+        tables = [*self._tables.items(), ("fetch", self.config.fetch_network)]
+        await asyncio.gather(*(read(each, table) for each, table in tables))
 
     def adapter(self, provider: str) -> Adapter:
         """Return the provider's adapter, which is created when first used.

@@ -101,6 +101,12 @@ class PromptsGetParams(Params):
     input: str = ""
 
 
+class ContextFetchParams(Params):
+    """`context/fetch`."""
+
+    url: Annotated[str, Field(min_length=1)]
+
+
 class KeysSetParams(Params):
     """`keys/set`. The key is left out of the `repr`, which a log or a traceback could contain."""
 

@@ -100,6 +100,31 @@ def test_files_and_images_go_with_the_next_question_only(
     assert asked(upstream, 1)[-1] == ("user", "And?")
 
 
+@pytest.mark.requirement("13:cli", "13:rules")
+def test_pages_and_rules_go_with_the_questions_of_a_conversation(
+    typist: Start, upstream: ThreadedUpstream, configuration: Path
+) -> None:
+    with configuration.open("a", encoding="utf-8") as file:
+        file.write("[fetch]\nprivate = true\n")
+    upstream.default(Reply.raw(b"<title>Titled</title><p>First page.", 200, "text/html"), "/a")
+    upstream.default(Reply.raw(b"Second page.", 200), "/b")
+    upstream.default(Reply.raw(b"", 404), "/none")
+    person = typist("--rules", "-f", f"{upstream.origin}/a")
+    person.enter(f"/file {upstream.origin}/b")
+    person.see(f"Attached to the next question: Titled, {upstream.origin}/b.")
+    person.enter(f"/file {upstream.origin}/none")
+    person.see("answered HTTP")
+    person.enter("Compare")
+    person.see("note: this directory has no rules.")
+    person.enter("And?")
+    person.see("Hello", times=2)
+    assert person.leave().count("has no rules") == 1
+
+    chats = [request for request in upstream.requests if request.path.endswith("completions")]
+    first, second = (request.json["messages"] for request in chats)
+    assert all("First page." in str(each) and "Second page." in str(each) for each in (first, second))
+
+
 def test_attachments_can_be_removed(typist: Start, upstream: ThreadedUpstream) -> None:
     person = typist()
     person.enter("/file README.md")

@@ -259,7 +259,7 @@ def test_files_and_stdin_share_one_size_limit(tmp_path: Path) -> None:
     assert len(scenario.received("chat/start")) == 1
     for done in (more, piped):
         assert done.returncode == 2
-        assert done.stderr == "Error: Files, images and stdin together are larger than 32 MiB.\n"
+        assert done.stderr == "Error: Files, images, pages and stdin together are larger than 32 MiB.\n"
 
 
 @pytest.mark.parametrize("arguments", [("chat", "-f", "none.py", "x"), ("edit", "none.py", "x")])
@@ -350,3 +350,44 @@ def test_keys_values_prompts_and_files_are_completed(
     shell = BashComplete(commands.jumpseat, {}, "jumpseat", "_JUMPSEAT_COMPLETE")
 
     assert [item.value for item in shell.get_completions(arguments, incomplete)] == expected
+
+
+PAGE = {"type": "context", "text": "Page.", "uri": "https://example.com/a", "label": "A"}
+
+
+@pytest.mark.requirement("13:cli")
+def test_pages_follow_the_files_and_are_read_by_the_daemon(jumpseat: CommandLine) -> None:
+    answers = {**ANSWERS, "context/fetch": {"context": PAGE}}
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, answer_steps("ok"), answers=answers))
+    pages = ("-f", "https://example.com/a", "-f", "HTTP://example.com/b")
+
+    assert jumpseat("chat", *pages, "-f", "LICENSE:1", "why")[0] == 0
+    assert [block.get("uri", "")[:8] for block in jumpseat.blocks] == ["file:///", "https://", "https://", ""]
+    urls = [message["params"]["url"] for message in jumpseat.scenario.received("context/fetch")]
+    assert urls == ["https://example.com/a", "HTTP://example.com/b"]
+
+
+@pytest.mark.requirement("13:cli")
+def test_a_page_that_cannot_be_read_is_reported_before_the_question(jumpseat: CommandLine) -> None:
+    error = {"code": 1004, "message": "x is not on the public internet.", "data": {"hint": "Set it."}}
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, answers={"context/fetch": {"error": error}}))
+
+    code, out, stderr = jumpseat("chat", "-f", "http://x/", "why")
+    assert (code, out) == (1, "")
+    assert stderr == "jumpseat: x is not on the public internet.\nhint: Set it.\n"
+    assert jumpseat.scenario.received("chat/start") == []
+
+
+@pytest.mark.requirement("13:cli")
+def test_a_page_is_an_input_for_a_prompt_and_can_be_counted(jumpseat: CommandLine) -> None:
+    answers = {
+        **ANSWERS,
+        "context/fetch": {"context": PAGE},
+        "chat/countTokens": {"tokens": 7, "method": "estimate"},
+    }
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, answer_steps("ok"), answers=answers))
+
+    assert jumpseat("chat", "-p", "review", "-f", "https://example.com/a")[0] == 0
+    assert jumpseat("tokens", "-f", "https://example.com/a")[:2] == (0, "7\n")
+    (message,) = jumpseat.scenario.received("chat/countTokens")[0]["params"]["messages"]
+    assert message["content"] == [PAGE]

@@ -142,11 +142,6 @@ def test_an_address_that_the_daemon_refuses_is_reported_as_typed(address: str) -
     assert str(failed.value).startswith(f"{address} is neither the https:// address of an image")
 
 
-def test_an_address_in_place_of_a_file_is_reported_as_typed() -> None:
-    with pytest.raises(CannotUse, match=r"^https://example\.com/a is an address, not a file"):
-        read_files("https://example.com/a")
-
-
 @pytest.mark.parametrize("data", [b"", b"<svg/>", b"RIFF\0\0\0\0WAVE"])
 def test_a_file_that_is_not_an_image_is_reported(directory: Path, data: bytes) -> None:
     (directory / "a.png").write_bytes(data)

@@ -1,0 +1,166 @@
+"""Fetches a page from any host: without cookies and credentials, following redirects, within bounds."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from jumpseat import __version__
+from jumpseat.chat import ChatError, ProtocolError, RateLimitError, RequestError, ServerError
+from jumpseat.http.addresses import is_public, not_public_error, resolve
+from jumpseat.http.body import Body
+from jumpseat.http.client import HttpClient
+from jumpseat.http.exchange import HttpCall, open_response
+from jumpseat.http.failures import host_of, retry_after
+from jumpseat.http.key_names import PAGES
+from jumpseat.http.proxies import PORTS
+
+if TYPE_CHECKING:
+    import httpx2
+
+MOST_REDIRECTS = 5
+
+LONGEST_URL = 8192
+"""The maximum length of an address; servers do not accept longer ones."""
+
+NAME_SECONDS = 2.0
+"""How long to resolve a host that a proxy will connect to. In some networks only the proxy can resolve it."""
+
+_HEADERS = {
+    "accept": "text/html, application/xhtml+xml, text/*;q=0.9, */*;q=0.5",
+    "user-agent": f"jumpseat/{__version__}",
+}
+_HOST = re.compile(rb"[A-Za-z0-9._~:-]+")
+"""The characters of a name in its ASCII form and of an address without a zone."""
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """A page as it was received."""
+
+    url: str
+    """The address after all redirects, without a fragment."""
+
+    content_type: str
+    body: bytes
+    is_cut: bool
+    """Whether the page is longer than `body`."""
+
+
+async def fetch_page(
+    client: HttpClient, url: str, *, most_bytes: Callable[[str], int], seconds: float
+) -> WebPage:
+    """Fetch a page, or its beginning, with GET.
+
+    Args:
+        client: a client for `PAGES`.
+        url: the address that the user named.
+        most_bytes: returns how much to read of a page, given its content type.
+        seconds: how long the host may be silent. The caller limits the time for the whole page.
+
+    Raises:
+        RequestError: the address, or one that it redirects to, is not valid or not allowed, or has no page.
+        ChatError: the page could not be received.
+    """
+    try:
+        for _ in range(1 + MOST_REDIRECTS):
+            parsed = parse_url(url)
+            url = str(parsed)
+            await _check_host_behind_proxy(client, parsed)
+            async with open_response(client, HttpCall("GET", url, _HEADERS, timeout=seconds), PAGES) as body:
+                location = body.headers.get("location", "")
+                if body.status in _REDIRECTS and location:
+                    url = _join(parsed, location)
+                    continue
+                if body.status >= 300:
+                    raise _make_status_error(body, url)
+                content_type = body.headers.get("content-type", "")
+                content, is_cut = await _read(body, most_bytes(content_type), url)
+                return WebPage(url, content_type, content, is_cut)
+        raise RequestError(f"{host_of(url)} redirects more than {MOST_REDIRECTS} times.")
+    except ChatError as error:
+        error.provider = None
+        raise
+
+
+def parse_url(url: str) -> httpx2.URL:
+    """Return an address without its fragment.
+
+    Raises:
+        RequestError: it is not an http or https address, or contains a user or a password.
+    """
+    import httpx2
+
+    try:
+        parsed = httpx2.URL(url.strip()) if len(url) <= LONGEST_URL else None
+    except (httpx2.InvalidURL, ValueError):
+        parsed = None
+    if parsed is None:
+        raise RequestError("This is not a valid address of a page.")
+    if parsed.scheme not in PORTS:
+        hint = "Only http:// and https:// addresses can be read."
+        raise RequestError("This is not the address of a web page.", hint=hint)
+    if not _HOST.fullmatch(parsed.raw_host) or not (parsed.port is None or 0 < parsed.port < 65536):
+        raise RequestError("This address has no valid host and port.")
+    if "@" in parsed.netloc.decode("ascii") or parsed.userinfo:
+        hint = "Leave them out: pages are read without credentials."
+        raise RequestError("The address contains a user or a password.", hint=hint)
+    return parsed.copy_with(fragment=None)
+
+
+def _join(base: httpx2.URL, location: str) -> str:
+    import httpx2
+
+    try:
+        return str(base.join(location))
+    except (httpx2.InvalidURL, ValueError):
+        raise RequestError(f"{host_of(str(base))} redirects to an invalid address.") from None
+
+
+async def _check_host_behind_proxy(client: HttpClient, url: httpx2.URL) -> None:
+    """Check a host that a proxy will resolve, if this machine can resolve it too.
+
+    The proxy decides what it connects to, so this only keeps the user from reading a private host by mistake
+    or through a redirect. Without a proxy, the connection itself is checked.
+    """
+    if not client.public_only or (await client.find_destination(str(url))).proxy is None:
+        return
+    port = url.port or PORTS[url.scheme]
+    with contextlib.suppress(OSError, UnicodeError):  # A TimeoutError is an OSError.
+        if not all(map(is_public, await resolve(url.host, port, NAME_SECONDS))):
+            raise not_public_error(url.host)
+
+
+async def _read(body: Body, most_bytes: int, url: str) -> tuple[bytes, bool]:
+    content = bytearray()
+    async with contextlib.aclosing(body.read_pieces()) as pieces:
+        async for piece in pieces:
+            content += piece
+            if len(content) > most_bytes:
+                return bytes(content[:most_bytes]), True
+    if not body.is_complete:
+        raise ProtocolError(f"{host_of(url)} ended the page early.")
+    return bytes(content), False
+
+
+def _make_status_error(body: Body, url: str) -> ChatError:
+    try:
+        meaning = f" ({HTTPStatus(body.status).phrase})"
+    except ValueError:
+        meaning = ""
+    message = f"{host_of(url)} answered HTTP {body.status}{meaning}."
+    if body.status == HTTPStatus.TOO_MANY_REQUESTS:
+        wait = retry_after(body.headers, datetime.now(UTC))
+        return RateLimitError(message, status_code=body.status, retry_after=wait)
+    if body.status >= 500:
+        return ServerError(message, status_code=body.status)
+    is_closed = body.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+    hint = "Pages that require a sign-in cannot be read." if is_closed else None
+    return RequestError(message, status_code=body.status, hint=hint)

@@ -1,0 +1,122 @@
+"""HTML becomes text in a child process that cannot take more than its share."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import Any, cast
+
+import pytest
+
+from jumpseat.chat import ProtocolError
+from jumpseat.context.html import read_html
+from jumpseat.context.html_program import PageOrder, PageText, convert
+from tests.processes import children
+
+DOCUMENT = """
+<!doctype html><html><head><title> The \n title </title><style>p {}</style></head><body>
+<nav><a href="/">Home</a></nav><main><h1>Head</h1>
+<p>One <b>bold</b> <a href="/x?a=1&amp;b=2">link_text</a>,
+a &lt; b &amp;&amp; c, snake_case, *stars* &amp;lt;.<br>Next</p>
+<pre>def f(x):
+    return x &lt; 1 # \\_ &amp;amp;</pre><p>Inline <code>a_b &lt; c</code>.</p>
+<ul><li>one</li><li>two<ol><li>inner</li></ol></li></ul><blockquote>Said.</blockquote>
+<p hidden>hidden</p><form><button>Go</button></form><noscript>no</noscript><template>t</template>
+<svg><text>svg</text></svg><img src="a.png" alt="picture"><script>s()</script></main></body></html>"""
+
+TEXT = """\
+# Head
+
+One **bold** [link_text](/x?a=1&b=2), a < b && c, snake_case, *stars* &lt;.
+Next
+
+```
+def f(x):
+    return x < 1 # \\_ &amp;
+```
+
+Inline `a_b < c`.
+
+- one
+- two
+
+  1. inner
+
+> Said."""
+
+
+def order(html: bytes, **more: object) -> PageOrder:
+    values: dict[str, Any] = {"length": len(html), "encoding": None, "most_bytes": 1000, "note": "[cut]"}
+    return cast(PageOrder, values | more)
+
+
+async def read(html: str | bytes, **more: object) -> PageText:
+    content = html.encode() if isinstance(html, str) else html
+    return await read_html(content, order(content, **more), os.environ)
+
+
+@pytest.mark.requirement("13:fetch")
+async def test_the_structure_stays_and_everything_without_text_goes() -> None:
+    assert await read(DOCUMENT) == {"title": "The title", "text": TEXT}
+
+
+@pytest.mark.requirement("13:fetch")
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ("<table><tr><th>A<th>B<tr><td>1|2<td><p>x</p> <b>y</b></table>", "A | B\n1|2 | x y"),
+        ("<table><tr><td><h2>Head</h2><p>One</p></td><td>Two</td></tr></table>", "## Head\n\nOne\n\nTwo"),
+        ("<table><tr><td>a<table><tr><td>b<td>c</table></td></tr></table>", "a\n\nb | c"),
+    ],
+    ids=["data", "layout", "nested"],
+)
+def test_a_table_becomes_lines_or_its_parts(table: str, text: str) -> None:
+    assert convert(table.encode(), None)[1] == text
+
+
+@pytest.mark.requirement("13:fetch")
+async def test_a_long_text_is_cut_and_a_title_has_a_limit() -> None:
+    result = await read(f"<title>{'t' * 999}</title><p>{'ä' * 999}", most_bytes=100)
+
+    assert result["title"] == "t" * 300
+    assert result["text"] == "ä" * 47 + "\n[cut]"
+
+
+@pytest.mark.requirement("13:fetch")
+async def test_a_text_whose_characters_json_escapes_fits() -> None:
+    result = await read("<p>" + "😀" * 1000, most_bytes=4000)
+    assert result["text"] == "😀" * 1000
+
+
+@pytest.mark.requirement("13:fetch-bounds")
+@pytest.mark.parametrize(
+    "html",
+    ["<table><tr><td>" * 300_000, "<b>x" * 700_000, "<a><b><i><p>" * 300_000],
+    ids=["tables", "formatting", "paragraphs"],
+)
+async def test_a_page_that_takes_too_long_ends_with_the_time_limit(html: str) -> None:
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1):
+            await read(html)
+    assert children(os.getpid()) == []
+
+
+@pytest.mark.requirement("13:fetch-bounds")
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not limit the memory of a process")
+async def test_a_page_that_needs_too_much_memory_is_an_error() -> None:
+    # The buffer alone is larger than the limit. Without the limit, the process would wait for the page.
+    with pytest.raises(ProtocolError, match="its HTML is too complex"):
+        async with asyncio.timeout(20):
+            await read("<p>x", length=2 << 30)
+
+
+@pytest.mark.requirement("13:fetch-bounds")
+async def test_a_cancelled_conversion_leaves_no_process() -> None:
+    reading = asyncio.ensure_future(read("<b>x" * 700_000))
+    while not children(os.getpid()):  # noqa: ASYNC110 - there is no event to await
+        await asyncio.sleep(0.01)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert children(os.getpid()) == []
