@@ -408,6 +408,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "13:fetch-addresses": "only public addresses, checked after name resolution and for each redirect",
     "13:fetch-bounds": "size, time, redirects, unpacking, parsing and memory of a page are bounded",
     "13:fetch-network": "pages use the proxies and certificates of the table [fetch] and the environment",
+    "13:suggest-title": "a model suggests a title of at most eight words; nothing is renamed; empty is 1009",
     "13:cli": "the command line has pages (-f, /file), rules (--rules) and titles of conversations",
     "13:client": "the clients for Python have a method for each service, with and without asyncio",
 }

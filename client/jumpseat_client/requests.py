@@ -229,6 +229,19 @@ class Requests(ABC):
         """Rename a kept conversation and return its row."""
         return dict(await self.request("conversations/rename", {"id": conversation_id, "title": title}))
 
+    async def suggest_title(self, conversation_id: str, *, model: str | None = None) -> str:
+        """Ask a model for a title of a kept conversation, of at most eight words; nothing is renamed.
+
+        Args:
+            model: None for the model of the conversation's last turn.
+
+        Raises:
+            RequestFailed: there is no such conversation (1004), the model suggested no title (1009), or it
+                failed as in a chat.
+        """
+        params = {"id": conversation_id, "model": model}
+        return str((await self.request("conversations/suggestTitle", params))["title"])
+
     async def delete_conversation(self, conversation_id: str) -> bool:
         """Delete a kept conversation; return False if there was none."""
         return bool((await self.request("conversations/delete", {"id": conversation_id}))["deleted"])

@@ -134,6 +134,7 @@ class SyncClient:
     get_conversation = _make_blocking(Client.get_conversation)
     fork_conversation = _make_blocking(Client.fork_conversation)
     rename_conversation = _make_blocking(Client.rename_conversation)
+    suggest_title = _make_blocking(Client.suggest_title)
     delete_conversation = _make_blocking(Client.delete_conversation)
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:

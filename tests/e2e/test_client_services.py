@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -98,3 +99,45 @@ async def test_a_page_is_fetched_with_asyncio(upstream: ThreadedUpstream) -> Non
             await client.fetch_context(upstream.origin)
     assert caught.value.code == 1004
     assert upstream.requests == []
+
+
+@pytest.mark.requirement("13:client", "13:cli", "13:suggest-title")
+def test_a_title_is_suggested_and_applied_on_request(upstream: ThreadedUpstream) -> None:
+    title = Reply.events(completion_stream("Title: The Colour of the Sky"))
+    upstream.script(Reply.events(completion_stream("Rayleigh.")), title, title, title)
+
+    def run_title(*arguments: str) -> str:
+        command = [sys.executable, "-m", "jumpseat", "conversations", "title", "--own", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+        assert done.stderr == ""
+        return done.stdout
+
+    with SyncClient.spawn() as client:
+        name = client.chat("Why is the sky blue?", keep=True).response().conversation_id or ""
+        assert client.suggest_title(name, model="mine:other") == "The Colour of the Sky"
+        assert run_title(name[-8:]) == "The Colour of the Sky\n"
+        assert client.get_conversation(name)["title"] == "Why is the sky blue?"
+        applied = {"id": name, "title": "The Colour of the Sky", "applied": True}
+        assert json.loads(run_title("--json", "--apply", name)) == applied
+        assert client.get_conversation(name)["title"] == "The Colour of the Sky"
+    assert [request.json["model"] for request in upstream.requests] == ["m", "other", "m", "m"]
+
+
+@pytest.mark.requirement("13:client")
+async def test_a_title_is_suggested_with_asyncio(upstream: ThreadedUpstream) -> None:
+    upstream.script(*(Reply.events(completion_stream(text)) for text in ("Fine.", "Greeting")))
+    async with Client.spawn() as client:
+        kept = await client.chat("Hi", keep=True).response()
+        assert await client.suggest_title(kept.conversation_id or "") == "Greeting"
+
+
+@pytest.mark.requirement("13:client")
+async def test_the_built_in_prompts_are_listed_and_filled(upstream: ThreadedUpstream) -> None:
+    async with Client.spawn() as client:
+        rows = await client.list_prompts()
+        prompt = await client.get_prompt("explain", "x = 1")
+    assert {row["name"] for row in rows if row["builtin"]} == {
+        "explain", "review", "fix", "tests", "docs", "commit",
+    }  # fmt: skip
+    assert prompt["builtin"] is True
+    assert prompt["text"].endswith("\n\nx = 1")

@@ -201,7 +201,7 @@ async def test_a_workspace_cannot_allow_private_addresses(daemon: Daemon) -> Non
 
 
 @pytest.mark.requirement("13:fetch-addresses")
-async def test_a_page_through_a_proxy_is_resolved_by_the_proxy_and_checked_as_far_as_possible(
+async def test_a_host_that_a_proxy_resolves_is_checked_as_far_as_possible(
     inventing: Inventing, upstream: FakeUpstream
 ) -> None:
     upstream.default(text("behind the proxy"))

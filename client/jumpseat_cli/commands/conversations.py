@@ -11,13 +11,13 @@ from typing import Any
 
 import click
 
-from jumpseat_cli.command_line.completion import complete_conversation
+from jumpseat_cli.command_line.completion import complete_conversation, complete_model
 from jumpseat_cli.command_line.groups import ListByDefault
 from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, run_async
 from jumpseat_cli.daemon.conversations import find_conversation, find_conversations, list_rows
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import FAILED, OK, error_document, print_failure, print_json, say
-from jumpseat_cli.terminal.output import make_output, print_text
+from jumpseat_cli.terminal.output import make_output, make_spinner, print_text
 from jumpseat_cli.terminal.questions import confirm
 from jumpseat_cli.terminal.tables import print_rows
 from jumpseat_cli.terminal.text import clean_line
@@ -49,7 +49,7 @@ _directory_option = click.option(
 
 @click.group("conversations", cls=ListByDefault, context_settings=HELP)
 def conversations() -> None:
-    """List, show, search, export and remove the conversations kept on this machine.
+    """List, show, search, export, name and remove the conversations kept on this machine.
 
     Without a command, this is 'jumpseat conversations list'. An ID can be shortened to its beginning or its
     end if only one conversation matches. To stop keeping them, set 'keep = false' in the table
@@ -191,6 +191,49 @@ async def export(conversation: str, daemon_command: list[str], as_json: bool) ->
             print_json(kept)
         else:
             print_text(await _render_transcript(client, kept))
+    return OK
+
+
+@conversations.command("title")
+@_id_argument
+@click.option(
+    "-m",
+    "--model",
+    metavar="NAME",
+    shell_complete=complete_model,
+    help="The model to ask; by default that of the conversation.",
+)
+@click.option("--apply", "applies", is_flag=True, help="Rename the conversation to the suggested title.")
+@daemon_options
+@json_option
+@run_async
+async def suggest_title(
+    conversation: str, model: str | None, applies: bool, daemon_command: list[str], as_json: bool
+) -> int:
+    """Ask a model for a title of one conversation, and print it.
+
+    The conversation keeps its title, unless you add --apply.
+
+    \b
+    Examples:
+      jumpseat conversations title 3f2a
+      jumpseat conversations title --apply 3f2a
+      jumpseat conversations title --model local:smollm2-135m-instruct 3f2a
+    """
+    spinner = make_spinner("Starting")
+    try:
+        async with daemon(daemon_command) as client:
+            (row,) = await find_conversations(client, [conversation])
+            spinner.show("Waiting for the model")
+            title = await client.suggest_title(row["id"], model=model)
+            if applies:
+                await client.rename_conversation(row["id"], title)
+    finally:
+        spinner.stop()
+    if as_json:
+        print_json({"id": row["id"], "title": title, "applied": applies})
+    else:
+        print(clean_line(title))
     return OK
 
 

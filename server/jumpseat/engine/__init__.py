@@ -7,6 +7,7 @@ from jumpseat.engine.keeping import Keeper
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.reopened import restore_answers
 from jumpseat.engine.shown_paths import ShownPaths
+from jumpseat.engine.title import suggest_title
 from jumpseat.engine.tokens import TokenMemory
 from jumpseat.engine.turn import run_turn
 from jumpseat.engine.turn_request import Sink, TurnRequest
@@ -26,5 +27,6 @@ __all__ = [
     "restore_answers",
     "run_edit",
     "run_turn",
+    "suggest_title",
     "to_finding",
 ]

@@ -33,3 +33,9 @@ class ConversationRenameParams(ConversationParams):
     """`conversations/rename`."""
 
     title: Annotated[str, Field(min_length=1)]
+
+
+class SuggestTitleParams(ConversationParams):
+    """`conversations/suggestTitle`."""
+
+    model: Annotated[str, Field(min_length=1)] | None = None

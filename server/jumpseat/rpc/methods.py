@@ -83,6 +83,11 @@ _ROWS = (
     Method(
         "conversations/delete", conversations.conversations_delete, conversation_params.ConversationParams
     ),
+    Method(
+        "conversations/suggestTitle",
+        conversations.conversations_suggest_title,
+        conversation_params.SuggestTitleParams,
+    ),
     Method("auth/status", auth.auth_status, params.AuthStatusParams),
     Method("auth/signIn", auth.sign_in, params.SignInParams),
     Method("auth/signOut", auth.sign_out, params.SignOutParams, changes=True),

@@ -11,11 +11,13 @@ from jumpseat.connections.keeping import call_store, prune_in_background
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.conversations import conversations_directory
+from jumpseat.engine import suggest_title
 from jumpseat.rpc.conversation_params import (
     ConversationForkParams,
     ConversationParams,
     ConversationRenameParams,
     ConversationsListParams,
+    SuggestTitleParams,
 )
 from jumpseat.rpc.encode import object_to_wire, to_wire
 from jumpseat.system.state_file import StateError
@@ -72,6 +74,16 @@ async def conversations_rename(
     await session.registry.read_credentials()
     params, secrets = call.params, session.environment.secrets
     return object_to_wire(await call_store(session.conversations.rename, params.id, params.title, secrets))
+
+
+async def conversations_suggest_title(
+    session: Session, call: MethodCall[SuggestTitleParams]
+) -> dict[str, Any]:
+    """Ask a model for a title of a conversation, which keeps its own."""
+    kept = await call_store(session.conversations.get, call.params.id)
+    return {
+        "title": await suggest_title(session.registry, kept.messages, call.params.model or kept.row.model)
+    }
 
 
 async def conversations_delete(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
