@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.daemon import Daemon, provider, running_daemon
+from tests.daemon import Daemon, provider, running_daemon, user
 from tests.fakes.loopback_proxy import LoopbackProxy
 from tests.fakes.network import HOST, PLAIN_HOST, running_network
 from tests.fakes.tls_front import Authority, TlsFront
@@ -268,6 +269,19 @@ async def test_failures_of_the_network_name_the_keys_of_the_table(home: Path, tm
             assert words in f"{error['message']} {error['data'].get('hint')}"
             assert "provider" not in error["data"]
             assert "canary" not in json.dumps(error)
+
+
+@pytest.mark.requirement("13:fetch-network")
+async def test_the_password_of_the_proxy_is_not_kept(home: Path, upstream: FakeUpstream) -> None:
+    table = '[fetch]\nproxy = "http://me:canary-of-a-proxy@127.0.0.1:9"\n'
+    (home / "config.toml").write_text(table, "utf-8")
+    upstream.script(Reply.events(completion_stream(["Fine."])))
+    async with running_daemon(home) as daemon:
+        await daemon.initialize(provider(upstream.base_url))
+        chat = {"messages": [user("It is canary-of-a-proxy.")], "keep": True, "conversationId": "c"}
+        await daemon.request("chat/start", chat)
+        kept = (await daemon.request("conversations/get", {"id": "c"})).result
+    assert kept["messages"][0]["content"][0]["text"] == "It is ***."
 
 
 @pytest.mark.requirement("13:fetch-network")

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.requirement("13:suggest-title")
 
 async def keep(daemon: Daemon, upstream: FakeUpstream, text: str, answer: str = "Fine.", **more: Any) -> None:
     """Keep a conversation with the id `c`."""
-    upstream.script(Reply.events(completion_stream(answer)))
+    upstream.script(Reply.events(completion_stream([answer])))
     chat = {"messages": [user(text)], "keep": True, "conversationId": "c", **more}
     assert (await daemon.request("chat/start", chat)).result["text"] == answer
     upstream.requests.clear()
@@ -69,7 +69,7 @@ async def test_an_answer_without_a_title_is_an_error(
     chatty: Daemon, upstream: FakeUpstream, answer: str
 ) -> None:
     await keep(chatty, upstream, "Hi")
-    upstream.script(Reply.events(completion_stream(answer)))
+    upstream.script(Reply.events(completion_stream([answer])))
     error = (await suggest(chatty))["error"]
 
     assert (error["code"], error["data"]["kind"], error["data"]["provider"]) == (1009, "protocol", "fake")

@@ -13,6 +13,9 @@ from jumpseat.system.secrets import credentials_in_url, names_credential, regist
 
 HIDDEN = "***"
 
+_MAY_HAVE_SECRETS = (("providers",), ("fetch",))
+"""The top-level keys whose tables may have credentials; `fetch` has the address of a proxy."""
+
 _OFTEN_SECRET = ("headers", "query", "env")
 """A provider's tables whose values are often secrets, whatever their keys are."""
 
@@ -52,7 +55,8 @@ def mask_value(path: tuple[str, ...], value: str, environment: Environment) -> s
 
 
 def _may_be_secret(path: tuple[str, ...], value: str, environment: Environment) -> bool:
-    if path[:1] != ("providers",) or source_prefix(value) is not None or value in environment.variables:
+    is_reference = source_prefix(value) is not None or value in environment.variables
+    if path[:1] not in _MAY_HAVE_SECRETS or is_reference:
         return False
     is_often_secret = any(name in path[2:-1] for name in _OFTEN_SECRET)
     return is_often_secret or names_credential(path[-1]) or bool(credentials_in_url(value))

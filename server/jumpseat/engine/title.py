@@ -13,7 +13,7 @@ from jumpseat.providers import Registry
 MOST_WORDS = 8
 
 LONGEST_TITLE = 80
-"""The maximum length in characters, for languages without spaces and for answers that are no titles."""
+"""The maximum length in characters, for languages without spaces and for answers that are not titles."""
 
 MOST_TOKENS = 2000
 """The limit for an answer. Some models always think, and need more than the title takes."""

@@ -33,6 +33,9 @@ proxy = "cmd:proxy-of canary-of-an-argument"
 models = ["a", { name = "b", max_context_tokens = 8192 }]
 [prompts.review]
 text = "Review the key."
+[fetch]
+private = true
+proxy = "http://me:canary-of-a-proxy@proxy.example.com:3128"
 """
 
 
@@ -164,6 +167,7 @@ def test_the_file_is_shown_without_secrets(home: Path) -> None:
         "models": ["a", {"name": "b", "max_context_tokens": 8192}],
     }
     assert shown["prompts"]["review"]["text"] == "Review the key."
+    assert shown["fetch"] == {"private": True, "proxy": "***"}
 
 
 def test_a_file_that_is_missing_or_faulty_is_reported(home: Path) -> None:
