@@ -34,10 +34,13 @@ LONGEST_TITLE = 300
 _WITHOUT_TEXT = frozenset(
     {
         "script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "img", "picture",
-        "audio", "video", "nav", "form", "button", "input", "select", "textarea", "dialog",
+        "audio", "video", "nav", "button", "input", "select", "textarea", "dialog",
     }
 )  # fmt: skip
-"""The elements without text for a reader: code, media, navigation and controls."""
+"""The elements without text for a reader: code, media, navigation and controls.
+
+A form is not one of them, because some sites put the whole page into one.
+"""
 
 _CODE_OR_ESCAPE = re.compile(
     r"(?P<code>^(?P<fence>`{3,})[^\n]*\n.*?^(?P=fence)$|(?P<ticks>`+).+?(?<!`)(?P=ticks)(?!`))"
@@ -137,8 +140,8 @@ def _write_rows(table: Node) -> Node:
     from justhtml import Element, Text
 
     lines = Element("p", {}, "html")
-    for row in table.query("tr"):
-        cells = (" ".join(cell.to_text().split()) for cell in row.query("td, th"))
+    for row in table.query("caption, tr"):
+        cells = (" ".join(cell.to_text().split()) for cell in row.query("td, th") or [row])
         lines.append_child(Text(" | ".join(cells)))
         lines.append_child(Element("br", {}, "html"))
     return lines
@@ -152,11 +155,13 @@ def _unescape(markdown: str) -> str:
 
 
 def _limit_resources() -> None:
-    with suppress(ImportError, ValueError, OSError):
-        import resource  # Windows lacks it.
+    if sys.platform != "win32":
+        import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        with suppress(ValueError, OSError):  # A lower limit of the user's own stays.
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
 
 
 def main() -> None:

@@ -18,7 +18,13 @@ from jumpseat.config.load import find_warnings
 from jumpseat.config.places import KeyPath, line_of
 from jumpseat.config.reading import extract_sound_part, read_tables
 from jumpseat.config.suggestions import alternatives
-from jumpseat.providers.checkup_values import find_value_faults, find_value_warnings, split_location
+from jumpseat.http.key_names import PAGES
+from jumpseat.providers.checkup_values import (
+    find_network_faults,
+    find_value_faults,
+    find_value_warnings,
+    split_location,
+)
 from jumpseat.providers.kinds import KINDS
 from jumpseat.providers.mistyped_names import explain_model_fault
 from jumpseat.providers.names import find_configured_provider
@@ -103,6 +109,8 @@ async def _find_further_faults(
                 yield ("prompts", name, "model"), mistyped, True
         for path, message in _find_settings_faults(registry, incomplete):
             yield path, message, True
+        for path, message in find_network_faults(PAGES, config.fetch_network):
+            yield ("fetch", *path), message, True
     finally:
         await registry.aclose()
 

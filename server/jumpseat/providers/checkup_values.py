@@ -17,6 +17,7 @@ from jumpseat.config.sources.own_table import own_value
 from jumpseat.config.templates import TemplateError, is_template, split_template
 from jumpseat.config.values import is_unset_variable
 from jumpseat.http import is_loopback
+from jumpseat.http.key_names import name_table
 from jumpseat.http.network import check_certificates, check_proxy
 from jumpseat.providers.kinds import KINDS
 from jumpseat.system.secrets import names_credential
@@ -35,6 +36,11 @@ def find_value_faults(provider: str, table: ProviderConfig) -> Iterator[tuple[Ke
     for path, text in _list_templates(table):
         if is_template(text) and (message := _explain_unfillable(text, table)) is not None:
             yield path, message
+    yield from find_network_faults(provider, table)
+
+
+def find_network_faults(provider: str, table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the faults in the proxy and the certificates of a table, or of `[fetch]` for `PAGES`."""
     for check in (check_proxy, check_certificates):
         try:
             check(provider, table)
@@ -83,7 +89,7 @@ def _is_literal(text: str, *, filled: bool) -> bool:
 def split_location(provider: str, message: str) -> tuple[KeyPath, str]:
     """Split a message into the path below the provider's table with which it begins, if any, and the rest."""
     key, space, rest = message.rstrip(".").partition(" ")
-    key, prefix = key.removesuffix(":"), f"providers.{provider}"
+    key, prefix = key.removesuffix(":"), name_table(provider)
     if space and (key == prefix or key.startswith(f"{prefix}.")):
         return tuple(filter(None, key.removeprefix(prefix).split("."))), rest
     return (), message.rstrip(".")

@@ -22,7 +22,7 @@ a &lt; b &amp;&amp; c, snake_case, *stars* &amp;lt;.<br>Next</p>
 <pre>def f(x):
     return x &lt; 1 # \\_ &amp;amp;</pre><p>Inline <code>a_b &lt; c</code>.</p>
 <ul><li>one</li><li>two<ol><li>inner</li></ol></li></ul><blockquote>Said.</blockquote>
-<p hidden>hidden</p><form><button>Go</button></form><noscript>no</noscript><template>t</template>
+<p hidden>hidden</p><form>A form.<button>Go</button></form><noscript>no</noscript><template>t</template>
 <svg><text>svg</text></svg><img src="a.png" alt="picture"><script>s()</script></main></body></html>"""
 
 TEXT = """\
@@ -43,7 +43,9 @@ Inline `a_b < c`.
 
   1. inner
 
-> Said."""
+> Said.
+
+A form."""
 
 
 def order(html: bytes, **more: object) -> PageOrder:
@@ -65,7 +67,10 @@ async def test_the_structure_stays_and_everything_without_text_goes() -> None:
 @pytest.mark.parametrize(
     ("table", "text"),
     [
-        ("<table><tr><th>A<th>B<tr><td>1|2<td><p>x</p> <b>y</b></table>", "A | B\n1|2 | x y"),
+        (
+            "<table><caption>Table 1</caption><tr><th>A<th>B<tr><td>1|2<td><p>x</p> <b>y</b></table>",
+            "Table 1\nA | B\n1|2 | x y",
+        ),
         ("<table><tr><td><h2>Head</h2><p>One</p></td><td>Two</td></tr></table>", "## Head\n\nOne\n\nTwo"),
         ("<table><tr><td>a<table><tr><td>b<td>c</table></td></tr></table>", "a\n\nb | c"),
     ],

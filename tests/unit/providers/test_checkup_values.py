@@ -169,3 +169,14 @@ kidn = "openai"
         (14, "defualt"),
         (19, "kidn"),
     ]
+
+
+async def test_mistakes_in_the_network_of_pages_are_found(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    lines = ("[fetch]", 'proxy = "socks5://me:canary@proxy.test:1"', 'ca_file = "ca.pem"', "privat = true")
+    file.write_text("\n".join(lines), "utf-8")
+    checkup = await check_file(file, environment_of_process())
+
+    assert [(fault.line, fault.key) for fault in checkup.errors] == [(2, "fetch.proxy"), (3, "fetch.ca_file")]
+    assert [(fault.line, fault.key) for fault in checkup.warnings] == [(4, "fetch.privat")]
+    assert "canary" not in str(checkup)
