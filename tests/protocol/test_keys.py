@@ -228,6 +228,7 @@ async def test_a_provider_that_cannot_have_a_stored_key_is_refused(
 @pytest.mark.parametrize(
     ("key", "words"),
     [
+        (" \n", "empty"),
         ("canary two", "white space"),
         ("canary\u0007", "control characters"),
         ("env:CANARY", "it begins with env:"),

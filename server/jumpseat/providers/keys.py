@@ -70,6 +70,8 @@ class RemovedKey:
 
 def explain_invalid_key(key: str, environment: Environment) -> str | None:
     """Return why a text cannot be a key, as a clause that does not quote it; None if it can."""
+    if not key:
+        return "it is empty"
     if len(key) > MAX_KEY_CHARACTERS:
         return "it is too long"
     if not key.isprintable() or any(map(str.isspace, key)):
