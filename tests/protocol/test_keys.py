@@ -256,7 +256,7 @@ async def test_a_text_that_cannot_be_a_key_is_refused_without_quoting_it(
 async def test_a_cancel_during_the_test_stores_nothing(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
-    upstream.default(Reply(pieces=(Gate(),)))
+    upstream.default(Reply((), held=Gate()))
     text = write_config(home, upstream)
     await daemon.initialize()
     request = daemon.start("keys/set", {"provider": "mine", "key": KEY})

@@ -27,7 +27,11 @@ base_url = "https://groq.invalid/v1"
 default_model = "llama-3.3-70b-versatile"
 proxy = "none"
 max_retries = 0
+[fetch]
+private = true
 """
+HTML = b"""<title>Getting started</title>
+<h1>Getting started</h1><p>Install the package:</p><pre>pip install example</pre>"""
 
 
 class Outbox:
@@ -108,6 +112,14 @@ async def conversations(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> N
     assert form(listed) == form(shown)
 
 
+async def page(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    upstream.script(Reply.raw(HTML, 200, "text/html"))
+    fetched = (await daemon.request("context/fetch", {"url": f"{upstream.origin}/docs/start"})).result
+    assert fetched["context"].pop("uri") == f"{upstream.origin}/docs/start"
+    assert shown["context"].pop("uri").endswith("/docs/start")
+    assert fetched == shown
+
+
 CHECKS: dict[str, Callable[[Daemon, FakeUpstream, Any], Awaitable[None]]] = {
     '"chat/delta"': delta,
     '"responseId"': result,
@@ -117,6 +129,7 @@ CHECKS: dict[str, Callable[[Daemon, FakeUpstream, Any], Awaitable[None]]] = {
     '"settings"': settings,
     '"error"': error,
     '"conversations"': conversations,
+    '"context": {': page,
 }
 """The function that checks a block, by a key of the block."""
 
