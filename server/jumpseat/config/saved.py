@@ -23,9 +23,9 @@ from jumpseat.config.saved_rules import (
     prune,
     select_readable,
 )
+from jumpseat.config.state_files import use_state_file
 from jumpseat.system.paths import Places
-from jumpseat.system.state_file import StateError, StateFile
-from jumpseat.system.threads import run_blocking
+from jumpseat.system.state_file import StateFile
 from jumpseat.system.watch import Watcher
 
 logger = logging.getLogger(__name__)
@@ -204,7 +204,7 @@ class SavedSettings:
         file = self._file
         async with self._one_at_a_time:
             if file is not None and (again or not self._is_loaded):
-                self._store(await _run_in_thread(file.read))
+                self._store(await use_state_file(file.read))
 
     def _validate(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings in the file's content. Broken ones raise, so that nothing overwrites them."""
@@ -224,7 +224,7 @@ class SavedSettings:
             if file is None:
                 self._store(change(self._content))
             else:
-                self._store(await _run_in_thread(lambda: file.update(change)))
+                self._store(await use_state_file(file.update, change))
 
     def _store(self, content: dict[str, Any]) -> None:
         """Store the new content, and call the listeners if clients can see a difference."""
@@ -235,13 +235,6 @@ class SavedSettings:
         if was_loaded and self._values != before:
             for listener in self._on_change:
                 listener()
-
-
-async def _run_in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    try:
-        return await run_blocking(work)
-    except StateError as error:
-        raise ConfigError(error.message, hint=error.hint) from None
 
 
 def _may_replace(content: Mapping[str, Any], current: Any, providers: Collection[str]) -> bool:

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
-from jumpseat.chat import ConfigError, Message
+from jumpseat.chat import Message
 from jumpseat.connections.session import Session
 from jumpseat.engine import Keeper, TurnRequest
-from jumpseat.system.state_file import StateError
 from jumpseat.system.threads import run_blocking
 
 ID_RULE = "must have 1 to 128 letters, digits, dots, underscores or hyphens"
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-async def call_store(method: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Call a method of the store. Raise ConfigError if the store cannot be read or written."""
-    try:
-        return await run_blocking(partial(method, *arguments, **named))
-    except StateError as error:
-        raise ConfigError(error.message, hint=error.hint) from None
 
 
 def can_be_kept(conversation_id: str) -> bool:

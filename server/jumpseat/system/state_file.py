@@ -17,11 +17,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from jumpseat.system.paths import make_private
 from jumpseat.system.regular_file import read_regular
-from jumpseat.system.watch import stamp_of
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +37,8 @@ MOST_BYTES = 16 * 1024 * 1024
 """The maximum size of a file, for reading and writing."""
 
 VERSION_KEY = "version"
-
-Migration: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
+VERSION = 1
+"""The version of all files. A file with a higher one was written by a newer jumpseat."""
 
 
 class StateError(Exception):
@@ -58,24 +57,13 @@ class StateFile:
     On Windows both inherit the access control list of the user's profile, which other users cannot read.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        version: int = 1,
-        migrations: Mapping[int, Migration] | None = None,
-        private: bool = False,
-    ) -> None:
+    def __init__(self, path: Path, *, private: bool = False) -> None:
         """
         Args:
             path: the file. The file and its directory may not exist yet.
-            version: the version that `write` stores in the file.
-            migrations: functions that convert content to the next version, by the version that they convert.
             private: whether to reject a file or directory that other users can open, because it has secrets.
         """
         self.path = path
-        self.version = version
-        self._migrations = migrations or {}
         self._private = private
 
     def read(self) -> dict[str, Any]:
@@ -93,7 +81,7 @@ class StateFile:
                 content = self._read_in_time()
                 if content is None:
                     self._set_aside()
-        return self._migrate(content or {})
+        return {key: value for key, value in (content or {}).items() if key != VERSION_KEY}
 
     def write(self, content: Mapping[str, Any]) -> None:
         """Replace the content atomically. Hold the lock if the new content depends on the old one.
@@ -101,8 +89,7 @@ class StateFile:
         Raises:
             StateError: the file belongs to a newer version, or cannot be written.
         """
-        self._refuse_newer()
-        body = _encode({VERSION_KEY: self.version, **content})
+        body = self._encode(content)
         if len(body) > MOST_BYTES:  # `read` would reject the file.
             raise StateError(f"{self.path} would be larger than {MOST_BYTES // 1024} KiB; nothing is saved.")
         try:
@@ -134,8 +121,7 @@ class StateFile:
         """
         with self.locked():
             changed = change(self.read())
-            self._refuse_newer()
-            body = _encode({VERSION_KEY: self.version, **changed})
+            body = self._encode(changed)
             try:
                 self._replace(body)
             except OSError as error:
@@ -179,10 +165,6 @@ class StateFile:
         finally:
             lock.release()
 
-    def stamp(self) -> tuple[int, int, int] | None:
-        """Return a value that differs once the file is replaced; None without a file. Costs one `stat`."""
-        return stamp_of(self.path)
-
     def _replace(self, body: bytes) -> None:
         # Follow the user's symbolic links, but never for secrets.
         target = self.path if self._private else self.path.resolve()
@@ -190,7 +172,11 @@ class StateFile:
         try:
             make_private(self.path.parent)
             _remove_leftovers(target)
-            self._write_new(temporary, body)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
+                file.write(body)
+                file.flush()
+                os.fsync(file.fileno())
             temporary.replace(target)
             sync_directory(target.parent)
         finally:
@@ -219,7 +205,8 @@ class StateFile:
         """Return the content; None if the file is broken."""
         self._refuse_linked_directory()
         try:
-            body = self._read_bytes()
+            follow = not self._private
+            body = read_regular(self.path, MOST_BYTES, follow=follow, check=self._refuse_open_to_others)
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -242,28 +229,34 @@ class StateFile:
             time.sleep(0.01)
         return content
 
-    def _read_bytes(self) -> bytes:
-        def check(status: os.stat_result) -> None:
-            if self._private and sys.platform != "win32":
-                _refuse_open_to_others(self.path.parent.stat(), self.path.parent, "700")
-                _refuse_open_to_others(status, self.path, "600")
+    def _refuse_open_to_others(self, status: os.stat_result) -> None:
+        if not self._private or sys.platform == "win32":
+            return
+        for path, found, mode in (
+            (self.path.parent, self.path.parent.stat(), "700"),
+            (self.path, status, "600"),
+        ):
+            if stat.S_IMODE(found.st_mode) & 0o077:
+                raise StateError(
+                    f"{path} can be opened by other users, so the secrets in it are not used.",
+                    hint=f"Run: chmod {mode} {path}",
+                )
 
-        return read_regular(self.path, MOST_BYTES, follow=not self._private, check=check)
-
-    def _migrate(self, content: dict[str, Any]) -> dict[str, Any]:
-        found = content.pop(VERSION_KEY, self.version)
-        while isinstance(found, int) and found < self.version and found in self._migrations:
-            content = self._migrations[found](content)
-            found += 1
-        return content
-
-    def _refuse_newer(self) -> None:
-        found = (self._read() or {}).get(VERSION_KEY, self.version)
-        if isinstance(found, int) and found > self.version:
+    def _encode(self, content: Mapping[str, Any]) -> bytes:
+        """Return the text of the file with this content, unless a newer version has written the file."""
+        found = (self._read() or {}).get(VERSION_KEY, VERSION)
+        if isinstance(found, int) and found > VERSION:
             raise StateError(
                 f"{self.path} was written by a newer version of jumpseat and is left as it is.",
                 hint="Update jumpseat, or move the file away.",
             )
+        whole = {VERSION_KEY: VERSION, **content}
+        try:
+            text = json.dumps(whole, indent=2, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            # The text has an unpaired surrogate, which JSON can escape but UTF-8 cannot encode.
+            text = json.dumps(whole, indent=2).encode()
+        return text + b"\n"
 
     def _set_aside(self) -> None:
         moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
@@ -284,14 +277,6 @@ class StateFile:
                 hint=f"Replace the link {directory} with the directory that it points to.",
             )
 
-    @staticmethod
-    def _write_new(path: Path, body: bytes) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-            file.write(body)
-            file.flush()
-            os.fsync(file.fileno())
-
 
 def try_erase(path: Path) -> bool:
     """Remove a file with a secret, or at least its content, and return whether that was possible."""
@@ -305,23 +290,6 @@ def try_erase(path: Path) -> bool:
         except OSError:
             return False
     return True
-
-
-def _encode(content: Mapping[str, Any]) -> bytes:
-    try:
-        text = json.dumps(content, indent=2, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        # The text has an unpaired surrogate, which JSON can escape but UTF-8 cannot encode.
-        text = json.dumps(content, indent=2).encode()
-    return text + b"\n"
-
-
-def _refuse_open_to_others(status: os.stat_result, path: Path, mode: str) -> None:
-    if stat.S_IMODE(status.st_mode) & 0o077:
-        raise StateError(
-            f"{path} can be opened by other users, so the secrets in it are not used.",
-            hint=f"Run: chmod {mode} {path}",
-        )
 
 
 def _remove_leftovers(target: Path) -> None:

@@ -23,8 +23,8 @@ from jumpseat.acp.turns import report_title
 from jumpseat.acp.updates import replay
 from jumpseat.chat import RequestError
 from jumpseat.chat.json_form import to_json_form
+from jumpseat.config.state_files import use_state_file
 from jumpseat.connections.faults import RpcFault
-from jumpseat.connections.keeping import call_store
 from jumpseat.connections.method import MethodCall
 from jumpseat.wire import METHOD_NOT_FOUND
 
@@ -63,7 +63,7 @@ async def list_sessions(client: AcpClient, call: MethodCall[ListParams]) -> dict
     _require_keeping(client)
     library, params = client.library, call.params
     directory = None if params.cwd is None else str(absolute_path("cwd", params.cwd))
-    page = await call_store(
+    page = await use_state_file(
         lambda: library.index.page(directory=directory, cursor=params.cursor, by_session=True)
     )
     sessions = [
@@ -83,7 +83,7 @@ async def delete_session(client: AcpClient, call: MethodCall[ConversationIdParam
     _require_keeping(client)
     await _end_prompt(client, call.params.session_id)
     _close(client, call.params.session_id)
-    await call_store(client.conversations.delete_session, call.params.session_id)
+    await use_state_file(client.conversations.delete_session, call.params.session_id)
     return {}
 
 
@@ -132,7 +132,7 @@ async def _restore(client: AcpClient, call: MethodCall[OpenParams]) -> AcpConver
     await require_provider(client.registry)
     await _end_prompt(client, call.params.session_id)
     try:
-        kept = await call_store(client.conversations.get_session, call.params.session_id)
+        kept = await use_state_file(client.conversations.get_session, call.params.session_id)
     except RequestError:
         raise UnknownSessionError(call.params.session_id) from None
     conversation = _open(client, call.params, call.params.session_id)

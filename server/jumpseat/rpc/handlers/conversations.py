@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from jumpseat.chat import ConfigError
-from jumpseat.connections.keeping import call_store, prune_in_background
+from jumpseat.config.state_files import use_state_file
+from jumpseat.connections.keeping import prune_in_background
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.conversations import conversations_directory
@@ -35,7 +36,7 @@ async def conversations_list(session: Session, call: MethodCall[ConversationsLis
     params, library = call.params, session.library
     directory = None if params.cwd is None else str(session.environment.absolute_path(params.cwd))
     # The first use of the index belongs in the thread too, because it imports SQLite.
-    page = await call_store(
+    page = await use_state_file(
         lambda: library.index.page(
             directory=directory, query=params.query, limit=params.limit, cursor=params.cursor
         )
@@ -48,7 +49,7 @@ async def conversations_list(session: Session, call: MethodCall[ConversationsLis
 
 async def conversations_get(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
     """Return a whole conversation in the form of a chat's params."""
-    kept = await call_store(session.conversations.get, call.params.id)
+    kept = await use_state_file(session.conversations.get, call.params.id)
     session.use_conversation(kept.row.id)
     result: dict[str, Any] = {**object_to_wire(kept.row), "messages": to_wire(kept.messages)}
     if kept.system is not None:
@@ -63,7 +64,9 @@ async def conversations_fork(session: Session, call: MethodCall[ConversationFork
     _require_keeping(session)
     await session.registry.read_credentials()
     params, secrets = call.params, session.environment.secrets
-    return object_to_wire(await call_store(session.conversations.fork, params.id, params.messages, secrets))
+    return object_to_wire(
+        await use_state_file(session.conversations.fork, params.id, params.messages, secrets)
+    )
 
 
 async def conversations_rename(
@@ -73,7 +76,9 @@ async def conversations_rename(
     _require_keeping(session)
     await session.registry.read_credentials()
     params, secrets = call.params, session.environment.secrets
-    return object_to_wire(await call_store(session.conversations.rename, params.id, params.title, secrets))
+    return object_to_wire(
+        await use_state_file(session.conversations.rename, params.id, params.title, secrets)
+    )
 
 
 async def conversations_suggest_title(
@@ -88,7 +93,7 @@ async def conversations_suggest_title(
 
 async def conversations_delete(session: Session, call: MethodCall[ConversationParams]) -> dict[str, Any]:
     """Delete a conversation, even if keeping is switched off."""
-    return {"deleted": await call_store(session.conversations.delete, call.params.id)}
+    return {"deleted": await use_state_file(session.conversations.delete, call.params.id)}
 
 
 def _require_keeping(session: Session) -> None:

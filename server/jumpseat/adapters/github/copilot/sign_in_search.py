@@ -13,6 +13,7 @@ from jumpseat.adapters.github.sign_in.store import TokenStore
 from jumpseat.adapters.github.sign_in.tokens import SignIn
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.system.threads import run_blocking
+from jumpseat.system.watch import stamp_of
 
 LOOK_AGAIN_SECONDS = 5.0
 """The time for which "signed out" is cached before searching other programs' sign-ins again."""
@@ -111,7 +112,7 @@ class SignInSearch:
     async def _find_cached(self, *, general: bool) -> FoundSignIns:
         """Return the result of the last search, or search again if it is out of date."""
         async with self._one_at_a_time:
-            stamp = await run_blocking(self._store.stamp)
+            stamp = await run_blocking(stamp_of, self._store.path)
             if stamp != self._store_stamp:
                 self._found.clear()
                 self._store_stamp = stamp

@@ -7,23 +7,22 @@ writes the file, so that other daemons notice the change with one `stat`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.chat import AuthenticationError, ConfigError
+from jumpseat.config.state_files import use_state_file
 from jumpseat.system.environment import Environment
 from jumpseat.system.keyring_storage import BoundedKeyring, KeyringError, system_keyring
 from jumpseat.system.paths import Places
 from jumpseat.system.secrets import Secret, register_secret
-from jumpseat.system.state_file import StateError, StateFile
-from jumpseat.system.threads import run_blocking
+from jumpseat.system.state_file import StateFile
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
 Storage: TypeAlias = Literal["keyring", "file"]
 
 FILE_NAME = "sign_ins.json"
@@ -61,17 +60,11 @@ class TokenStore:
             directory: the file's directory.
             keyring: the keyring to try first.
         """
-        self._file = StateFile(directory / FILE_NAME, private=True)
+        self.path = directory / FILE_NAME
+        """The file that every sign-in and sign-out replaces, so that its stamp changes."""
+
+        self._file = StateFile(self.path, private=True)
         self._keyring = keyring
-
-    @property
-    def path(self) -> Path:
-        """The path of the file that every sign-in and sign-out changes."""
-        return self._file.path
-
-    def stamp(self) -> object:
-        """Return a value that changes with each sign-in or sign-out by any process. Costs one `stat`."""
-        return self._file.stamp()
 
     async def read(self, hosts: GitHubHosts) -> StoredSignIn:
         """Return the stored sign-in of a provider.
@@ -80,7 +73,7 @@ class TokenStore:
             ConfigError: other users can open the file, or it cannot be read.
             AuthenticationError: the token is in a keyring that cannot be used now.
         """
-        entry = _entries(await _run_in_thread(self._file.read)).get(_name(hosts), {})
+        entry = _entries(await use_state_file(self._file.read)).get(_name(hosts), {})
         if entry.get("signed_out") is True:
             return StoredSignIn(signed_out=True)
         login = entry.get("login") if isinstance(entry.get("login"), str) else None
@@ -119,7 +112,7 @@ class TokenStore:
         entry: dict[str, Any] = {"storage": storage, "login": login}
         if storage == "file":
             entry["token"] = token.reveal()
-        await self._put(hosts, entry)
+        await use_state_file(self._file.update, lambda content: _with(content, {_name(hosts): entry}))
         return storage
 
     async def delete(self, hosts: GitHubHosts) -> None:
@@ -132,7 +125,7 @@ class TokenStore:
             AuthenticationError: the keyring that contains the token does not delete it; nothing was changed.
         """
         try:
-            entries = _entries(await _run_in_thread(self._file.read))
+            entries = _entries(await use_state_file(self._file.read))
             names = {name for name in entries if name.rpartition("@")[0] == hosts.provider} | {_name(hosts)}
             for name in names:
                 if entries.get(name, {}).get("storage") == "keyring":
@@ -141,10 +134,10 @@ class TokenStore:
             def mark_signed_out(content: dict[str, Any]) -> Mapping[str, Any]:
                 return _with(content, {name: {"signed_out": True} for name in names})
 
-            left = await _run_in_thread(lambda: self._file.erase(mark_signed_out))
+            left = await use_state_file(self._file.erase, mark_signed_out)
         except ConfigError as error:
             raise ConfigError(
-                f"{self._file.path} may still contain the token: {error.message}",
+                f"{self.path} may still contain the token: {error.message}",
                 provider=hosts.provider,
                 hint=error.hint,
             ) from None
@@ -160,21 +153,6 @@ class TokenStore:
                 provider=hosts.provider,
                 hint="Unlock the keyring, and sign out again.",
             ) from None
-
-    async def _put(self, hosts: GitHubHosts, entry: Mapping[str, Any]) -> None:
-        await _run_in_thread(lambda: self._file.update(lambda content: _with(content, {_name(hosts): entry})))
-
-
-async def _run_in_thread(work: Callable[[], T]) -> T:
-    """Run `work`, which reads or writes the file, on a worker thread.
-
-    Raises:
-        ConfigError: the file cannot be used.
-    """
-    try:
-        return await run_blocking(work)
-    except StateError as error:
-        raise ConfigError(error.message, hint=error.hint) from None
 
 
 def not_removed_error(paths: Iterable[Path], hosts: GitHubHosts) -> ConfigError:

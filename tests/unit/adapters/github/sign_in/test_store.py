@@ -19,6 +19,7 @@ from jumpseat.system import state_file
 from jumpseat.system.environment import environment_of_process
 from jumpseat.system.keyring_storage import BoundedKeyring
 from jumpseat.system.secrets import Secret
+from jumpseat.system.watch import stamp_of
 from tests.unit.adapters.github.keyrings import BrokenKeyring, DictKeyring, SilentKeyring
 
 HOSTS = github_hosts(provider="copilot")
@@ -252,17 +253,17 @@ async def test_other_processes_detect_a_change_with_one_stat(
     directory: Path, ring: DictKeyring | None
 ) -> None:
     mine, theirs = (TokenStore(directory, keyring=BoundedKeyring(lambda: ring)) for _ in range(2))
-    stamps = [mine.stamp()]
+    stamps = [stamp_of(mine.path)]
 
     await theirs.write(HOSTS, TOKEN)
-    stamps.append(mine.stamp())
+    stamps.append(stamp_of(mine.path))
     await theirs.write(HOSTS, TOKEN)
-    stamps.append(mine.stamp())
+    stamps.append(stamp_of(mine.path))
     await theirs.delete(HOSTS)
-    stamps.append(mine.stamp())
+    stamps.append(stamp_of(mine.path))
 
     assert len(set(stamps)) == 4
-    assert mine.stamp() == stamps[-1]
+    assert stamp_of(mine.path) == stamps[-1]
 
 
 @posix
