@@ -120,7 +120,8 @@ async def options_of(environment: Environment, **table: Any) -> NetworkOptions:
 async def test_each_has_its_own_proxy(two: Two) -> None:
     ann, bob = [await options_of(each) for each in two]
 
-    assert [each.proxy_for(ORIGIN).host for each in (ann, bob)] == ["proxy-of-ann.test", "proxy-of-bob.test"]  # type: ignore[union-attr]
+    proxies = [each.find_network(ORIGIN).proxy for each in (ann, bob)]
+    assert [proxy and proxy.host for proxy in proxies] == ["proxy-of-ann.test", "proxy-of-bob.test"]
     assert ann != bob
     assert ann == await options_of(two[0])
 

@@ -5,7 +5,8 @@ This is a stable, public API for plug-ins. Importing it is cheap: httpx2 is impo
 
 from typing import TYPE_CHECKING
 
-from jumpseat.http.client import HttpClient, is_loopback
+from jumpseat.http.client import HttpClient
+from jumpseat.http.network import is_loopback
 from jumpseat.system.lazy_package import make_lazy_getattr
 
 if TYPE_CHECKING:

@@ -3,42 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine
-from dataclasses import dataclass
 
 from jumpseat.config import ProviderConfig
-from jumpseat.http.network import CONNECT_SECONDS, NetworkOptions, UrlOrigin, origin_of, read_options
-from jumpseat.http.pools import Connections, Network, Pool
-from jumpseat.http.proxies import Proxy
-from jumpseat.http.tls import stamp_files
-from jumpseat.system.shared import Reference, Shared
+from jumpseat.http.network import CONNECT_SECONDS, Network, NetworkOptions, UrlOrigin, origin_of, read_options
+from jumpseat.http.pools import Connections, Destination
+from jumpseat.system.shared import Shared
 from jumpseat.system.threads import run_blocking
-
-logger = logging.getLogger(__name__)
-
-
-def is_loopback(url: str) -> bool:
-    """Whether a URL names this machine: `localhost`, a name under it, or a loopback address."""
-    origin = origin_of(url)
-    return origin is not None and origin.is_loopback
-
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """The connections to the host of a URL."""
-
-    held: Reference[Pool]
-    slots: asyncio.Semaphore
-    """The semaphore that a request acquires while it uses the pool."""
-
-    proxy: Proxy | None
-    origin: UrlOrigin
-
-    @property
-    def pool(self) -> Pool:
-        """The pool that the requests share."""
-        return self.held.value
 
 
 class HttpClient:
@@ -66,7 +37,6 @@ class HttpClient:
         """The time limit within which a host or a proxy must accept a connection."""
 
         self._options: NetworkOptions | None = None
-        self._networks: dict[UrlOrigin, Network] = {}
         self._destinations: dict[UrlOrigin, Destination] = {}
         self._connections = Connections(shared or Shared())
 
@@ -81,18 +51,17 @@ class HttpClient:
         return HttpClient(self._provider, self._table, shared=self._connections.shared)
 
     async def find_network(self, url: str) -> Network:
-        """Return the network that determines the connections for a URL.
+        """Return the network for a URL, without opening its connections.
 
         Raises:
-            ConfigError: for the same reasons as in `find_destination`.
+            ConfigError: a value of the table cannot be read, or the environment names an unusable proxy.
         """
-        origin = origin_of(url) or UrlOrigin("", "", 0)
-        if origin not in self._networks:
-            if self._options is None:
-                self._options = await read_options(self._provider, self._table)
-            # This blocks: it stats files, and on some systems reads the proxy settings.
-            return await run_blocking(self._find_network, origin, self._options)
-        return self._networks[origin]
+        origin = origin_of(url)
+        if origin in self._destinations:
+            return self._destinations[origin].network
+        if self._options is None:
+            self._options = await read_options(self._provider, self._table, public_only=self.public_only)
+        return await run_blocking(self._options.find_network, origin)
 
     async def find_destination(self, url: str) -> Destination:
         """Return the connections for a URL; the pool is built on first use.
@@ -100,16 +69,13 @@ class HttpClient:
         Raises:
             ConfigError: a proxy or a file of the table or of the environment cannot be used.
         """
-        origin = origin_of(url) or UrlOrigin("", "", 0)
+        origin = origin_of(url)
         destination = self._destinations.get(origin)
-        if destination is None or destination.held.is_released:
-            network = await self.find_network(url)
-            held = self._connections.pool(network)
-            if held.value.connections is None:
-                await run_blocking(held.value.open, self._provider)
+        if destination is None or destination.pool.is_released:
+            destination = self._connections.find_destination(await self.find_network(url))
+            if destination.pool.value.connections is None:
+                await run_blocking(destination.pool.value.open, self._provider)
             # Store it only now: if `open` fails, the next request must read the files again.
-            self._networks[origin] = network
-            destination = Destination(held, self._connections.slots(network), network.proxy, origin)
             self._destinations[origin] = destination
         return destination
 
@@ -125,14 +91,3 @@ class HttpClient:
         Connections that no other session uses are closed, now or later.
         """
         await self._connections.aclose()
-
-    def _find_network(self, origin: UrlOrigin, options: NetworkOptions) -> Network:
-        proxy = options.proxy_for(origin)
-        if proxy is not None:
-            logger.debug(
-                "%s is reached through the proxy %s of %s", origin.host, proxy.address, proxy.named_by
-            )
-        if origin.scheme == "http" and (proxy is None or proxy.scheme == "http"):
-            # Skip the certificates without TLS, so that the first chat with a local model starts faster.
-            return Network(proxy, None, (), self.public_only)
-        return Network(proxy, options.tls, stamp_files(options.tls), self.public_only)

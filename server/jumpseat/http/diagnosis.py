@@ -15,7 +15,7 @@ from jumpseat.chat import ChatError, Check, ConnectionError
 from jumpseat.http.client import HttpClient
 from jumpseat.http.exchange import HttpCall, fetch_head
 from jumpseat.http.failures import host_of
-from jumpseat.http.network import UrlOrigin, origin_of
+from jumpseat.http.network import origin_of
 from jumpseat.http.proxies import Proxy
 from jumpseat.system.threads import run_blocking
 
@@ -49,7 +49,7 @@ async def check_hosts(
 
 
 def _root_of(url: str) -> str:
-    origin = origin_of(url) or UrlOrigin("", "", 0)
+    origin = origin_of(url)
     host = f"[{origin.host}]" if ":" in origin.host else origin.host
     return f"{origin.scheme}://{host}:{origin.port}/"
 
@@ -58,7 +58,7 @@ async def _check_host(
     http: HttpClient, url: str, provider: str, now: Callable[[], float]
 ) -> tuple[list[Check], Check | None]:
     host, origin = host_of(url), origin_of(url)
-    if origin is None or not origin.host:
+    if not origin.host:
         return [Check("dns", False, f"{provider} has no valid URL.")], None
     try:
         async with asyncio.timeout(NAME_SECONDS):

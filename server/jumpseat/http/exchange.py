@@ -11,6 +11,7 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
@@ -38,6 +39,7 @@ from jumpseat.http.failures import (
     host_of,
     request_id_of,
 )
+from jumpseat.http.network import origin_of
 from jumpseat.http.pools import MAX_CONNECTIONS
 from jumpseat.http.request_body import serialize
 from jumpseat.http.request_trace import PROXY_AUTHENTICATION_REQUIRED, HeadLimit, ProxyTrace, error_from_proxy
@@ -83,12 +85,7 @@ class HttpCall:
     """The JSON value to send; None for no body."""
 
     timeout: float | None = None
-    """The longest silence in seconds; None for `IDLE_SECONDS`."""
-
-    @property
-    def idle_seconds(self) -> float:
-        """The longest silence of the server before the request fails, in seconds."""
-        return IDLE_SECONDS if self.timeout is None else self.timeout
+    """The longest silence of the server before the request fails, in seconds; None for `IDLE_SECONDS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +210,10 @@ async def _read_body(body: Body, provider: str) -> bytes:
 async def open_response(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[Body]:
     """Send the request and read the headers of the response; release its connection on exit."""
     destination = await client.find_destination(call.url)
-    connections, proxy = destination.held.value.connections, destination.proxy
+    connections, proxy = destination.pool.value.connections, destination.network.proxy
     assert connections is not None  # noqa: S101 - `find_destination` has opened the pool
+    idle = IDLE_SECONDS if call.timeout is None else call.timeout
+    map_failure = partial(error_from_exception, provider=provider, url=call.url, idle_seconds=idle)
     content = b"" if call.body is None else await serialize(call.body, provider)
     async with destination.slots:
         proxy_trace: ProxyTrace | None = None
@@ -222,22 +221,21 @@ async def open_response(client: HttpClient, call: HttpCall, provider: str) -> As
         # Map only failures that precede the headers: `Body` maps those that occur while its content is read.
         try:
             async with asyncio.timeout(None) as limit:
-                headers = _make_headers(call, provider)
                 if proxy is not None:
-                    proxy_trace = ProxyTrace(proxy, destination.origin, limit, client.connect_seconds)
-                    proxy_trace.check(provider, [*headers, *_names_in_url(call.url)])
-                head = HeadLimit(limit, call.idle_seconds, proxy_trace)
-                request = _make_request(call, headers, content, client.connect_seconds)
-                request.extensions["trace"] = head
+                    proxy_trace = ProxyTrace(proxy, origin_of(call.url), limit, client.connect_seconds)
+                    proxy_trace.check(provider, [*call.headers, *_names_in_url(call.url)])
+                head = HeadLimit(limit, idle, proxy_trace)
+                timeouts = {"connect": client.connect_seconds, "read": idle, "write": idle, "pool": None}
+                request = _make_request(call, content, {"timeout": timeouts, "trace": head}, provider)
                 response = await connections.handle_async_request(request)
         except connection_failures() as failure:
             if head is not None and head.is_running and limit.expired():
                 server = f"{provider} ({host_of(call.url)})"
                 raise ConnectionError(
-                    f"{server} did not start an answer within {call.idle_seconds:g} s.", provider=provider
+                    f"{server} did not start an answer within {idle:g} s.", provider=provider
                 ) from failure
-            raise _map_failure(failure, call, provider, proxy_trace) from failure
-        body = Body(response, provider, lambda failure: _map_failure(failure, call, provider))
+            raise map_failure(failure, proxy_trace=proxy_trace) from failure
+        body = Body(response, provider, map_failure)
         try:
             if proxy_trace is not None and body.status == PROXY_AUTHENTICATION_REQUIRED:
                 raise error_from_proxy(
@@ -249,7 +247,7 @@ async def open_response(client: HttpClient, call: HttpCall, provider: str) -> As
 
 
 def _make_request(
-    call: HttpCall, headers: Mapping[str, str], content: bytes, connect_seconds: float
+    call: HttpCall, content: bytes, extensions: dict[str, Any], provider: str
 ) -> httpcore2.Request:
     # Do not use httpx2's client: it adds redirects, cookies and layers of streams to every request.
     import httpcore2
@@ -258,43 +256,32 @@ def _make_request(
     url = httpx2.URL(call.url)
     if not url.host:
         raise httpx2.InvalidURL("The URL has no host.")
-    headers = {"host": url.netloc.decode("ascii"), **headers}
-    if url.userinfo:
-        user = f"{url.username}:{url.password}"
-        headers["authorization"] = f"Basic {base64.b64encode(user.encode()).decode('ascii')}"
-    if content or call.method != "GET":
-        headers["content-length"] = str(len(content))
-    idle = call.idle_seconds
-    return httpcore2.Request(
-        call.method,
-        httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-        headers=[(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()],
-        content=content,
-        extensions={"timeout": {"connect": connect_seconds, "read": idle, "write": idle, "pool": None}},
-    )
-
-
-def _map_failure(
-    failure: Exception, call: HttpCall, provider: str, proxy_trace: ProxyTrace | None = None
-) -> ChatError:
-    return error_from_exception(
-        failure, provider=provider, url=call.url, idle_seconds=call.idle_seconds, proxy_trace=proxy_trace
-    )
-
-
-def _make_headers(call: HttpCall, provider: str) -> dict[str, str]:
     # Ask for no compression: a compressing gateway would delay deltas until its buffer is full.
-    headers = {"accept-encoding": "identity", "accept": "text/event-stream, application/json"}
-    if call.body is not None:
-        headers["content-type"] = "application/json"
-    headers |= {name.lower(): value for name, value in call.headers.items()}
+    headers = {
+        "host": url.netloc.decode("ascii"),
+        "accept-encoding": "identity",
+        "accept": "text/event-stream, application/json",
+        **({} if call.body is None else {"content-type": "application/json"}),
+        **{name.lower(): value for name, value in call.headers.items()},
+    }
     if "proxy-authorization" in headers:
         raise ConfigError(
             f"providers.{provider}.headers has a header for a proxy, which would be sent to the provider.",
             provider=provider,
             hint=f"Set providers.{provider}.proxy to the proxy, with its user and password.",
         )
-    return headers
+    if url.userinfo:
+        user = f"{url.username}:{url.password}"
+        headers["authorization"] = f"Basic {base64.b64encode(user.encode()).decode('ascii')}"
+    if content or call.method != "GET":
+        headers["content-length"] = str(len(content))
+    return httpcore2.Request(
+        call.method,
+        httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+        headers=[(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()],
+        content=content,
+        extensions=extensions,
+    )
 
 
 def _names_in_url(url: str) -> list[str]:

@@ -6,6 +6,7 @@ A table is read with the first request, because a value source may run a command
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -15,7 +16,9 @@ from jumpseat.config.schema import ClientCertificate
 from jumpseat.config.sources import source_prefix
 from jumpseat.http.key_names import name_key
 from jumpseat.http.proxies import PORTS, Proxy, ProxyVariables, parse_proxy
-from jumpseat.http.tls import TlsOptions, make_context
+from jumpseat.http.tls import FileStamp, TlsOptions, make_context, stamp_files
+
+logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
 """A host that takes longer to accept a connection is down, or behind a firewall that drops packets."""
@@ -47,13 +50,33 @@ class UrlOrigin:
         return address.is_loopback or address.is_unspecified
 
 
-def origin_of(url: str) -> UrlOrigin | None:
-    """Return a URL's origin; None if the URL is invalid."""
+def origin_of(url: str) -> UrlOrigin:
+    """Return a URL's origin; one with an empty host if the URL is invalid."""
     try:
         parts = urlsplit(url)
         return UrlOrigin(parts.scheme, parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0))
     except ValueError:
-        return None
+        return UrlOrigin("", "", 0)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL names this machine: `localhost`, a name under it, or a loopback address."""
+    return origin_of(url).is_loopback
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The parameters of the connections to a host. Requests with equal networks share connections."""
+
+    proxy: Proxy | None
+    tls: TlsOptions | None
+    """The TLS options; None for plain HTTP."""
+
+    files: tuple[FileStamp, ...]
+    """The certificate files, with their stamps at the time of the lookup."""
+
+    public_only: bool = False
+    """Whether hosts that are reached without a proxy must have a public address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +88,36 @@ class NetworkOptions:
     """The variables that choose the proxy if the table has no `proxy`; None if it has one."""
 
     tls: TlsOptions = field(default_factory=TlsOptions)
+    public_only: bool = False
+    """Whether hosts that are reached without a proxy must have a public address."""
 
-    def proxy_for(self, origin: UrlOrigin) -> Proxy | None:
-        """Return the proxy for a host, if any.
+    def find_network(self, origin: UrlOrigin) -> Network:
+        """Return the network for a host.
+
+        This blocks: it stats files, and on some systems reads the proxy settings.
 
         Raises:
             ConfigError: the environment names a proxy that cannot be used.
         """
         # A proxy would resolve `localhost` to its own machine.
-        if origin.is_loopback:
-            return None
-        if self.variables is not None:
-            return self.variables.proxy_for(origin.scheme, origin.host, origin.port)
-        return self.proxy
+        proxy = None if origin.is_loopback else self.proxy
+        if self.variables is not None and not origin.is_loopback:
+            proxy = self.variables.proxy_for(origin.scheme, origin.host, origin.port)
+        if proxy is not None:
+            logger.debug(
+                "%s is reached through the proxy %s of %s", origin.host, proxy.address, proxy.named_by
+            )
+        if origin.scheme == "http" and (proxy is None or proxy.scheme == "http"):
+            # Skip the certificates without TLS, so that the first chat with a local model starts faster.
+            return Network(proxy, None, (), self.public_only)
+        return Network(proxy, self.tls, stamp_files(self.tls), self.public_only)
 
 
-async def read_options(provider: str, table: ProviderConfig) -> NetworkOptions:
+async def read_options(provider: str, table: ProviderConfig, *, public_only: bool = False) -> NetworkOptions:
     """Read the network options of a provider's table.
+
+    Args:
+        public_only: see `NetworkOptions`.
 
     Raises:
         ConfigError: a value source has no value, or `proxy` is not the address of a proxy.
@@ -97,30 +133,21 @@ async def read_options(provider: str, table: ProviderConfig) -> NetworkOptions:
     if own is not None and own.password is not None:
         password = (await values.resolve("client_cert.password", own.password)).reveal()
     variables = ProxyVariables.from_environment(table.origin.environment) if table.proxy is None else None
-    return NetworkOptions(proxy, variables, _make_tls_options(table, own, password))
+    return NetworkOptions(proxy, variables, _make_tls_options(table, own, password), public_only)
 
 
 def _make_tls_options(
     table: ProviderConfig, identity: ClientCertificate | None, password: str | None = None
 ) -> TlsOptions:
     environment = table.origin.environment
-
-    def expand(path: str | None) -> str | None:
-        return None if path is None else str(environment.expand_path(path))
-
-    def list_absolute(variable: str) -> str:
-        # OpenSSL does not expand `~` in these variables.
-        paths = environment.get(variable).split(os.pathsep)
-        return os.pathsep.join(str(environment.directory / path) for path in paths if path)
-
-    return TlsOptions(
-        expand(table.ca_file),
-        expand(identity.cert) if identity else None,
-        expand(identity.key) if identity else None,
-        password,
-        system_file=list_absolute("SSL_CERT_FILE"),
-        system_directories=list_absolute("SSL_CERT_DIR"),
+    files = (table.ca_file, *((None, None) if identity is None else (identity.cert, identity.key)))
+    ca_file, cert, key = (None if path is None else str(environment.expand_path(path)) for path in files)
+    # OpenSSL does not expand `~` in these variables.
+    system_file, system_directories = (
+        os.pathsep.join(str(environment.directory / path) for path in paths.split(os.pathsep) if path)
+        for paths in map(environment.get, ("SSL_CERT_FILE", "SSL_CERT_DIR"))
     )
+    return TlsOptions(ca_file, cert, key, password, system_file, system_directories)
 
 
 def check_proxy(provider: str, table: ProviderConfig) -> None:

@@ -130,7 +130,7 @@ async def _check_host_behind_proxy(client: HttpClient, url: httpx2.URL) -> None:
     The proxy decides what it connects to, so this only keeps the user from reading a private host by mistake
     or through a redirect. Without a proxy, the connection itself is checked.
     """
-    if not client.public_only or (await client.find_destination(str(url))).proxy is None:
+    if not client.public_only or (await client.find_network(str(url))).proxy is None:
         return
     port = url.port or PORTS[url.scheme]
     with contextlib.suppress(OSError, UnicodeError):  # A TimeoutError is an OSError.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jumpseat.http.network import Network
 from jumpseat.http.proxies import Proxy
 from jumpseat.http.tls import FileStamp, TlsOptions, make_context
 from jumpseat.system.shared import Reference, Shared
@@ -25,21 +26,6 @@ The limit prevents a runaway client from using up all file descriptors.
 KEEPALIVE_CONNECTIONS = 64
 KEEPALIVE_SECONDS = 60.0
 """The lifetime of an idle connection: the next turn of a conversation should not need a TLS handshake."""
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """The parameters of the connections to a host. Requests with equal networks share connections."""
-
-    proxy: Proxy | None
-    tls: TlsOptions | None
-    """The TLS options; None for plain HTTP."""
-
-    files: tuple[FileStamp, ...]
-    """The certificate files, with their stamps at the time of the lookup."""
-
-    public_only: bool = False
-    """Whether hosts that are reached without a proxy must have a public address."""
 
 
 class TlsContext:
@@ -131,6 +117,16 @@ class Pool:
             await connections.aclose()
 
 
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """The connections of one session to the hosts of a network."""
+
+    network: Network
+    pool: Reference[Pool]
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_CONNECTIONS))
+    """The semaphore that the session's requests acquire while they use the pool."""
+
+
 class Connections:
     """The pools that one session uses, and its background tasks."""
 
@@ -141,33 +137,27 @@ class Connections:
         """
         self.background_tasks: set[asyncio.Task[None]] = set()
         self.shared = shared
-        self._pools: dict[Network, Reference[Pool]] = {}
-        self._slots: dict[Network, asyncio.Semaphore] = {}
+        self._destinations: dict[Network, Destination] = {}
         self._contexts: list[Reference[TlsContext]] = []
 
-    def pool(self, network: Network) -> Reference[Pool]:
-        """Return the pool for a network, which may not be open yet, and hold it until `aclose`."""
-        held = self._pools.get(network)
-        if held is None:
+    def find_destination(self, network: Network) -> Destination:
+        """Return the destination for a network; its pool may not be open yet, and is held until `aclose`."""
+        destination = self._destinations.get(network)
+        if destination is None:
             proxy, tls, files = network.proxy, network.tls, network.files
             context = None if tls is None else self._acquire_context(tls, files)
             proxy_context = None
             if proxy is not None and proxy.scheme == "https" and tls is not None:
                 # The client certificate is for the provider, not for the proxy.
                 proxy_context = self._acquire_context(tls.without_identity, files)
-            held = self._pools[network] = self.shared.acquire(
+            held = self.shared.acquire(
                 ("pool", network),
                 lambda: Pool(proxy, context, proxy_context, public_only=network.public_only),
                 Pool.aclose,
                 linger=KEEPALIVE_SECONDS,
             )
-        return held
-
-    def slots(self, network: Network) -> asyncio.Semaphore:
-        """Return the semaphore that the session's requests acquire while they use the pool of a network."""
-        if network not in self._slots:
-            self._slots[network] = asyncio.Semaphore(MAX_CONNECTIONS)
-        return self._slots[network]
+            destination = self._destinations[network] = Destination(network, held)
+        return destination
 
     async def aclose(self) -> None:
         """Cancel the tasks, and release the pools."""
@@ -175,10 +165,10 @@ class Connections:
         for task in pending:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
-        pools, self._pools = self._pools, {}
+        destinations, self._destinations = self._destinations, {}
         contexts, self._contexts = self._contexts, []
-        for pool in pools.values():
-            await pool.release()
+        for destination in destinations.values():
+            await destination.pool.release()
         for context in contexts:
             await context.release()
 

@@ -8,7 +8,7 @@ import pytest
 
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig
-from jumpseat.http.client import HttpClient, is_loopback
+from jumpseat.http import HttpClient, is_loopback
 from jumpseat.http.exchange import HttpCall, get_json
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.environments import environment_with
@@ -43,7 +43,7 @@ def test_loopback_is_recognized_by_name_and_address(url, expected):
 async def test_one_pool_is_built_for_concurrent_requests():
     http = HttpClient()
     ways = await asyncio.gather(*(http.find_destination("https://example.com/") for _ in range(20)))
-    assert len({id(way.pool.connections) for way in ways}) == 1
+    assert len({id(way.pool.value.connections) for way in ways}) == 1
     await http.aclose()
 
 
@@ -62,11 +62,11 @@ async def test_providers_whose_networks_are_equal_share_their_connections(author
     clients = [shared.for_provider(name, table) for name, table in tables.items()]
     ways = [await client.find_destination("https://example.com/") for client in clients]
 
-    assert ways[0].pool.connections is ways[1].pool.connections
-    assert ways[5].pool.connections is ways[6].pool.connections
-    assert len({id(way.pool.connections) for way in ways}) == 5
+    assert ways[0].pool.value.connections is ways[1].pool.value.connections
+    assert ways[5].pool.value.connections is ways[6].pool.value.connections
+    assert len({id(way.pool.value.connections) for way in ways}) == 5
     await shared.aclose()
-    assert ways[0].pool.connections is None
+    assert ways[0].pool.value.connections is None
 
 
 async def test_plain_http_needs_no_certificates_and_shares_one_pool():
@@ -74,7 +74,7 @@ async def test_plain_http_needs_no_certificates_and_shares_one_pool():
     shared = HttpClient("acme", ProviderConfig().set_environment(environment))
     ways = [await shared.find_destination(url) for url in ("http://127.0.0.1:1/", "http://gpu.test:11434/")]
 
-    assert ways[0].pool.connections is ways[1].pool.connections
+    assert ways[0].pool.value.connections is ways[1].pool.value.connections
     with pytest.raises(ConfigError, match="SSL_CERT_FILE"):
         await shared.find_destination("https://example.com/")
     await shared.aclose()
@@ -89,8 +89,8 @@ async def test_loopback_is_reached_directly_despite_a_proxy(proxy):
         upstream.script(Reply.json({"ok": True}))
         assert await get_json(http, HttpCall("GET", upstream.origin), provider="acme") == {"ok": True}
     for host in ("http://localhost:1/", "http://[::1]:1/", "http://127.1.2.3/", "http://a.localhost/"):
-        assert (await http.find_destination(host)).proxy is None
-    assert (await http.find_destination("http://example.com/")).proxy is not None
+        assert (await http.find_destination(host)).network.proxy is None
+    assert (await http.find_destination("http://example.com/")).network.proxy is not None
     await http.aclose()
 
 
@@ -119,5 +119,5 @@ async def test_a_file_that_was_fixed_is_read_at_the_next_request(tmp_path, autho
 
     file.write_bytes(authority.file.read_bytes())
 
-    assert (await client.find_destination("https://example.com/")).proxy is None
+    assert (await client.find_destination("https://example.com/")).network.proxy is None
     await client.aclose()

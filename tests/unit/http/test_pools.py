@@ -135,11 +135,11 @@ async def test_sessions_with_different_networks_do_not_share_connections(
         session({"SSL_CERT_FILE": str(authority.file)}),
         session({"HTTPS_PROXY": "http://proxy.test:3"}),
     ]
-    pools = [(await client.find_destination(HTTPS)).pool for client in clients]
+    pools = [(await client.find_destination(HTTPS)).pool.value for client in clients]
     assert len(set(map(id, pools))) == len(pools)
     assert "secret" not in repr([await client.find_network(HTTPS) for client in clients])
     same = session({"HTTPS_PROXY": proxy}, timeout=5)
-    assert (await same.find_destination(HTTPS)).pool is pools[1]
+    assert (await same.find_destination(HTTPS)).pool.value is pools[1]
 
 
 async def test_a_changed_certificate_counts_for_the_next_session(
@@ -147,7 +147,7 @@ async def test_a_changed_certificate_counts_for_the_next_session(
 ) -> None:
     file = tmp_path / "ca.pem"
     file.write_bytes(authority.file.read_bytes())
-    before = (await session(ca_file=str(file)).find_destination(HTTPS)).pool
-    assert (await session(ca_file=str(file)).find_destination(HTTPS)).pool is before
+    before = (await session(ca_file=str(file)).find_destination(HTTPS)).pool.value
+    assert (await session(ca_file=str(file)).find_destination(HTTPS)).pool.value is before
     file.write_bytes(authority.file.read_bytes() * 2)
-    assert (await session(ca_file=str(file)).find_destination(HTTPS)).pool is not before
+    assert (await session(ca_file=str(file)).find_destination(HTTPS)).pool.value is not before

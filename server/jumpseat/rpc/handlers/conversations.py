@@ -85,7 +85,7 @@ async def conversations_suggest_title(
     session: Session, call: MethodCall[SuggestTitleParams]
 ) -> dict[str, Any]:
     """Ask a model for a title of a conversation, which keeps its own."""
-    kept = await call_store(session.conversations.get, call.params.id)
+    kept = await use_state_file(session.conversations.get, call.params.id)
     return {
         "title": await suggest_title(session.registry, kept.messages, call.params.model or kept.row.model)
     }

@@ -142,5 +142,5 @@ async def test_double_cancels_release_every_connection(upstream, http):
         asyncio.get_running_loop().call_soon(task.cancel)
         await asyncio.wait({task}, timeout=WAIT)
         await upstream.wait_for_disconnect(number)
-    pool = (await http.find_destination(upstream.base_url)).pool
+    pool = (await http.find_destination(upstream.base_url)).pool.value
     assert pool.connections.connections == []
