@@ -95,12 +95,11 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
             httpcore2.ReadError: the connection failed.
             httpcore2.ReadTimeout: nothing arrived in time.
         """
-        if not self._unread:
+        while not self._unread and not self._is_lost:
+            await self._wait(timeout, httpcore2.ReadTimeout)
+        if not self._unread and self._failure is not None:
             with _map_errors(httpcore2.ReadTimeout, httpcore2.ReadError):
-                while not self._unread and not self._is_lost:
-                    await self._wait(timeout)
-                if not self._unread and self._failure is not None:
-                    raise self._failure
+                raise self._failure
         data = bytes(self._unread[:max_bytes])
         del self._unread[:max_bytes]
         if not self._is_lost:
@@ -116,12 +115,11 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         """
         if not self._is_lost:
             self._transport.write(buffer)
-        if self._is_paused or self._is_lost:
+        while self._is_paused and not self._is_lost:
+            await self._wait(timeout, httpcore2.WriteTimeout)
+        if self._is_lost:
             with _map_errors(httpcore2.WriteTimeout, httpcore2.WriteError):
-                while self._is_paused and not self._is_lost:
-                    await self._wait(timeout)
-                if self._is_lost:
-                    raise self._failure or BrokenPipeError
+                raise self._failure or BrokenPipeError
 
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
@@ -159,11 +157,14 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
             return self._is_lost or bool(self._unread) or self._transport.is_closing()
         return self._transport.get_extra_info(info)
 
-    async def _wait(self, timeout: float | None) -> None:
+    async def _wait(self, timeout: float | None, error: type[Exception]) -> None:
+        """Wait for the next call by asyncio; raise `error` if there is none in time."""
         self._waiter = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(timeout):
                 await self._waiter
+        except TimeoutError as expired:
+            raise error from expired
         finally:
             self._waiter = None
 
