@@ -14,7 +14,7 @@ from typing import Any
 from jumpseat.chat import ChatError, Check, ConnectionError
 from jumpseat.http.client import HttpClient
 from jumpseat.http.exchange import HttpCall, fetch_head
-from jumpseat.http.failures import host_of
+from jumpseat.http.failures import host_of, parse_date
 from jumpseat.http.network import origin_of
 from jumpseat.http.proxies import Proxy
 from jumpseat.system.threads import run_blocking
@@ -145,14 +145,11 @@ def _is_tls_error(error: BaseException | None) -> bool:
 
 
 def _check_clock(host: str, headers: Mapping[str, str], now: float) -> Check | None:
-    from email.utils import parsedate_to_datetime  # This heavy import is deferred.
-
-    try:
-        moment = parsedate_to_datetime(headers.get("date", ""))
-        # A cached answer is `age` seconds old (RFC 9111 section 5.1).
-        theirs = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() + int(headers.get("age", "0"))
-    except (ValueError, OverflowError):
+    moment, age = parse_date(headers.get("date", "")), headers.get("age", "0")
+    if moment is None or not age.isdecimal():
         return None
+    # A cached answer is `age` seconds old (RFC 9111 section 5.1).
+    theirs = moment.timestamp() + int(age)
     ahead = round(now - theirs)
     if abs(ahead) <= CLOCK_SECONDS:
         return Check("clock", True, f"This machine's clock agrees with the clock of {host}.")

@@ -136,16 +136,8 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     seconds = _parse_number(header)
     if seconds is not None:
         return seconds
-    if header:
-        from email.utils import parsedate_to_datetime  # The header is rare and the import heavy.
-
-        try:
-            moment = parsedate_to_datetime(header)
-        except ValueError:
-            pass
-        else:
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            return max(0.0, (moment - now).total_seconds())
+    if header and (moment := parse_date(header)) is not None:
+        return max(0.0, (moment - now).total_seconds())
     used_up = (
         name.lower().removeprefix("x-ratelimit-remaining-")
         for name, value in headers.items()
@@ -157,6 +149,17 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
         if (wait := _parse_duration(headers.get(f"x-ratelimit-reset-{what}", ""))) is not None
     ]
     return max(waits, default=None)
+
+
+def parse_date(text: str) -> datetime | None:
+    """Parse the date in a header (RFC 9110 section 5.6.7); return None if it is not valid."""
+    from email.utils import parsedate_to_datetime  # Deferred: a heavy import for rare headers.
+
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _parse_number(text: str | None) -> float | None:

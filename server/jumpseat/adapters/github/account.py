@@ -18,7 +18,7 @@ from jumpseat.adapters.base.account import Quota
 from jumpseat.adapters.github.errors import error_from_github, not_json_error
 from jumpseat.adapters.github.hosts import GitHubHosts
 from jumpseat.chat import ConnectionError, RequestError
-from jumpseat.dialects.loose_values import moment_in
+from jumpseat.dialects.loose_values import mapping_in, moment_in, text_in
 from jumpseat.http import HttpAnswer, HttpCall, HttpClient, fetch
 from jumpseat.system.secrets import Secret
 
@@ -109,18 +109,19 @@ async def ask_github(
 
 def read_account(body: Mapping[str, Any]) -> AccountFacts:
     """Parse a response of `/copilot_internal/user`, ignoring values of an unexpected type."""
-    endpoints = _table(body.get("endpoints"))
+    endpoints = mapping_in(body.get("endpoints"))
     chat = body.get("chat_enabled")
     organizations = [
-        _text(each.get("login")) if isinstance(each, dict) else _text(each)
-        for each in [*_rows(body.get("organization_list")), *_rows(body.get("organization_login_list"))]
+        text_in(each.get("login") if isinstance(each, dict) else each)
+        for rows in map(body.get, ("organization_list", "organization_login_list"))
+        for each in (rows if isinstance(rows, list) else ())
     ]
     return AccountFacts(
-        login=_text(body.get("login")),
-        plan=_text(body.get("copilot_plan")),
-        sku=_text(body.get("access_type_sku")),
+        login=text_in(body.get("login")) or None,
+        plan=text_in(body.get("copilot_plan")) or None,
+        sku=text_in(body.get("access_type_sku")) or None,
         chat_enabled=chat if isinstance(chat, bool) else None,
-        endpoint=_text(endpoints.get("api")),
+        endpoint=text_in(endpoints.get("api")) or None,
         organizations=tuple(dict.fromkeys(name for name in organizations if name)),
         quotas=tuple(_read_quotas(body)),
     )
@@ -128,11 +129,13 @@ def read_account(body: Mapping[str, Any]) -> AccountFacts:
 
 def _read_quotas(body: Mapping[str, Any]) -> list[Quota]:
     reset = moment_in(body.get("quota_reset_date_utc")) or moment_in(body.get("quota_reset_date"))
-    snapshots = _table(body.get("quota_snapshots"))
+    snapshots = mapping_in(body.get("quota_snapshots"))
     if snapshots:
-        return [_read_snapshot(name, _table(row), reset) for name, row in snapshots.items() if _table(row)]
+        return [
+            _read_snapshot(name, mapping_in(row), reset) for name, row in snapshots.items() if mapping_in(row)
+        ]
     # The older form of the free plan has totals in one table and remaining amounts in another.
-    totals, left = _table(body.get("monthly_quotas")), _table(body.get("limited_user_quotas"))
+    totals, left = mapping_in(body.get("monthly_quotas")), mapping_in(body.get("limited_user_quotas"))
     reset = moment_in(body.get("limited_user_reset_date")) or reset
     quotas = []
     for name, value in totals.items():
@@ -234,18 +237,6 @@ def crossed_thresholds(before: Sequence[Quota], after: Sequence[Quota]) -> list[
 
 def _used_percent(quota: Quota) -> float:
     return 0.0 if quota.unlimited else 100.0 - quota.percent_remaining
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _rows(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 def _number(value: Any) -> float | None:

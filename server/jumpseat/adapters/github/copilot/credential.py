@@ -24,7 +24,7 @@ from jumpseat.adapters.github.copilot.shared_token import SharedTokenFile, excha
 from jumpseat.adapters.github.copilot.token import CopilotToken, exchange
 from jumpseat.adapters.github.errors import ExchangeClosedError
 from jumpseat.adapters.github.hosts import GitHubHosts
-from jumpseat.adapters.github.sign_in.tokens import Route, SignIn, check_usable, routes_of
+from jumpseat.adapters.github.sign_in.tokens import Route, SignIn, routes_of
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError
 from jumpseat.http import HttpClient
 from jumpseat.system.clock import SYSTEM_CLOCK, Clock
@@ -130,7 +130,6 @@ class CopilotCredential:
             AuthenticationError: this sign-in does not work; the hint names the remedy.
             ChatError: GitHub does not answer.
         """
-        check_usable(self.sign_in.token, provider=self._hosts.provider, source=self.sign_in.source)
         if self._reopen_at is not None and self._clock.monotonic() >= self._reopen_at:
             self._routes, self._reopen_at = routes_of(self.sign_in.token), None
         if self._routes[0] == "direct":

@@ -30,7 +30,7 @@ class SignInSearch:
             store: the store of jumpseat's own sign-ins.
         """
         self._hosts = hosts
-        self._config = config
+        self._environment = config.origin.environment
         self._github_token = read_options(CopilotOptions, hosts.provider, config).github_token
         self._values = Values(hosts.provider, config, source_keys=SOURCE_KEYS)
         self._store = store
@@ -121,22 +121,16 @@ class SignInSearch:
             # Other programs may have signed in since, and `gh` has no file to watch.
             is_old = found is not None and general and not found.sign_ins and now >= self._search_again_at
             if found is None or is_old:
-                found = self._found[general] = await self._find(general=general)
+                raw = self._github_token
+                found = self._found[general] = await find_sign_ins(
+                    self._hosts,
+                    self._store,
+                    self._environment,
+                    configured=None if raw is None else await self._values.resolve("github_token", raw),
+                    rejected=self._rejected,
+                    general=general,
+                )
                 self._search_again_at = now + LOOK_AGAIN_SECONDS
+                for sign_in in found.sign_ins:
+                    self._environment.withhold(sign_in.token)
             return found
-
-    async def _find(self, *, general: bool) -> FoundSignIns:
-        raw = self._github_token
-        configured = None if raw is None else await self._values.resolve("github_token", raw)
-        environment = self._config.origin.environment
-        found = await find_sign_ins(
-            self._hosts,
-            self._store,
-            environment,
-            configured=configured,
-            rejected=self._rejected,
-            general=general,
-        )
-        for sign_in in found.sign_ins:
-            environment.withhold(sign_in.token)
-        return found

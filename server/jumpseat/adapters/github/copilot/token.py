@@ -9,7 +9,9 @@ from typing import Any
 from jumpseat.adapters.github.account import ask_github
 from jumpseat.adapters.github.errors import exchange_error, not_json_error
 from jumpseat.adapters.github.hosts import GitHubHosts
+from jumpseat.dialects.loose_values import number_in
 from jumpseat.http import HttpAnswer, HttpClient
+from jumpseat.http.failures import parse_date
 from jumpseat.system.clock import Clock
 from jumpseat.system.secrets import Secret, register_secret
 
@@ -128,26 +130,12 @@ def _read_lifetime(body: Mapping[str, Any], answer: HttpAnswer, now: float) -> f
     """Return the seconds until the token expires."""
     # This machine's clock may be wrong by hours, so compare `expires_at` with the server's time. If that
     # is missing, ignore `expires_at` in favour of `refresh_in`, which does not depend on a clock.
-    refresh_in, expires_at = _seconds(body.get("refresh_in")), _seconds(body.get("expires_at"))
-    server_now = _date(answer.headers.get("date"))
-    lives = [refresh_in + GRACE_SECONDS] if refresh_in is not None else []
-    if expires_at is not None and (server_now is not None or not lives):
+    refresh_in, expires_at = number_in(body.get("refresh_in")), number_in(body.get("expires_at"))
+    server_date = parse_date(answer.headers.get("date", ""))
+    server_now = None if server_date is None else server_date.timestamp()
+    lives = [refresh_in + GRACE_SECONDS] if refresh_in and refresh_in > 0 else []
+    if expires_at and (server_now is not None or not lives):
         lives.append(expires_at - (server_now if server_now is not None else now))
     # A new token cannot have expired already. Without this rule, every request would fetch another one.
     positive = [life for life in lives if life > 0]
     return min(min(positive, default=DEFAULT_LIFE_SECONDS), LONGEST_LIFE_SECONDS)
-
-
-def _seconds(value: Any) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e12:
-        return float(value)
-    return None
-
-
-def _date(value: str | None) -> float | None:
-    from email.utils import parsedate_to_datetime  # Deferred: a heavy import for one header.
-
-    try:
-        return parsedate_to_datetime(value).timestamp() if value else None
-    except (ValueError, OverflowError):
-        return None

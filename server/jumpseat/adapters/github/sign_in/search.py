@@ -8,8 +8,8 @@
 5. Editors' Copilot sign-ins: `hosts.json`, `apps.json`, `auth.db`.
 6. `gh auth token`. It is last because it needs a process, and its tokens give access to fewer models.
 
-The user chose 1 and 2 for Copilot, so an unsuitable kind of token is an error there. Other sources with such
-a token are skipped with a note. After a sign-out, 4 to 6 are not used until the next sign-in.
+The user chose 1 to 3 for Copilot, so an unsuitable kind of token is an error there. Other sources with such a
+token are skipped with a note. After a sign-out, 4 to 6 are not used until the next sign-in.
 """
 
 from __future__ import annotations
@@ -65,23 +65,25 @@ async def find_sign_ins(
         general: whether to search `GENERAL_SOURCES` too. If False, no process is started.
 
     Raises:
-        AuthenticationError: the user chose a kind of token for Copilot that does not work, or jumpseat's own
-            sign-in cannot be read.
+        AuthenticationError: the token that the user chose for Copilot or signed in with cannot work, or
+            jumpseat's own sign-in cannot be read.
     """
+    chosen: Sequence[SignIn] = ()
+    is_signed_out = False
     if configured is not None:
-        named = [SignIn(configured, "config")]
+        chosen = [SignIn(configured, "config")]
     elif hosts.trusts_found_sign_ins:
-        named = _find_in_environment(hosts, environment, ["COPILOT_GITHUB_TOKEN"])
-    else:
-        named = []
-    for sign_in in named:
-        check_usable(sign_in.token, provider=hosts.provider, source=sign_in.source)
-        return FoundSignIns(named)
-    stored = await store.read(hosts)
-    if stored.token is not None:
-        return FoundSignIns([SignIn(stored.token, stored.storage or "file", stored.login)])
+        chosen = _find_in_environment(hosts, environment, ["COPILOT_GITHUB_TOKEN"])
+    if not chosen:
+        stored = await store.read(hosts)
+        is_signed_out = stored.signed_out
+        if stored.token is not None:
+            chosen = [SignIn(stored.token, stored.storage or "file", stored.login)]
+    if chosen:
+        check_usable(chosen[0].token, provider=hosts.provider, source=chosen[0].source)
+        return FoundSignIns(chosen)
     # The remaining sources are credentials for one host and must not be sent to planes on other hosts.
-    if stored.signed_out or not hosts.trusts_found_sign_ins:
+    if is_signed_out or not hosts.trusts_found_sign_ins:
         return FoundSignIns(())
     notes: list[str] = []
     candidates: list[SignIn] = []

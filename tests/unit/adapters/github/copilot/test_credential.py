@@ -12,7 +12,7 @@ import pytest
 from jumpseat.adapters.github.copilot.bearer import Bearer, NoOtherBearer
 from jumpseat.adapters.github.copilot.credential import NON_RETRYABLE_SECONDS, CopilotCredential
 from jumpseat.adapters.github.sign_in.tokens import SignIn
-from jumpseat.chat import AuthenticationError, AuthorizationError, ConfigError, ServerError
+from jumpseat.chat import AuthorizationError, ConfigError, ServerError
 from jumpseat.system.secrets import register_secret
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.unit.adapters.github.conftest import Make
@@ -185,12 +185,6 @@ async def test_a_credential_is_not_sent_to_a_foreign_data_host(
 
     with pytest.raises(ConfigError, match="not belong to this GitHub"):
         await make_of("gho_canary1").get_bearer()
-
-
-async def test_a_classic_token_is_never_sent(make_of: MakeOf, upstream: FakeUpstream) -> None:
-    with pytest.raises(AuthenticationError, match="classic"):
-        await make_of("ghp_canary1").get_bearer()
-    assert upstream.requests == []
 
 
 async def test_the_accounts_host_is_kept_until_a_caller_insists(

@@ -212,6 +212,9 @@ async def test_an_unusable_kind_that_the_user_named_is_an_error(store: TokenStor
         await find_sign_ins(
             DOTCOM, store, configured=Secret("ghp_canary0815"), environment=environment_with({})
         )
+    await store.write(DOTCOM, Secret("ghp_canary0815"))
+    with pytest.raises(AuthenticationError, match="file is a classic"):
+        await find_sign_ins(DOTCOM, store, environment_with({}))
 
 
 @pytest.mark.requirement("6:no-secrets")
