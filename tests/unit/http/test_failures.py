@@ -209,6 +209,8 @@ def test_a_quota_that_names_a_time_to_wait_is_a_rate_limit():
         ({"retry_after_ms": "0", "retry_after": "1"}, 1.0),
         ({"retry_after": "Thu, 01 Jan 2026 00:01:00 GMT"}, 60.0),
         ({"retry_after": "Wed, 31 Dec 2025 00:00:00 GMT"}, 0.0),
+        ({"retry_after": "Wed, 31 Dec 2025 00:00:00 -0000"}, 0.0),
+        ({"retry_after": f"Wed, 31 Dec 2025 00:00:00 +{'9' * 20}"}, None),
         ({"retry_after": "soon"}, None),
         ({"retry_after": "-5"}, None),
         ({"retry_after": "nan"}, None),
