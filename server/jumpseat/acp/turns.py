@@ -13,7 +13,7 @@ from jumpseat.acp.updates import UpdateSink
 from jumpseat.chat import ChatError, Message, Response, StopReason, Usage
 from jumpseat.chat.json_form import to_json_form
 from jumpseat.chat.usage import add_costs
-from jumpseat.connections.keeping import create_keeper, recording_use
+from jumpseat.connections.keeping import create_keeper, record_use
 from jumpseat.connections.session import InFlight
 from jumpseat.engine import Keeper, TurnRequest, run_turn
 from jumpseat.system.state_file import StateError
@@ -78,14 +78,15 @@ async def run_question(
         )
     sink = UpdateSink(client, conversation, on_begin=entry.begun.set, on_answer=entry.on_answer)
     try:
-        with recording_use(client, keeper):
-            answer = await run_turn(client.registry, ask, sink, client.memory, client.tokens, keeper)
+        answer = await run_turn(client.registry, ask, sink, client.memory, client.tokens, keeper)
     except ChatError as error:
         _use_branch(conversation, keeper)
         # If there is no output, leave the question out, so that the next one replaces it.
         if error.partial is not None and error.partial.content:
             await _continue_with(client, conversation, sink, messages, error.partial)
         raise
+    finally:
+        record_use(client, keeper)
     _use_branch(conversation, keeper)
     await _continue_with(client, conversation, sink, messages, answer)
     return STOP_REASONS.get(answer.stop_reason or "end_turn", "end_turn")

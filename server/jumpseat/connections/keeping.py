@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -65,15 +64,11 @@ def create_keeper(
     return keeper
 
 
-@contextmanager
-def recording_use(session: Session, keeper: Keeper | None) -> Iterator[None]:
-    """When a kept turn ends, record its conversation as used and prune the store."""
-    try:
-        yield
-    finally:
-        if keeper is not None and keeper.conversation_id is not None:
-            session.use_conversation(keeper.conversation_id)
-            prune_in_background(session)
+def record_use(session: Session, keeper: Keeper | None) -> None:
+    """Record the conversation of a turn that has ended as used, and prune the store, if the turn was kept."""
+    if keeper is not None and keeper.conversation_id is not None:
+        session.use_conversation(keeper.conversation_id)
+        prune_in_background(session)
 
 
 def prune_in_background(session: Session) -> None:

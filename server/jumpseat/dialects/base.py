@@ -5,14 +5,12 @@ A dialect is `encode(request, facts) -> dict` and a decoder; each answer has its
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any, Protocol
 
 from jumpseat.chat import ProtocolError, StreamEvent
-from jumpseat.chat.nul import replace_escaped_nul
 from jumpseat.dialects.cut_text import parse_cut_texts
 from jumpseat.dialects.provider_errors import clean_message
-from jumpseat.wire import has_half, read_json
+from jumpseat.wire import read_json
 
 
 def read_answer(text: bytes | str) -> Any:
@@ -24,12 +22,7 @@ def read_answer(text: bytes | str) -> Any:
         ValueError: the text is not complete JSON.
     """
     # NaN is accepted because some servers send it as a logprob.
-    value = read_json(text, allow_inf_nan=True)
-    if has_half(text):
-        # A text that is nested deeply cannot be marked.
-        with contextlib.suppress(RecursionError):
-            return parse_cut_texts(replace_escaped_nul(text))
-    return value
+    return read_json(text, allow_inf_nan=True, parse_halves=parse_cut_texts)
 
 
 def read_whole_answer(body: bytes, provider: str) -> dict[str, Any]:

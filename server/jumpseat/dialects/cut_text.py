@@ -57,8 +57,10 @@ class Joiner:
 
     def add(self, piece: str) -> str:
         """Return the text that is complete now; a half at the end waits for the next piece."""
+        if not self._half and piece.isascii():
+            return piece  # A `CutText` has U+FFFD in place of the half.
         piece = halves_of(piece)
-        if not self._half and (piece.isascii() or not _HALF.search(piece)):
+        if not self._half and not _HALF.search(piece):
             return piece
         text = _PAIR.sub(_join_pair, self._half + piece)
         self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""

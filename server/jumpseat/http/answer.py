@@ -93,13 +93,18 @@ class AnswerReader:
             self._body.clear()
         before = len(out)
         try:
-            self._feed_stream(piece, out)
+            for event in [] if self._events is None else self._events.feed(piece):
+                out += self._decoder.feed_event(event.event, event.data)
+                if self._decoder.complete:
+                    return
+            for line in [] if self._lines is None else self._lines.feed(piece):
+                out += self._decoder.feed_event("message", line)
         finally:
-            for event in out[before:]:
-                if isinstance(event, BLOCK_EVENTS):
+            for added in out[before:]:
+                if isinstance(added, BLOCK_EVENTS):
                     self._silent_bytes = 0
-                if isinstance(event, ToolUseDeltaEvent):
-                    self._arguments += len(event.argument_delta)
+                if isinstance(added, ToolUseDeltaEvent):
+                    self._arguments += len(added.argument_delta)
         self._silent_bytes += len(piece)
         if self._silent_bytes > MAX_SILENT_BYTES:
             raise ProtocolError(f"The answer has no output in {MAX_SILENT_BYTES} bytes.")
@@ -116,16 +121,6 @@ class AnswerReader:
             raise ProtocolError(f"The answer is an event stream with the content type {self._kind!r}.")
         self._events = EventStreamDecoder()
         return True
-
-    def _feed_stream(self, piece: bytes, out: list[StreamEvent]) -> None:
-        if self._events is not None:
-            for event in self._events.feed(piece):
-                out += self._decoder.feed_event(event.event, event.data)
-                if self._decoder.complete:
-                    return
-        elif self._lines is not None:
-            for line in self._lines.feed(piece):
-                out += self._decoder.feed_event("message", line)
 
     def finish(self, out: list[StreamEvent]) -> None:
         """Decode the rest when the input ends.

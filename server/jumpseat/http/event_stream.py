@@ -5,7 +5,6 @@ Source: HTML Standard, section 9.2.6 "Interpreting an event stream".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jumpseat.chat import ProtocolError
@@ -121,8 +120,14 @@ class EventStreamDecoder:
         name = ""
         event_id = self.last_event_id
         data: list[str] = []
-        for line in _lines(block.decode("utf-8", "replace")):
-            field, _, value = line.partition(":")
+        text = block.decode("utf-8", "replace")
+        start = 0
+        # `split` would block the GIL until it is done, and an event may have millions of lines.
+        while start <= len(text):
+            end = text.find("\n", start)
+            end = len(text) if end < 0 else end
+            field, _, value = text[start:end].partition(":")
+            start = end + 1
             value = value.removeprefix(" ")
             if field == "data":
                 data.append(value)
@@ -136,12 +141,3 @@ class EventStreamDecoder:
         if not data:
             return None
         return ServerSentEvent(name or "message", "\n".join(data), event_id)
-
-
-def _lines(text: str) -> Iterator[str]:
-    # `split` would block the GIL until it is done, and an event may have millions of lines.
-    start = 0
-    while (end := text.find("\n", start)) >= 0:
-        yield text[start:end]
-        start = end + 1
-    yield text[start:]

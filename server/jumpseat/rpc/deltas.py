@@ -86,6 +86,7 @@ class DeltaSink(Sink):
             on_begin: called once, when the first event is sent.
             on_answer: called whenever the provider begins an answer, so again after a retry.
         """
+        self.turn_id = turn_id
         self._outbox = outbox
         self._stream = stream
         self._interval = coalesce_ms / 1000

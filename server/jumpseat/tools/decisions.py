@@ -9,7 +9,7 @@ from typing import Any
 
 from jumpseat.system.paths import Places
 from jumpseat.system.state_file import StateError, StateFile
-from jumpseat.system.watch import Stamp
+from jumpseat.system.watch import Stamp, stamp_of
 from jumpseat.tools.server import Tool, ToolServer
 from jumpseat.wire import write_json
 
@@ -46,7 +46,7 @@ class AlwaysAllowed:
 
     def read(self) -> None:
         """Read the file if another process has changed it. An unreadable file counts as empty."""
-        stamp = self._file.stamp()
+        stamp = stamp_of(self._file.path)
         if self._is_read and stamp == self._stamp:
             return
         try:
@@ -79,7 +79,7 @@ class AlwaysAllowed:
             return {**content, "allowed": allowed}
 
         self._allowed = _allowed_in(self._file.update(change))
-        self._stamp, self._is_read = self._file.stamp(), True
+        self._stamp, self._is_read = stamp_of(self._file.path), True
 
 
 def _allowed_in(content: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -15,7 +15,7 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jumpseat.wire.limits import MAX_DEPTH, MAX_DIGITS, TOO_LONG, TooLarge, check_limits
@@ -38,7 +38,13 @@ def has_half(text: bytes | str) -> bool:
     return bool(_HAS_SURROGATES.search(raw)) and any(each["half"] for each in _ESCAPES.finditer(raw))
 
 
-def read_json(text: bytes | str, *, allow_inf_nan: bool = False, keep_nul: bool = False) -> Any:
+def read_json(
+    text: bytes | str,
+    *,
+    allow_inf_nan: bool = False,
+    keep_nul: bool = False,
+    parse_halves: Callable[[bytes], Any] | None = None,
+) -> Any:
     """Parse JSON in UTF-8; U+0000 and halves of surrogate pairs become U+FFFD.
 
     Call this in a thread if the text is longer than `LONG_JSON_BYTES`.
@@ -47,6 +53,7 @@ def read_json(text: bytes | str, *, allow_inf_nan: bool = False, keep_nul: bool 
         text: the JSON text.
         allow_inf_nan: whether to accept NaN and infinities, which are not JSON.
         keep_nul: whether to leave U+0000 unchanged.
+        parse_halves: parses a text with half a surrogate pair; may raise RecursionError for a deep one.
 
     Raises:
         TooLarge: the text is beyond a limit.
@@ -66,6 +73,9 @@ def read_json(text: bytes | str, *, allow_inf_nan: bool = False, keep_nul: bool 
         return from_json(raw, allow_inf_nan=allow_inf_nan, cache_strings="keys")
     except ValueError as error:
         if _HAS_SURROGATES.search(raw):
+            if parse_halves is not None and has_half(raw):
+                with contextlib.suppress(RecursionError):
+                    return parse_halves(raw)
             raw = _ESCAPES.sub(_replace_half, raw)
         elif not str(error).startswith(_LIMITS):
             raise

@@ -6,7 +6,7 @@ Owns the credential, the headers, the URL and the list of models.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar
@@ -122,7 +122,7 @@ class EndpointAdapter(Adapter):
         elsewhere = any(map(names_credential, (*self._config.headers, *self._config.query)))
         return self.default_needs_key and self._is_at_default and not elsewhere
 
-    def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
         """Make one attempt.
 
         Raises:
@@ -131,9 +131,6 @@ class EndpointAdapter(Adapter):
                 available.
             ConfigError: a value of the table cannot be resolved.
         """
-        return self._attempt(request)
-
-    async def _attempt(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
         resolved = await self._requests.resolve(request.model)
         headers = self._requests.headers(resolved)
         prepared = await self._prepare(request, headers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -209,7 +209,7 @@ class HttpAdapter(EndpointAdapter):
 
     # -- the template
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
         """Make one attempt, hook by hook.
 
         Raises:
@@ -221,7 +221,7 @@ class HttpAdapter(EndpointAdapter):
         prepared = request if changed is None else changed
         outcome = Outcome("cancelled")
         try:
-            async with aclosing(self._attempt(prepared)) as events:
+            async with aclosing(super().stream(prepared)) as events:
                 async for event in events:
                     if isinstance(event, DoneEvent):
                         outcome = Outcome(event.stop_reason, event.usage)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from jumpseat.chat import ChatError, Problem
 from jumpseat.chat.transcript import TranscriptStream
 from jumpseat.connections.faults import RpcFault
-from jumpseat.connections.keeping import (
-    ID_RULE,
-    can_be_kept,
-    create_keeper,
-    recording_use,
-)
+from jumpseat.connections.keeping import ID_RULE, can_be_kept, create_keeper, record_use
 from jumpseat.connections.method import HandlerOutcome, MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.engine import run_turn
@@ -50,48 +44,43 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
 
 async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> HandlerOutcome:
     """Run a turn, stream its events and respond with the whole answer."""
-
-    async def run(sink: DeltaSink, turn_id: str) -> dict[str, Any]:
-        rules = await read_workspace_rules(session, call.params)
-        turn_request = turn_from_wire(call.params, session.shown_paths, rules)
-        keeper = create_keeper(session, turn_request, turn_id) if call.params.keep else None
-        tools = None
-        if call.params.daemon_tools:
-            conversation = turn_request.conversation_id if keeper is None else keeper.turn.conversation_id
-            tools = await begin_chat_with_tools(session, call.params, turn_id, conversation)
-        with recording_use(session, keeper):
-            response = await run_turn(
-                session.registry, turn_request, sink, session.memory, session.tokens, keeper, tools
-            )
-        return result_to_wire(response, turn_id)
-
     transcript = None
     if call.params.transcript and call.params.stream:
         transcript = TranscriptStream(await find_role_names(session, call.params.model))
-    return await run_reserved_turn(session, call, run, transcript)
+    sink = create_sink(session, call, transcript)
+    keeper = tools = None
+    try:
+        rules = await read_workspace_rules(session, call.params)
+        request = turn_from_wire(call.params, session.shown_paths, rules)
+        if call.params.keep:
+            keeper = create_keeper(session, request, sink.turn_id)
+        if call.params.daemon_tools:
+            conversation = request.conversation_id if keeper is None else keeper.turn.conversation_id
+            tools = await begin_chat_with_tools(session, call.params, sink.turn_id, conversation)
+        response = await run_turn(
+            session.registry, request, sink, session.memory, session.tokens, keeper, tools
+        )
+    except ChatError as error:
+        return encode_failure(session, error, sink.turn_id)
+    finally:
+        record_use(session, keeper)
+    return HandlerOutcome(result_to_wire(response, sink.turn_id))
 
 
-async def run_reserved_turn(
-    session: Session,
-    call: MethodCall[T],
-    run: Callable[[DeltaSink, str], Awaitable[dict[str, Any]]],
-    transcript: TranscriptStream | None = None,
-) -> HandlerOutcome:
-    """Run a reserved turn. If it fails, the error contains its partial result.
+def create_sink(
+    session: Session, call: MethodCall[T], transcript: TranscriptStream | None = None
+) -> DeltaSink:
+    """Create the sink for the events of a reserved turn.
 
     Args:
-        session: the session of the connection.
-        call: the request.
-        run: runs the turn, given a sink for its events and its id, and returns the result.
         transcript: writes the answer as a transcript, if the client asked for one.
     """
-    turn_id = call.entry.turn_id
-    if turn_id is None:
+    if call.entry.turn_id is None:
         raise RuntimeError("a turn was started without being reserved")
-    sink = DeltaSink(
+    return DeltaSink(
         session.outbox,
         request_id=call.request_id,
-        turn_id=turn_id,
+        turn_id=call.entry.turn_id,
         stream=call.params.stream,
         coalesce_ms=session.coalesce_ms,
         commands=session.commands,
@@ -100,13 +89,14 @@ async def run_reserved_turn(
         on_begin=call.entry.begun.set,
         on_answer=call.entry.on_answer,
     )
-    try:
-        return HandlerOutcome(await run(sink, turn_id))
-    except ChatError as error:
-        reported = session.encode_error(error)
-        if error.partial is not None:
-            reported.data["partial"] = result_to_wire(error.partial, turn_id)
-        return HandlerOutcome(error=reported)
+
+
+def encode_failure(session: Session, error: ChatError, turn_id: str) -> HandlerOutcome:
+    """Return the outcome of a failed turn, with the answer so far."""
+    reported = session.encode_error(error)
+    if error.partial is not None:
+        reported.data["partial"] = result_to_wire(error.partial, turn_id)
+    return HandlerOutcome(error=reported)
 
 
 def chat_cancel(session: Session, call: MethodCall[ChatCancelParams]) -> dict[str, Any]:

@@ -259,4 +259,4 @@ async def test_only_three_generators_pass_an_event_from_the_decoder_to_the_calle
 
     monkeypatch.setattr(ChatCompletionsDecoder, "feed_event", recording)
     await drain(endpoint(http, base_url=upstream.base_url))
-    assert passed == ["decode_answer", "stream_events", "_attempt"]
+    assert passed == ["decode_answer", "stream_events", "stream"]
