@@ -71,7 +71,7 @@ class Conversation:
             readable = message if origin is None else self._drop_unreadable(message, origin)
             position = 0
             for part in split_rounds(readable) if has_rounds else (readable,):
-                self._pair_calls(part, index, position)
+                self._calls.add(part, index, position)
                 self._messages.append(part)
                 position += len(part.content)
         if self._misplaced:
@@ -141,16 +141,6 @@ class Conversation:
                 case _:
                     assert_never(block)
         return Message(message.role, tuple(kept)) if is_changed else message
-
-    def _pair_calls(self, message: Message, index: int, position: int) -> None:
-        """Pair the calls and results of a message, or of a part that begins at a position of a message."""
-        content = message.content
-        self._calls.add(
-            message.role,
-            [block for block in content if isinstance(block, ToolUseBlock)],
-            [(at, block) for at, block in enumerate(content, position) if isinstance(block, ToolResultBlock)],
-            index,
-        )
 
     def arrange(self, warnings: list[WarningEvent], *, user_begins: bool = True) -> list[Message]:
         """Return the messages to send.

@@ -27,16 +27,15 @@ class ShownPaths:
 
     def apply(self, messages: Sequence[Message]) -> list[Message]:
         """Return the messages with the URIs of local files replaced by the paths to show."""
-        return [self._apply_to_message(message) for message in messages]
-
-    def _apply_to_message(self, message: Message) -> Message:
-        if not any(isinstance(block, ContextBlock) and block.uri for block in message.content):
-            return message
-        content = [
-            replace(block, uri=self.shorten(block.uri)) if isinstance(block, ContextBlock) else block
-            for block in message.content
-        ]
-        return replace(message, content=tuple(content))
+        shown = list(messages)
+        for index, message in enumerate(messages):
+            if any(isinstance(block, ContextBlock) and block.uri for block in message.content):
+                content = (
+                    replace(block, uri=self.shorten(block.uri)) if isinstance(block, ContextBlock) else block
+                    for block in message.content
+                )
+                shown[index] = replace(message, content=tuple(content))
+        return shown
 
     def shorten(self, uri: str | None) -> str | None:
         """Return the path of a local file relative to the client's directory; other URIs are unchanged.

@@ -65,36 +65,28 @@ class ToolCalls:
         self._turn = 0
         self._role: Role = "user"
 
-    def add(
-        self,
-        role: Role,
-        calls: Sequence[ToolUseBlock],
-        results: Sequence[tuple[int, ToolResultBlock]],
-        message: int,
-    ) -> None:
-        """Read the next message, or the next part of one.
+    def add(self, message: Message, index: int, start: int = 0) -> None:
+        """Read the next message.
 
         Args:
-            role: its role.
-            calls: its calls.
-            results: its results, each with its position in the client's message.
-            message: the index of the client's message.
+            message: a client's message, or a part of one.
+            index: the index of the client's message.
+            start: the position of the part in the client's message.
         """
-        if role == "assistant" and self._role == "user":
+        if message.role == "assistant" and self._role == "user":
             self._turn += 1
-        self._role = role
-        if calls:
-            own: dict[str, list[PairedCall]] = {}
-            paired = [PairedCall(block, self._turn, block.id) for block in calls]
-            for call in paired:
-                own.setdefault(call.id, []).append(call)
-            # The latest message wins: some servers reuse ids in a long conversation.
-            self._latest |= own
-            self.by_message.append(paired)
-        else:
-            self.by_message.append(())
-        for position, result in results:
-            self._pair(f"messages.{message}.content.{position}.toolUseId", result)
+        self._role = message.role
+        calls: list[PairedCall] = []
+        self.by_message.append(calls)
+        own: dict[str, list[PairedCall]] = {}
+        for position, block in enumerate(message.content, start):
+            if isinstance(block, ToolUseBlock):
+                calls.append(PairedCall(block, self._turn, block.id))
+                own.setdefault(block.id, []).append(calls[-1])
+            elif isinstance(block, ToolResultBlock):
+                self._pair(f"messages.{index}.content.{position}.toolUseId", block)
+        # The latest message wins: some servers reuse ids in a long conversation.
+        self._latest |= own
 
     def _pair(self, path: str, result: ToolResultBlock) -> None:
         candidates = self._latest.get(result.tool_use_id)

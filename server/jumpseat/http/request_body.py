@@ -31,7 +31,8 @@ async def serialize(body: Any, provider: str) -> bytes:
     Raises:
         RequestError: the body has a number that JSON does not support.
     """
-    return await compute(_is_long(body), _serialize, body, provider)
+    long = _is_long(body)
+    return await compute(long, _serialize, body, provider, long)
 
 
 def _is_long(body: Any) -> bool:
@@ -50,10 +51,12 @@ def _is_long(body: Any) -> bool:
     return bool(values)
 
 
-def _serialize(body: Any, provider: str) -> bytes:
+def _serialize(body: Any, provider: str, long: bool) -> bytes:
     pieces: list[bytes] = []
     try:
-        _write(body, DEPTH if _is_long(body) else 0, pieces)
+        if not long:
+            return _serialize_value(body)
+        _write(body, DEPTH, pieces)
         return b"".join(pieces)
     except PydanticSerializationError:
         # The body has an unpaired surrogate, from an editor that split a character, and JSON needs an escape

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from jumpseat.chat import ContextBlock, JsonSchemaOutput, Message, NamedTool, ToolDefinition, WarningEvent
+from jumpseat.chat import JsonSchemaOutput, NamedTool, ToolDefinition, WarningEvent
 from jumpseat.context.rules import WorkspaceRules
 from jumpseat.engine import ShownPaths, TurnRequest
 from jumpseat.rpc import params as wire
-from jumpseat.rpc.message_params import to_context_block
 from jumpseat.rpc.unknown_keys import warn_about_unknown_keys
 
 
 def turn_from_wire(
-    params: wire.ChatStartParams, paths: ShownPaths | None = None, rules: WorkspaceRules | None = None
+    params: wire.TurnParams, paths: ShownPaths | None = None, rules: WorkspaceRules | None = None
 ) -> TurnRequest:
-    """Return the turn that a `chat/start` requests."""
-    return _decode_turn(params, params.messages, paths, rules)
-
-
-def edit_from_wire(
-    params: wire.EditStartParams, paths: ShownPaths | None = None, rules: WorkspaceRules | None = None
-) -> tuple[TurnRequest, ContextBlock]:
-    """Return the turn that an `edit/start` requests, without messages, and the text to rewrite."""
-    return _decode_turn(params, (), paths, rules), to_context_block(params.target)
-
-
-def _decode_turn(
-    params: wire.TurnParams,
-    messages: Sequence[Message],
-    paths: ShownPaths | None,
-    rules: WorkspaceRules | None,
-) -> TurnRequest:
+    """Return the turn that a client requests; that of an edit has no messages."""
     choice, output = params.tool_choice, params.output_mode
     warnings: list[WarningEvent] = []
     if params.model_extra:
@@ -41,7 +22,7 @@ def _decode_turn(
         message = "The daemon runs tools only in chats, so daemonTools was ignored."
         warnings.append(WarningEvent("tools_ignored", message))
     return TurnRequest(
-        messages=messages,
+        messages=params.messages if isinstance(params, wire.ChatStartParams) else (),
         system=params.system,
         model=params.model,
         tools=tuple(ToolDefinition(tool.name, tool.description, tool.parameters) for tool in params.tools),

@@ -23,7 +23,7 @@ from jumpseat.chat.transcript import TranscriptStream
 from jumpseat.connections.outbox import Outbox
 from jumpseat.connections.wording import name_commands
 from jumpseat.engine import Sink
-from jumpseat.rpc.encode import object_to_wire
+from jumpseat.rpc.encode import to_wire
 from jumpseat.wire import write_json
 
 DELTA_EVENTS = (TextDeltaEvent, ThinkingDeltaEvent, ToolUseDeltaEvent)
@@ -161,7 +161,7 @@ class DeltaSink(Sink):
         self._seq += 1
 
     def _to_wire(self, event: StreamEvent) -> dict[str, Any]:
-        delta = object_to_wire(event)
+        delta: dict[str, Any] = to_wire(event)
         if "error" in delta:
             delta["error"] = name_commands(delta["error"], self._commands)
         return delta

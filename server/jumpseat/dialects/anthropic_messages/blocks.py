@@ -40,15 +40,12 @@ def encode_tool_id(call_id: str) -> str:
     return _ID.sub("_", call_id)
 
 
-def encode_assistant_part(
-    block: ContentBlock, origin: Origin, *, keep_thinking: bool
-) -> dict[str, Any] | None:
+def encode_assistant_part(block: ContentBlock, origin: Origin) -> dict[str, Any] | None:
     """Encode a block of an assistant message; return None if it is left out.
 
     Args:
         block: the block.
         origin: the destination of the request; data of another provider or model is left out.
-        keep_thinking: False if the turn was changed, which invalidates its signatures.
     """
     ours = block.origin is None or block.origin == origin
     match block:
@@ -69,11 +66,11 @@ def encode_assistant_part(
             }
         case ThinkingBlock():
             # Compatible endpoints send thinking without a signature; the origin identifies theirs.
-            if not (ours and keep_thinking and (block.signature is not None or block.origin is not None)):
+            if not (ours and (block.signature is not None or block.origin is not None)):
                 return None
             return {"type": "thinking", "thinking": block.thinking, "signature": block.signature or ""}
         case RedactedThinkingBlock():
-            return {"type": "redacted_thinking", "data": block.data} if ours and keep_thinking else None
+            return {"type": "redacted_thinking", "data": block.data} if ours else None
         case OtherBlock():
             whole = read_opaque(block.opaque) if ours else {}
             return whole if isinstance(whole.get("type"), str) else None

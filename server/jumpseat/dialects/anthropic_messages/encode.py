@@ -10,7 +10,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 from urllib.parse import unquote_to_bytes
 
 from jumpseat.chat import (
@@ -72,6 +72,13 @@ class MessagesFacts:
 
     marks_cache: bool = False
     """Whether to mark the request for the prompt cache, unless `parameters` sets marks."""
+
+
+class _Encoded(NamedTuple):
+    """A message, and its parts on the wire."""
+
+    message: Message
+    parts: Sequence[dict[str, Any]]
 
 
 def encode(request: ChatRequest, facts: MessagesFacts) -> dict[str, Any]:
@@ -195,20 +202,25 @@ def _encode_messages(
     """Return the wire messages; consecutive messages of one role are merged, as the API would do."""
     origin = Origin(facts.provider, request.model)
     ids = own_ids(request.messages, origin)
-    runs: list[list[Message]] = []
+    runs: list[list[_Encoded]] = []
     for message in request.messages:
-        if not _has_content(message, origin):
+        is_user = message.role == "user"
+        parts = [
+            part
+            for block in message.content
+            if (part := _encode_user_part(block, ids) if is_user else encode_assistant_part(block, origin))
+        ]
+        if all(part["type"] in _THINKING for part in parts):
             continue
-        if runs and runs[-1][0].role == message.role:
-            runs[-1].append(message)
+        if runs and runs[-1][0].message.role == message.role:
+            runs[-1].append(_Encoded(message, parts))
         else:
-            runs.append([message])
+            runs.append([_Encoded(message, parts)])
     messages: list[dict[str, Any]] = []
     for run in runs:
-        user = run[0].role == "user"
-        content = _encode_user(run, ids) if user else _encode_assistant(run, origin, warnings)
-        if content:
-            messages.append({"role": run[0].role, "content": content})
+        role = run[0].message.role
+        content = _join_user(run) if role == "user" else _join_assistant(run, origin, warnings)
+        messages.append({"role": role, "content": content})
     messages = drop_cut_off_calls(messages, warnings)
     if messages and messages[-1]["role"] == "assistant":
         parts = messages[-1]["content"]
@@ -223,17 +235,9 @@ def _encode_messages(
     return messages
 
 
-def _has_content(message: Message, origin: Origin) -> bool:
-    if message.role == "user":
-        return any(_encode_user_part(block, {}) is not None for block in message.content)
-    parts = (encode_assistant_part(block, origin, keep_thinking=True) for block in message.content)
-    return any(part is not None and part["type"] not in _THINKING for part in parts)
-
-
-def _encode_user(run: Sequence[Message], ids: Mapping[str, str]) -> list[dict[str, Any]]:
+def _join_user(run: Sequence[_Encoded]) -> list[dict[str, Any]]:
     # The API requires tool results before other parts of the message.
-    blocks = (block for message in run for block in message.content)
-    parts = [part for block in blocks if (part := _encode_user_part(block, ids)) is not None]
+    parts = (part for each in run for part in each.parts)
     return sorted(parts, key=lambda part: part["type"] != "tool_result")
 
 
@@ -290,17 +294,16 @@ def _encode_source(block: ImageBlock | DocumentBlock, usual_type: str) -> dict[s
     return {"type": "base64", "media_type": media_type or usual_type, "data": data}
 
 
-def _encode_assistant(
-    run: Sequence[Message], origin: Origin, warnings: list[WarningEvent]
+def _join_assistant(
+    run: Sequence[_Encoded], origin: Origin, warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
-    blocks = [block for message in run for block in message.content]
-    thoughts = [block for block in blocks if isinstance(block, ThinkingBlock | RedactedThinkingBlock)]
+    blocks = (block for each in run for block in each.message.content)
+    thoughts = sum(isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in blocks)
     # A signature covers its turn, so merging two turns invalidates it.
     keep = len(run) == 1
-    parts = [encode_assistant_part(block, origin, keep_thinking=keep) for block in blocks]
-    kept = [part for part in parts if part is not None]
+    kept = [part for each in run for part in each.parts if keep or part["type"] not in _THINKING]
     sent = len(kept)
-    lost = len(thoughts) - sum(part["type"] in _THINKING for part in kept)
+    lost = thoughts - sum(part["type"] in _THINKING for part in kept)
     if lost:
         message = f"Reasoning that {origin.model} cannot accept was left out of the request ({lost} blocks)."
         warnings.append(WarningEvent("foreign_data_dropped", message))

@@ -7,9 +7,10 @@ from jumpseat.connections.keeping import create_keeper, record_use
 from jumpseat.connections.method import HandlerOutcome, MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.engine import run_edit
-from jumpseat.rpc.decode import edit_from_wire
+from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.handlers.chat import create_sink, encode_failure
+from jumpseat.rpc.message_params import to_context_block
 from jumpseat.rpc.params import EditStartParams
 from jumpseat.rpc.workspace import read_workspace_rules
 
@@ -20,7 +21,8 @@ async def edit_start(session: Session, call: MethodCall[EditStartParams]) -> Han
     keeper = None
     try:
         rules = await read_workspace_rules(session, call.params)
-        request, target = edit_from_wire(call.params, session.shown_paths, rules)
+        request = turn_from_wire(call.params, session.shown_paths, rules)
+        target = to_context_block(call.params.target)
         instruction = call.params.instruction
         if call.params.keep:
             # Keep only the user's text, not the prompt that the engine adds around it.
