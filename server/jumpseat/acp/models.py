@@ -83,9 +83,9 @@ async def any_model_sees(registry: Registry) -> bool:
     for provider in await list_ready_providers(registry):
         listed = registry.known_models(provider)
         values, _ = registry.capabilities(provider)
-        if listed is None:
-            if values.vision:
-                return True
-        elif any(values.vision if m.supports_vision is None else m.supports_vision for m in listed):
+        if listed is None and values.vision:
+            return True
+        stated = (row.info.supports_vision for row in (listed or {}).values())
+        if any(values.vision if sees is None else sees for sees in stated):
             return True
     return False

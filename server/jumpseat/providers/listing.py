@@ -38,7 +38,7 @@ async def list_all_models(
         try:
             return await registry.list_models(provider, refresh=refresh, patience=PATIENCE_SECONDS), None
         except StillListingError as error:
-            return registry.known_models(provider) or (), error
+            return [row.info for row in (registry.known_models(provider) or {}).values()], error
         except ChatError as error:
             return (), error
         except NotImplementedError:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from jumpseat.adapters.base import Adapter, CachesModels
+from jumpseat.adapters.base import Adapter
 from jumpseat.adapters.base.optional import SharesModels
 from jumpseat.chat import ConnectionError, ModelInfo
 from jumpseat.config import ProviderConfig
@@ -73,19 +73,16 @@ class ModelLists:
         self._outdated: set[str] = set()
         """Providers whose list, or the one being fetched, is out of date."""
 
-    def rows(self, provider: str, made: Adapter | None) -> Rows | None:
+    def rows(self, provider: str, received: Sequence[ModelInfo]) -> Rows | None:
         """Return the fetched list, else the one that the adapter received for a chat, else None.
 
         Args:
             provider: the configured provider's id.
-            made: its adapter, if it has been created.
+            received: the list that its adapter last read for a chat; empty if there is none.
         """
         rows = self._lists.get(provider)
-        if rows is not None or made is None or not isinstance(made, CachesModels):
+        if rows is not None or not received:
             return rows
-        received = made.cached_models()
-        if not received:
-            return None
         before = self._received.get(provider)
         if before is None or before[0] is not received:
             before = self._received[provider] = (

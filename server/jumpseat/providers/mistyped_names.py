@@ -20,7 +20,7 @@ LIST_SECONDS = 5.0
 def list_known_names(registry: Registry, provider: str) -> list[str]:
     """Return the models of the provider's fetched list, else of its configuration."""
     known = registry.known_models(provider)
-    return registry.table(provider).model_names if known is None else [row.model for row in known]
+    return registry.table(provider).model_names if known is None else list(known)
 
 
 async def explain_model_fault(registry: Registry, name: str) -> str | None:

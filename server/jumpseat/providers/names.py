@@ -65,9 +65,8 @@ async def resolve_model(registry: Registry, name: str | None, *, offline: bool =
     model = model or await _find_default_model(registry, provider, adapter, offline=offline)
     if not model:
         return ResolvedModel(provider, adapter, "", None)
-    model = _find_listed_spelling(registry, provider, adapter, model)
+    model, listed = _find_listed_spelling(registry, provider, adapter, model)
     known = registry.known_model(provider, model)
-    listed = list_known_names(registry, provider)
     if known is None:
         return ResolvedModel(provider, adapter, model, None, listed=listed)
     return ResolvedModel(provider, adapter, model, known.info, known.sources, listed)
@@ -108,7 +107,8 @@ async def _find_provider(registry: Registry, model: str | None) -> str:
 
 async def _find_default_model(registry: Registry, provider: str, adapter: Adapter, *, offline: bool) -> str:
     table = registry.table(provider)
-    model = table.default_model or _find_known_default(adapter) or next(iter(table.model_names), None)
+    model = table.default_model or _find_known_default(registry, provider, adapter)
+    model = model or next(iter(table.model_names), None)
     if model is None and isinstance(adapter, CachesModels):
         if offline:
             return ""
@@ -122,28 +122,35 @@ async def _find_default_model(registry: Registry, provider: str, adapter: Adapte
     return model
 
 
-def _find_known_default(adapter: Adapter) -> str | None:
+def _find_known_default(registry: Registry, provider: str, adapter: Adapter) -> str | None:
     """Return the adapter's own default model, if it is known without a request."""
-    received = adapter.cached_models() if isinstance(adapter, CachesModels) else ()
+    received = registry.received_models(provider)
     return adapter.traits.default_model or next((row.model for row in received if row.is_default), None)
 
 
-def _find_listed_spelling(registry: Registry, provider: str, adapter: Adapter, name: str) -> str:
-    """Return the provider's spelling of a name, without a request; the name itself if no model matches.
+def _find_listed_spelling(
+    registry: Registry, provider: str, adapter: Adapter, name: str
+) -> tuple[str, Sequence[str]]:
+    """Return the provider's spelling of a name, without a request, and the listed or configured models.
+
+    The spelling is the name itself if no model matches.
 
     Raises:
         RequestError: several models of the provider's list match equally well.
     """
-    if registry.known_models(provider) is None:
-        names = list_offline_names(registry.table(provider), _find_known_default(adapter))
+    known = registry.known_models(provider)
+    if known is None:
+        table = registry.table(provider)
+        names = list_offline_names(table, _find_known_default(registry, provider, adapter))
         found = find_candidates(name, names, complete=False)
         # The names known offline may be incomplete, so leave an ambiguous name to the provider.
-        return found[0] if len(found) == 1 else name
-    found = find_candidates(name, list_known_names(registry, provider))
+        return found[0] if len(found) == 1 else name, table.model_names
+    listed = list(known)
+    found = find_candidates(name, listed)
     if len(found) > 1:
         raise RequestError(
             f"{name!r} matches several models of {provider}: {', '.join(found)}.",
             provider=provider,
             hint=f"Name one of them: {provider}:{found[0]}.",
         )
-    return found[0] if found else name
+    return found[0] if found else name, listed

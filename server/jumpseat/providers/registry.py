@@ -13,6 +13,7 @@ from jumpseat.adapters.base import (
     Account,
     Adapter,
     AuthStatus,
+    CachesModels,
     Capabilities,
     CapabilitySource,
     ChangesCapabilities,
@@ -55,6 +56,9 @@ class Registry:
         self._http = HttpClient(shared=config.environment.shared)
         self._plugins = Plugins(KINDS)
         self._adapters: dict[str, Adapter] = {}
+        self._caching: dict[str, CachesModels] = {}
+        """The adapters that read a list of models for their chats."""
+
         self._retired: list[Adapter] = []
         self._probed: dict[str, Mapping[str, bool]] = {}
         self._lists = ModelLists(
@@ -89,6 +93,7 @@ class Registry:
         retired = [self._adapters.pop(provider) for provider in changed if provider in self._adapters]
         self._retired += retired
         for provider in changed:
+            self._caching.pop(provider, None)
             self._probed.pop(provider, None)
             self._accounts.pop(provider, None)
             self._lists.forget(provider)
@@ -183,6 +188,8 @@ class Registry:
                 adapter.on_capabilities_change = lambda: self.announce(ProvidersChanged())
             if isinstance(adapter, SharesModels):
                 adapter.on_models_change = lambda: self._lists.mark_outdated(provider)
+            if isinstance(adapter, CachesModels):
+                self._caching[provider] = adapter
             if adapter.account is not None:
                 adapter.account.on_auth_change = self._handle_auth_change
             self._adapters[provider] = adapter
@@ -305,14 +312,18 @@ class Registry:
         adapter = self.adapter(provider)
         return adapter.account or Account(adapter.provider_name)
 
-    def known_models(self, provider: str) -> list[ModelInfo] | None:
-        """Return the models that were last listed; None if they have not been listed yet."""
-        rows = self._lists.rows(provider, self._adapters.get(provider))
-        return None if rows is None else [row.info for row in rows.values()]
+    def received_models(self, provider: str) -> Sequence[ModelInfo]:
+        """Return the list that the provider's adapter last read for a chat; empty if there is none."""
+        caching = self._caching.get(provider)
+        return () if caching is None else caching.cached_models()
+
+    def known_models(self, provider: str) -> Mapping[str, KnownModel] | None:
+        """Return the models that were last listed, by name; None if they have not been listed yet."""
+        return self._lists.rows(provider, self.received_models(provider))
 
     def known_model(self, provider: str, model: str) -> KnownModel | None:
         """Return the facts about a model without a request: from the last list, else from other sources."""
-        row = (self._lists.rows(provider, self._adapters.get(provider)) or {}).get(model)
+        row = (self.known_models(provider) or {}).get(model)
         if row is not None:
             return row
         context = self.adapter(provider).max_context_tokens(model)
