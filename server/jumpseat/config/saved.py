@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -59,39 +58,22 @@ class SavedSettings:
         """
         self._file = StateFile(path) if path is not None else None
         self._content: dict[str, Any] = {}
-        self._values: dict[str, Any] = select_readable({})
+        self.values: Mapping[str, Any] = select_readable({})
+        """The saved settings for clients. Values of a wrong type are omitted; `providers` is always set.
+
+        They may name a default provider that no longer exists.
+        """
+
         self._is_loaded = path is None
         self._may_save_choice = True
         self._one_at_a_time = asyncio.Lock()
         self._on_change: list[Callable[[], None]] = []
 
-    @property
-    def values(self) -> dict[str, Any]:
-        """The saved settings for clients. Values of a wrong type are omitted; `providers` is always set."""
-        return deepcopy(self._values)
-
-    @property
-    def default_provider(self) -> str | None:
-        """The saved default provider, which may no longer exist."""
-        found: str | None = self._values.get("default_provider")
-        return found
-
     def default_model(self, providers: Collection[str]) -> str | None:
         """Return the saved model; None if its provider is no longer one of `providers`."""
         owner = self._content.get(_MODELS_PROVIDER)
-        found: str | None = self._values.get("default_model")
+        found: str | None = self.values.get("default_model")
         return found if owner is None or owner in providers else None
-
-    @property
-    def max_tokens(self) -> int | None:
-        """The saved limit for the length of an answer, in tokens."""
-        found: int | None = self._values.get("max_tokens")
-        return found
-
-    def values_of_provider(self, provider: str) -> Mapping[str, Any]:
-        """Return the saved values for one provider's settings."""
-        found: Mapping[str, Any] = self._values["providers"].get(provider, {})
-        return found
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call the listener after every change of `values`, including changes by other processes."""
@@ -117,7 +99,7 @@ class SavedSettings:
 
     async def save(
         self, patch: Mapping[str, Any], schemas: Schemas, model_fault: str | None = None
-    ) -> dict[str, Any]:
+    ) -> Mapping[str, Any]:
         """Merge the patch deeply into the saved settings, and return all of them.
 
         None deletes a value; an empty object changes nothing. Only new values are checked, so a client may
@@ -159,7 +141,7 @@ class SavedSettings:
         Args:
             providers: all existing providers. An earlier choice of the daemon is replaced if it is gone.
         """
-        current = self.default_provider
+        current = self.values.get("default_provider")
         if not self._may_save_choice or not _may_replace(self._content, current, providers):
             return
 
@@ -176,7 +158,7 @@ class SavedSettings:
             self._may_save_choice = False
             logger.warning("the default provider %s cannot be saved: %s", provider, error.message)
         else:
-            logger.info("%s is the default provider from now on", self.default_provider)
+            logger.info("%s is the default provider from now on", self.values.get("default_provider"))
 
     async def watch(self, *, tick: Callable[[], Any] | None = None) -> None:
         """Reload the file whenever another process changes it, until cancelled.
@@ -228,11 +210,11 @@ class SavedSettings:
 
     def _store(self, content: dict[str, Any]) -> None:
         """Store the new content, and call the listeners if clients can see a difference."""
-        before, was_loaded = self._values, self._is_loaded
+        before, was_loaded = self.values, self._is_loaded
         self._content, self._is_loaded = replace_nul_in(content), True
         settings = self._content.get(_SETTINGS)
-        self._values = select_readable(settings if isinstance(settings, dict) else {})
-        if was_loaded and self._values != before:
+        self.values = select_readable(settings if isinstance(settings, dict) else {})
+        if was_loaded and self.values != before:
             for listener in self._on_change:
                 listener()
 

@@ -35,7 +35,7 @@ async def ensure_default_provider(registry: Registry) -> str | None:
             )
         return named
     await registry.saved.load()
-    saved = registry.saved.default_provider
+    saved: str | None = registry.saved.values.get("default_provider")
     if saved in registry.ids:
         return saved
     if saved is not None:
@@ -45,7 +45,8 @@ async def ensure_default_provider(registry: Registry) -> str | None:
     # providers of a client's overlay, because other workspaces have other overlays.
     if chosen is not None and not registry.from_client:
         await registry.saved.save_daemon_choice(chosen, registry.ids)
-        kept = registry.saved.default_provider  # Another daemon may have saved its choice first.
+        # Another daemon may have saved its choice first.
+        kept: str | None = registry.saved.values.get("default_provider")
         return kept if kept in registry.ids else chosen
     return chosen
 

@@ -288,7 +288,7 @@ class Registry:
         by_provider = self.config.settings.get("providers", {})
         configured = by_provider.get(provider, {}) if isinstance(by_provider, Mapping) else {}
         return {
-            **self.saved.values_of_provider(provider),
+            **self.saved.values["providers"].get(provider, {}),
             **(configured if isinstance(configured, Mapping) else {}),
         }
 
@@ -296,7 +296,8 @@ class Registry:
     def default_max_tokens(self) -> int | None:
         """The default limit of output tokens: the configured one, else the saved one."""
         configured = self.config.settings.get("max_tokens")
-        return configured if type(configured) is int and configured > 0 else self.saved.max_tokens
+        saved: int | None = self.saved.values.get("max_tokens")
+        return configured if type(configured) is int and configured > 0 else saved
 
     async def auth_status(self, provider: str, *, refresh: bool = False) -> AuthStatus:
         """Return the state of the provider's sign-in or key."""

@@ -105,7 +105,7 @@ def test_a_process_that_is_killed_while_it_saves_leaves_a_whole_file(tmp_path: P
     # Nothing left by the killed process delays the next one.
     saved = SavedSettings(file)
     asyncio.run(saved.save({"max_tokens": 1}, {}))
-    assert saved.max_tokens == 1
+    assert saved.values["max_tokens"] == 1
     assert list(tmp_path.glob(f"{FILE_NAME}.broken-*")) == []
 
 
@@ -133,7 +133,7 @@ async def test_a_save_of_another_process_before_the_watch_is_reported(tmp_path: 
     watching = asyncio.create_task(saved.watch(tick=asyncio.Event().wait))
 
     await asyncio.wait_for(notified.wait(), 10)
-    assert saved.max_tokens == 1
+    assert saved.values["max_tokens"] == 1
     watching.cancel()
     with pytest.raises(asyncio.CancelledError):
         await watching

@@ -43,7 +43,7 @@ async def save(registry: Registry, **values: Any) -> None:
 
 async def read_saved_default(registry: Registry) -> str | None:
     await registry.saved.refresh()
-    return registry.saved.default_provider
+    return registry.saved.values.get("default_provider")
 
 
 @pytest.mark.requirement("4:saved-default")
