@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import httpcore2
 
     from jumpseat.http.client import HttpClient
+    from jumpseat.http.network_stream import AsyncioStream
 
 DRAIN_SECONDS = 0.5
 """The time limit for reading the rest of an answer after its end mark."""
@@ -41,7 +42,8 @@ class Body:
         self.headers: Mapping[str, str] = httpx2.Headers(response.headers)
         """The headers; names are case-insensitive."""
 
-        self.connection: httpcore2.AsyncNetworkStream = response.extensions["network_stream"]
+        self.connection: AsyncioStream = response.extensions["network_stream"]
+        self.connection.head_end = None
         self._provider = provider
         self._error_of = error_of
         self.answered = False

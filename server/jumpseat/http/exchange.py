@@ -18,7 +18,6 @@ from urllib.parse import parse_qsl, urlsplit
 from jumpseat.chat import (
     ChatError,
     ConfigError,
-    ConnectionError,
     DoneEvent,
     ProtocolError,
     ResponseEvent,
@@ -42,7 +41,7 @@ from jumpseat.http.failures import (
 from jumpseat.http.network import origin_of
 from jumpseat.http.pools import MAX_CONNECTIONS
 from jumpseat.http.request_body import serialize
-from jumpseat.http.request_trace import PROXY_AUTHENTICATION_REQUIRED, HeadLimit, ProxyTrace, error_from_proxy
+from jumpseat.http.request_trace import PROXY_AUTHENTICATION_REQUIRED, ProxyTrace, error_from_proxy
 from jumpseat.system.threads import compute
 from jumpseat.wire import LONG_JSON_BYTES, read_json
 
@@ -217,23 +216,18 @@ async def open_response(client: HttpClient, call: HttpCall, provider: str) -> As
     content = b"" if call.body is None else await serialize(call.body, provider)
     async with destination.slots:
         proxy_trace: ProxyTrace | None = None
-        head: HeadLimit | None = None
+        timeouts = {"connect": client.connect_seconds, "read": idle, "write": idle, "pool": None}
+        extensions: dict[str, Any] = {"timeout": timeouts}
         # Map only failures that precede the headers: `Body` maps those that occur while its content is read.
         try:
             async with asyncio.timeout(None) as limit:
                 if proxy is not None:
                     proxy_trace = ProxyTrace(proxy, origin_of(call.url), limit, client.connect_seconds)
                     proxy_trace.check(provider, [*call.headers, *_names_in_url(call.url)])
-                head = HeadLimit(limit, idle, proxy_trace)
-                timeouts = {"connect": client.connect_seconds, "read": idle, "write": idle, "pool": None}
-                request = _make_request(call, content, {"timeout": timeouts, "trace": head}, provider)
+                    extensions["trace"] = proxy_trace
+                request = _make_request(call, content, extensions, provider)
                 response = await connections.handle_async_request(request)
         except connection_failures() as failure:
-            if head is not None and head.is_running and limit.expired():
-                server = f"{provider} ({host_of(call.url)})"
-                raise ConnectionError(
-                    f"{server} did not start an answer within {idle:g} s.", provider=provider
-                ) from failure
             raise map_failure(failure, proxy_trace=proxy_trace) from failure
         body = Body(response, provider, map_failure)
         try:

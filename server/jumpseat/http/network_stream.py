@@ -25,6 +25,14 @@ ONE_OF_SEVERAL_SECONDS = 2.0
 MOST_UNREAD_BYTES = 64 * 1024
 """The number of unread bytes from which reading from the connection pauses."""
 
+MOST_UNSENT_BYTES = 16 * 1024
+"""The number of bytes from which a write is sent before the next read: the headers of a request and a short
+body are sent together, in one packet or one TLS record."""
+
+
+class SlowHeadError(httpcore2.ReadTimeout):
+    """The headers of an answer began to arrive, but did not end in time."""
+
 
 class AsyncioBackend(httpcore2.AsyncNetworkBackend):
     """A backend that opens connections with asyncio."""
@@ -80,11 +88,20 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
     def __init__(self) -> None:
         self._transport: asyncio.Transport
         self._unread = bytearray()
+        self._unsent = bytearray()
         self._failure: Exception | None = None
         self._is_lost = self._is_paused = False
         """Whether the connection has ended, and whether the write buffer is full."""
 
         self._waiter: asyncio.Future[None] | None = None
+        self._has_sent = False
+        """Whether bytes were sent since the last read, so that the next one is the first of an answer."""
+
+        self.head_end: float | None = None
+        """The time by which the headers of the answer must have arrived; None if there is no limit.
+
+        httpcore2 only limits the time between two bytes. The caller sets it to None when it has the headers.
+        """
 
     # -- called by httpcore2
 
@@ -94,9 +111,17 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         Raises:
             httpcore2.ReadError: the connection failed.
             httpcore2.ReadTimeout: nothing arrived in time.
+            SlowHeadError: the headers of the answer did not arrive in time.
         """
+        self._send()
+        end = None if timeout is None else asyncio.get_running_loop().time() + timeout
+        error = httpcore2.ReadTimeout
+        if self._has_sent:
+            self._has_sent, self.head_end = False, end
+        elif end is not None and self.head_end is not None and self.head_end < end:
+            end, error = self.head_end, SlowHeadError
         while not self._unread and not self._is_lost:
-            await self._wait(timeout, httpcore2.ReadTimeout)
+            await self._wait(end, error)
         if not self._unread and self._failure is not None:
             with _map_errors(httpcore2.ReadTimeout, httpcore2.ReadError):
                 raise self._failure
@@ -107,16 +132,18 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write bytes, and wait while the write buffer is full.
+        """Write bytes, of which the next read sends the last, and wait while the write buffer is full.
 
         Raises:
             httpcore2.WriteError: the connection has ended.
             httpcore2.WriteTimeout: the other side read too little in time.
         """
-        if not self._is_lost:
-            self._transport.write(buffer)
-        while self._is_paused and not self._is_lost:
-            await self._wait(timeout, httpcore2.WriteTimeout)
+        self._unsent += buffer
+        if len(self._unsent) >= MOST_UNSENT_BYTES:
+            self._send()
+            end = None if timeout is None else asyncio.get_running_loop().time() + timeout
+            while self._is_paused and not self._is_lost:
+                await self._wait(end, httpcore2.WriteTimeout)
         if self._is_lost:
             with _map_errors(httpcore2.WriteTimeout, httpcore2.WriteError):
                 raise self._failure or BrokenPipeError
@@ -146,7 +173,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         return self
 
     async def aclose(self) -> None:
-        """Close the connection; unsent bytes are lost."""
+        """Close the connection; bytes that are not sent yet are lost."""
         self._transport.abort()
         # The transport closes its socket in the next iteration of the event loop.
         await asyncio.sleep(0)
@@ -157,11 +184,17 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
             return self._is_lost or bool(self._unread) or self._transport.is_closing()
         return self._transport.get_extra_info(info)
 
-    async def _wait(self, timeout: float | None, error: type[Exception]) -> None:
-        """Wait for the next call by asyncio; raise `error` if there is none in time."""
+    def _send(self) -> None:
+        unsent, self._unsent = self._unsent, bytearray()  # The transport may keep the object.
+        if unsent and not self._is_lost:
+            self._transport.write(unsent)
+            self._has_sent = True
+
+    async def _wait(self, end: float | None, error: type[Exception]) -> None:
+        """Wait for the next call by asyncio; raise `error` if there is none until `end`."""
         self._waiter = asyncio.get_running_loop().create_future()
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout_at(end):
                 await self._waiter
         except TimeoutError as expired:
             raise error from expired

@@ -1,4 +1,4 @@
-"""Follows the steps of a request, to limit their time and to attribute failures to a proxy.
+"""Follows the steps of a request through a proxy, to limit their time and to attribute failures.
 
 httpcore2 reports the steps to a request's `trace` extension.
 """
@@ -16,11 +16,6 @@ from jumpseat.http.proxies import FORM, Proxy
 from jumpseat.system.secrets import names_credential
 
 PROXY_AUTHENTICATION_REQUIRED = 407
-
-# This must exceed the time for which the event loop may be busy: if both limits have expired when the loop
-# continues, only this one takes effect.
-HEAD_GRACE_SECONDS = 1.0
-"""The time that lets httpcore2 report silence before the limit for slow headers expires."""
 
 _REFUSALS = range(400, 500)
 """The statuses with which a proxy refuses a request; others mean that it could not connect."""
@@ -82,38 +77,6 @@ class ProxyTrace:
         if not self._limit.expired():
             now = asyncio.get_running_loop().time()
             self._limit.reschedule(None if seconds is None else now + seconds)
-
-
-class HeadLimit:
-    """The `trace` of a request that limits the time for the answer's headers.
-
-    httpcore2 only limits the time between two bytes, which headers that arrive slowly never exceed.
-    """
-
-    def __init__(self, limit: asyncio.Timeout, seconds: float, proxy_trace: ProxyTrace | None) -> None:
-        """
-        Args:
-            limit: a timeout around the request, entered by the caller and rescheduled here.
-            seconds: the time limit for the headers, from the end of the request.
-            proxy_trace: receives each step first, if the request goes through a proxy.
-        """
-        self.is_running = False
-        """Whether the request was sent, so that the limit applies."""
-
-        self._limit = limit
-        self._seconds = seconds
-        self._proxy_trace = proxy_trace
-
-    async def __call__(self, step: str, info: dict[str, Any]) -> None:
-        """Handle one step of the request, as httpcore2 reports it."""
-        if self._proxy_trace is not None:
-            await self._proxy_trace(step, info)
-            if self._proxy_trace.at_proxy:
-                return  # These are the headers of the proxy's answer to `CONNECT`.
-        if step == "http11.receive_response_headers.started" and not self._limit.expired():
-            self.is_running = True
-            end = asyncio.get_running_loop().time() + self._seconds + HEAD_GRACE_SECONDS
-            self._limit.reschedule(end)
 
 
 _FORWARDED = "http11.send_request_headers.started"

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import httpcore2
 import pytest
 
-from jumpseat.http.network_stream import MOST_UNREAD_BYTES, AsyncioBackend
+from jumpseat.http.network_stream import MOST_UNREAD_BYTES, MOST_UNSENT_BYTES, AsyncioBackend
 
 WAIT = 20.0
 
@@ -49,6 +49,26 @@ async def test_an_idle_connection_with_bytes_that_nobody_asked_for_has_ended():
     async with connect() as (stream, _, writer):
         writer.write(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
         assert await has_ended(stream)
+
+
+async def test_the_headers_and_the_body_of_a_request_arrive_together():
+    async with connect() as (stream, reader, writer):
+        received = asyncio.ensure_future(reader.read(100))
+        for part in (b"headers ", b"body"):
+            await stream.write(part, WAIT)
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert not received.done()
+        reading = asyncio.ensure_future(stream.read(10, WAIT))
+        assert await received == b"headers body"
+        writer.write(b"answer")
+        assert await reading == b"answer"
+
+
+async def test_a_long_body_is_sent_before_the_answer_is_read():
+    async with connect() as (stream, reader, _):
+        await stream.write(bytes(MOST_UNSENT_BYTES), WAIT)
+        assert len(await reader.readexactly(MOST_UNSENT_BYTES)) == MOST_UNSENT_BYTES
 
 
 async def test_a_silent_server_is_a_read_timeout():
