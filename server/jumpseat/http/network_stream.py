@@ -113,7 +113,8 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
             httpcore2.ReadTimeout: nothing arrived in time.
             SlowHeadError: the headers of the answer did not arrive in time.
         """
-        self._send()
+        if self._unsent:
+            self._send()
         end = None if timeout is None else asyncio.get_running_loop().time() + timeout
         error = httpcore2.ReadTimeout
         if self._has_sent:
@@ -186,7 +187,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
 
     def _send(self) -> None:
         unsent, self._unsent = self._unsent, bytearray()  # The transport may keep the object.
-        if unsent and not self._is_lost:
+        if not self._is_lost:
             self._transport.write(unsent)
             self._has_sent = True
 
