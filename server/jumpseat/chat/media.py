@@ -42,6 +42,9 @@ def replace_unreadable_results(
         images: whether the model accepts images.
         documents: the MIME types of documents that the model accepts.
     """
+    blocks = (block for message in messages for block in message.content)
+    if all(isinstance(block.content, str) for block in blocks if isinstance(block, ToolResultBlock)):
+        return messages, []
     dropped = {"image": 0, "document": 0}
 
     def replace_if_unreadable(part: ResultPart) -> ResultPart:

@@ -77,12 +77,12 @@ class ChatRequest:
         return replace(self, max_tokens=self.max_tokens + THINKING_ROOM["medium"])
 
     def effective_initiator(self) -> Initiator:
-        """Return the caller's initiator.
+        """Return the caller's initiator, or the default one for the messages."""
+        return self.initiator or default_initiator(self.messages)
 
-        By default, it is `user` if the last message is from the user and has no tool results, else `agent`.
-        """
-        if self.initiator is not None:
-            return self.initiator
-        last = self.messages[-1]
-        holds_results = any(block.type == "tool_result" for block in last.content)
-        return "user" if last.role == "user" and not holds_results else "agent"
+
+def default_initiator(messages: Sequence[Message]) -> Initiator:
+    """Return `user` if the last message is from the user and has no tool results, else `agent`."""
+    last = messages[-1]
+    holds_results = any(block.type == "tool_result" for block in last.content)
+    return "user" if last.role == "user" and not holds_results else "agent"

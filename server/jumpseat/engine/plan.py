@@ -7,8 +7,8 @@ causes an error. Planning does not send requests.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import (
@@ -16,11 +16,13 @@ from jumpseat.chat import (
     ChatRequest,
     InvalidRequestError,
     Origin,
+    OutputMode,
     RequestError,
     ThinkingLevel,
     WarningEvent,
 )
 from jumpseat.chat.media import get_document_type, has_document_type, replace_unreadable_results
+from jumpseat.chat.request import default_initiator
 from jumpseat.config import SettingRow, chat_params, check_settings, map_to_body
 from jumpseat.dialects.thinks_by_default import thinks_by_default
 from jumpseat.engine.conversation import Conversation
@@ -90,36 +92,57 @@ def plan_turn(
         documents=target.adapter.traits.document_types,
     )
     warnings += dropped
+    thinking = turn_request.thinking or defaults.get("thinking")
+    output_mode, thinking = _degrade(turn_request.output_mode, thinking, target, capabilities, warnings)
+    named = turn_request.max_tokens or defaults.get("max_tokens") or default_max_tokens
+    limits = _limit_tokens(named, thinking, target, capabilities, turn_request.max_tokens_default)
     request = ChatRequest(
         messages=readable if turn_request.paths is None else turn_request.paths.apply(readable),
         model=target.model,
         system=turn_request.full_system,
         tools=turn_request.tools,
         tool_choice=turn_request.tool_choice,
+        max_tokens=limits.max_tokens,
+        answer_tokens=limits.answer_tokens,
         stop_sequences=turn_request.stop_sequences,
         stream=turn_request.stream,
-        output_mode=turn_request.output_mode,
-        thinking=turn_request.thinking or defaults.get("thinking"),
+        output_mode=output_mode,
+        thinking=thinking,
         settings=map_to_body(settings, rows),
         conversation_id=turn_request.conversation_id,
         # Use the client's own messages: a tool result that planning added must not mark the turn as an
         # agent's.
-        initiator=turn_request.initiator
-        or ChatRequest(messages=turn_request.messages, model="").effective_initiator(),
+        initiator=turn_request.initiator or default_initiator(turn_request.messages),
     )
-    request = _degrade(request, target, capabilities, warnings)
-    named = turn_request.max_tokens or defaults.get("max_tokens") or default_max_tokens
+    return Plan(request, warnings, limits.fallback)
+
+
+class _Limits(NamedTuple):
+    """The output limits of a request; see `ChatRequest` and `Plan`."""
+
+    max_tokens: int
+    answer_tokens: int | None = None
+    fallback: int | None = None
+
+
+def _limit_tokens(
+    named: int | None,
+    thinking: ThinkingLevel | None,
+    target: ResolvedModel,
+    capabilities: Capabilities,
+    default: Literal["model"] | None,
+) -> _Limits:
+    """Return the limits for a turn; `named` is the limit of the request or the settings, if any."""
     limit = target.info.max_output_tokens if target.info else None
     if named is not None:
-        return Plan(replace(request, max_tokens=min(named, limit or named)), warnings)
+        return _Limits(min(named, limit or named))
     answer_tokens = target.adapter.traits.default_max_tokens
     can_think = capabilities.thinking and target.info is not None and target.info.supports_thinking is True
     by_default: ThinkingLevel = "medium" if thinks_by_default(target.model, can_think) else "off"
-    tokens = answer_tokens + THINKING_ROOM[request.thinking or by_default]
+    tokens = answer_tokens + THINKING_ROOM[thinking or by_default]
     if limit is not None:
-        tokens = limit if turn_request.max_tokens_default == "model" else min(tokens, limit)
-    request = replace(request, max_tokens=tokens, answer_tokens=answer_tokens)
-    return Plan(request, warnings, answer_tokens if tokens > answer_tokens else None)
+        tokens = limit if default == "model" else min(tokens, limit)
+    return _Limits(tokens, answer_tokens, answer_tokens if tokens > answer_tokens else None)
 
 
 def _merge_settings(
@@ -168,30 +191,31 @@ def _lacks_vision(target: ResolvedModel, capabilities: Capabilities) -> bool:
 
 
 def _degrade(
-    request: ChatRequest, target: ResolvedModel, capabilities: Capabilities, warnings: list[WarningEvent]
-) -> ChatRequest:
+    output_mode: OutputMode,
+    thinking: ThinkingLevel | None,
+    target: ResolvedModel,
+    capabilities: Capabilities,
+    warnings: list[WarningEvent],
+) -> tuple[OutputMode, ThinkingLevel | None]:
+    """Return the output mode and the thinking level, each without what is known not to be supported."""
     info = target.info
+    if output_mode != "text":
+        lacking = _describe_lack(target, capabilities.json_mode, info.supports_json if info else None)
+        if lacking is not None:
+            message = f"{lacking} does not support JSON mode; the output mode was left out."
+            warnings.append(WarningEvent("json_mode_dropped", message))
+            output_mode = "text"
+    if thinking not in (None, "off"):
+        lacking = _describe_lack(target, capabilities.thinking, info.supports_thinking if info else None)
+        if lacking is not None:
+            message = f"{lacking} does not support thinking levels; the level was left out."
+            warnings.append(WarningEvent("thinking_dropped", message))
+            thinking = None
+    return output_mode, thinking
 
-    def describe_lack(provider_has: bool, model_has: bool | None) -> str | None:
-        """Return the provider or model that is known to lack an ability; None if neither is."""
-        if not provider_has:
-            return f"The provider {target.provider}"
-        return f"The model {target.model} of {target.provider}" if model_has is False else None
 
-    subject = describe_lack(capabilities.json_mode, info.supports_json if info else None)
-    if request.output_mode != "text" and subject:
-        warnings.append(
-            WarningEvent(
-                "json_mode_dropped", f"{subject} does not support JSON mode; the output mode was left out."
-            )
-        )
-        request = replace(request, output_mode="text")
-    subject = describe_lack(capabilities.thinking, info.supports_thinking if info else None)
-    if request.thinking not in (None, "off") and subject:
-        warnings.append(
-            WarningEvent(
-                "thinking_dropped", f"{subject} does not support thinking levels; the level was left out."
-            )
-        )
-        request = replace(request, thinking=None)
-    return request
+def _describe_lack(target: ResolvedModel, provider_has: bool, model_has: bool | None) -> str | None:
+    """Return the provider or model that is known to lack an ability; None if neither is."""
+    if not provider_has:
+        return f"The provider {target.provider}"
+    return f"The model {target.model} of {target.provider}" if model_has is False else None

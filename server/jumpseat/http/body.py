@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
 from typing import TYPE_CHECKING, cast
 
 from jumpseat.chat import ChatError
@@ -36,12 +36,13 @@ class Body:
             provider: the configured provider's id, for errors.
             error_of: converts a connection failure to a `ChatError`.
         """
-        import httpx2
-
         self.status = response.status
-        self.headers: Mapping[str, str] = httpx2.Headers(response.headers)
-        """The headers; names are case-insensitive."""
+        self.headers: dict[str, str] = {}
+        """The headers; names are in lower case."""
 
+        for name, value in response.headers:
+            key, text = name.decode("ascii", "replace").lower(), value.decode("utf-8", "replace")
+            self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
         self.connection: AsyncioStream = response.extensions["network_stream"]
         self.connection.head_end = None
         self._provider = provider

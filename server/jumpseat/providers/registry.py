@@ -232,10 +232,10 @@ class Registry:
 
         If an import fails, `adapter` raises its error later.
         """
-        kinds = {self._tables[provider].kind for provider in providers if provider in self._tables}
-        for kind in kinds - KINDS.keys():
-            if not self._plugins.is_loaded(kind):
-                await run_blocking(self._plugins.load, kind)
+        for provider in providers:
+            table = None if provider in self._adapters else self._tables.get(provider)
+            if table is not None and table.kind not in KINDS and not self._plugins.is_loaded(table.kind):
+                await run_blocking(self._plugins.load, table.kind)
 
     def capabilities(
         self, provider: str, *, probed: bool = True

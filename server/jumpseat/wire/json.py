@@ -59,7 +59,7 @@ def read_json(
         TooLarge: the text is beyond a limit.
         ValueError: the text is not JSON, or not valid UTF-8.
     """
-    from pydantic_core import from_json
+    import pydantic_core
 
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if len(raw) > MAX_DEPTH:
@@ -70,7 +70,7 @@ def read_json(
 
         raw = replace_escaped_nul(raw)
     try:
-        return from_json(raw, allow_inf_nan=allow_inf_nan, cache_strings="keys")
+        return pydantic_core.from_json(raw, allow_inf_nan=allow_inf_nan, cache_strings="keys")
     except ValueError as error:
         if _HAS_SURROGATES.search(raw):
             if parse_halves is not None and has_half(raw):
@@ -103,11 +103,11 @@ def write_json(value: Any) -> bytes:
     Raises:
         ValueError: the value contains something that JSON cannot represent.
     """
-    from pydantic_core import PydanticSerializationError, to_json
+    import pydantic_core
 
     try:
-        return to_json(value, inf_nan_mode="null")
-    except PydanticSerializationError:
+        return pydantic_core.to_json(value, inf_nan_mode="null")
+    except pydantic_core.PydanticSerializationError:
         pass
     with contextlib.suppress(TypeError, ValueError):
         return _dump(value)
