@@ -61,6 +61,9 @@ class ToolCalls:
         self.by_message: list[Sequence[PairedCall]] = []
         """The calls of each message, or part of one, so far."""
 
+        self._calls: list[PairedCall] = []
+        """The calls of all messages so far."""
+
         self._latest: dict[str, list[PairedCall]] = {}
         self._turn = 0
         self._role: Role = "user"
@@ -81,8 +84,10 @@ class ToolCalls:
         own: dict[str, list[PairedCall]] = {}
         for position, block in enumerate(message.content, start):
             if isinstance(block, ToolUseBlock):
-                calls.append(PairedCall(block, self._turn, block.id))
-                own.setdefault(block.id, []).append(calls[-1])
+                call = PairedCall(block, self._turn, block.id)
+                calls.append(call)
+                self._calls.append(call)
+                own.setdefault(block.id, []).append(call)
             elif isinstance(block, ToolResultBlock):
                 self._pair(f"messages.{index}.content.{position}.toolUseId", block)
         # The latest message wins: some servers reuse ids in a long conversation.
@@ -99,16 +104,12 @@ class ToolCalls:
         call.results.append(result)
         call.late = call.late or call.turn < self._turn
 
-    def __iter__(self) -> Iterator[PairedCall]:
-        for calls in self.by_message:
-            yield from calls
-
     def make_ids_unique(self) -> None:
         """Rename each call whose id an earlier call already uses."""
         # Some servers number the calls of every answer from 0.
-        taken = {call.id for call in self}
+        taken = {call.id for call in self._calls}
         counts = Counter[str]()
-        for call in self:
+        for call in self._calls:
             own = call.block.id
             counts[own] += 1
             if counts[own] == 1:
@@ -120,13 +121,13 @@ class ToolCalls:
 
     def warnings(self) -> Iterator[WarningEvent]:
         """Yield warnings about results that were added, moved or joined."""
-        if missing := sum(not call.results for call in self):
+        if missing := sum(not call.results for call in self._calls):
             message = f"{missing} tool calls had no result; an error result was added to each."
             yield WarningEvent("tool_result_missing", message)
-        if late := sum(call.late for call in self):
+        if late := sum(call.late for call in self._calls):
             message = f"{late} tool calls were answered late; the results were moved to their calls."
             yield WarningEvent("tool_result_moved", message)
-        if several := sum(len(call.results) > 1 for call in self):
+        if several := sum(len(call.results) > 1 for call in self._calls):
             message = f"{several} tool calls had several results; these were joined."
             yield WarningEvent("tool_results_joined", message)
 

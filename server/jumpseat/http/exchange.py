@@ -11,8 +11,8 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from jumpseat.chat import (
@@ -60,6 +60,9 @@ MAX_ERROR_BODY_BYTES = 64 * 1024
 
 ERROR_BODY_SECONDS = 2.0
 """The time limit for reading an error's body."""
+
+MOST_URLS = 64
+"""The number of parsed URLs that are cached: a provider has one for chats, and parsing is slow."""
 
 EVENTS_PER_SLICE = 500
 """The number of events to yield before letting other tasks run."""
@@ -245,14 +248,11 @@ def _make_request(
 ) -> httpcore2.Request:
     # Do not use httpx2's client: it adds redirects, cookies and layers of streams to every request.
     import httpcore2
-    import httpx2
 
-    url = httpx2.URL(call.url)
-    if not url.host:
-        raise httpx2.InvalidURL("The URL has no host.")
+    target = _parse_url(call.url)
     # Ask for no compression: a compressing gateway would delay deltas until its buffer is full.
     headers = {
-        "host": url.netloc.decode("ascii"),
+        "host": target.host,
         "accept-encoding": "identity",
         "accept": "text/event-stream, application/json",
         **({} if call.body is None else {"content-type": "application/json"}),
@@ -264,18 +264,43 @@ def _make_request(
             provider=provider,
             hint=f"Set providers.{provider}.proxy to the proxy, with its user and password.",
         )
-    if url.userinfo:
-        user = f"{url.username}:{url.password}"
-        headers["authorization"] = f"Basic {base64.b64encode(user.encode()).decode('ascii')}"
+    if target.authorization is not None:
+        headers["authorization"] = target.authorization
     if content or call.method != "GET":
         headers["content-length"] = str(len(content))
     return httpcore2.Request(
         call.method,
-        httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+        target.url,
         headers=[(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()],
         content=content,
         extensions=extensions,
     )
+
+
+class _Target(NamedTuple):
+    """The parts of a URL in a request."""
+
+    url: httpcore2.URL
+    host: str
+    authorization: str | None
+
+
+@lru_cache(maxsize=MOST_URLS)
+def _parse_url(url: str) -> _Target:
+    import httpcore2
+    import httpx2
+
+    parts = httpx2.URL(url)
+    if not parts.host:
+        raise httpx2.InvalidURL("The URL has no host.")
+    authorization = None
+    if parts.userinfo:
+        user = f"{parts.username}:{parts.password}"
+        authorization = f"Basic {base64.b64encode(user.encode()).decode('ascii')}"
+    target = httpcore2.URL(
+        scheme=parts.raw_scheme, host=parts.raw_host, port=parts.port, target=parts.raw_path
+    )
+    return _Target(target, parts.netloc.decode("ascii"), authorization)
 
 
 def _names_in_url(url: str) -> list[str]:

@@ -54,22 +54,18 @@ def list_offline_names(table: ProviderConfig, *more: str | None) -> list[str]:
     return list(dict.fromkeys([*table.model_names, *filter(None, more), *listed]))
 
 
-def complete_row(info: ModelInfo, table: ProviderConfig, *, listed: bool = True) -> KnownModel:
-    """Complete a row with facts from the configuration and the snapshot.
+def complete_row(info: ModelInfo, table: ProviderConfig) -> KnownModel:
+    """Complete a row of a provider's list with facts from the configuration and the snapshot."""
+    return _complete(info, _read_stated_facts(table, info.model), keeps_labels=table.kind in _LABELLED)
 
-    Args:
-        info: the row as the provider listed it.
-        table: the provider's configuration.
-        listed: whether the row comes from the provider's list; if not, its labels are placeholders.
-    """
-    labels = () if listed and table.kind in _LABELLED else ("name", "family")
+
+def _complete(
+    info: ModelInfo, stated: Mapping[FactSource, Mapping[str, Any]], *, keeps_labels: bool
+) -> KnownModel:
+    labels = () if keeps_labels else ("name", "family")
     values: dict[str, Any] = {}
     sources: dict[str, FactSource] = {fact: "provider" for fact in _FACTS if getattr(info, fact) is not None}
-    stated: tuple[tuple[FactSource, Mapping[str, Any]], ...] = (
-        ("config", _read_configured(table, info.model)),
-        ("snapshot", _read_snapshot_facts(table, info.model)),
-    )
-    for source, facts in stated:
+    for source, facts in stated.items():
         for fact in _FACTS:
             value = facts.get(fact)
             if value is not None and fact not in sources:
@@ -101,6 +97,10 @@ def find_facts_by_name(
         table: the provider's configuration.
         max_context_tokens: the context length that the adapter reports without a request.
     """
+    stated = _read_stated_facts(table, model)
+    if max_context_tokens is None and not any(stated.values()):
+        return None
+    # The labels are placeholders.
     bare = ModelInfo(
         provider=provider,
         model=model,
@@ -109,13 +109,15 @@ def find_facts_by_name(
         version=model,
         max_context_tokens=max_context_tokens,
     )
-    found = complete_row(bare, table, listed=False)
+    found = _complete(bare, stated, keeps_labels=False)
     return found if found.sources or found.info is not bare else None
 
 
-def _read_configured(table: ProviderConfig, model: str) -> Mapping[str, Any]:
+def _read_stated_facts(table: ProviderConfig, model: str) -> Mapping[FactSource, Mapping[str, Any]]:
+    """Return the facts of a model by their source, which excludes the provider; the first source counts."""
     row = next((row for row in table.models if row.id == model), None)
-    return {} if row is None else row.model_dump(exclude_none=True)
+    configured = {} if row is None else row.model_dump(exclude_none=True)
+    return {"config": configured, "snapshot": _read_snapshot_facts(table, model)}
 
 
 def _read_snapshot_facts(table: ProviderConfig, model: str) -> Mapping[str, Any]:

@@ -18,11 +18,13 @@ class Specs(Mapping[str, ProviderSpec]):
             rows: `module:name` of each kind's spec.
         """
         self._rows = rows
+        self._specs: dict[str, ProviderSpec] = {}
 
     def __getitem__(self, kind: str) -> ProviderSpec:
-        module, _, name = self._rows[kind].partition(":")
-        spec: ProviderSpec = getattr(import_module(module), name)
-        return spec
+        if kind not in self._specs:
+            module, _, name = self._rows[kind].partition(":")
+            self._specs[kind] = getattr(import_module(module), name)
+        return self._specs[kind]
 
     def __contains__(self, kind: object) -> bool:
         return kind in self._rows

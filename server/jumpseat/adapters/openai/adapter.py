@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.routes.chat_completions import ChatCompletionsRoute
 from jumpseat.adapters.http.url import host_of_template
@@ -20,21 +22,23 @@ class OpenAIAdapter(EndpointAdapter):
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
         super().__init__(provider, config, http)
+        host = host_of_template(config.url or self._base_url)
+        self._facts = EndpointFacts(
+            provider=provider,
+            # OpenAI has deprecated `max_tokens`; compatible servers may not support the new name.
+            max_tokens_field="max_completion_tokens" if _is_under(host, "openai.com") else "max_tokens",
+            parameters=config.parameters,
+            roles=config.roles.wire_names,
+            tool_ids="nine_characters" if _is_under(host, "mistral.ai") else "any",
+            cache_marks="parts" if config.cache else "none",
+        )
         self._route = ChatCompletionsRoute(provider, self._facts_of)
 
     def _facts_of(self, model: str) -> EndpointFacts:
         """Return the facts that follow from the address and the model's name."""
-        host = host_of_template(self._config.url or self._base_url)
-        # OpenAI has deprecated `max_tokens`; compatible servers may not support the new name.
-        modern = _is_under(host, "openai.com") or takes_only_max_completion_tokens(model)
-        return EndpointFacts(
-            provider=self._provider,
-            max_tokens_field="max_completion_tokens" if modern else "max_tokens",
-            parameters=self._config.parameters,
-            roles=self._config.roles.wire_names,
-            tool_ids="nine_characters" if _is_under(host, "mistral.ai") else "any",
-            cache_marks="parts" if self._config.cache else "none",
-        )
+        if takes_only_max_completion_tokens(model):
+            return replace(self._facts, max_tokens_field="max_completion_tokens")
+        return self._facts
 
 
 def _is_under(host: str, domain: str) -> bool:
