@@ -37,6 +37,8 @@ _PARTS: Mapping[str, type[Any]] = {
 }
 """The fields of blocks and of usage whose values are dataclasses."""
 
+_PLAIN = (str, int, float)  # A union would be created for each value.
+
 _BLOCKS = {block.type: block for block in BLOCK_CLASSES}
 
 
@@ -70,8 +72,16 @@ def to_json_form(value: Any, other: Callable[[Any], Any] = _raise_no_form) -> An
     Raises:
         TypeError: the value has no JSON form.
     """
-    if value is None or isinstance(value, str | bool | int | float):
+    if value is None or isinstance(value, _PLAIN):
         return value
+    if is_dataclass(value) and not isinstance(value, type):
+        discriminator, keys = _describe_fields(type(value))
+        shaped: dict[str, Any] = {} if discriminator is None else {"type": discriminator}
+        for name, key, keep in keys:
+            item = getattr(value, name)
+            if item is not None or keep:
+                shaped[key] = to_json_form(item, other)
+        return shaped
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     # Use loops: a comprehension would need two stack frames for each level of a deep value.
@@ -85,14 +95,6 @@ def to_json_form(value: Any, other: Callable[[Any], Any] = _raise_no_form) -> An
         for item in value:
             items.append(to_json_form(item, other))  # noqa: PERF401 - for the stack
         return items
-    if is_dataclass(value) and not isinstance(value, type):
-        discriminator, keys = _describe_fields(type(value))
-        shaped: dict[str, Any] = {} if discriminator is None else {"type": discriminator}
-        for name, key, keep in keys:
-            item = getattr(value, name)
-            if item is not None or keep:
-                shaped[key] = to_json_form(item, other)
-        return shaped
     return other(value)
 
 

@@ -265,10 +265,11 @@ class Session:
         while entry.previous_change is not None:
             await entry.previous_change.finished.wait()
             entry.previous_change = entry.previous_change.previous_change
-        if entry.earlier_turns:
-            # The semaphore is first in, first out, so no earlier turn still waits for it afterwards.
-            async with self.begin_slots:
-                pass
+        if not entry.earlier_turns:
+            return
+        # The semaphore is first in, first out, so no earlier turn still waits for it afterwards.
+        async with self.begin_slots:
+            pass
         # The wait is bounded: a turn may first request a list of models from its provider, and the requests
         # after the change wait too.
         with contextlib.suppress(TimeoutError):

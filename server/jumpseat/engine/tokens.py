@@ -124,9 +124,9 @@ class _Prompts:
 
     def __init__(self, provider: str, request: ChatRequest) -> None:
         self._messages = request.messages
-        tools = write_json([[tool.name, tool.description, tool.parameters] for tool in request.tools])
+        tools = [write_json([tool.name, tool.description, tool.parameters]) for tool in request.tools]
         options = repr((request.tool_choice, request.output_mode, request.thinking))
-        self._settings = hash((provider, request.model, request.system or "", tools, options))
+        self._settings = hash((provider, request.model, request.system or "", *tools, options))
         self.totals = list(accumulate(map(estimate_message_tokens, request.messages)))
         """The estimated tokens up to the end of each message."""
 

@@ -36,6 +36,8 @@ from jumpseat.system.watch import INTERVAL_SECONDS, Stamp, stamp_of
 
 logger = logging.getLogger(__name__)
 
+_CAPABILITY_NAMES = tuple(field.name for field in fields(Capabilities))
+
 
 class Registry:
     """The providers and their adapters, models and capabilities; one per connection, as overlays differ."""
@@ -251,7 +253,7 @@ class Registry:
         configured = self.table(provider).capabilities.model_dump(exclude_none=True)
         values: dict[str, bool] = {}
         sources: dict[str, CapabilitySource] = {}
-        for name in (field.name for field in fields(static)):
+        for name in _CAPABILITY_NAMES:
             if name in probe:
                 values[name], sources[name] = probe[name], "probe"
             elif name in configured:
@@ -359,7 +361,7 @@ class Registry:
         if result is None or not self.is_sound(provider):
             return False
         if isinstance(result, Capabilities):
-            result = {field.name: getattr(result, field.name) for field in fields(result)}
+            result = {name: getattr(result, name) for name in _CAPABILITY_NAMES}
         before = self.capabilities(provider)
         self._probed[provider] = result
         if self.capabilities(provider) != before:
