@@ -44,7 +44,7 @@ class Body:
             key, text = name.decode("ascii", "replace").lower(), value.decode("utf-8", "replace")
             self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
         self.connection: AsyncioStream = response.extensions["network_stream"]
-        self.connection.head_end = None
+        self.connection.deadline = None
         self._provider = provider
         self._error_of = error_of
         self.answered = False
@@ -98,11 +98,11 @@ class Body:
 
     async def _drain(self) -> None:
         left = DRAIN_BYTES
+        self.connection.deadline = asyncio.get_running_loop().time() + DRAIN_SECONDS
         try:
             with contextlib.suppress(*connection_failures()):
-                async with asyncio.timeout(DRAIN_SECONDS):
-                    while left > 0:
-                        left -= len(await anext(self._raw))
+                while left > 0:
+                    left -= len(await anext(self._raw))
         except StopAsyncIteration:
             pass
         finally:

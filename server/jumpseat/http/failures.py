@@ -209,7 +209,7 @@ def _parse_time(text: str) -> datetime | None:
 # exception's MRO with an entry decides. A test fails if a class has no entry.
 EXCEPTIONS: dict[str, tuple[type[ChatError], str]] = {
     "ConnectTimeout": (ConnectionError, "{host} did not accept a connection in time"),
-    "SlowHeadError": (ConnectionError, "{provider} ({host}) did not start an answer within {idle} s"),
+    "TooSlowError": (ConnectionError, "{provider} ({host}) did not start an answer within {idle} s"),
     "ReadTimeout": (ConnectionError, "{provider} ({host}) sent nothing for {idle} s"),
     "WriteTimeout": (ConnectionError, "{provider} ({host}) did not accept the request in time"),
     "PoolTimeout": (ConnectionError, "no connection to {host} was free in time"),

@@ -30,8 +30,8 @@ MOST_UNSENT_BYTES = 16 * 1024
 body are sent together, in one packet or one TLS record."""
 
 
-class SlowHeadError(httpcore2.ReadTimeout):
-    """The headers of an answer began to arrive, but did not end in time."""
+class TooSlowError(httpcore2.ReadTimeout):
+    """Bytes arrived, but not all of them by the deadline."""
 
 
 class AsyncioBackend(httpcore2.AsyncNetworkBackend):
@@ -97,10 +97,11 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         self._has_sent = False
         """Whether bytes were sent since the last read, so that the next one is the first of an answer."""
 
-        self.head_end: float | None = None
-        """The time by which the headers of the answer must have arrived; None if there is no limit.
+        self.deadline: float | None = None
+        """The time by which the caller must have read what it reads now; None if there is no limit.
 
-        httpcore2 only limits the time between two bytes. The caller sets it to None when it has the headers.
+        httpcore2 only limits the time between two bytes. The first read after a request sets the limit for
+        the headers of the answer, which the caller removes when it has them.
         """
 
     # -- called by httpcore2
@@ -111,16 +112,16 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         Raises:
             httpcore2.ReadError: the connection failed.
             httpcore2.ReadTimeout: nothing arrived in time.
-            SlowHeadError: the headers of the answer did not arrive in time.
+            TooSlowError: the deadline has passed.
         """
         if self._unsent:
             self._send()
         end = None if timeout is None else asyncio.get_running_loop().time() + timeout
         error = httpcore2.ReadTimeout
         if self._has_sent:
-            self._has_sent, self.head_end = False, end
-        elif end is not None and self.head_end is not None and self.head_end < end:
-            end, error = self.head_end, SlowHeadError
+            self._has_sent, self.deadline = False, end
+        elif end is not None and self.deadline is not None and self.deadline < end:
+            end, error = self.deadline, TooSlowError
         while not self._unread and not self._is_lost:
             await self._wait(end, error)
         if not self._unread and self._failure is not None:

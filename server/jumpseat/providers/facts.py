@@ -43,15 +43,19 @@ class KnownModel:
 
 async def preload_snapshot(table: ProviderConfig) -> None:
     """Read the snapshot in a thread if this provider needs it, so that `complete_row` does not block."""
-    if find_catalogue(table) is not None and not read_snapshot.cache_info().currsize:
+    if not read_snapshot.cache_info().currsize and find_catalogue(table) is not None:
         await compute(True, read_snapshot)
 
 
 def list_offline_names(table: ProviderConfig, *more: str | None) -> list[str]:
     """Return the models that a provider is known to offer before its list is fetched; may be incomplete."""
+    return list(dict.fromkeys([*table.model_names, *filter(None, more), *_list_snapshot_rows(table)]))
+
+
+def _list_snapshot_rows(table: ProviderConfig) -> Mapping[str, SnapshotRow]:
+    """Return the snapshot's rows of the provider's models, by name."""
     catalogue = find_catalogue(table)
-    listed = read_snapshot().get(catalogue, {}) if catalogue is not None else {}
-    return list(dict.fromkeys([*table.model_names, *filter(None, more), *listed]))
+    return read_snapshot().get(catalogue, {}) if catalogue is not None else {}
 
 
 def complete_row(info: ModelInfo, table: ProviderConfig) -> KnownModel:
@@ -122,8 +126,7 @@ def _read_stated_facts(table: ProviderConfig, model: str) -> Mapping[FactSource,
 
 def _read_snapshot_facts(table: ProviderConfig, model: str) -> Mapping[str, Any]:
     """Return the snapshot's facts of a model, except abilities that the user configured for the provider."""
-    catalogue = find_catalogue(table)
-    rows: Mapping[str, SnapshotRow] = read_snapshot().get(catalogue, {}) if catalogue is not None else {}
+    rows = _list_snapshot_rows(table)
     names = find_candidates(model, rows)
     if len(names) != 1:  # The facts of several candidates may differ.
         return {}
