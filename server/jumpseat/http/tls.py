@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from jumpseat.chat import ConfigError
 from jumpseat.http.key_names import name_key
-from jumpseat.system.regular_file import read_first_bytes
+from jumpseat.system.regular_file import open_regular
 from jumpseat.system.watch import Stamp, stamp_of
 
 PEM = "PEM form, which begins with -----BEGIN"
@@ -100,7 +100,7 @@ def _make_system_context(options: TlsOptions) -> ssl.SSLContext:
             return httpx2.create_ssl_context(trust_env=False)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if options.system_file:
-            read_first_bytes(Path(options.system_file), 0)
+            os.close(open_regular(Path(options.system_file)))
             context.load_verify_locations(cafile=options.system_file)
         else:
             context.load_verify_locations(capath=options.system_directories)
@@ -162,7 +162,7 @@ def _check_file(text: str, where: str, provider: str) -> Path:
         )
     try:
         # OpenSSL would wait for the writer of a pipe, and read `/dev/zero` forever.
-        read_first_bytes(file, 0)
+        os.close(open_regular(file))
         return file
     except OSError as error:
         raise ConfigError(

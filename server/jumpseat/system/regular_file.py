@@ -36,32 +36,11 @@ def read_regular(
     Raises:
         OSError: the file cannot be read. `strerror` completes the sentence "it cannot be read: …".
     """
-    content = read_first_bytes(path, most_bytes + 1, follow=follow, check=check)
+    with os.fdopen(open_regular(path, follow=follow, check=check), "rb") as file:
+        content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise OSError(errno.EFBIG, f"it is larger than {most_bytes // 1024} KiB", str(path))
     return content
-
-
-def read_first_bytes(
-    path: Path,
-    count: int,
-    *,
-    follow: bool = True,
-    check: Callable[[os.stat_result], None] = lambda status: None,
-) -> bytes:
-    """Return the first `count` bytes of a regular file. For the other arguments, see `read_regular`.
-
-    Raises:
-        OSError: see `read_regular`.
-    """
-    descriptor = open_regular(path, follow=follow, check=check)
-    try:
-        content = bytearray()
-        while len(content) < count and (part := os.read(descriptor, count - len(content))):
-            content += part
-    finally:
-        os.close(descriptor)
-    return bytes(content)
 
 
 def open_regular(

@@ -5,6 +5,7 @@ Imports neither llama.cpp nor the model's package.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -14,7 +15,7 @@ from typing import Any
 from jumpseat.chat import DEFAULT_MAX_TOKENS, ConfigError
 from jumpseat.system.environment import Environment
 from jumpseat.system.paths import Places
-from jumpseat.system.regular_file import read_first_bytes
+from jumpseat.system.regular_file import open_regular
 
 FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 """The name of the installed model's file, in the data directory and in its package."""
@@ -135,7 +136,8 @@ def locate(provider: str, model_path: str | None, environment: Environment) -> P
 def fault_of_file(file: Path) -> str | None:
     """Return why llama.cpp could not run a file, as the end of a sentence; None if it is a GGUF file."""
     try:
-        is_gguf = read_first_bytes(file, len(_MAGIC)) == _MAGIC
+        with os.fdopen(open_regular(file), "rb") as opened:
+            is_gguf = opened.read(len(_MAGIC)) == _MAGIC
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     return None if is_gguf else "is not a GGUF file"
