@@ -2,11 +2,9 @@
 
 import json
 
-from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
-from jumpseat.http.answer import AnswerReader
-from jumpseat.testing import assert_laws
 from jumpseat.testing.answers.anthropic_messages import event, message, message_stream
+from tests.unit.dialects import reading
 
 TEXT = {"type": "text", "text": ""}
 THINKING = {"type": "thinking", "thinking": "", "signature": ""}
@@ -54,37 +52,17 @@ def ended(reason="end_turn", *, stop=True, usage=None, **delta):
     return [*events, event("message_stop")] if stop else events
 
 
-def read(pieces, content_type="text/event-stream"):
-    decoder = AnthropicMessagesDecoder("acme", "asked")
-    reader = AnswerReader(decoder, content_type)
-    events = []
-    try:
-        for piece in pieces:
-            reader.feed(piece, events)
-        if not decoder.complete:
-            reader.finish(events)
-    except ChatError as error:
-        return events, error
-    return events, None
+def make_decoder():
+    return AnthropicMessagesDecoder("acme", "asked")
+
+
+def read(pieces, content_type=reading.EVENT_STREAM):
+    return reading.read(make_decoder(), pieces, content_type)
 
 
 def response_of(events):
-    fold = Fold("acme", "asked")
-    for each in events:
-        fold.add(each)
-    return fold.response()
+    return reading.fold_of(events).response()
 
 
-def answer(data, content_type="text/event-stream"):
-    """Read the answer, which must not depend on how it is split and which line ends it has."""
-    whole, error = read([data], content_type)
-    assert error is None
-    assert_laws(whole)
-    arrivals = [[data[i : i + 1] for i in range(len(data))]]
-    if content_type == "text/event-stream":
-        arrivals += [[data.replace(b"\n", b"\r\n")], [b"\xef\xbb\xbf" + data.replace(b"data: ", b"data:")]]
-    for pieces in arrivals:
-        events, error = read(pieces, content_type)
-        assert error is None
-        assert merge_deltas(events) == merge_deltas(whole)
-    return response_of(whole)
+def answer(data, content_type=reading.EVENT_STREAM):
+    return response_of(reading.read_at_every_split(make_decoder, data, content_type))

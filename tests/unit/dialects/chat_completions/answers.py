@@ -2,10 +2,9 @@
 
 import json
 
-from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
-from jumpseat.http.answer import AnswerReader
 from jumpseat.testing import assert_laws
+from tests.unit.dialects import reading
 
 DONE = "data: [DONE]\n\n"
 
@@ -54,40 +53,13 @@ def of(kind, events):
     return [event for event in events if isinstance(event, kind)]
 
 
-def read(pieces, content_type="text/event-stream", model="asked"):
-    decoder = ChatCompletionsDecoder("acme", model)
-    reader = AnswerReader(decoder, content_type)
-    events = []
-    try:
-        for piece in pieces:
-            reader.feed(piece, events)
-        if not decoder.complete:
-            reader.finish(events)
-    except ChatError as error:
-        return events, error
-    return events, None
+def read(pieces, content_type=reading.EVENT_STREAM, model="asked"):
+    return reading.read(ChatCompletionsDecoder("acme", model), pieces, content_type)
 
 
-def response_of(events):
-    fold = Fold("acme", "asked")
-    for event in events:
-        fold.add(event)
-    return fold.response()
-
-
-def answer(data, content_type="text/event-stream", model="asked"):
-    """Read the answer, which must not depend on how it is split and which line ends it has."""
-    whole, error = read([data], content_type, model)
-    assert error is None
-    assert_laws(whole)
-    arrivals = [[data[i : i + 1] for i in range(len(data))]]
-    if content_type == "text/event-stream":
-        arrivals += [[data.replace(b"\n", b"\r\n")], [b"\xef\xbb\xbf" + data.replace(b"data: ", b"data:")]]
-    for pieces in arrivals:
-        events, error = read(pieces, content_type, model)
-        assert error is None
-        assert merge_deltas(events) == merge_deltas(whole)
-    return response_of(whole)
+def answer(data, content_type=reading.EVENT_STREAM, model="asked"):
+    events = reading.read_at_every_split(lambda: ChatCompletionsDecoder("acme", model), data, content_type)
+    return reading.fold_of(events).response()
 
 
 def body(message, finish="stop", **extra):

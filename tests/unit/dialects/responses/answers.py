@@ -2,10 +2,10 @@
 
 import json
 
-from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.dialects.responses import ResponsesDecoder
-from jumpseat.http.answer import AnswerReader
 from jumpseat.testing import assert_laws
+from tests.unit.dialects import reading
+from tests.unit.dialects.reading import fold_of
 
 CREATED = {"type": "response.created", "response": {"id": "r-1", "model": "m-1", "status": "in_progress"}}
 
@@ -51,41 +51,16 @@ def stream(*events, named=True):
     return "".join(lines).encode()
 
 
-def read(pieces, content_type="text/event-stream"):
-    """Return the events, and the error that ended them, if any."""
-    decoder = ResponsesDecoder("acme", "asked")
-    reader = AnswerReader(decoder, content_type)
-    events = []
-    try:
-        for piece in pieces:
-            reader.feed(piece, events)
-            if decoder.complete:
-                return events, None
-        reader.finish(events)
-    except ChatError as error:
-        return events, error
-    return events, None
+def make_decoder():
+    return ResponsesDecoder("acme", "asked")
 
 
-def fold_of(events):
-    fold = Fold("acme", "asked")
-    for event in events:
-        fold.add(event)
-    return fold
+def read(pieces, content_type=reading.EVENT_STREAM):
+    return reading.read(make_decoder(), pieces, content_type)
 
 
 def events_of(*events, named=True):
-    """Decode a stream, whose events must not depend on how it is split and which line ends it has."""
-    data = stream(*events, named=named)
-    whole, error = read([data])
-    assert error is None
-    assert_laws(whole)
-    arrivals = [[data[i : i + 1] for i in range(len(data))], [data.replace(b"\n", b"\r\n")]]
-    for pieces in arrivals:
-        again, error = read(pieces)
-        assert error is None
-        assert merge_deltas(again) == merge_deltas(whole)
-    return whole
+    return reading.read_at_every_split(make_decoder, stream(*events, named=named))
 
 
 def answer(*events, named=True):
