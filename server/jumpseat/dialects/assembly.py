@@ -162,14 +162,14 @@ class BlockAssembler:
     def add_thinking(self, piece: str) -> None:
         """Add reasoning; an empty piece is ignored."""
         if piece:
-            self._begin_thinking()
+            self.open_thinking()
             if piece := self._joiner.add(piece):
                 self._open_pieces.append(piece)
                 self._events.append(ThinkingDeltaEvent(self._open_block, piece))
 
     def sign_thinking(self, signature: str) -> None:
         """Add to the signature of the thinking block, and open one if necessary."""
-        self._begin_thinking()
+        self.open_thinking()
         self._signature = (self._signature or "") + signature
 
     def set_opaque(self, opaque: str | None) -> None:
@@ -177,17 +177,9 @@ class BlockAssembler:
         if self._open is not None:
             self._opaque = opaque
 
-    def close_prose(self) -> None:
-        """Close the open block of text or thinking; more of either starts a new block."""
-        self._close_open()
-
-    def open_thinking(self) -> None:
-        """Open a thinking block unless one is open, for opaque data without text."""
-        self._begin_thinking()
-
     def add_block(self, block: RedactedThinkingBlock | OtherBlock | ImageBlock) -> None:
         """Add a complete block that has no deltas, and set its origin."""
-        self._close_open()
+        self.close_prose()
         number = self._next_number()
         self._events.append(BlockDoneEvent(number, replace(block, origin=self._origin)))
 
@@ -266,7 +258,7 @@ class BlockAssembler:
 
     def close_all(self) -> None:
         """Close all open blocks, in the order in which they began."""
-        self._close_open()
+        self.close_prose()
         for key in tuple(self._calls):
             self.close_tool_call(key)
 
@@ -305,18 +297,20 @@ class BlockAssembler:
         return self._next_block - 1
 
     def _begin(self, kind: Literal["text", "thinking"]) -> None:
-        self._close_open()
+        self.close_prose()
         self._open_block = self._next_number()
         self._open = kind
         self._open_pieces = []
         self._signature = self._opaque = None
 
-    def _begin_thinking(self) -> None:
+    def open_thinking(self) -> None:
+        """Open a thinking block unless one is open, for opaque data without text."""
         if self._open != "thinking":
             self._begin("thinking")
             self._events.append(ThinkingStartEvent(self._open_block))
 
-    def _close_open(self) -> None:
+    def close_prose(self) -> None:
+        """Close the open block of text or thinking; more of either starts a new block."""
         if self._open is None:
             return
         if half := self._joiner.finish():
@@ -346,7 +340,7 @@ class BlockAssembler:
         return unique
 
     def _start_call(self, call: _Call) -> int:
-        self._close_open()
+        self.close_prose()
         call.id = self._unique_id(call.provider_id or f"call_{call.ordinal}{self.mint_suffix}")
         self._calls_started += 1
         number = call.block = self._next_block

@@ -1,4 +1,4 @@
-"""Lists the parameters that OpenAI's reasoning models reject, by model name.
+"""Lists the parameters that OpenAI's reasoning models reject, and predicts which models think by default.
 
 For names that are not in the table, the adapter learns from the endpoint's errors. Source: the openai-chat
 reference, "Request".
@@ -91,6 +91,25 @@ def habit_of(model: str) -> ReasoningHabit | None:
         if re.match(re.escape(prefix) + r"(?![a-z0-9])", model):
             return habit
     return None
+
+
+def thinks_by_default(model: str, can_think: bool | None) -> bool:
+    """Whether the model thinks without a level.
+
+    Args:
+        model: the model's name; a gateway's prefix (`openai/`) is ignored.
+        can_think: whether it can think at all; None if unknown. Models of vendors without a table think by
+            default if they can.
+    """
+    habit = habit_of(model.rpartition("/")[2])
+    if habit is not None:
+        return habit.by_default
+    # This is imported late because it also imports the decoder, which a daemon without chats does not need.
+    from jumpseat.dialects.anthropic_messages.models import family_and_version, rules_of
+
+    if family_and_version(model) is not None:
+        return rules_of(model).off in ("between_tools", "low_effort")
+    return can_think is True
 
 
 def efforts_of(model: str) -> Sequence[str]:

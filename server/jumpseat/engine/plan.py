@@ -24,7 +24,7 @@ from jumpseat.chat import (
 from jumpseat.chat.media import get_document_type, has_document_type, replace_unreadable_results
 from jumpseat.chat.request import default_initiator
 from jumpseat.config import SettingRow, chat_params, check_settings, map_to_body
-from jumpseat.dialects.thinks_by_default import thinks_by_default
+from jumpseat.dialects.reasoning_models import thinks_by_default
 from jumpseat.engine.conversation import Conversation
 from jumpseat.engine.generated_images import place_images
 from jumpseat.engine.memory import BlockMemory

@@ -20,7 +20,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.chat.media import get_document_type, has_document_type, replace_unreadable_results
-from jumpseat.dialects.thinks_by_default import thinks_by_default
+from jumpseat.dialects.reasoning_models import thinks_by_default
 
 NOTE = "[An image was here, which is no longer sent.]"
 """The replacement for an earlier message's image that exceeds the model's limit."""
