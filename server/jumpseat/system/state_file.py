@@ -230,17 +230,14 @@ class StateFile:
         return content
 
     def _refuse_open_to_others(self, status: os.stat_result) -> None:
-        if not self._private or sys.platform == "win32":
-            return
-        for path, found, mode in (
-            (self.path.parent, self.path.parent.stat(), "700"),
-            (self.path, status, "600"),
-        ):
-            if stat.S_IMODE(found.st_mode) & 0o077:
-                raise StateError(
-                    f"{path} can be opened by other users, so the secrets in it are not used.",
-                    hint=f"Run: chmod {mode} {path}",
-                )
+        if self._private and sys.platform != "win32":
+            directory = self.path.parent
+            for path, found, mode in ((directory, directory.stat(), "700"), (self.path, status, "600")):
+                if stat.S_IMODE(found.st_mode) & 0o077:
+                    raise StateError(
+                        f"{path} can be opened by other users, so the secrets in it are not used.",
+                        hint=f"Run: chmod {mode} {path}",
+                    )
 
     def _encode(self, content: Mapping[str, Any]) -> bytes:
         """Return the text of the file with this content, unless a newer version has written the file."""
