@@ -6,15 +6,12 @@ Both run the function in the caller's context, which determines the log of its s
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from typing import ParamSpec, TypeVar, TypeVarTuple
-
-logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,28 +46,19 @@ async def run_blocking(function: Callable[[*Ts], T], /, *args: *Ts, within: floa
     """
     if within is None:
         return await asyncio.to_thread(function, *args)
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def report(settle: Callable[[], None]) -> None:
-        try:
-            loop.call_soon_threadsafe(lambda: None if future.done() else settle())
-        except RuntimeError:
-            logger.debug("%r ended after the event loop was closed", function)
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()  # A caller that is cancelled does not cancel the function.
 
     def run() -> None:
         try:
-            result = function(*args)
+            future.set_result(function(*args))
         except BaseException as error:
             usual = isinstance(error, Exception) and not isinstance(error, StopIteration)
-            failure = error if usual else RuntimeError(type(error).__name__)
-            report(lambda: future.set_exception(failure))
-        else:
-            report(lambda: future.set_result(result))
+            future.set_exception(error if usual else RuntimeError(type(error).__name__))
 
     threading.Thread(target=copy_context().run, args=(run,), name="limited", daemon=True).start()
     async with asyncio.timeout(within):
-        return await future
+        return await asyncio.wrap_future(future)
 
 
 async def compute(is_long: bool, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
