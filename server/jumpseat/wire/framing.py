@@ -220,10 +220,13 @@ class MessageReader:
                 return False
             # Reject a long body as soon as it exceeds a limit, before it takes up memory.
             return self._check_limits(received)
+        is_checked = self._check is not None
+        if is_checked and self._check_limits(received):
+            return True
         with memoryview(self._buffer) as view:
             body = bytes(view[self._position : end])
         try:
-            value = read_body(body)
+            value = read_body(body, is_checked=is_checked)
         except ValueError:
             # Scan the body again from its first byte: if its length is too large, it may include the next
             # header or a part of it.
@@ -302,14 +305,17 @@ class MessageReader:
         return False
 
 
-def read_body(body: bytes) -> Any | Invalid:
+def read_body(body: bytes, *, is_checked: bool = False) -> Any | Invalid:
     """Parse the JSON text of a message; return an `Invalid` if it exceeds a limit.
+
+    Args:
+        is_checked: whether its size and depth are known to be within the limits.
 
     Raises:
         ValueError: the text is not JSON, or not valid UTF-8.
     """
     try:
-        value = read_json(body, keep_nul=True)
+        value = read_json(body, keep_nul=True, is_checked=is_checked)
         return _restore_ids(read_json(body), value) if rb"\u0000" in body else value
     except TooLarge as error:
         return Invalid(_find_id(body[:_ENDS_BYTES], body[-_ENDS_BYTES:]), str(error))

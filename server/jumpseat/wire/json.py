@@ -43,6 +43,7 @@ def read_json(
     *,
     allow_inf_nan: bool = False,
     keep_nul: bool = False,
+    is_checked: bool = False,
     parse_halves: Callable[[bytes], Any] | None = None,
 ) -> Any:
     """Parse JSON in UTF-8; U+0000 and halves of surrogate pairs become U+FFFD.
@@ -53,6 +54,7 @@ def read_json(
         text: the JSON text.
         allow_inf_nan: whether to accept NaN and infinities, which are not JSON.
         keep_nul: whether to leave U+0000 unchanged.
+        is_checked: whether the size and the depth of the text are known to be within the limits.
         parse_halves: parses a text with half a surrogate pair; may raise RecursionError for a deep one.
 
     Raises:
@@ -62,7 +64,7 @@ def read_json(
     import pydantic_core
 
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    if len(raw) > MAX_DEPTH:
+    if len(raw) > MAX_DEPTH and not is_checked:
         check_limits(raw)
     if not keep_nul and rb"\u0000" in raw:
         # `jumpseat.chat` is imported only if necessary, because it would delay the start of a client.
