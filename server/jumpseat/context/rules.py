@@ -16,7 +16,7 @@ from jumpseat.chat import WarningEvent
 from jumpseat.chat.fence import make_fence
 from jumpseat.chat.nul import replace_nul
 from jumpseat.context.cut_off import cut_off
-from jumpseat.system.regular_file import read_first_bytes
+from jumpseat.system.regular_file import open_regular
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
 
@@ -70,7 +70,8 @@ def read_rules(folder: Path) -> WorkspaceRules:
 
 def _read_text(file: Path, name: str) -> str:
     # The four bytes more than fit show that a file is longer even if it starts with a byte order mark.
-    content = read_first_bytes(file, MOST_BYTES + 4, follow=False)
+    with os.fdopen(open_regular(file, follow=False), "rb") as opened:
+        content = opened.read(MOST_BYTES + 4)
     note = f"[{name} is longer than {MOST_BYTES // 1024} KiB; the rest was left out.]"
     text = replace_nul(content.decode("utf-8-sig", "replace"))
     return cut_off(text, MOST_BYTES, note) if text.strip() else ""
