@@ -63,7 +63,7 @@ def test_the_smallest_provider_is_ten_lines_long() -> None:
 
 
 def test_the_table_of_hooks_lists_the_hooks_of_the_base_class_in_order() -> None:
-    hooks = names_in(table(PLUGINS, "hook", "gives"))
+    hooks = names_in(table(PLUGINS, "hook", "returns"))
     methods = [
         name for name, value in vars(HttpAdapter).items() if inspect.isfunction(value) and name[0] != "_"
     ]

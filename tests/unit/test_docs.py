@@ -39,6 +39,8 @@ from tests.unit.pages import (
     table,
 )
 
+NUMBERS = DOCS / "numbers.md"
+
 LONGEST_EXAMPLE = 20
 LONGEST_LINE = 120
 LINES_OF_A_SCREEN = 40
@@ -136,7 +138,9 @@ def test_the_page_of_the_client_names_its_methods_and_arguments() -> None:
     assert names_in(table(CLIENT, "argument of `spawn`")) == arguments
 
 
-@pytest.mark.parametrize("page", [BUILT, README], ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [BUILT, README, CLIENT, NUMBERS], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_every_path_on_a_page_exists(page: Path) -> None:
     named = {span for span in spans(prose(page)) if re.fullmatch(r"[\w.*-]+(/[\w.*-]+)*/?", span)}
     paths = {name for name in named if "/" in name} - set(names_in(table(PROTOCOL, "method")))
