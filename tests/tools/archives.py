@@ -1,7 +1,7 @@
 """Builds the packages for Emacs and Neovim into `dist/`: `make archives`.
 
-Each contains the installer that all editors share, and the daemon's wheel, which must be in `dist/`. The same
-sources and the same wheel give the same bytes.
+Each contains the plug-in with its README, the installer that all editors share, and the daemon's wheel, which
+must be in `dist/`. The same sources and the same wheel always produce the same bytes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import posixpath
 import re
 import tarfile
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ EDITORS = ROOT / "editors"
 DEFAULT_TIME = 1580601600
 """The time of all files without SOURCE_DATE_EPOCH; hatchling has the same default for the wheel."""
 
+_RELATIVE_LINK = re.compile(r"(?<=\]\()(?!https:|#)[^)\s]+")
+
 PACKAGE_FILE = """\
 ;;; Generated from the header of jumpseat.el.  -*- no-byte-compile: t -*-
 (define-package "jumpseat" "{version}" "{summary}" '{requires}
@@ -36,7 +39,7 @@ def emacs_package(directory: Path) -> Path:
     files = {file.name: file.read_bytes() for file in sorted((EDITORS / "emacs").glob("jumpseat*.el"))}
     files["jumpseat-pkg.el"] = package_description(files["jumpseat.el"].decode()).encode()
     built = directory / f"jumpseat-emacs-{__version__}.tar"
-    built.write_bytes(tar(top, {**files, **dict(shared_files(directory))}))
+    built.write_bytes(tar(top, {**files, **dict(common_files("emacs", directory))}))
     return built
 
 
@@ -48,16 +51,35 @@ def neovim_archive(directory: Path) -> Path:
         file.relative_to(plugin).as_posix(): file.read_bytes() for file in sorted(found) if file.is_file()
     }
     built = directory / f"jumpseat-neovim-{__version__}.tar.gz"
-    packed = tar("jumpseat", {**files, **dict(shared_files(directory))})
+    packed = tar("jumpseat", {**files, **dict(common_files("neovim", directory))})
     built.write_bytes(gzip.compress(packed, mtime=modification_time()))
     return built
 
 
-def shared_files(directory: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the files that every editor's package contains: licence, installer and wheel."""
+def common_files(editor: str, directory: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the files that every editor's package contains: README, licence, installer and wheel."""
+    yield "README.md", readme(editor).encode()
     (wheel,) = directory.glob(f"jumpseat-{__version__}-*.whl")
     for file in (ROOT / "LICENSE", EDITORS / "bootstrap.py", wheel):
         yield file.name, file.read_bytes()
+
+
+def readme(editor: str) -> str:
+    """Return an editor's README. Its relative links, which lead out of the package, become links to the tag."""
+    text = (EDITORS / editor / "README.md").read_text("utf-8")
+
+    def to_url(link: re.Match[str]) -> str:
+        path = posixpath.normpath(f"editors/{editor}/{link[0]}")
+        return f"{repository()}/blob/v{__version__}/{path}"
+
+    return _RELATIVE_LINK.sub(to_url, text)
+
+
+def repository() -> str:
+    """Return the URL of the repository, which the Emacs package names."""
+    found = re.search(r"^;; URL: (\S+)$", (EDITORS / "emacs/jumpseat.el").read_text("utf-8"), re.MULTILINE)
+    assert found is not None, "jumpseat.el has no URL"
+    return found[1]
 
 
 def package_description(source: str) -> str:
@@ -69,7 +91,7 @@ def package_description(source: str) -> str:
         version=headers["Version"],
         summary=summary[1],
         requires=headers["Package-Requires"],
-        url=headers["URL"],
+        url=repository(),
         keywords=" ".join(f'"{word}"' for word in headers["Keywords"].split(", ")),
     )
 

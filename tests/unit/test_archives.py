@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.tools.archives import emacs_package, neovim_archive
 
 ROOT = Path(__file__).parents[2]
 WHEEL = f"jumpseat-{__version__}-py3-none-any.whl"
-SHARED = {"LICENSE", "bootstrap.py", WHEEL}
+SHARED = {"README.md", "LICENSE", "bootstrap.py", WHEEL}
 
 
 @pytest.fixture
@@ -48,6 +49,22 @@ def test_the_neovim_archive_contains_the_wheel_and_the_plug_in_alone(dist: Path)
     assert {name.split("/")[0] for name in files} == {"jumpseat"}
     assert top == {"doc", "lua", "plugin", *SHARED}
     assert {"jumpseat/plugin/jumpseat.lua", "jumpseat/doc/tags"} <= files.keys()
+
+
+@pytest.mark.parametrize(("build", "editor"), [(emacs_package, "emacs"), (neovim_archive, "neovim")])
+def test_the_links_of_a_packaged_readme_lead_to_the_repository(
+    build: Callable[[Path], Path], editor: str, dist: Path
+) -> None:
+    [text] = [
+        content.decode() for name, content in files_in(build(dist)).items() if name.endswith("README.md")
+    ]
+    links = re.findall(r"\]\(([^)]*)\)", text)
+
+    base = f"https://github.com/jumpseat/jumpseat/blob/v{__version__}/"
+    paths = [link.removeprefix(base).partition("#")[0] for link in links]
+    assert "README.md" in paths
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
+    assert text.startswith(f"# jumpseat for {editor.title()}\n")
 
 
 @pytest.mark.parametrize("build", [emacs_package, neovim_archive])
