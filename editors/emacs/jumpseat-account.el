@@ -133,7 +133,7 @@ With a prefix argument, read its name."
 
 (defun jumpseat-account--describe-state (state)
   "Describe the STATE of an account in words."
-  (if (equal "not_required" state) "needs no sign-in" (string-replace "_" " " state)))
+  (if (equal "not_required" state) "no sign-in needed" (string-replace "_" " " state)))
 
 (defun jumpseat-account--describe (account)
   "Describe the state of ACCOUNT in one line."

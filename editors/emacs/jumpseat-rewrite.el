@@ -165,7 +165,7 @@ This is only for the preview: the daemon removes the fence from the result."
   "Drop the rewrite of a buffer that is reverted or gets another major mode."
   (jumpseat-rewrite-stop)
   (jumpseat-rewrite--clear)
-  (jumpseat-say "The edit was discarded because its buffer was reverted or got another major mode."))
+  (jumpseat-say "The rewrite was discarded because its buffer was reverted or its major mode changed."))
 
 (defun jumpseat-rewrite--offer (edit replacement)
   "Let the user review REPLACEMENT for the text of EDIT.
@@ -185,7 +185,7 @@ Return non-nil if there is anything to review."
      ((zerop (jumpseat-rewrite--review edit))
       (jumpseat-say "The model changed nothing.")
       nil)
-     (t (jumpseat-say "The edit is ready.")
+     (t (jumpseat-say "The rewrite is ready.")
         t))))
 
 (defun jumpseat-rewrite--fail (outcome start)
@@ -193,7 +193,7 @@ Return non-nil if there is anything to review."
 OUTCOME has no replacement text."
   (jumpseat-rewrite--clear)
   (let ((result (plist-get outcome :result)) (err (plist-get outcome :error)))
-    (cond ((plist-get outcome :cancelled) (jumpseat-say "The edit was stopped."))
+    (cond ((plist-get outcome :cancelled) (jumpseat-say "The rewrite was stopped."))
           (result (jumpseat-say "The model returned no text to apply: %s"
                                 (string-trim (plist-get result :text))))
           (t (jumpseat-say-error err)
@@ -256,7 +256,7 @@ OUTCOME has no replacement text."
            "edit/start"
            (list :target (jumpseat-region-block beg end) :instruction instruction
                  :model jumpseat-model
-                 ;; A truncated edit cannot be applied.
+                 ;; A truncated rewrite cannot be applied.
                  :maxTokensDefault "model")
            (lambda (deltas) (jumpseat-rewrite--stream buffer edit deltas))
            (lambda (outcome) (jumpseat-rewrite--finish buffer edit outcome))))))
@@ -268,7 +268,7 @@ The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-r
    (progn
      (barf-if-buffer-read-only)
      (when jumpseat-rewrite--edit
-       (user-error "This buffer already has an edit: accept or reject it first"))
+       (user-error "This buffer already has a rewrite: accept or reject it first"))
      (append (or (jumpseat-region-active)
                  (list (line-beginning-position) (min (point-max) (1+ (line-end-position)))))
              (list (read-string "Rewrite how? ")))))
@@ -277,14 +277,14 @@ The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-r
 
 (defun jumpseat-rewrite--get-open ()
   "Return the rewrite of this buffer, or signal a `user-error'."
-  (or jumpseat-rewrite--edit (user-error "There is no edit in this buffer")))
+  (or jumpseat-rewrite--edit (user-error "There is no rewrite in this buffer")))
 
 (defun jumpseat-rewrite--get-finished ()
   "Return the finished rewrite of this buffer.
 Signal a `user-error' if there is none, or if it is still being written."
   (let ((edit (jumpseat-rewrite--get-open)))
     (unless (jumpseat-edit-replacement edit)
-      (user-error "The edit is still being written; %s stops it"
+      (user-error "The rewrite is still being written; %s stops it"
                   (substitute-command-keys "\\[jumpseat-rewrite-reject]")))
     edit))
 
@@ -292,7 +292,7 @@ Signal a `user-error' if there is none, or if it is still being written."
   "Show the new text beside this buffer, because the old text has changed."
   (jumpseat-rewrite-diff)
   (jumpseat-rewrite--clear)
-  (jumpseat-say "The text has changed since it was sent, so the edit was not applied. The new text is shown beside it."))
+  (jumpseat-say "The text has changed since it was sent, so the rewrite was not applied. The new text is shown beside it."))
 
 (defun jumpseat-rewrite-accept ()
   "Apply every change, in one step of undo."

@@ -81,7 +81,7 @@ async def logout(provider: str | None, daemon_command: list[str], as_json: bool)
     elif status.get("state") != "signed_out" and status.get("message"):
         say(clean_line(str(status["message"])))
     elif status.get("state") == "not_required":
-        say(f"{status.get('provider')} needs no sign-in.")
+        say(f"{status.get('provider')} does not need a sign-in.")
     elif status.get("state") in USABLE:
         # The daemon still finds another program's sign-in, which must not be removed here.
         source = clean_line(str(status.get("source")))

@@ -108,7 +108,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _state_of(auth: Mapping[str, Any]) -> str:
     state = str(auth.get("state", "unknown"))
-    return "needs no sign-in" if state == "not_required" else state.replace("_", " ")
+    return "no sign-in needed" if state == "not_required" else state.replace("_", " ")
 
 
 def _print_quota(name: str, line: str) -> None:

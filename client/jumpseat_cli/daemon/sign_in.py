@@ -131,7 +131,7 @@ def _report(status: Mapping[str, Any], *, as_json: bool) -> int:
     elif not ready:
         print_failure(str(status.get("message") or "The sign-in failed."))
     elif status.get("state") == "not_required":
-        say(f"{status.get('provider')} needs no sign-in.")
+        say(f"{status.get('provider')} does not need a sign-in.")
     else:
         plan = f", plan {status['plan']}" if status.get("plan") else ""
         say(clean_line(f"Signed in to {place_of(status)} as {account_of(status)}{plan}."))

@@ -67,7 +67,7 @@ async def check_providers(
                 "Run `jumpseat login` for GitHub Copilot, `jumpseat local install` for a local model, "
                 "or `jumpseat config init` for others."
             )
-            yield Subject("Providers", [Check("providers", False, "No provider is set up.", hint)])
+            yield Subject("Providers", [Check("providers", False, "No provider is ready.", hint)])
     finally:
         for task in tasks:
             task.cancel()

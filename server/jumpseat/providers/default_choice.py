@@ -125,7 +125,7 @@ def no_default_error(registry: Registry) -> ChatError:
             f"`jumpseat settings set default_provider {registry.user_defined[0]}`.",
         )
     return AuthenticationError(
-        "No provider is set up yet.",
+        "No provider is ready.",
         hint="For GitHub Copilot, run `jumpseat login`. For a small local model, "
         "run `jumpseat local install`. "
         f"For {', '.join(WITH_KEY)}, run `jumpseat keys set NAME`. For others, run `jumpseat config edit` "

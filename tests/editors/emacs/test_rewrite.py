@@ -240,7 +240,7 @@ def test_a_rewrite_that_is_still_being_written_cannot_be_reviewed(editing, provi
     rewrite(editing)
     editing.sees("    if x:\n")
     editing.keys(key)
-    editing.sees("The edit is still being written; C-c C-k stops it")
+    editing.sees("The rewrite is still being written; C-c C-k stops it")
     assert editing.text == BEFORE
     provider.open(gate)
     ready(editing)
@@ -277,7 +277,7 @@ def test_a_rewrite_whose_buffer_is_read_again_is_dropped(editing, provider, fini
         provider.open(gate)
         ready(editing)
     editing.eval("(revert-buffer t t)")
-    editing.said("The edit was discarded")
+    editing.said("The rewrite was discarded")
     if not finished:
         provider.wait_for_disconnect(1)
     assert editing.eval("(list jumpseat-rewrite-mode (overlays-in 1 (point-max)))") == [None, None]

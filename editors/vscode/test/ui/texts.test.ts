@@ -47,7 +47,7 @@ test('an error of a sign-in leads to the sign-in of its provider', () => {
   });
 });
 
-test('an error of a provider with an API key leads to its key, and to no sign-in', () => {
+test('an error of a provider with an API key leads to its key, not to a sign-in', () => {
   const error = new DaemonError(1000, 'No.', { kind: 'authentication', retryable: false, provider: 'groq' });
   useProviders(() => [{ id: 'groq', authMethod: 'api_key' } as Provider]);
   try {

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.timeout(60)
 def test_status_shows_that_a_provider_has_no_sign_in(tmp_path: Path) -> None:
     rows = [provider("one", "not_required", isDefault=True)]
     done = run(Scenario(tmp_path, answers={"providers/list": {"providers": rows}}), "status")
-    assert done.stdout.startswith("one\topenai\tneeds no sign-in\t")
+    assert done.stdout.startswith("one\topenai\tno sign-in needed\t")
 
 
 def provider(name: str, state: str, **more: Any) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def test_a_logout_that_changes_nothing_reports_the_reason(tmp_path: Path, state:
 def test_a_logout_of_a_provider_without_accounts_is_reported(tmp_path: Path) -> None:
     status = {"provider": "local", "state": "not_required"}
     done = run(Scenario(tmp_path, answers={"auth/status": status, "auth/signOut": status}), "logout", "local")
-    assert (done.returncode, done.stderr) == (0, "local needs no sign-in.\n")
+    assert (done.returncode, done.stderr) == (0, "local does not need a sign-in.\n")
 
 
 def test_status_as_json_names_the_default(tmp_path: Path) -> None:

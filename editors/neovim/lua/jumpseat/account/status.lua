@@ -9,7 +9,7 @@ local M = {}
 ---@param state string
 ---@return string
 function M.describe_state(state)
-  if state == 'not_required' then return 'needs no sign-in' end
+  if state == 'not_required' then return 'no sign-in needed' end
   return (state:gsub('_', ' '))
 end
 

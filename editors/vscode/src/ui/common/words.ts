@@ -91,7 +91,7 @@ export function describeState(provider: Pick<Provider, 'auth' | 'authMethod'>): 
   if (state === 'signed_out' && !hasSignIn(provider)) {
     return 'not ready';
   }
-  return state === 'not_required' ? 'needs no sign-in' : replaceUnderscores(state);
+  return state === 'not_required' ? 'no sign-in needed' : replaceUnderscores(state);
 }
 
 /** Whether a provider is ready but does not answer. */
@@ -119,7 +119,7 @@ export function describeSignIn({ provider, state, login, message }: AuthStatus):
     return `Signed in to ${provider}${login === undefined ? '' : ` as ${login}`}.`;
   }
   if (state === 'not_required') {
-    return `${provider} needs no sign-in.`;
+    return `${provider} does not need a sign-in.`;
   }
   return `${provider}: ${replaceUnderscores(state)}. ${message ?? ''}`.trim();
 }

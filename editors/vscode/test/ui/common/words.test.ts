@@ -99,7 +99,7 @@ test('an account is described by its state, its name and its plan', () => {
   const provider = { id: 'copilot', isDefault: true, auth } as Provider;
   assert.equal(describeAccount(provider), 'signed in as mona · business · default');
   const local: AuthStatus = { provider: 'local', state: 'not_required' };
-  assert.equal(describeAccount({ ...provider, auth: local, isDefault: false }), 'needs no sign-in');
+  assert.equal(describeAccount({ ...provider, auth: local, isDefault: false }), 'no sign-in needed');
 });
 
 test('only a provider with a sign-in is signed out, another one is not ready', () => {
@@ -117,7 +117,10 @@ test('the end of a sign-in and of a sign-out is said with the reason why it chan
   const account = { provider: 'copilot', state: 'signed_in', login: 'mona' } as const;
   const stays = 'mona stays signed in.';
   assert.equal(describeSignIn(account), 'Signed in to copilot as mona.');
-  assert.equal(describeSignIn({ provider: 'ollama', state: 'not_required' }), 'ollama needs no sign-in.');
+  assert.equal(
+    describeSignIn({ provider: 'ollama', state: 'not_required' }),
+    'ollama does not need a sign-in.',
+  );
   assert.equal(
     describeSignOut({ provider: 'copilot', state: 'signed_out', message: 'Sign in.' }),
     'Signed out of copilot.',
