@@ -1,4 +1,4 @@
-"""Install the jumpseat daemon for an editor, into a virtual environment in the editor's own directory.
+"""Installs the jumpseat daemon for an editor, into a virtual environment in the editor's own directory.
 
 Every editor runs this file and shows its output. The file uses only the standard library, and must parse on
 Python 3.6, so that an old interpreter can report that it is too old. Editors try these commands in turn:

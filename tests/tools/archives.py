@@ -65,7 +65,7 @@ def common_files(editor: str, directory: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def readme(editor: str) -> str:
-    """Return an editor's README. Its relative links, which lead out of the package, become links to the tag."""
+    """Return an editor's README, with links to the tag in place of links that lead out of the package."""
     text = (EDITORS / editor / "README.md").read_text("utf-8")
 
     def to_url(link: re.Match[str]) -> str:

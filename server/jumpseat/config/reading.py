@@ -231,7 +231,7 @@ _SENTENCES = {
     "greater_than_equal": "must be at least {ge:g}",
     "less_than_equal": "must be at most {le:g}",
     "literal_error": "must be one of {expected}",
-    "invalid-json-value": "must be a text, a number, true, false, an array or a table",
+    "invalid-json-value": "must be text, a number, true, false, an array or a table",
     "value_error": "{error}",
 }
 _OF_ONE_TYPE = {"string_type": "str", "int_type": "int", "float_type": "float", "bool_type": "bool"}
@@ -247,7 +247,7 @@ _NAMES = {
 _FORMS = {
     "base_url": "must be an address that begins with http:// or https:// and a host",
     "url": "must be an address that begins with http:// or https:// and a host",
-    "mapping": "must be parameters, a place below it as in parameters.options, or chat",
+    "mapping": "must be chat, parameters, or a path such as parameters.options",
 }
 """The messages that replace pydantic's for keys that must match a pattern."""
 

@@ -86,7 +86,7 @@ class SavedSettings:
         try:
             await self._read(again=False)
         except ConfigError as error:
-            logger.warning("saved settings are not used: %s", error.message)
+            logger.warning("the saved settings are ignored: %s", error.message)
             self._is_loaded = True
 
     async def refresh(self) -> None:

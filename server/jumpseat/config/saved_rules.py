@@ -61,7 +61,7 @@ def select_readable(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_name(value: Any) -> str | None:
-    return None if isinstance(value, str) and value.strip() else "must be a string that is not empty"
+    return None if isinstance(value, str) and value.strip() else "must be a non-empty string"
 
 
 def _check_count(value: Any) -> str | None:

@@ -66,7 +66,9 @@ def split_template(text: str) -> Iterator[tuple[str, str | None]]:
             yield plain, found[1]
             plain = ""
         else:
-            raise TemplateError("has a ${ without a name and a }; write $${ for the characters themselves")
+            raise TemplateError(
+                "has a ${ that is not followed by a name and a }; for a literal ${, write $${"
+            )
     yield plain + text[end:], None
 
 

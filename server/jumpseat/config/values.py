@@ -333,7 +333,7 @@ class Values:
             return self._to_secret(name, as_text(value)).reveal()
         if name == "model" and model is not None:
             return model
-        raise self._error(key, f"uses ${{{name}}}, which is neither in env nor a text of this table")
+        raise self._error(key, f"uses ${{{name}}}, which neither env nor this table defines")
 
     def _to_secret(self, key: str, value: str) -> Secret:
         return self._register_secret(value) if names_credential(key) else Secret(value)

@@ -226,10 +226,10 @@ class Session:
         if len(self.in_flight) >= MAX_IN_FLIGHT:
             raise RpcFault(
                 INVALID_REQUEST,
-                f"{MAX_IN_FLIGHT} requests are in flight. Wait for responses before the next request.",
+                f"{MAX_IN_FLIGHT} requests are pending. Wait for responses before you send another.",
             )
         if request_id in self.in_flight:
-            raise RpcFault(INVALID_REQUEST, f"A request with the id {request_id!r} is still in flight.")
+            raise RpcFault(INVALID_REQUEST, f"A request with the id {request_id!r} is still pending.")
         entry = self.in_flight[request_id] = InFlight(method, batch)
         return entry
 

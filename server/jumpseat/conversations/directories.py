@@ -41,7 +41,7 @@ def check_directory(directory: Path) -> None:
     except OSError:
         return
     if stat.S_ISLNK(status.st_mode):
-        fault, hint = "is a symbolic link", f"Replace the link by a directory: {directory}"
+        fault, hint = "is a symbolic link", f"Replace the link with a directory: {directory}"
     elif sys.platform == "win32":
         return  # The directory inherits the access list of the user's profile.
     elif status.st_uid != os.geteuid():

@@ -21,7 +21,7 @@ from jumpseat.system.state_file import StateError
 from jumpseat.system.watch import Stamp
 
 CACHED_BYTES = 16 << 20
-"""The most bytes of files whose states are cached; the last state is cached in any case."""
+"""The maximum total size of files whose states are cached; the last state is always cached."""
 
 SUFFIX = ".jsonl"
 

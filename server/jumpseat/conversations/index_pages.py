@@ -22,12 +22,12 @@ from jumpseat.conversations.index_tables import TEXTS_BITS, fold_text, row_from_
 from jumpseat.conversations.rows import Row
 
 MAX_NAMED_CHANGES = 100
-"""The most changes that are named individually; more are reported as one change of everything."""
+"""The maximum number of changes to name individually; more are reported as one change of everything."""
 
 _TRIGRAM = 3
 
 _MAX_CONDITIONS = 100
-"""The most words with conditions of their own, and trigrams per word: SQLite limits expression depth."""
+"""The maximum number of words with own conditions, and of trigrams per word: SQLite limits expressions."""
 
 _HAS_TEXT = (
     "EXISTS (SELECT 1 FROM texts"  # noqa: S608 - a constant is put in

@@ -10,7 +10,7 @@ from typing import Any
 from jumpseat.chat import ContextBlock, Message, TextBlock
 
 MAX_TITLE = 80
-"""The most characters of a title."""
+"""The maximum length of a title in characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

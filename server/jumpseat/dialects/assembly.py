@@ -45,7 +45,7 @@ from jumpseat.dialects.stop_reasons import stop_reason_of
 OpaqueSource: TypeAlias = Callable[[], str | None]
 
 MAX_WHITESPACE = 4096
-"""The most consecutive whitespace characters in arguments. Real calls have fewer: JSON escapes line ends."""
+"""The longest run of whitespace in arguments, in characters. Real calls have less: JSON escapes line ends."""
 
 
 @dataclass(slots=True)

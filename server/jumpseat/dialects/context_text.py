@@ -9,7 +9,7 @@ from jumpseat.chat import ContextBlock, Range
 from jumpseat.chat.fence import make_fence
 
 MAX_NAME = 300
-"""The most characters of a name: enough for a path, too few for an injected prompt."""
+"""The maximum length of a name in characters: enough for a path, too short for an injected prompt."""
 
 _NOT_PLAIN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029`]+")
 _LANGUAGE = re.compile(r"[^\w+#.-]")

@@ -27,7 +27,7 @@ from jumpseat.system.secrets import redact
 from jumpseat.wire import read_json
 
 MAX_WORDS = 240
-"""The most characters of the provider's text in an error message, which must fit into an echo area."""
+"""The maximum length of the provider's text in an error message, which must fit into an echo area."""
 
 _CONTEXT = re.compile(
     r"prompt is too long|exceeds? the context (window|length)|context_length_exceeded|context_window_exceeded"

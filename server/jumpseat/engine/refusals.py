@@ -30,7 +30,7 @@ from jumpseat.chat import (
 )
 
 MAX_REFUSED = 4096
-"""The most blocks to remember, at 16 bytes (a digest) each: more than one connection's conversations have."""
+"""The maximum number of blocks to remember (16 bytes each), more than a connection's conversations have."""
 
 
 @dataclass(frozen=True, slots=True)

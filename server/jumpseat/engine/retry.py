@@ -15,7 +15,7 @@ MAX_PROVIDER_DELAY_SECONDS = 60.0
 """The longest delay of a provider to wait for; a longer one is reported as an error."""
 
 MAX_REPLANS = 8
-"""The most replans of one turn; a strict endpoint may refuse the parameters of a request one by one."""
+"""The maximum number of replans in a turn; a strict endpoint may refuse its parameters one by one."""
 
 JITTER = 0.25
 """The largest share by which backoff is shortened at random, so that clients do not retry simultaneously."""

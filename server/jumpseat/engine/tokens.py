@@ -44,7 +44,7 @@ TOOLS_PREAMBLE = (("claude", 530),)
 """Model families that add a preamble to requests with tools, and its tokens, measured in recordings."""
 
 MAX_COUNTS = 512
-"""The most prompts whose count is remembered; a connection rarely has more conversations open."""
+"""The maximum number of remembered prompts; a connection rarely has more conversations open."""
 
 
 _BlockOfTexts: TypeAlias = TextBlock | ToolUseBlock | ThinkingBlock | RedactedThinkingBlock | OtherBlock

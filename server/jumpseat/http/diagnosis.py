@@ -122,7 +122,7 @@ async def _check_name(name: str, provider: str, proxy: Proxy | None) -> Check:
         return Check("dns", False, f"The name {name} cannot be resolved.", hint, _elapsed_ms(begin))
     addresses = list(dict.fromkeys(str(row[4][0]) for row in found))
     more = f" and {len(addresses) - 2} more" if len(addresses) > 2 else ""
-    message = f"{name} is {', '.join(addresses[:2])}{more}."
+    message = f"{name} resolves to {', '.join(addresses[:2])}{more}."
     return Check("dns", True, message, None, _elapsed_ms(begin))
 
 

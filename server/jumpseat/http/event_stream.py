@@ -14,7 +14,7 @@ MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_RETRY = 18
-"""The most digits of a reconnection time; a longer one is invalid, and slow to convert."""
+"""The maximum number of digits of a reconnection time; a longer one is invalid, and slow to convert."""
 
 
 @dataclass(slots=True)

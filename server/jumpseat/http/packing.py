@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from jumpseat.chat import ProtocolError
 
 STEP_BYTES = 64 * 1024
-"""The most bytes that one step returns. A step takes well under a millisecond."""
+"""The maximum output of one step in bytes. A step takes well under a millisecond."""
 
 _GZIP = 16 + zlib.MAX_WBITS
 _GZIP_BEGINS = b"\x1f"

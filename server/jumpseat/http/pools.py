@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import httpcore2
 
 MAX_CONNECTIONS = 512
-"""The most connections of one session in one pool; every running chat uses one.
+"""The maximum number of connections of a session in a pool; every running chat uses one.
 
 The limit prevents a runaway client from using up all file descriptors.
 """

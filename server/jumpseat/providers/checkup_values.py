@@ -148,5 +148,4 @@ def _explain_unfillable(text: str, table: ProviderConfig) -> str | None:
     ]
     if not unknown:
         return None
-    verb = "which is" if len(unknown) == 1 else "which are"
-    return f"uses {' and '.join(unknown)}, {verb} neither in env nor a text of this table"
+    return f"uses {' and '.join(unknown)}, which neither env nor this table defines"

@@ -90,8 +90,8 @@ class _Laws:
                 self._number(event.block, at)
                 check(self.prose is None, f"{at} comes while block {self.prose} is still open.")
                 whole = isinstance(event.content, RedactedThinkingBlock | OtherBlock | ImageBlock)
-                check(whole, f"{at} holds a {_kind(event.content)}, which has events of its own.")
-                check(event.content.origin is not None, f"{at} holds a block without an origin.")
+                check(whole, f"{at} contains a {_kind(event.content)}, which has events of its own.")
+                check(event.content.origin is not None, f"{at} contains a block without an origin.")
             case UsageEvent():
                 assert_usage(event.usage, at)
             case ResponseEvent():
@@ -130,10 +130,10 @@ class _Laws:
         check(kind == _stem(event), f"{at} belongs to a block that started as {kind}.")
         del self.open[event.block]
         cls, field = _CONTENT[type(event)]
-        check(type(event.content) is cls, f"{at} holds a {_kind(event.content)}, not a {cls.__name__}.")
+        check(type(event.content) is cls, f"{at} contains a {_kind(event.content)}, not a {cls.__name__}.")
         whole = getattr(event.content, field)
         check("".join(pieces) == whole, f"{at} says {whole!r}, but its deltas join to {''.join(pieces)!r}.")
-        check(event.content.origin is not None, f"{at} holds a block without an origin.")
+        check(event.content.origin is not None, f"{at} contains a block without an origin.")
         self.prose = None if event.block == self.prose else self.prose
 
     def _find_open_block(self, event: Any, at: str) -> tuple[str, list[str]]:
@@ -245,7 +245,7 @@ def _tool_call(block: ToolUseBlock, at: str) -> None:
 def _stop_reason(reason: Any, at: str) -> None:
     check(
         reason in FINAL_STOP_REASONS,
-        f"{at} stops for {reason!r}, which is not one of {', '.join(FINAL_STOP_REASONS)}.",
+        f"{at} has the stop reason {reason!r}, which is not one of {', '.join(FINAL_STOP_REASONS)}.",
     )
 
 

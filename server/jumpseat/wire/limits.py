@@ -10,17 +10,17 @@ from collections.abc import Iterable
 from itertools import accumulate
 
 MAX_DEPTH = 600
-"""The most nested arrays and objects. Every processing step of a message supports this depth."""
+"""The maximum depth of arrays and objects. Every processing step of a message supports it."""
 
 MAX_VALUES = 420_000
-"""The most values of a text. Keys count too, and empty arrays and objects count twice.
+"""The maximum number of values in a text. Keys count too, and empty arrays and objects count twice.
 
 The parser holds the GIL for up to about 60 ms for so many values. A parsed transcript of 20,000 messages has
 fewer.
 """
 
 MAX_DIGITS = 4300
-"""The most digits of an integer. This is Python's limit, because parsing takes quadratic time."""
+"""The maximum number of digits of an integer: Python's limit, because parsing takes quadratic time."""
 
 LONG_JSON_BYTES = 128 * 1024
 """The length up to which parsing takes only a few milliseconds. A longer text is parsed in a thread."""

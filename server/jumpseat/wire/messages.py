@@ -18,7 +18,7 @@ SERVER_NOT_INITIALIZED = -32002
 REQUEST_CANCELLED = -32800
 
 MAX_BATCH = 1000
-"""The most messages in one batch."""
+"""The maximum number of messages in one batch."""
 
 RequestId: TypeAlias = str | int
 
@@ -78,9 +78,9 @@ def classify(value: Any) -> Message | Batch:
         return value
     if isinstance(value, list):
         if not value:
-            return Invalid(None, "A batch must hold at least one message.")
+            return Invalid(None, "A batch must contain at least one message.")
         if len(value) > MAX_BATCH:
-            return Invalid(None, f"A batch may hold at most {MAX_BATCH} messages.")
+            return Invalid(None, f"A batch may contain at most {MAX_BATCH} messages.")
         return Batch(tuple(_classify_one(item) for item in value))
     return _classify_one(value)
 

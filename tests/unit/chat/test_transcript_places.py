@@ -57,5 +57,5 @@ def test_a_fault_has_its_line_and_its_problem() -> None:
     with pytest.raises(FrontMatterError) as caught:
         parse_front_matter("---\nx: 1\nsettings:\n  y: 1\n  x: 2\n---\n")
 
-    assert (caught.value.line, caught.value.problem) == (4, "the setting x is given twice")
-    assert caught.value.message == "text: line 5: the setting x is given twice"
+    assert (caught.value.line, caught.value.problem) == (4, "the setting x occurs twice")
+    assert caught.value.message == "text: line 5: the setting x occurs twice"

@@ -63,7 +63,7 @@ def test_an_unknown_prompt_is_reported_with_the_nearest_name() -> None:
         ("[prompts.a]\ntext = 'x'\nmodel = ''\n", ":3: prompts.a.model: must not be empty"),
         (
             "[prompts.a]\ntext = 'x'\nsettings.since = 2020-01-01\n",
-            ":3: prompts.a.settings.since: must be a text, a number, true, false, an array or a table",
+            ":3: prompts.a.settings.since: must be text, a number, true, false, an array or a table",
         ),
         (
             "[prompts.'a b']\ntext = 'x'\n",

@@ -167,7 +167,7 @@ def test_maps_merge_and_their_members_can_be_deleted() -> None:
         ({"max_tokens": True}, "settings.max_tokens", "integer"),
         ({"max_tokens": "100"}, "settings.max_tokens", "integer"),
         ({"default_provider": "unknown"}, "settings.default_provider", "local, groq"),
-        ({"default_provider": ""}, "settings.default_provider", "not empty"),
+        ({"default_provider": ""}, "settings.default_provider", "non-empty"),
         ({"default_model": 4}, "settings.default_model", "string"),
         ({"default_modle": "x"}, "settings.default_modle", "default_model"),
         ({"providers": "x"}, "settings.providers", "object"),

@@ -48,7 +48,7 @@ def test_a_row_without_possible_values_is_a_fault_when_the_file_is_read(
 @pytest.mark.parametrize("mapping", ["", "body", "parameters.", "parameters..a", "headers"])
 def test_an_invalid_mapping_is_a_fault_too(tmp_path: Path, mapping: str) -> None:
     (fault,) = faults(tmp_path, 'type = "string"', f'mapping = "{mapping}"')
-    assert fault.startswith("3: providers.x.settings.t.mapping: must be parameters, a place below it")
+    assert fault.startswith("3: providers.x.settings.t.mapping: must be chat, parameters, or a path")
 
 
 def test_only_some_settings_map_to_params_of_a_chat(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ model = "opneai:x"
         (19, "prompts.p.text"),
         (20, "prompts.p.model"),
     ]
-    assert "uses ${one} and ${two}, which are neither in env" in found.errors[8].message
+    assert "uses ${one} and ${two}, which neither env nor this table" in found.errors[8].message
 
 
 @pytest.mark.requirement("7:plugins")

@@ -54,10 +54,10 @@ EVENTS = [
     (broken.without_starts, "belongs to block 0, which never started"),
     (broken.exclusive_usage, "cannot include 64 cached ones"),
     (lambda events: [*events, DoneEvent("end_turn")], "comes after done"),
-    (contents(TextDoneEvent, origin=None), "holds a block without an origin"),
+    (contents(TextDoneEvent, origin=None), "contains a block without an origin"),
     (contents(TextDoneEvent, text="Other."), "says 'Other.', but its deltas join to"),
-    (each(DoneEvent, stop_reason="stop"), "stops for 'stop', which is not one of"),
-    (each(TextDoneEvent, content="Paris"), "holds a str, not a TextBlock"),
+    (each(DoneEvent, stop_reason="stop"), "has the stop reason 'stop', which is not one of"),
+    (each(TextDoneEvent, content="Paris"), "contains a str, not a TextBlock"),
 ]
 
 

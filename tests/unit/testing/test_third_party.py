@@ -114,7 +114,7 @@ def test_an_adapter_without_http_that_breaks_a_rule_fails_with_a_sentence(tmp_pa
     ran = run_pytest(tmp_path)
 
     assert ran.returncode == 1
-    assert "stops for 'stop', which is not one of end_turn" in ran.stdout
+    assert "has the stop reason 'stop', which is not one of end_turn" in ran.stdout
 
 
 def test_without_pytest_the_import_error_says_what_to_install():

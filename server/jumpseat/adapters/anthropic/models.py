@@ -1,4 +1,4 @@
-"""Read the list of models in Anthropic's shape, with limits and capabilities.
+"""Reads lists of models in Anthropic's shape, with limits and capabilities.
 
 Source: `GET /v1/models` in Anthropic's API reference. Compatible servers may send OpenAI's shape, which is
 read as far as it matches.

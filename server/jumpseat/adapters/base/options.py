@@ -1,4 +1,4 @@
-"""Read the keys of one kind of provider."""
+"""Reads the keys of one kind of provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limit how often a provider's program is started, in case it crashes at each use."""
+"""Limits how often a provider's program is started, in case it crashes at each use."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from jumpseat.chat import ModelInfo
 from jumpseat.dialects.loose_values import mapping_in, number_in
 
-# The Copilot API uses snake case, the language server to_camel_case case.
+# The Copilot API uses snake case, the language server camel case.
 _PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
 
 

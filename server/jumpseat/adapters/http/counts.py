@@ -1,4 +1,4 @@
-"""Ask an endpoint for the token count of a request.
+"""Asks an endpoint for the token count of a request.
 
 Anthropic's `/v1/messages/count_tokens`, OpenAI's `/responses/input_tokens` and llama.cpp's versions of both
 have the same response format.

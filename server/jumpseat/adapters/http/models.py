@@ -1,4 +1,4 @@
-"""Read lists of models in OpenAI's shape, with the fields that servers add.
+"""Reads lists of models in OpenAI's shape, with the fields that servers add.
 
 Source: `GET /models` in OpenAI's API reference; the model-metadata reference for the additions of OpenRouter,
 vLLM, llama.cpp, LM Studio, Groq and Mistral.

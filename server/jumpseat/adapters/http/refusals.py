@@ -1,4 +1,4 @@
-"""Find the cause of a refusal: one parameter, or an unknown model."""
+"""Finds the cause of a refusal: one parameter, or an unknown model."""
 
 from __future__ import annotations
 

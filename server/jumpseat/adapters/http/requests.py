@@ -1,4 +1,4 @@
-"""Build the headers and the URLs of an endpoint's requests from the values of its table."""
+"""Builds the headers and the URLs of an endpoint's requests from the values of its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build the URLs of requests, and redact secrets in them. URLs are percent-encoded, but queries are not."""
+"""Builds the URLs of requests and redacts secrets in them. URLs are percent-encoded, but queries are not."""
 
 from __future__ import annotations
 

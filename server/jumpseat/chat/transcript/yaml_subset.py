@@ -175,7 +175,7 @@ def _construct_pairs(mapping: MappingNode) -> list[tuple[ScalarNode, Node]]:
         if not isinstance(key, ScalarNode) or key.tag not in (_STR, _INT, _FLOAT, _BOOL, _NULL):
             raise YamlFault(line, "a key must be a plain word or a string")
         if key.value in found:
-            raise YamlFault(line, f"the key {key.value} is given twice")
+            raise YamlFault(line, f"the key {key.value} occurs twice")
         found[key.value] = (key, value)
     return list(found.values())
 

@@ -12,7 +12,7 @@ from typing import Literal
 OPENING, CLOSING = "<think>", "</think>"
 
 MAX_HELD = 256 * 1024
-"""The most characters that are held back until a closing tag; longer reasoning becomes text."""
+"""The maximum number of characters to hold back until a closing tag; longer reasoning becomes text."""
 
 # The templates of these models write the opening tag into the prompt, so the answer has only the closing tag.
 _OPENED_BY_THE_TEMPLATE = re.compile(r"deepseek-?r1|\bqwq\b|qwen3.*thinking|minimax-?m2", re.IGNORECASE)

@@ -40,7 +40,7 @@ from jumpseat.dialects.user_parts import document_name, document_url, image_url,
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 MAX_CALL_ID = 64
-"""The most characters of a `call_id`; other providers may use longer ids."""
+"""The maximum length of a `call_id` in characters; other providers may use longer ids."""
 
 
 def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:

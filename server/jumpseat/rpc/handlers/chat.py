@@ -36,7 +36,7 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
         raise RpcFault(INVALID_PARAMS, f"{problem.path} {problem.message} to be kept.", [problem])
     turn_id = call.params.turn_id or uuid4().hex
     if turn_id in session.turns:
-        problem = Problem("turnId", f"the turn {turn_id!r} is still in flight")
+        problem = Problem("turnId", f"the turn {turn_id!r} is still running")
         raise RpcFault(INVALID_PARAMS, f"{problem.path}: {problem.message}.", [problem])
     call.entry.turn_id = turn_id
     session.turns[turn_id] = call.request_id

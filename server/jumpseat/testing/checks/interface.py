@@ -115,10 +115,12 @@ class InterfaceChecks(ContractBase):
                 known = isinstance(name, str) and isinstance(row, SettingRow)
                 check(known, f"the setting {name!r} is a {type(row).__name__}, not a SettingRow.")
             files = adapter.account.watched_files() if adapter.account is not None else []
-            check(all(isinstance(file, Path) for file in files), f"watched_files gives {files!r}, not paths.")
+            check(
+                all(isinstance(file, Path) for file in files), f"watched_files returns {files!r}, not paths."
+            )
             replacement = adapter.inline_output("x = 1") if isinstance(adapter, EditsInline) else None
             check(
-                replacement is None or isinstance(replacement, str), f"inline_output gives {replacement!r}."
+                replacement is None or isinstance(replacement, str), f"inline_output returns {replacement!r}."
             )
             check(not stage.upstream.requests, "it made a request for settings or files.")
 
@@ -127,7 +129,7 @@ class InterfaceChecks(ContractBase):
         """Check the entry point for programs that do not use a daemon."""
         async with self.open_stage() as stage:
             bound = stage.adapter.bind(self.model)
-            check(isinstance(bound, ChatModel), f"bind gives a {type(bound).__name__}, not a ChatModel.")
+            check(isinstance(bound, ChatModel), f"bind returns a {type(bound).__name__}, not a ChatModel.")
             check(bound.model_name == self.model, f"model_name is {bound.model_name!r}, not {self.model!r}.")
             check(bound.provider_name == stage.provider, "a bound model has another provider_name.")
             check(bound.max_tokens == DEFAULT_MAX_TOKENS, f"max_tokens is {bound.max_tokens} by default.")
@@ -172,7 +174,7 @@ class InterfaceChecks(ContractBase):
         """Check that the count is -1, not an estimate or 0, if the provider cannot count."""
         async with self.open_stage() as stage:
             tokens = await stage.adapter.count_tokens(self.hello())
-            check(type(tokens) is int and (tokens > 0 or tokens == -1), f"count_tokens gives {tokens!r}.")
+            check(type(tokens) is int and (tokens > 0 or tokens == -1), f"count_tokens returns {tokens!r}.")
 
     @bounded
     async def test_the_state_of_the_credential_needs_no_request(self) -> None:
@@ -181,8 +183,8 @@ class InterfaceChecks(ContractBase):
             if stage.adapter.account is None:
                 return  # The provider does not need a credential.
             status = await stage.adapter.account.auth_status()
-            check(isinstance(status, AuthStatus), f"auth_status gives a {type(status).__name__}.")
-            check(status.provider == stage.provider, f"auth_status is of {status.provider!r}.")
+            check(isinstance(status, AuthStatus), f"auth_status returns a {type(status).__name__}.")
+            check(status.provider == stage.provider, f"auth_status is for {status.provider!r}.")
             check(status.state in get_args(AuthState), f"auth_status has the state {status.state!r}.")
             check(not stage.upstream.requests, "auth_status makes a request though refresh is false.")
 
@@ -196,11 +198,12 @@ class InterfaceChecks(ContractBase):
                 return
             if probed is None or isinstance(probed, Capabilities):
                 return
-            check(isinstance(probed, Mapping), f"probe gives a {type(probed).__name__}.")
+            check(isinstance(probed, Mapping), f"probe returns a {type(probed).__name__}.")
             unknown = sorted(set(probed) - {field.name for field in fields(Capabilities)})
-            check(not unknown, f"probe gives {unknown}, which are not fields of Capabilities.")
+            check(not unknown, f"probe returns {unknown}, which are not fields of Capabilities.")
             check(
-                all(type(each) is bool for each in probed.values()), f"probe gives {probed!r}, not booleans."
+                all(type(each) is bool for each in probed.values()),
+                f"probe returns {probed!r}, not booleans.",
             )
 
     @bounded

@@ -44,8 +44,10 @@ class RecordedChecks(ContractBase):
         check(self.recordings.is_dir(), f"there is no folder {self.recordings}.")
         found = [each for each in self.list_recordings() if not each.fails]
         check(found, f"{self.recordings} has no recording of an answer.")
-        check(any(each.streamed for each in found), "no recording is of a streamed answer.")
-        check(not all(each.streamed for each in found), "no recording is of an answer that is not streamed.")
+        check(any(each.streamed for each in found), "no recording contains a streamed answer.")
+        check(
+            not all(each.streamed for each in found), "no recording contains an answer that is not streamed."
+        )
 
     @bounded
     async def test_a_recorded_answer_gives_the_expected_response_in_every_arrival(

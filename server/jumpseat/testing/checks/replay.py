@@ -96,7 +96,9 @@ class ReplayChecks(ContractBase):
             call = response.tool_calls[0]
             check(call.name == "weather", f"the call's name is {call.name!r}.")
             check(call.arguments == json.loads(arguments), f"the arguments are {call.arguments!r}.")
-            check(response.stop_reason == "tool_use", f"a call stops for {response.stop_reason!r}.")
+            check(
+                response.stop_reason == "tool_use", f"the stop reason of a call is {response.stop_reason!r}."
+            )
             answer = response.as_message()
             stage.answer(script.text_answer(["Cold."], streamed=True))
             messages = (*request.messages, answer, _next_message(answer))

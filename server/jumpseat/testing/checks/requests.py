@@ -29,7 +29,7 @@ class RequestChecks(ContractBase):
                 assert_response(response, provider=stage.provider, model=self.model)
                 check(response.text == "Hello.", f"text is {response.text!r}.")
                 check([block.type for block in response.content] == ["text"], f"{response.content!r}")
-                check(response.stop_reason == "end_turn", f"it stops for {response.stop_reason!r}.")
+                check(response.stop_reason == "end_turn", f"the stop reason is {response.stop_reason!r}.")
                 requested = script.asks_to_stream(stage.chats[-1])
                 check(requested == streamed, f"stream is {streamed}, but the request has {requested}.")
 

@@ -1,4 +1,4 @@
-"""Adapt a request to the listed facts of its model, with a warning for each dropped part.
+"""Adapts a request to the listed facts of its model, with a warning for each dropped part.
 
 The engine does the same before a turn, but a daemon's first chat starts before there is a list.
 """

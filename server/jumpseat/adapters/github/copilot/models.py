@@ -1,4 +1,4 @@
-"""Decode Copilot's list of models, and find the default model.
+"""Decodes Copilot's list of models and finds the default model.
 
 Source: `GET /models` of the Copilot API. An unreadable row is skipped and logged.
 """

@@ -1,4 +1,4 @@
-"""Parse the language server's reports about the account: state, login, plan, quotas. Pure functions.
+"""Parses the language server's reports about the account: state, login, plan, quotas. Pure functions.
 
 Source of the shapes: responses to `checkStatus` and `checkQuota`, and the notifications `didChangeStatus/v2`
 and `copilot/quotaChange`, of version 1.539.

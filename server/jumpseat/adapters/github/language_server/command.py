@@ -1,4 +1,4 @@
-"""Find the Copilot language server's program, and build its environment.
+"""Finds the Copilot language server's program and builds its environment.
 
 Sources of the variables: the server's README, and version 1.539 of the program.
 """

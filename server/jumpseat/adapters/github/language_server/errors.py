@@ -1,4 +1,4 @@
-"""Convert errors of the Copilot language server to those of `jumpseat.chat`, with hints. Pure functions.
+"""Converts errors of the Copilot language server to those of `jumpseat.chat`, with hints. Pure functions.
 
 Sources: responses of `@github/copilot-language-server` 1.539, and the codes in GitHub's own client for Xcode
 (`CLSErrorInfo.swift`).

@@ -1,4 +1,4 @@
-"""Parse the Copilot language server's notifications about limits. Pure functions.
+"""Parses the Copilot language server's notifications about limits. Pure functions.
 
 Source: two notifications of `@github/copilot-language-server` 1.539, `$/copilot/rateLimitWarning` with
 `{type, rateLimit: {entitlement, percentRemaining, resetDate}, message}`, and `copilot/quotaWarning` with

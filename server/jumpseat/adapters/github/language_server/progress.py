@@ -1,4 +1,4 @@
-"""Decode a turn's reports from the Copilot language server to events. Pure: no I/O, no clock.
+"""Decodes a turn's reports from the Copilot language server to events. Pure: no I/O, no clock.
 
 Sources of the shapes of `$/progress`: `@github/copilot-language-server` 1.539; for older versions, copilot.el
 and GitHub's own clients for Xcode and Eclipse.

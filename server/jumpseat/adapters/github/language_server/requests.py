@@ -1,4 +1,4 @@
-"""Answer the Copilot language server's requests to its editor.
+"""Answers the Copilot language server's requests to its editor.
 
 The daemon has no open files and no tools, so most results are empty. Source: the requests of
 `@github/copilot-language-server` 1.539. The result of a conversation's request is a pair `[result, error]`.

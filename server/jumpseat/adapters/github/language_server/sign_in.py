@@ -1,4 +1,4 @@
-"""Sign in to a Copilot language server by the device flow.
+"""Signs in to a Copilot language server by the device flow.
 
 The server runs the flow and stores the token; the client shows the code and the page to the user. Sources:
 the server's README for `signIn`; version 1.539 for `signInWithDeviceFlow`.

@@ -1,4 +1,4 @@
-"""Represent a chat as the language server's turns: a user's request and its answer, if it has one yet.
+"""Represents a chat as the language server's turns: a user's request and its answer, if it has one yet.
 
 Pure functions. Source: `conversation/create` of `@github/copilot-language-server` 1.539, which sends the
 turns to the model as plain messages.

@@ -1,4 +1,4 @@
-"""Remove secrets and markup from the language server's texts. Pure functions."""
+"""Removes secrets and markup from the language server's texts. Pure functions."""
 
 from __future__ import annotations
 

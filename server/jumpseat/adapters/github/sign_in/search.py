@@ -1,4 +1,4 @@
-"""Find the existing GitHub sign-ins, in this order:
+"""Finds the existing GitHub sign-ins, in this order:
 
 1. `github_token` in the configuration.
 2. `COPILOT_GITHUB_TOKEN`. It precedes stored sign-ins, as in Copilot's own command line.

@@ -1,4 +1,4 @@
-"""Find the cause of a Messages endpoint's refusal: a parameter, a form of thinking, or replayed thinking.
+"""Finds the cause of a Messages endpoint's refusal: a parameter, a form of thinking, or replayed thinking.
 
 Source: `tests/dialect_rows/anthropic_messages.py`.
 """
