@@ -33,7 +33,7 @@
         (kill-buffer buffer)))))
 
 (defun jumpseat-account-cancel ()
-  "Cancel the sign-in that waits."
+  "Cancel the pending sign-in."
   (interactive)
   (when jumpseat-account--sign-in
     (let ((request (plist-get jumpseat-account--sign-in :request)))

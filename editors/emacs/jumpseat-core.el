@@ -31,11 +31,11 @@ Nil means what \\[jumpseat-install] has installed, else `jumpseat' on variable
   :type '(choice (const :tag "Find it" nil) (repeat string)))
 
 (defcustom jumpseat-arguments nil
-  "Further arguments of `jumpseat attach'; used after \\[jumpseat-restart]."
+  "Additional arguments of `jumpseat attach'; used after \\[jumpseat-restart]."
   :type '(repeat string))
 
 (defcustom jumpseat-config nil
-  "Configuration of this Emacs, as in the daemon's file.
+  "Configuration for this Emacs, in the form of the daemon's file.
 A property list such as (:providers (:local (:settings (:temperature 0.2)))).
 A change is used after \\[jumpseat-restart]."
   :type '(plist :key-type symbol :value-type sexp))
@@ -60,10 +60,10 @@ Nil is the daemon's default."
   :type 'boolean)
 
 (defcustom jumpseat-garbage-limit (* 128 1024 1024)
-  "How many bytes Emacs may allocate without a collection while answers come.
-A garbage collection holds up Emacs for longer than a frame.  While the daemon
-works, `gc-cons-threshold' is at least this; it is set back when you are idle
-afterwards.  Nil leaves `gc-cons-threshold' alone."
+  "The bytes that Emacs may allocate between collections while answers arrive.
+A garbage collection blocks Emacs for longer than a frame.  While the daemon
+works, `gc-cons-threshold' is at least this; it is reset when you are idle
+afterwards.  Nil does not change `gc-cons-threshold'."
   :type '(choice (const :tag "Collect as always" nil) integer))
 
 (defcustom jumpseat-log-level "warning"
@@ -71,7 +71,7 @@ afterwards.  Nil leaves `gc-cons-threshold' alone."
   :type '(choice (const "debug") (const "info") (const "warning") (const "error")))
 
 (defcustom jumpseat-log-limit 200000
-  "How many characters of this package's own log are kept; nil keeps all of it.
+  "The maximum length of this package's own log in characters; nil for no limit.
 The oldest lines are removed."
   :type '(choice (const :tag "Keep all of it" nil) natnum))
 

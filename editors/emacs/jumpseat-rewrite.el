@@ -60,8 +60,8 @@ Without this delay, typing while the message appears would remove it unread.")
   "A list of the buffer's original header line, or nil if it had none.")
 
 (define-minor-mode jumpseat-rewrite-mode
-  "The mode of a buffer while a rewrite is open in it; the rewrite switches it.
-The header line shows what can be done with it."
+  "The mode of a buffer while a rewrite is open in it.
+The rewrite turns it on and off.  The header line shows the keys."
   :lighter (:eval (jumpseat-view-lighter))
   :interactive nil
   (cond (jumpseat-rewrite-mode
@@ -262,8 +262,9 @@ OUTCOME has no replacement text."
            (lambda (outcome) (jumpseat-rewrite--finish buffer edit outcome))))))
 
 (defun jumpseat-rewrite (beg end instruction)
-  "Rewrite the text from BEG to END by INSTRUCTION: the region, else this line.
-The change is shown, and applied with \\<jumpseat-rewrite-mode-map>\\[jumpseat-rewrite-accept]."
+  "Rewrite the text from BEG to END, following INSTRUCTION.
+Interactively, this is the region, or else the current line.
+The change is shown; apply it with \\<jumpseat-rewrite-mode-map>\\[jumpseat-rewrite-accept]."
   (interactive
    (progn
      (barf-if-buffer-read-only)
@@ -322,12 +323,12 @@ Signal a `user-error' if there is none, or if it is still being written."
           (goto-char (overlay-start (jumpseat-hunks-find-current (jumpseat-hunks-find-shown)))))))))
 
 (defun jumpseat-rewrite-accept-change ()
-  "Apply the change at point, else the next one, in one step of undo."
+  "Apply the change at point, or else the next one, in one step of undo."
   (interactive)
   (jumpseat-rewrite--settle #'jumpseat-edit-apply-hunk))
 
 (defun jumpseat-rewrite-reject-change ()
-  "Drop the change at point, else the next one."
+  "Discard the change at point, or else the next one."
   (interactive)
   (jumpseat-rewrite--settle #'jumpseat-edit-drop-hunk))
 
@@ -343,14 +344,14 @@ Signal a `user-error' if there is none, or if it is still being written."
   (jumpseat-rewrite-next-change (- (or count 1))))
 
 (defun jumpseat-rewrite-reject ()
-  "Drop every change that was not accepted, and stop what is under way."
+  "Discard every change that was not accepted, and stop the rewrite."
   (interactive)
   (jumpseat-rewrite--get-open)
   (jumpseat-rewrite-stop)
   (jumpseat-rewrite--clear))
 
 (defun jumpseat-rewrite-again (instruction)
-  "Rewrite the same text again, by INSTRUCTION."
+  "Rewrite the same text again, following INSTRUCTION."
   (interactive
    (list (read-string "Rewrite how? "
                       (jumpseat-edit-instruction (jumpseat-rewrite--get-finished)))))

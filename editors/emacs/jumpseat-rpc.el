@@ -20,7 +20,7 @@
 (require 'jumpseat-garbage)
 
 (defconst jumpseat-rpc--restarts 5
-  "The most crashes within `jumpseat-rpc--restart-seconds' before it stays down.")
+  "The maximum number of restarts within `jumpseat-rpc--restart-seconds'.")
 (defconst jumpseat-rpc--restart-seconds 180 "See `jumpseat-rpc--restarts'.")
 (defconst jumpseat-rpc--initialize-seconds 20 "The time limit for `initialize'.")
 (defconst jumpseat-rpc--coalesce-ms 16

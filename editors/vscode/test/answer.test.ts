@@ -103,7 +103,7 @@ test('a whole answer is one', () => {
   checkWhole(result({ stopReason: 'refusal' }), false);
 });
 
-test('an answer that its caller limited may end there, also without a text', () => {
+test('an answer that its caller limited may end there, even without any text', () => {
   checkWhole(result({ stopReason: 'max_tokens' }), true);
   checkWhole(result({ stopReason: 'max_tokens', text: '' }), true);
 });
@@ -113,7 +113,7 @@ const BROKEN: [Partial<ChatResult>, RegExp][] = [
   [{ stopReason: 'context_exceeded' }, /context of the model is full/],
   [{ stopReason: 'content_filter' }, /filter/],
   [{ toolCalls: [{ ...call(null), error: 'it is cut off' }] }, /the tool look .*: it is cut off/],
-  [{ text: '' }, /without a text/],
+  [{ text: '' }, /without any text/],
   [{ text: '', stopReason: 'refusal' }, /declined/],
   [
     { text: '', stopReason: 'refusal', warnings: [{ code: 'refusal', message: 'Not about that.' }] },

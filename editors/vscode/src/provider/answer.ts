@@ -115,7 +115,7 @@ export function checkWhole(result: ChatResult, limited: boolean): void {
       refused?.message ??
         (result.stopReason === 'refusal'
           ? 'The model declined to answer.'
-          : 'The model ended its answer without a text.'),
+          : 'The model ended its answer without any text.'),
     );
   }
 }

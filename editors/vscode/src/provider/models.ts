@@ -10,12 +10,12 @@ export const UNKNOWN_OUTPUT = 8192;
 const THINKING_KEY = 'reasoningEffort';
 const UNSET = 'default';
 const LEVELS: Record<ThinkingLevel, string> = {
-  off: 'Answers at once, where the model can',
-  minimal: 'Thinks as little as it can',
+  off: 'Answers immediately, if the model can',
+  minimal: 'Thinks as little as possible',
   low: 'Thinks briefly',
   medium: 'Thinks for some time',
-  high: 'Thinks for long',
-  max: 'Thinks as long as it can',
+  high: 'Thinks for a long time',
+  max: 'Thinks as long as possible',
 };
 /** Other providers' names for levels, which VS Code's agents may send. */
 const SYNONYMS: Record<string, ThinkingLevel> = { none: 'off', xhigh: 'max' };
@@ -107,7 +107,7 @@ function thinkingProperty(model: ModelInfo): ConfigurationProperty | undefined {
       'Auto',
       ...levels.map((level) => level.charAt(0).toUpperCase() + level.slice(1)),
     ],
-    enumDescriptions: ['As the configuration of jumpseat says', ...Object.values(LEVELS)].filter(
+    enumDescriptions: ['As configured in jumpseat', ...Object.values(LEVELS)].filter(
       (_, index) => index === 0 || levels.includes(Object.keys(LEVELS)[index - 1] ?? ''),
     ),
     default: UNSET,

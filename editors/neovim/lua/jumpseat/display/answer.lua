@@ -73,7 +73,7 @@ function Answer:write(deltas)
   for _, delta in ipairs(deltas) do
     local type = delta.type
     if type == 'response' and self.written then
-      -- The provider starts its answer again, so the blocks so far are void.
+      -- The provider starts its answer again, so discard the blocks so far.
       flush()
       self.writer:replace(self.heading)
       self.written, self.thinking = false, nil

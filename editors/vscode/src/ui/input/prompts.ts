@@ -14,7 +14,7 @@ export function parsePromptCall(text: string): PromptCall | undefined {
 /** Format the prompts as a list to choose from. */
 export function formatPromptList(prompts: readonly PromptRow[]): string {
   if (prompts.length === 0) {
-    return 'The configuration file has no prompts yet. A table `[prompts.NAME]` with a `text` is one.';
+    return 'The configuration file has no prompts yet. To add one, write a table `[prompts.NAME]` with a `text`.';
   }
   const lines = prompts.map(
     (each) => `- \`/${each.name}\`${each.description === undefined ? '' : ` ${each.description}`}`,

@@ -20,7 +20,7 @@ const KEYS: Record<string, string> = {
   model: 'The model, as provider:model.',
   system: 'The system prompt.',
   settings: 'Settings of the provider.',
-  conversation: 'The kept conversation that the chat goes on with.',
+  conversation: 'The kept conversation that the chat continues.',
 };
 
 /** Return the index of the line that closes the front matter, or 0 if there is none. */
