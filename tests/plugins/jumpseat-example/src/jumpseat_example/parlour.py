@@ -71,7 +71,7 @@ class Parlour(HttpAdapter):
 
     def warnings(self, request: ChatRequest) -> Iterable[WarningEvent]:
         if request.stop_sequences:
-            yield WarningEvent("parameter_dropped", "The parlour knows no stop sequences.")
+            yield WarningEvent("parameter_dropped", "The parlour does not support stop sequences.")
 
     def form_parameters(self, request: ChatRequest) -> Mapping[str, Any]:
         return {**dialect.parameters(request), **self.config.parameters, **request.settings}
