@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.context.rules import RULE_FILES
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
@@ -143,7 +144,8 @@ def test_the_page_of_the_client_names_its_methods_and_arguments() -> None:
 )
 def test_every_path_on_a_page_exists(page: Path) -> None:
     named = {span for span in spans(prose(page)) if re.fullmatch(r"[\w.*-]+(/[\w.*-]+)*/?", span)}
-    paths = {name for name in named if "/" in name} - set(names_in(table(PROTOCOL, "method")))
+    # Neither the methods of the protocol nor the files of a user's workspace are paths of the project.
+    paths = {name for name in named if "/" in name} - {*names_in(table(PROTOCOL, "method")), *RULE_FILES}
     below = (ROOT, *SOURCES, SOURCES[1].parent)
 
     assert paths != set()
