@@ -24,6 +24,7 @@ PUBLIC = {
     "jumpseat.dialects",
     "jumpseat.http",
     "jumpseat.testing",
+    "jumpseat.tools.server",
 }
 
 
@@ -49,9 +50,11 @@ def test_the_page_shows_each_kind_of_file() -> None:
         "class Parlour(HttpAdapter)",
         "def _take(self",
         "(AdapterContract)",
+        "class Shed(ToolServer)",
     ):
         assert needed in shown
     assert "group `jumpseat.adapters`" in read(PLUGINS)
+    assert "`jumpseat.tools`" in read(PLUGINS)
 
 
 def test_the_smallest_provider_is_ten_lines_long() -> None:

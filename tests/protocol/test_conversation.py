@@ -222,7 +222,7 @@ async def test_what_cannot_be_repaired_is_refused_with_its_path(
         ([user("Hi"), typed(result("1"))], "messages.1.content.0.toolUseId"),
         ([user("Hi"), said(call("1")), typed("x", result("2"))], "messages.2.content.1.toolUseId"),
         ([typed("Hi", call("1"))], "messages.0.content.1"),
-        ([user("Hi"), said(call("1"), result("1"))], "messages.1.content.1"),
+        ([user("Hi"), said(call("1"), result("2"))], "messages.1.content.1.toolUseId"),
         ([user("Hi"), said({"type": "context", "text": "x"})], "messages.1.content.0"),
         ([user(" "), said()], "messages"),
     ]

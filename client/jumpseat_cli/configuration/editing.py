@@ -136,7 +136,7 @@ def _ask_for_key(service: Service, environment: Environment) -> str:
     question = f"Key for {service.title} (not shown; leave empty to use {service.variable})"
     while True:
         key = ask_hidden(question, default="", show_default=False).strip()
-        why = explain_invalid_key(key, environment)
+        why = explain_invalid_key(key, environment) if key else None
         if why is None:
             return key
         say(f"This is not a key: {why}.")

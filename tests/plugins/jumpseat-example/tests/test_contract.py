@@ -1,17 +1,20 @@
-"""The contract suite for the example's adapters."""
+"""The contract suites for the example's adapters and tools."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 from jumpseat_example.echo import Echo
 from jumpseat_example.parlour import Parlour
+from jumpseat_example.shed import create
 from parlour_script import ParlourScript
 
-from jumpseat.adapters.base import Adapter, ProviderConfig
+from jumpseat.adapters.base import Adapter, Environment, ProviderConfig
 from jumpseat.chat import ChatRequest, Message
 from jumpseat.http import HttpClient
-from jumpseat.testing import AdapterContract
+from jumpseat.testing import AdapterContract, ToolServerContract
+from jumpseat.tools.server import ToolServer
 
 
 class TestParlour(AdapterContract):
@@ -34,3 +37,10 @@ class TestEcho(AdapterContract):
 
     def make_adapter(self, base_url: str, http: HttpClient) -> Adapter:
         return Echo("parrot")
+
+
+class TestShed(ToolServerContract):
+    calls: ClassVar = {"dig": {"depth": 2}}
+
+    def make_server(self, environment: Environment) -> ToolServer:
+        return create(environment)
