@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from jumpseat.connections.keeping import can_be_kept
 from jumpseat.connections.session import Session
@@ -55,7 +56,8 @@ async def begin_turn_with_tools(
     from jumpseat.tools.server import CallContext  # Deferred: as above.
 
     host = await open_tools(session)
-    key = turn_id if conversation_id is None else await _find_root(session, conversation_id)
+    # Clients choose the ids of turns, so two of them may use the same one.
+    key = uuid4().hex if conversation_id is None else await _find_root(session, conversation_id)
     return host.begin_turn(
         selectors,
         CallContext(session.environment, workspace, key),

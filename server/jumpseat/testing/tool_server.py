@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -99,7 +100,7 @@ class ToolServerContract:
                 call = self.make_call(tool, arguments)
                 preview = await server.preview(call)
                 check(bool(preview.title.strip()), f"the preview of {tool} has no title.")
-                output = await server.call(call)
+                output = await server.call(replace(call, approved=preview))
                 _check_output(tool, output)
                 check(not output.is_error, f"the call of {tool} failed: {output.content!r}")
 
@@ -123,7 +124,7 @@ class ToolServerContract:
                 for number in range(CONCURRENT_CALLS)
                 for tool, arguments in self.calls.items()
             ]
-            outputs = await asyncio.gather(*map(server.call, calls))
+            outputs = await asyncio.gather(*(_run(server, call) for call in calls))
             for call, output in zip(calls, outputs, strict=True):
                 _check_output(call.tool, output)
 
@@ -134,7 +135,7 @@ class ToolServerContract:
             pytest.skip("this contract has no `endless_call`")
         async with self.open_server() as server:
             await server.list_tools()
-            running = asyncio.create_task(server.call(self.make_call(*self.endless_call)))
+            running = asyncio.create_task(_run(server, self.make_call(*self.endless_call)))
             done, _ = await asyncio.wait([running], timeout=0.05)
             check(not done, "`endless_call` ended by itself.")
             running.cancel()
@@ -145,6 +146,11 @@ class ToolServerContract:
     def _need_calls(self) -> None:
         if not self.calls:
             pytest.skip("this contract has no `calls`")
+
+
+async def _run(server: ToolServer, call: ToolCall) -> ToolOutput:
+    """Preview a call and run it, as the daemon does if a rule allows it."""
+    return await server.call(replace(call, approved=await server.preview(call)))
 
 
 def _check_tool(tool: Tool) -> None:
@@ -166,8 +172,7 @@ def _check_output(tool: str, output: ToolOutput) -> None:
 
 async def _check_failure(server: ToolServer, call: ToolCall) -> None:
     try:
-        await server.preview(call)
-        output = await server.call(call)
+        output = await _run(server, call)
     except ToolError as error:
         check(bool(str(error).strip()), f"the error of {call.tool} has no message.")
     except Exception as error:

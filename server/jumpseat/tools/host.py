@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from jumpseat.chat import InvalidRequestError
@@ -16,7 +16,7 @@ from jumpseat.system.state_file import StateError
 from jumpseat.system.threads import run_blocking
 from jumpseat.tools.approvals import Approvals
 from jumpseat.tools.decisions import AlwaysAllowed
-from jumpseat.tools.memory import acquire_states
+from jumpseat.tools.memory import ConversationState, acquire_states
 from jumpseat.tools.rules import RuleDecision, Rules
 from jumpseat.tools.selectors import Selector
 from jumpseat.tools.server import CallContext, ServerUnavailableError, Tool, ToolServer
@@ -108,15 +108,17 @@ class ToolHost:
                 raise InvalidRequestError.at(f"daemonTools.{index}", message)
             parsed.append(selector)
         options = self._config.tools
+        # Other turns must not find the state of a turn that is a conversation of its own.
+        state = self._states.value.find(context.conversation) if is_named else ConversationState()
         names = dict.fromkeys(selector.server for selector in parsed)
         return TurnTools(
             [servers[name] for name in names],
             parsed,
-            context,
+            replace(context, memory=state.of_servers),
             options,
             turn_id=turn_id,
             max_rounds=min(max_rounds or options.max_rounds, options.max_rounds),
-            state=self._states.value.find(context.conversation),
+            state=state,
             is_named=is_named,
             always=self._always,
             approvals=self.approvals if can_ask else None,

@@ -61,17 +61,8 @@ class CallContext:
     conversation: str
     """A key that is the same for all turns of a conversation and its forks."""
 
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A call of one tool by the model."""
-
-    tool: str
-    """The server's own name for the tool."""
-
-    arguments: Mapping[str, Any]
-    context: CallContext
-    report_progress: ReportProgress = field(default=lambda progress, total, message: None, repr=False)
+    memory: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The servers' own data about the conversation, by the name of the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +75,26 @@ class Preview:
     diff: Sequence[FileDiff] = ()
     is_outside: bool = False
     """Whether the call uses a path outside the workspace folders, so that it always needs an approval."""
+
+    subject: Any = None
+    """The server's own description of the call, such as the resolved path, to compare it in `call`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of one tool by the model."""
+
+    tool: str
+    """The server's own name for the tool."""
+
+    arguments: Mapping[str, Any]
+    context: CallContext
+    report_progress: ReportProgress = field(default=lambda progress, total, message: None, repr=False)
+    most_bytes: int = 64 * 1024
+    """The size in bytes above which the text of the result is cut."""
+
+    approved: Preview | None = None
+    """The preview that the rules or the user allowed; None before."""
 
 
 @dataclass(frozen=True, slots=True)

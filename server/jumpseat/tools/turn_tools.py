@@ -193,7 +193,13 @@ class TurnTools:
         name = f"{offered.server.name}/{offered.tool.name}"
         if call.arguments is None:
             return self._fail(call, name, f"The arguments cannot be read: {call.error or 'no object'}.", send)
-        started = ToolCall(offered.tool.name, call.arguments, self._context, _Progress(call.id, send).report)
+        started = ToolCall(
+            offered.tool.name,
+            call.arguments,
+            self._context,
+            _Progress(call.id, send).report,
+            int(self._options.max_result_kilobytes * 1024),
+        )
         try:
             preview = await offered.server.preview(started)
             denial = await self._find_denial(call, offered, preview, send)
@@ -201,7 +207,7 @@ class TurnTools:
                 send(ToolStatusEvent(call.id, "denied", denial))
                 return _make_result(call, name, ToolOutput(denial, is_error=True))
             send(ToolStatusEvent(call.id, "running"))
-            output = await self._call_server(offered.server, started)
+            output = await self._call_server(offered.server, replace(started, approved=preview))
         except ToolError as error:
             return self._fail(call, name, str(error), send)
         except Exception:

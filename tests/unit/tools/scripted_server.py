@@ -30,6 +30,7 @@ class ScriptedServer(ToolServer):
         ]
         self.script: dict[str, list[Script]] = {}
         self.calls: list[tuple[str, Mapping[str, Any]]] = []
+        self.approved: list[Preview | None] = []
         self.started = asyncio.Semaphore(0)
         self.cancelled: list[str] = []
         self.unavailable: Exception | None = None
@@ -49,6 +50,7 @@ class ScriptedServer(ToolServer):
 
     async def call(self, call: ToolCall) -> ToolOutput:
         self.calls.append((call.tool, call.arguments))
+        self.approved.append(call.approved)
         self.started.release()
         script = self.script.get(call.tool)
         step = script.pop(0) if script else "ok"

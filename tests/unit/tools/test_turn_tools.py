@@ -224,6 +224,38 @@ async def test_a_turn_without_a_conversation_cannot_remember_one() -> None:
 
 
 @pytest.mark.requirement("12:remember-always")
+@pytest.mark.requirement("12:remember-conversation")
+@pytest.mark.parametrize(("is_named", "counts"), [(True, [0, 1]), (False, [0, 0])])
+async def test_a_server_remembers_a_conversation_but_not_a_turn_without_one(
+    is_named: bool, counts: list[int]
+) -> None:
+    found: list[int] = []
+
+    def count_turns(call: ToolCall) -> Preview:
+        found.append(call.context.memory.setdefault("turns", 0))
+        call.context.memory["turns"] += 1
+        return Preview("Dig")
+
+    server = ScriptedServer()
+    server.on_preview = count_turns
+    environment = environment_of_process()
+    hosts = [make_host(server, environment=environment, allow=["shed/*"]) for _ in range(2)]
+    for host in hosts:
+        await run(await open_turn(host, is_named=is_named), Recorder(host))
+
+    assert found == counts
+
+
+async def test_a_call_has_the_preview_that_was_approved() -> None:
+    server = ScriptedServer()
+    preview = Preview("Dig", subject=object())
+    server.on_preview = lambda call: preview
+    host = make_host(server)
+    await run(await open_turn(host), Recorder(host, ALLOW))
+
+    assert server.approved == [preview]
+
+
 async def test_a_decision_for_always_outlives_the_process_and_covers_one_tool() -> None:
     host = make_host(ScriptedServer())
     await run(await open_turn(host), Recorder(host, Decision(True, "always")))
