@@ -44,16 +44,23 @@ def read_regular(
 
 
 def open_regular(
-    path: Path, *, follow: bool = True, check: Callable[[os.stat_result], None] = lambda status: None
+    path: str | Path,
+    *,
+    follow: bool = True,
+    check: Callable[[os.stat_result], None] = lambda status: None,
+    directory: int | None = None,
 ) -> int:
-    """Open a regular file for reading, and return its descriptor. For the arguments, see `read_regular`.
+    """Open a regular file and return its descriptor. For the other arguments, see `read_regular`.
+
+    Args:
+        directory: a descriptor of the directory at which a relative path starts.
 
     Raises:
         OSError: see `read_regular`.
     """
     no_follow = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
     # Check the descriptor instead of the path, because the file could be replaced in between.
-    descriptor = os.open(path, _FLAGS | no_follow)
+    descriptor = os.open(path, _FLAGS | no_follow, dir_fd=directory)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

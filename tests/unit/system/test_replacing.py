@@ -7,13 +7,15 @@ import stat
 import struct
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from jumpseat.system.replacing import replace_file
+from jumpseat.system.folder import Folder
+from jumpseat.system.replacing import FileChangedError, replace_entry, replace_file
+from tests.disks import mount_small_disk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes and links")
 
@@ -171,3 +173,144 @@ def test_a_failed_write_in_place_restores_the_old_content(
         replace_file(file, b"new and longer")
 
     assert other.read_bytes() == b"old"
+
+
+# -- a file in an open folder
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    with mount_small_disk(tmp_path / "disk") as disk:
+        yield disk
+
+
+def during_the_write(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
+    """Call a function once while a new content is being written."""
+    fsync = os.fsync
+
+    def interrupt(descriptor: int) -> None:
+        monkeypatch.setattr(os, "fsync", fsync)
+        fsync(descriptor)
+        change()
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def rewrite(file: Path) -> None:
+    """Write the same number of bytes, a nanosecond later at least."""
+    before = file.stat()
+    file.write_bytes(b"OLD")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+
+
+def exchange(file: Path) -> None:
+    """Replace the file by another one with the same size and time."""
+    before = file.stat()
+    other = file.with_name("other")
+    other.write_bytes(b"OLD")
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(file)
+
+
+@pytest.mark.parametrize("links", [1, 2])
+@pytest.mark.parametrize("change", [rewrite, exchange, lambda file: file.unlink()])
+def test_a_file_that_has_changed_is_left_alone(
+    tmp_path: Path, links: int, change: Callable[[Path], object]
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    if links == 2:
+        (tmp_path / "link").hardlink_to(file)
+    with Folder.open(tmp_path) as folder:
+        before = folder.find_status("file")
+        change(file)
+        expected = contents(tmp_path)
+        with pytest.raises(OSError):
+            replace_entry(folder, "file", b"new", before)
+
+    assert contents(tmp_path) == expected
+
+
+@pytest.mark.parametrize("change", [rewrite, exchange, lambda file: file.unlink()])
+def test_a_file_that_changes_during_the_write_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object]
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    during_the_write(monkeypatch, lambda: change(file))
+    with Folder.open(tmp_path) as folder, pytest.raises(FileChangedError, match="another program"):
+        replace_entry(folder, "file", b"new", folder.find_status("file"))
+
+    assert contents(tmp_path) == ({"file": b"OLD"} if file.exists() else {})
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+def test_a_new_file_does_not_replace_one_that_has_appeared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_early: bool
+) -> None:
+    file = tmp_path / "file"
+    if is_early:
+        file.write_bytes(b"theirs")
+    else:
+        during_the_write(monkeypatch, lambda: file.write_bytes(b"theirs"))
+    with Folder.open(tmp_path) as folder, pytest.raises(FileChangedError):
+        replace_entry(folder, "file", b"ours", None)
+
+    assert contents(tmp_path) == {"file": b"theirs"}
+
+
+def test_a_directory_that_becomes_a_link_does_not_redirect_the_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside, outside, moved = (tmp_path / name for name in ("inside", "outside", "moved"))
+    for each in (inside, outside):
+        each.mkdir()
+        (each / "file").write_bytes(b"old")
+
+    def redirect() -> None:
+        inside.rename(moved)
+        inside.symlink_to(outside)
+
+    during_the_write(monkeypatch, redirect)
+    with Folder.open(inside) as folder:
+        replace_entry(folder, "file", b"new", folder.find_status("file"))
+
+    assert (contents(moved), contents(outside)) == ({"file": b"new"}, {"file": b"old"})
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+def test_a_new_file_has_the_umask_of_the_client(tmp_path: Path, umask: int, mode: int) -> None:
+    own = os.umask(0o077)
+    try:
+        with Folder.open(tmp_path) as folder:
+            replace_entry(folder, "file", b"", None, umask=umask)
+    finally:
+        os.umask(own)
+
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("links", [1, 2])
+def test_a_full_disk_leaves_the_old_content_and_no_other_file(small_disk: Path, links: int) -> None:
+    file = small_disk / "file"
+    old = b"o" * 30_000
+    file.write_bytes(old)
+    names = ["file", "link"][:links]
+    if links == 2:
+        (small_disk / "link").hardlink_to(file)
+    with Folder.open(small_disk) as folder, pytest.raises(OSError, match="No space left"):
+        replace_entry(folder, "file", b"n" * 100_000, folder.find_status("file"))
+
+    assert contents(small_disk) == dict.fromkeys(names, old)
+
+
+def test_a_file_with_the_longest_name_can_be_replaced(tmp_path: Path) -> None:
+    name = "n" * 255
+    with Folder.open(tmp_path) as folder:
+        replace_entry(folder, name, b"new", None)
+
+    assert contents(tmp_path) == {name: b"new"}
