@@ -34,9 +34,6 @@ reported."""
 
 KEPT_LINES = 5
 
-PR_SET_PDEATHSIG = 1
-"""The option of Linux's prctl(2) for the signal that a process receives when its parent thread ends."""
-
 _NOT_TEXT = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 """Matches terminal escape sequences and control characters."""
 
@@ -307,15 +304,6 @@ class Child(asyncio.SubprocessProtocol):
 
     def _grow_line(self, piece: bytes) -> None:
         self._line += piece[: MAX_LINE_BYTES - len(self._line)]
-
-
-def end_with_parent() -> None:
-    """Make Linux kill this process, a child, when its parent ends, even if the child is stopped."""
-    if sys.platform == "linux":
-        import ctypes  # Imported late because the parent, which also imports this module, does not need it.
-
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _exit_clause(code: int | None) -> str:

@@ -1,9 +1,14 @@
-"""Checks whether another process is still running."""
+"""The lives of other processes: whether one still runs, and a child that ends with its parent."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
+
+PR_SET_PDEATHSIG = 1
+"""The option of Linux's prctl(2) for the signal that a process receives when its parent thread ends."""
 
 if sys.platform == "win32":
 
@@ -32,3 +37,12 @@ else:
         except PermissionError:
             return True
         return True
+
+
+def end_with_parent() -> None:
+    """Make Linux kill this process, a child, when its parent ends, even if the child is stopped."""
+    if sys.platform == "linux":
+        import ctypes  # Imported late because the daemon, which also imports this module, does not need it.
+
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -14,7 +14,7 @@ import sys
 from typing import Any, NotRequired, TypedDict
 from urllib.parse import urlsplit
 
-from jumpseat.system.child import end_with_parent
+from jumpseat.system.process_life import end_with_parent
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 """The time limit for the server to describe its loaded model to its own process."""
