@@ -62,6 +62,7 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("jumpseat.context.rules", "realpath"): "the path is absolute",
     ("jumpseat.conversations.index_tables", "cwd"): "a field with the name that it has on the wire",
     ("jumpseat.conversations.rows", "cwd"): "a field with the name that it has on the wire",
+    ("jumpseat.tools.files.locations", "realpath"): "the path is absolute",
     ("jumpseat.adapters.github.sign_in.editors", "resolve()"): "the path is absolute",
     ("jumpseat.adapters.local.shared_server", "resolve()"): "the path is absolute",
 }

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 async def open_tools(session: Session) -> ToolHost:
     """Return the session's tools, which are created at their first use."""
     if session.tools is None:
-        from jumpseat.tools.host import ToolHost  # Deferred: most clients use no tools of the daemon.
+        from jumpseat.tools.files.server import NAME, FileTools  # Deferred: most clients use no tools.
+        from jumpseat.tools.host import ToolHost
         from jumpseat.tools.plugins import load_plugins
 
-        plugins = await run_blocking(load_plugins, session.environment)
+        plugins = await run_blocking(load_plugins, session.environment, {NAME})
         if session.tools is None:  # Another request may have created them meanwhile.
-            session.tools = ToolHost(session.registry.config, plugins)
+            config = session.registry.config
+            session.tools = ToolHost(config, [FileTools(session.environment, config.file), *plugins])
     return session.tools
 
 

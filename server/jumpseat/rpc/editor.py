@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.connections.session import Session
+from jumpseat.rpc.workspace import to_path
 from jumpseat.tools.workspace import UnsavedFile, Workspace
 
 UNSAVED = "workspace/unsaved"
@@ -24,7 +25,7 @@ class EditorWorkspace(Workspace):
         super().__init__(folders)
         self._requests = session.client_requests
         self._reports_unsaved = has_capability(session, "experimental", "jumpseat", "unsaved")
-        self._applies_edits = has_capability(session, "workspace", "applyEdit")
+        self.can_replace_text = has_capability(session, "workspace", "applyEdit")
 
     async def find_unsaved(self, uris: Sequence[str] | None = None) -> Sequence[UnsavedFile]:
         """Ask the editor; see the base class."""
@@ -42,7 +43,7 @@ class EditorWorkspace(Workspace):
 
     async def replace_text(self, file: UnsavedFile, text: str) -> bool:
         """Let the editor change the lines that differ; see the base class."""
-        if not self._applies_edits:
+        if not self.can_replace_text:
             return False
         document = {"uri": file.uri, "version": file.version}
         edit = {"documentChanges": [{"textDocument": document, "edits": [_make_edit(file.text, text)]}]}
@@ -66,7 +67,7 @@ def _read_document(document: Any) -> UnsavedFile | None:
     uri, version, text = (document.get(key) for key in ("uri", "version", "text"))
     if not isinstance(uri, str) or not isinstance(text, str):
         return None
-    return UnsavedFile(uri, version if type(version) is int else None, text)
+    return UnsavedFile(uri, version if type(version) is int else None, text, to_path(uri))
 
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")

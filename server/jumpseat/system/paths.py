@@ -35,6 +35,16 @@ class Places(NamedTuple):  # A dataclass would cost `attach` 5 ms of import.
     data_dir: Path
     """The directory of downloaded models."""
 
+    @property
+    def own(self) -> tuple[Path, ...]:
+        """The directories and files that belong to jumpseat alone.
+
+        The directory of the configuration file may have keys in it, but if the user chose the file, it may be
+        any directory.
+        """
+        folder = self.config_file.parent
+        return (self.config_file, self.state_dir, self.data_dir, *([folder] if folder.name == _APP else []))
+
 
 def make_private(directory: Path) -> None:
     """Create a directory and its missing parents with mode 0700. Does not change an existing directory.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from jumpseat.system.environment import Environment
 from jumpseat.tools.server import ToolServer
@@ -13,12 +13,20 @@ logger = logging.getLogger(__name__)
 GROUP = "jumpseat.tools"
 
 
-def load_plugins(environment: Environment) -> Sequence[ToolServer]:
-    """Create the server of each plug-in, except those that fail, which are logged. Blocks."""
+def load_plugins(environment: Environment, taken: Collection[str] = ()) -> Sequence[ToolServer]:
+    """Create the server of each plug-in, except those that fail, which are logged. Blocks.
+
+    Args:
+        environment: the client's environment.
+        taken: the names of other servers, which a plug-in cannot have.
+    """
     from importlib.metadata import entry_points  # Deferred: it takes 10 ms, and most clients use no tools.
 
     servers: list[ToolServer] = []
     for entry_point in entry_points(group=GROUP):
+        if entry_point.name in taken:
+            logger.error("a plug-in cannot have the name of the tool server %s", entry_point.name)
+            continue
         try:
             server = entry_point.load()(environment)
         except Exception:

@@ -16,10 +16,15 @@ class UnsavedFile:
     """The editor's version of the text; None if it has none."""
 
     text: str
+    path: Path | None = None
+    """The absolute path of the file, which may have links; None if the URI does not name a file."""
 
 
 class Workspace:
     """The workspace of a turn. This base class is that of a client without an editor."""
+
+    can_replace_text = False
+    """Whether the editor can change an unsaved file."""
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         """

@@ -1,0 +1,195 @@
+"""The current text of a file: that of the editor if it has unsaved changes there, else that of the disk."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar, TypeVarTuple
+
+from jumpseat.system.folder import Folder
+from jumpseat.system.threads import run_blocking
+from jumpseat.tools.files.credentials import START_BYTES, has_private_key
+from jumpseat.tools.files.locations import Location, resolve
+from jumpseat.tools.files.text import LARGEST_TEXT, UTF_8, NotTextError, TextForm, decode, digest_text
+from jumpseat.tools.server import CallContext, ToolError
+from jumpseat.tools.workspace import UnsavedFile
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+FILE_SECONDS = 30.0
+"""The time limit for the file system to answer; a network drive may never do so."""
+
+MOST_READ_TEXTS = 5000
+"""The most files of a conversation whose digests are remembered; the oldest are forgotten first."""
+
+MEMORY_KEY = "files"
+"""The key in the memory of a conversation. A plug-in cannot have this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentText:
+    """The text of a file at one moment."""
+
+    text: str
+    digest: bytes
+    unsaved: UnsavedFile | None = None
+    """The text in the editor, if it differs from the disk. The other fields describe a text of the disk."""
+
+    form: TextForm = UTF_8
+    status: os.stat_result | None = None
+
+
+class ReadTexts:
+    """The digests of the texts that a conversation has read or written, by path."""
+
+    def __init__(self) -> None:
+        self._digests: OrderedDict[Path, bytes] = OrderedDict()
+
+    @classmethod
+    def of(cls, context: CallContext) -> ReadTexts:
+        """Return the digests of a conversation."""
+        found: ReadTexts = context.memory.setdefault(MEMORY_KEY, cls())
+        return found
+
+    def note(self, location: Location, digest: bytes) -> None:
+        """Remember that the conversation knows this text of a file."""
+        self._digests[location.path] = digest
+        self._digests.move_to_end(location.path)
+        if len(self._digests) > MOST_READ_TEXTS:
+            self._digests.popitem(last=False)
+
+    def find(self, location: Location) -> bytes | None:
+        """Return the digest of the text that the conversation knows; None if it knows none."""
+        return self._digests.get(location.path)
+
+
+async def use_disk(function: Callable[[*Ts], T], *args: *Ts) -> T:
+    """Call a function that uses the file system, with a time limit.
+
+    Raises:
+        ToolError: the file system does not answer.
+    """
+    try:
+        return await run_blocking(function, *args, within=FILE_SECONDS)
+    except TimeoutError:
+        raise ToolError(f"The file system did not answer within {FILE_SECONDS:g} s.") from None
+
+
+async def find_unsaved(context: CallContext, location: Location) -> UnsavedFile | None:
+    """Return the unsaved text of a file; None if the editor has none.
+
+    Raises:
+        TimeoutError: the editor did not answer.
+    """
+    uris = list(dict.fromkeys(path.as_uri() for path in (location.spelled, location.path)))
+    found = await context.workspace.find_unsaved(uris)
+    # The editor may have opened the file under another name, such as through a link.
+    found = found or await context.workspace.find_unsaved()
+    return await use_disk(_choose, found, location) if found else None
+
+
+def _choose(files: Sequence[UnsavedFile], location: Location) -> UnsavedFile | None:
+    return next((each for each in files if each.path and is_same_file(each.path, location.path)), None)
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether a path leads to a file, also through links, or would if the file existed.
+
+    Args:
+        one: an absolute path.
+        other: the file's path without links.
+    """
+    if resolve(one) == other:
+        return True
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+async def read_current(context: CallContext, location: Location) -> CurrentText | None:
+    """Return the text that a change of the file would start from; None if there is no file.
+
+    Raises:
+        TimeoutError: the editor did not answer, so that the file may have unsaved changes.
+        ToolError: the file cannot be read, or is not text.
+    """
+    unsaved = await find_unsaved(context, location)
+    if unsaved is not None:
+        return await use_disk(make_unsaved, unsaved, location)
+    return await use_disk(read_stored, location)
+
+
+def make_unsaved(unsaved: UnsavedFile, location: Location) -> CurrentText:
+    """Return an unsaved text with its digest.
+
+    Raises:
+        ToolError: the text is denied.
+    """
+    refuse_private_key(unsaved.text[:START_BYTES].encode("utf-8", "replace"), location)
+    return CurrentText(unsaved.text, digest_text(unsaved.text), unsaved)
+
+
+def read_stored(location: Location) -> CurrentText | None:
+    """Return the text of the disk; None if there is no file. Blocks.
+
+    Raises:
+        ToolError: the file cannot be read, or is not text.
+    """
+    try:
+        with Folder.open(location.path.parent) as folder:
+            return read_from(folder, location)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise describe(error, location) from None
+
+
+def read_from(folder: Folder, location: Location) -> CurrentText:
+    """Return the text of a file in an open folder. Blocks.
+
+    Raises:
+        OSError: the file cannot be read.
+        ToolError: the file is not text, too large or denied.
+    """
+    descriptor = folder.open_regular(location.path.name)
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        content = stream.read(LARGEST_TEXT + 1)
+    refuse_private_key(content, location)
+    if len(content) > LARGEST_TEXT:
+        raise ToolError(f"{location.name} is larger than {LARGEST_TEXT >> 20} MiB, so it cannot be changed.")
+    try:
+        text, form = decode(content)
+    except NotTextError:
+        raise refuse_binary(location) from None
+    return CurrentText(text, digest_text(text), form=form, status=status)
+
+
+def refuse_private_key(start: bytes, location: Location) -> None:
+    """Check that a file does not hold a private key.
+
+    Raises:
+        ToolError: it does.
+    """
+    if has_private_key(start):
+        raise ToolError(f"{location.name} holds a private key, so the tools never use it.")
+
+
+def refuse_binary(location: Location) -> ToolError:
+    """Return the error for a file that is not text."""
+    return ToolError(f"{location.name} is a binary file, or its text is neither UTF-8 nor UTF-16.")
+
+
+def describe(error: OSError, location: Location) -> ToolError:
+    """Return the error for a file that cannot be opened or read."""
+    name = location.name
+    if isinstance(error, FileNotFoundError):
+        return ToolError(f"There is no file {name}.")
+    if location.path.is_dir():
+        return ToolError(f"{name} is a folder. Use the tool list.")
+    return ToolError(f"{name} cannot be used: {error.strerror or type(error).__name__}.")

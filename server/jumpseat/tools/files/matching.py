@@ -1,0 +1,59 @@
+"""Finds the lines of a text that match a pattern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jumpseat.tools.files.text import normalize
+
+LONGEST_LINE = 300
+"""The most characters that are shown of a line."""
+
+BEFORE_MATCH = 100
+"""The most characters that are shown before the match in a longer line."""
+
+
+class Matcher:
+    """A pattern, compiled."""
+
+    def __init__(self, pattern: str, *, is_regex: bool) -> None:
+        """
+        Args:
+            pattern: the text to find in a line, or a regular expression.
+            is_regex: whether the pattern is a regular expression.
+
+        Raises:
+            ValueError: the regular expression is not valid. The message gives the reason.
+        """
+        self._pattern = pattern
+        try:
+            # Alone among its errors, a pattern with too deep parentheses raises `RecursionError`.
+            self._expression = re.compile(pattern, re.MULTILINE) if is_regex else None
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(str(error)) from None
+
+    def find_lines(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield the number of each line that matches, counted from 1, and the line around the match."""
+        # This is much faster than a search in each line if the text has no match, as most texts.
+        if self._find(text) is None:
+            return
+        for number, line in enumerate(normalize(text).split("\n"), 1):
+            position = self._find(line)
+            if position is not None:
+                yield number, _cut(line, position)
+
+    def _find(self, text: str) -> int | None:
+        if self._expression is not None:
+            found = self._expression.search(text)
+            return found.start() if found else None
+        position = text.find(self._pattern)
+        return position if position >= 0 else None
+
+
+def _cut(line: str, position: int) -> str:
+    if len(line) <= LONGEST_LINE:
+        return line
+    start = max(0, min(position - BEFORE_MATCH, len(line) - LONGEST_LINE))
+    end = start + LONGEST_LINE
+    return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"

@@ -1,0 +1,34 @@
+"""The locks and limits that the file tools of all clients of a daemon share."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from jumpseat.system.environment import Environment
+from jumpseat.system.shared import Reference
+
+MOST_SCANS = 2
+"""The most searches at the same time. Each keeps a processor busy for up to ten seconds."""
+
+
+class FileResources:
+    """The locks of files, and the permits of searches. Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self.scans = asyncio.Semaphore(MOST_SCANS)
+        self._locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+
+    def lock(self, path: Path) -> asyncio.Lock:
+        """Return the lock for changes of one file."""
+        return self._locks.setdefault(path, asyncio.Lock())
+
+
+async def _close(resources: FileResources) -> None:
+    """Nothing is open."""
+
+
+def acquire_resources(environment: Environment) -> Reference[FileResources]:
+    """Return the resources that all clients of the daemon share."""
+    return environment.shared.acquire(("file tools",), FileResources, _close)
