@@ -14,6 +14,7 @@ from tests.bench.acp import acp
 from tests.bench.attached import measure_attached
 from tests.bench.chats import chats
 from tests.bench.conversations import conversations
+from tests.bench.file_tools import file_tools
 from tests.bench.loaded import measure_loaded
 from tests.bench.many_conversations import many_conversations
 from tests.bench.measure import BlockingDaemon, blocking_daemon, python, upstream_process
@@ -85,6 +86,7 @@ def main() -> None:
     acp()
     measure_loaded()
     conversations()
+    file_tools()
     with upstream_process() as base_url:
         many_conversations(base_url)
         chats(base_url)
