@@ -35,10 +35,11 @@ class Matcher:
 
     def find_lines(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield the number of each line that matches, counted from 1, and the line around the match."""
+        text = normalize(text)
         # This is much faster than a search in each line if the text has no match, as most texts.
         if self._find(text) is None:
             return
-        for number, line in enumerate(normalize(text).split("\n"), 1):
+        for number, line in enumerate(text.split("\n"), 1):
             position = self._find(line)
             if position is not None:
                 yield number, _cut(line, position)

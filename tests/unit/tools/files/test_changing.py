@@ -16,6 +16,7 @@ import pytest
 from jumpseat.chat import FileDiff
 from jumpseat.system.environment import environment_of_process
 from jumpseat.tools.approvals import Decision
+from jumpseat.tools.files import access
 from tests.disks import mount_small_disk
 from tests.unit.tools.files.project import Project, open_project
 
@@ -464,3 +465,15 @@ async def test_a_change_that_has_begun_when_the_turn_is_cancelled_reports_its_re
     assert file.read_text() == "new"
     monkeypatch.undo()
     await project.ok("edit", path="a", oldText="new", newText="newer")
+
+
+@EDIT
+async def test_a_conversation_remembers_a_bounded_number_of_files(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "MOST_READ_TEXTS", 2)
+    for name in ("a", "b", "c"):
+        project.write(name, "text")
+        await project.ok("read", path=name)
+    assert "was not read" in await project.error("edit", path="a", oldText="text", newText="new")
+    await project.ok("edit", path="b", oldText="text", newText="new")

@@ -135,8 +135,8 @@ async def test_lines_are_searched_one_by_one_in_every_encoding(project: Project)
     project.write("utf-16", "one\ntwo ✓\n".encode("utf-16"))
     project.write("binary", b"two\0")
     project.write("no end", "two")
-    text = await project.ok("search", pattern="^two.*$", regex=True)
-    assert text.splitlines() == ["crlf:2: two", "no end:1: two", "utf-16:2: two ✓"]
+    text = await project.ok("search", pattern="^two( ✓)?$", regex=True)
+    assert text.split("\n") == ["crlf:2: two", "no end:1: two", "utf-16:2: two ✓"]
     assert "Use one line" in await project.error("search", pattern="one\ntwo")
 
 
