@@ -204,7 +204,7 @@ class TurnTools:
             preview = await offered.server.preview(started)
             denial = await self._find_denial(call, offered, preview, send)
             if denial is not None:
-                send(ToolStatusEvent(call.id, "denied", denial))
+                send(ToolStatusEvent(call.id, "denied", make_title(denial)))
                 return _make_result(call, name, ToolOutput(denial, is_error=True))
             send(ToolStatusEvent(call.id, "running"))
             output = await self._call_server(offered.server, replace(started, approved=preview))
@@ -228,7 +228,7 @@ class TurnTools:
             raise ToolError(f"The tool did not answer within {seconds:g} s.") from None
 
     def _fail(self, call: ToolUseBlock, name: str, message: str, send: Send) -> ToolResultBlock:
-        send(ToolStatusEvent(call.id, "failed", message))
+        send(ToolStatusEvent(call.id, "failed", make_title(message)))
         return _make_result(call, name, ToolOutput(message, is_error=True))
 
     async def _find_denial(

@@ -374,6 +374,25 @@ async def test_a_call_that_cannot_succeed_is_an_error_without_a_question() -> No
     assert (recorder.questions, recorder.statuses) == ([], ["failed"])
 
 
+@pytest.mark.requirement("12:approval-shows")
+async def test_the_message_of_a_status_is_one_escaped_line() -> None:
+    server = ScriptedServer()
+    server.script["dig"] = [ToolError("No\x1b[31m\nground " + "x" * 1000)]
+    host = make_host(server)
+    recorder = Recorder(host, ALLOW, Decision(False, message="\u202eno"))
+    tools = await open_turn(host)
+    await run(tools, recorder)
+    await run(tools, recorder)
+    failed, denied = (
+        event.message for event in recorder.events if isinstance(event, ToolStatusEvent) and event.message
+    )
+
+    assert failed is not None
+    assert failed.startswith("No\\x1b[31m\\nground x")
+    assert len(failed) <= 200
+    assert denied == "The user denied this call: \\u202eno"
+
+
 @pytest.mark.parametrize(
     ("step", "text"),
     [
