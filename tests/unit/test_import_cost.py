@@ -52,6 +52,13 @@ def test_a_client_starts_its_daemon_before_it_imports_pydantic(tmp_path: Path) -
     assert loaded == {"jumpseat", "jumpseat_cli", "jumpseat_client"}
 
 
+def test_the_file_tools_load_git_only_in_the_process_of_a_search(tmp_path: Path) -> None:
+    assert "dulwich" not in third_party_modules_after_importing("jumpseat.tools.files.server", tmp_path)
+    assert "pydantic" not in third_party_modules_after_importing(
+        "jumpseat.tools.files.scan_process", tmp_path
+    )
+
+
 def test_the_vocabulary_needs_no_third_party_library(tmp_path: Path) -> None:
     assert third_party_modules_after_importing("jumpseat.chat", tmp_path) == {"jumpseat"}
 

@@ -59,7 +59,7 @@ class Locator:
         try:
             path = resolve(spelled)
         except (OSError, ValueError):  # `ValueError` is raised for null characters.
-            raise ToolError(f"{text!r} is not a path.") from None
+            raise ToolError("The path is not valid.") from None
         is_outside = not any(path.is_relative_to(folder) for folder in self._folders)
         return Location(path, spelled, self._name(path), is_outside)
 

@@ -40,7 +40,7 @@ LATE_SECONDS = 0.5
 BEGINNING = b"[]\n"
 """The first line of the output."""
 
-MOST_OUTPUT_BYTES = 8 * 1024 * 1024
+MOST_OUTPUT_BYTES = 4 * 1024 * 1024
 """The size of the longest result, whose lines are bounded."""
 
 _VARIABLES = ("PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
@@ -78,14 +78,15 @@ class ListTool(FileTool[ListArguments]):
         """List the entries."""
         roots = await use_disk(_find_roots, call.locator, call.arguments.path)
         call.check_unmoved(*roots)
-        order = make_order(call.locator, roots, MOST_ENTRIES, recursive=bool(call.arguments.recursive))
+        recursive = bool(call.arguments.recursive)
+        order = await use_disk(_make_order, call.locator, roots, MOST_ENTRIES, recursive)
         async with self._resources.scans:
             lines, summary = await run_scan(order, call.context.environment)
         listed = [f"{escape(name)}{_KINDS.get(kind, '')}" for name, kind in lines]
         if not listed:
             listed = ["[There are no entries.]"]
         if more := summary.get("more"):
-            listed.append(f"[{more} more entries were left out. List one of the folders.]")
+            listed.append(f"[Entries that were left out: {more}. List one of the folders.]")
         return ToolOutput("\n".join([*listed, *_describe_rest(summary)]))
 
 
@@ -127,7 +128,7 @@ class SearchTool(FileTool[SearchArguments]):
             unsaved = await _find_unsaved_texts(call.context)
         except TimeoutError:
             unsaved, notes = {}, [NO_ANSWER]
-        order = make_order(call.locator, roots, MOST_MATCHES, recursive=True)
+        order = await use_disk(_make_order, call.locator, roots, MOST_MATCHES, True)
         order["pattern"], order["regex"] = call.arguments.pattern, bool(call.arguments.regex)
         order["unsaved"] = unsaved
         async with self._resources.scans:
@@ -160,7 +161,7 @@ async def _find_unsaved_texts(context: CallContext) -> dict[str, str]:
     return await use_disk(lambda: {str(resolve(each.path)): each.text for each in files if each.path})
 
 
-def make_order(locator: Locator, roots: Sequence[Location], most: int, *, recursive: bool) -> ScanOrder:
+def _make_order(locator: Locator, roots: Sequence[Location], most: int, recursive: bool) -> ScanOrder:
     """Return the order to list these places."""
     return {
         "roots": [(str(root.path), _make_beginning(root)) for root in roots],
@@ -222,6 +223,7 @@ async def run_scan(order: ScanOrder, environment: Environment) -> tuple[Sequence
         ToolError: the process cannot run, or the order cannot be carried out.
     """
     scan = _ScanProcess()
+    body = await use_disk(lambda: json.dumps(order).encode() + b"\n")
     variables = {name: value for name in _VARIABLES if (value := environment.get(name))}
     # The process has to find the modules that this one has found.
     variables["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
@@ -233,7 +235,7 @@ async def run_scan(order: ScanOrder, environment: Environment) -> tuple[Sequence
             directory=Path(Path(sys.executable).anchor),
             stderr=subprocess.DEVNULL,
         )
-        scan.write(json.dumps(order).encode() + b"\n")
+        scan.write(body)
         async with asyncio.timeout(START_SECONDS):
             await scan.has_begun.wait()
         async with asyncio.timeout(order["seconds"] + LATE_SECONDS):
@@ -255,10 +257,10 @@ def _describe_rest(summary: ScanSummary) -> Iterator[str]:
     if summary.get("is_late"):
         yield f"[The result is incomplete, because {SCAN_SECONDS:g} s have passed. Choose a smaller folder.]"
     if number := summary.get("credentials"):
-        yield f"[Not searched: {number} files that may hold credentials.]"
+        yield f"[Skipped files that may hold credentials: {number}]"
     if number := summary.get("large"):
-        yield f"[Not searched: {number} files of more than {LARGEST_TEXT >> 20} MiB.]"
+        yield f"[Skipped files of more than {LARGEST_TEXT >> 20} MiB: {number}]"
     if number := summary.get("hard"):
-        yield f"[Not searched: {number} files for which the pattern is too complex.]"
+        yield f"[Skipped files for which the pattern is too complex: {number}]"
     if number := summary.get("unreadable"):
-        yield f"[Not readable: {number} files or folders.]"
+        yield f"[Files and folders that cannot be read: {number}]"

@@ -101,7 +101,7 @@ async def test_a_list_has_at_most_2000_entries(project: Project) -> None:
 
     assert lines[:2] == ["d00/", "d01/"]
     assert len(lines) == 2001
-    assert lines[-1] == "[1020 more entries were left out. List one of the folders.]"
+    assert lines[-1] == "[Entries that were left out: 1020. List one of the folders.]"
 
 
 @BOUNDS
@@ -154,7 +154,7 @@ async def test_files_that_are_too_large_are_skipped_and_counted(project: Project
     project.write("small", "needle")
     assert (await project.ok("search", pattern="needle")).splitlines() == [
         "small:1: needle",
-        "[Not searched: 1 files of more than 10 MiB.]",
+        "[Skipped files of more than 10 MiB: 1]",
     ]
 
 
@@ -198,7 +198,7 @@ async def test_an_expression_that_needs_gigabytes_fails_for_its_file_alone(proje
     project.write("a", "ab" * 4_000_000)
     project.write("b", "needle c")
     lines = (await project.ok("search", pattern="(?:(a)|b)*c|needle", regex=True)).splitlines()
-    assert lines == ["b:1: needle c", "[Not searched: 1 files for which the pattern is too complex.]"]
+    assert lines == ["b:1: needle c", "[Skipped files for which the pattern is too complex: 1]"]
 
 
 @BOUNDS
