@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from jumpseat.tools.files.credentials import is_credential_path
 from jumpseat.tools.server import ToolError
@@ -55,7 +55,7 @@ class Locator:
         """
         spelled = self._first / text
         if sys.platform == "win32":
-            _refuse_devices(spelled, self._first)
+            refuse_devices(spelled, self._first)
         try:
             path = resolve(spelled)
         except (OSError, ValueError):  # `ValueError` is raised for null characters.
@@ -105,11 +105,14 @@ def _list_statuses(path: Path) -> Iterator[os.stat_result]:
             continue
 
 
-def _refuse_devices(path: Path, folder: Path) -> None:
+def refuse_devices(path: PurePath, folder: PurePath) -> None:
     """Refuse paths of Windows that would reach a device, a server or a stream before any question.
 
     Resolving a path on a server sends it the user's credentials. `NAME:STREAM` reaches a file by a name that
     `is_credential_path` does not know.
+
+    Raises:
+        ToolError: the path is one of these.
     """
     if path.drive.startswith(("\\\\", "//")) and path.drive.lower() != folder.drive.lower():
         raise ToolError(f"{path} is on a server or a device, which the tools do not use.")

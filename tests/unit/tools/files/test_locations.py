@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
 from jumpseat.system.environment import environment_of_process
 from jumpseat.system.paths import Places
 from jumpseat.tools.approvals import Decision
+from jumpseat.tools.files.locations import refuse_devices
+from jumpseat.tools.server import ToolError
 from tests.unit.tools.files.project import Project, open_project
 
 OUTSIDE = pytest.mark.requirement("12:files-outside")
@@ -193,3 +195,32 @@ def test_the_usual_directory_of_the_configuration_belongs_to_jumpseat(tmp_path: 
     places = Places(tmp_path / "jumpseat/config.toml", tmp_path / "state", tmp_path / "data")
     assert tmp_path / "jumpseat" in places.own
     assert tmp_path not in Places(tmp_path / "config.toml", tmp_path / "state", tmp_path / "data").own
+
+
+@DENIED
+@pytest.mark.parametrize(
+    "path",
+    [
+        r"\\server\share\file",
+        "//server/share/file",
+        r"\\.\COM1",
+        r"\\?\C:\Users\me\.env",
+        r"C:\project\.env::$DATA",
+        r"C:\project\a.txt:b",
+    ],
+)
+def test_windows_paths_to_servers_devices_and_streams_are_refused(path: str) -> None:
+    with pytest.raises(ToolError):
+        refuse_devices(PureWindowsPath(path), PureWindowsPath(r"C:\project"))
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        (r"C:\project\a", r"C:\project"),
+        (r"D:\a", r"C:\project"),
+        (r"\\server\share\p\a", r"\\SERVER\share\p"),
+    ],
+)
+def test_other_windows_paths_are_not(path: str, folder: str) -> None:
+    refuse_devices(PureWindowsPath(path), PureWindowsPath(folder))
