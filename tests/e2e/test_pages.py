@@ -70,6 +70,7 @@ CHANGES = {
     ZSH: f"autoload -Uz compinit && compinit -u && {ZSH}",
     # The user already has a configuration file, which this command never changes.
     "jumpseat config init": "JUMPSEAT_CONFIG=new.toml jumpseat config init",
+    "jumpseat chat -f https://peps.python.org/pep-0020/": 'jumpseat chat -f "$PAGE"',
     ".venv/bin/pytest": TESTS_OF_A_PAGE,
     "JUMPSEAT_LIVE_COPILOT=included .venv/bin/pytest": f"export JUMPSEAT_LIVE_COPILOT= && {TESTS_OF_A_PAGE}",
 }
@@ -86,6 +87,9 @@ default_model = "llama-3.3-70b-versatile"
 
 [prompts.review]
 text = "Review this."
+
+[fetch]
+private = true
 """
 
 MODEL = installed_file(environment_of_process().places)
@@ -171,6 +175,8 @@ def environment(
     # The answer is JSON for --schema and contains the words that the pages search for.
     upstream.default(Reply.events(completion_stream(['{"cause": "a race ', 'condition"}'])))
     upstream.default(Reply.json({"data": [{"id": "llama-3.3-70b-versatile"}]}), path="/v1/models")
+    page = Reply.raw(b"<p>Beautiful is better than ugly.</p>", content_type="text/html")
+    upstream.default(page, path="/page")
     configure(home, table(emulator), top=CONFIGURATION.format(base_url=upstream.base_url))
     if (model := MODEL or packaged_file()) is not None:
         (home / "models").mkdir()
@@ -178,7 +184,8 @@ def environment(
         (tmp_path / "models").mkdir()
         (tmp_path / "models" / "qwen3-4b.gguf").symlink_to(model)  # The pages mention this file.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {**os.environ, "PATH": path, "HOME": str(tmp_path), "EDITOR": "true"}
+    page = upstream.base_url.removesuffix("/v1") + "/page"
+    return {**os.environ, "PATH": path, "HOME": str(tmp_path), "EDITOR": "true", "PAGE": page}
 
 
 async def run(command: str, folder: Path, environment: dict[str, str]) -> tuple[int | None, str]:

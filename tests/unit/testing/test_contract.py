@@ -130,7 +130,7 @@ MADE_UP = [
     ),
     (broken.SharesAnswers, MIXED, "deltas join to|its text is"),
     (broken.Retries, "one_chat_sends_one_request", "was sent 2 times"),
-    (broken.LeavesATask, TEXT, "leaves tasks behind"),
+    (broken.LeavesATask, TEXT, "tasks are left behind"),
     (broken.ReadsAFile, "constructing_does_no_input_or_output", "does input or output: open"),
     (broken.AsksForItsState, "the_state_of_the_credential_needs_no_request", "though refresh is false"),
     (broken.ListsForAnother, "the_list_of_models_has_valid_rows_of_this_provider", "is listed under 'other'"),
