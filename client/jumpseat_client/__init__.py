@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jumpseat_client.results import ChatResult, Delta
     from jumpseat_client.stream import ChatStream
     from jumpseat_client.sync import SyncChat, SyncClient
+    from jumpseat_client.tools import ToolApproval, ToolDecision, ToolStatus
 
 __all__ = [
     "ChatFailed",
@@ -39,6 +40,9 @@ __all__ = [
     "StartFailed",
     "SyncChat",
     "SyncClient",
+    "ToolApproval",
+    "ToolDecision",
+    "ToolStatus",
     "default_command",
 ]
 
@@ -47,6 +51,7 @@ _MODULES = {
     "results": ("ChatResult", "Delta"),
     "stream": ("ChatStream",),
     "sync": ("SyncChat", "SyncClient"),
+    "tools": ("ToolApproval", "ToolDecision", "ToolStatus"),
 }
 """The names that each module defines; all other names are in `errors`.
 

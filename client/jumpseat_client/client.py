@@ -6,13 +6,19 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from jumpseat.wire import RequestId
 from jumpseat_client.connection import DaemonConnection, OnNotification, OnProgress, OnRequest
 from jumpseat_client.requests import Requests
 from jumpseat_client.stream import ChatStream
+
+if TYPE_CHECKING:
+    from jumpseat_client.approvals import ApprovalTasks
+    from jumpseat_client.tools import OnApproval
 
 START_TIMEOUT = 30.0
 """Seconds for the daemon to start and answer `initialize`; it needs several if the disk cache is cold."""
@@ -29,7 +35,7 @@ def default_command(*, shared: bool = False) -> list[str]:
     return [sys.executable, "-P", "-m", "jumpseat", "attach" if shared else "serve"]
 
 
-def _check_types(command: Any, env: Any, config: Any) -> None:
+def _check_types(command: Any, **mappings: Any) -> None:
     if command is not None and (
         isinstance(command, str | bytes)
         or not isinstance(command, Sequence)
@@ -40,9 +46,24 @@ def _check_types(command: Any, env: Any, config: Any) -> None:
             "command must be a list of the program and its arguments, "
             f'such as ["jumpseat", "serve"], not {command!r}'
         )
-    for name, value in (("env", env), ("config", config)):
+    for name, value in mappings.items():
         if value is not None and not isinstance(value, Mapping):
             raise TypeError(f"{name} must be a mapping such as a dict, not {value!r}")
+
+
+def _merge(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the second mapping deeply into a copy of the first one."""
+    merged = dict(base)
+    for key, value in more.items():
+        is_nested = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = _merge(merged[key], value) if is_nested else value
+    return merged
+
+
+def _to_folder(folder: str | os.PathLike[str]) -> str:
+    """Return a directory as the daemon takes it: a URI unchanged, and a path absolute."""
+    name = os.fspath(folder)
+    return name if name.startswith("file:") else str(Path(name).absolute())
 
 
 class Client(Requests):
@@ -55,8 +76,10 @@ class Client(Requests):
         env: Mapping[str, str] | None,
         options: Mapping[str, Any],
         client_name: str,
+        capabilities: Mapping[str, Any],
         on_notification: OnNotification | None,
         on_request: OnRequest | None,
+        on_approval: OnApproval | None,
         start_timeout: float,
         timeout: float | None,
     ) -> None:
@@ -66,9 +89,12 @@ class Client(Requests):
         self._timeout = timeout
         self._client_name = client_name
         self._start_timeout = start_timeout
+        self._capabilities = capabilities
         self._on_notification = on_notification
         self._on_request = on_request
+        self._on_approval = on_approval
         self._connection: DaemonConnection | None = None
+        self._asking: asyncio.Lock
         self.server_info: Mapping[str, Any] = {}
         """The daemon's `serverInfo`."""
         self.capabilities: Mapping[str, Any] = {}
@@ -84,8 +110,10 @@ class Client(Requests):
         config: Mapping[str, Any] | None = None,
         coalesce_ms: int = 0,
         client_name: str = "jumpseat-client",
+        capabilities: Mapping[str, Any] | None = None,
         on_notification: OnNotification | None = None,
         on_request: OnRequest | None = None,
+        on_approval: OnApproval | None = None,
         start_timeout: float = START_TIMEOUT,
         timeout: float | None = REQUEST_TIMEOUT,
     ) -> Client:
@@ -98,15 +126,20 @@ class Client(Requests):
             config: merged over the configuration file (`initializationOptions.config`).
             coalesce_ms: milliseconds in which a chat sends at most one delta; 0 for no delay.
             client_name: the program's name, for providers and the log.
+            capabilities: further capabilities of the program, as in LSP's `initialize`. Requests that the
+                daemon sends because of them go to `on_request`.
             on_notification: called with the method and params of each notification, except deltas and
                 progress.
             on_request: answers the daemon's requests; if None, they are all refused.
+            on_approval: decides about a call of a daemon's tool: returns whether it may run, or a
+                `ToolDecision`. It may be an async function; any other function runs in a worker thread. If it
+                raises an exception, the call is denied. If None, every call that needs a decision is denied.
             start_timeout: seconds for the start and the handshake.
             timeout: seconds for the result of a request other than a chat; None for no limit.
 
         The block can be entered again after it was left, even if the daemon has died.
         """
-        _check_types(command, env, config)
+        _check_types(command, env=env, config=config, capabilities=capabilities)
         if shared and command is not None:
             raise ValueError(
                 "shared selects the default command; to share another one, pass its `attach` as the command"
@@ -116,13 +149,18 @@ class Client(Requests):
             options["config"] = dict(config)
         if coalesce_ms:
             options["coalesceMs"] = coalesce_ms
+        declared: dict[str, Any] = {"window": {"workDoneProgress": True}}
+        if on_approval is not None:
+            declared["experimental"] = {"jumpseat": {"approveTools": True}}
         return cls(
             default_command(shared=shared) if command is None else command,
             env=env,
             options=options,
             client_name=client_name,
+            capabilities=_merge(declared, capabilities or {}),
             on_notification=on_notification,
             on_request=on_request,
+            on_approval=on_approval,
             start_timeout=start_timeout,
             timeout=timeout,
         )
@@ -140,11 +178,13 @@ class Client(Requests):
             self._env,
             timeout=self._start_timeout,
             client_name=self._client_name,
+            capabilities=self._capabilities,
             options=self._options,
         )
         self.server_info = answer.get("serverInfo", {})
         self.capabilities = answer.get("capabilities", {}).get("experimental", {}).get("jumpseat", {})
         self._connection = connection
+        self._asking = asyncio.Lock()  # A lock belongs to the event loop in which it was first used.
         return self
 
     async def __aexit__(
@@ -187,6 +227,9 @@ class Client(Requests):
         system: str | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
+        daemon_tools: Sequence[str] | None = None,
+        max_rounds: int | None = None,
+        workspace_folders: Sequence[str | os.PathLike[str]] | None = None,
         max_tokens: int | None = None,
         max_tokens_default: Literal["model"] | None = None,
         stop_sequences: Sequence[str] | None = None,
@@ -206,7 +249,11 @@ class Client(Requests):
 
         Args:
             messages: a question, or the whole conversation in wire form, oldest message first.
-            stream: False for a chat without deltas.
+            daemon_tools: selectors of tools that the daemon runs, such as `files/*`. The `on_approval` of
+                `spawn` decides about calls that need an approval.
+            max_rounds: the most requests to the provider in the turn; can only lower the configured limit.
+            workspace_folders: the directories, as paths or `file:` URIs, that the file tools may use.
+            stream: False for a chat without deltas, in which nothing can be approved.
             keep: keep the turn in the user's store. The result's `conversationId` names the conversation,
                 which `get_conversation` returns.
             workspace_rules: add the text of `AGENTS.md`, `CLAUDE.md` and `.github/copilot-instructions.md` in
@@ -225,6 +272,11 @@ class Client(Requests):
             "system": system,
             "tools": tools,
             "toolChoice": tool_choice,
+            "daemonTools": None if daemon_tools is None else list(daemon_tools),
+            "maxRounds": max_rounds,
+            "workspaceFolders": None
+            if workspace_folders is None
+            else list(map(_to_folder, workspace_folders)),
             "maxTokens": max_tokens,
             "maxTokensDefault": max_tokens_default,
             "stopSequences": stop_sequences,
@@ -287,7 +339,19 @@ class Client(Requests):
         def start(chat: ChatStream) -> tuple[RequestId, asyncio.Future[Any]]:
             return connection.start_turn(method, chat, present, on_progress)
 
-        return ChatStream(start, connection.cancel, connection.to_client_error, timeout)
+        return ChatStream(
+            start, connection.cancel, connection.to_client_error, timeout, self._make_approval_tasks()
+        )
+
+    def _make_approval_tasks(self) -> ApprovalTasks | None:
+        if self._on_approval is None:
+            return None
+        from jumpseat_client.approvals import (
+            ApprovalTasks,
+        )  # Deferred: most programs use no tools of the daemon.
+
+        decide = partial(self.request, "tools/decide")
+        return ApprovalTasks(self._on_approval, decide, self._asking)
 
     @property
     def _open(self) -> DaemonConnection:

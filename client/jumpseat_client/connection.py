@@ -45,6 +45,7 @@ class DaemonConnection:
         *,
         timeout: float,
         client_name: str,
+        capabilities: Mapping[str, Any],
         options: Mapping[str, Any],
     ) -> Mapping[str, Any]:
         """Start and initialize the daemon, and return its answer to `initialize`.
@@ -54,6 +55,7 @@ class DaemonConnection:
             env: the daemon's whole environment; None to inherit this process's environment.
             timeout: seconds for the start and `initialize` together.
             client_name: the `clientInfo.name`.
+            capabilities: the client's capabilities.
             options: the `initializationOptions`.
 
         Raises:
@@ -64,7 +66,7 @@ class DaemonConnection:
         try:
             async with asyncio.timeout(timeout):
                 self._process = await start_daemon(command, env, self._peer.feed, self._handle_exit)
-                answer = await self._initialize(client_name, options)
+                answer = await self._initialize(client_name, capabilities, options)
         except TimeoutError:
             stderr = "".join(f"\n  {line}" for line in self._process.tail) if self._process else ""
             await self._abandon()
@@ -146,14 +148,16 @@ class DaemonConnection:
             return self._process.died
         return ClientError(str(error))
 
-    async def _initialize(self, client_name: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def _initialize(
+        self, client_name: str, capabilities: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         answer = await self.request(
             "initialize",
             {
                 "processId": os.getpid(),
                 "clientInfo": {"name": client_name, "version": __version__},
                 "rootUri": None,
-                "capabilities": {"window": {"workDoneProgress": True}},
+                "capabilities": capabilities,
                 "initializationOptions": options,
             },
             None,
@@ -177,7 +181,8 @@ class DaemonConnection:
         if method == "chat/delta" and isinstance(params, dict):
             stream = self._streams.get(params.get("requestId", ""))
             if stream is not None and isinstance(params.get("delta"), dict):
-                stream.deliver(Delta(params["delta"], params.get("seq", 0)))
+                delta = Delta(params["delta"], params.get("seq", 0), str(params.get("turnId", "")))
+                stream.deliver(delta)
         elif method == "$/progress" and isinstance(params, dict):
             self._report_progress(params)
         elif self._on_notification is not None:

@@ -180,6 +180,32 @@ class Requests(ABC):
         """
         return dict((await self.request("context/fetch", {"url": url}))["context"])
 
+    async def list_tools(self, *, refresh: bool = False) -> dict[str, Any]:
+        """Return the tools that the daemon runs: `{"tools": [...], "servers": [...]}`.
+
+        Args:
+            refresh: whether to start the servers that are stopped; otherwise their tools are those of their
+                last start.
+        """
+        return dict(await self.request("tools/list", {"refresh": refresh}))
+
+    async def restart_mcp_server(self, server: str) -> dict[str, Any]:
+        """Start an MCP server again, or for the first time, and return its row of `list_tools`."""
+        return dict(await self.request("mcp/restart", {"server": server}))
+
+    async def trust_mcp_server(
+        self, server: str, fingerprint: str, *, trusted: bool = True
+    ) -> dict[str, Any]:
+        """Trust an MCP server that a workspace defines, or withdraw the trust, and return its row.
+
+        Args:
+            server: the server's name.
+            fingerprint: the fingerprint in the row that the user has seen.
+            trusted: False to withdraw the trust.
+        """
+        params = {"server": server, "fingerprint": fingerprint, "trusted": trusted}
+        return dict(await self.request("mcp/trust", params))
+
     async def list_prompts(self) -> list[dict[str, Any]]:
         """List the prompts by name: `[{"name", "builtin"?, "description"?, "model"?, "usesInput"}]`."""
         return list((await self.request("prompts/list"))["prompts"])

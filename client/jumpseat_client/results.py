@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jumpseat_client.tools import ToolApproval, ToolStatus
 
 
 class Delta(Mapping[str, Any]):
@@ -13,12 +16,13 @@ class Delta(Mapping[str, Any]):
     daemons may send other types: skip a delta whose `type` is unknown.
     """
 
-    __slots__ = ("_data", "seq", "type")
+    __slots__ = ("_data", "seq", "turn_id", "type")
 
-    def __init__(self, data: Mapping[str, Any], seq: int) -> None:
+    def __init__(self, data: Mapping[str, Any], seq: int, turn_id: str = "") -> None:
         self._data = data
         self.seq = seq
         """The delta's number within the turn, from 0."""
+        self.turn_id = turn_id
         self.type: str = str(data.get("type", ""))
         """`start`, `text_delta`, `tool_use_done`, `done` and so on."""
 
@@ -26,6 +30,24 @@ class Delta(Mapping[str, Any]):
     def text(self) -> str:
         """The text of a `text_delta`, or an empty string for every other type."""
         return str(self._data.get("text", "")) if self.type == "text_delta" else ""
+
+    @property
+    def tool_approval(self) -> ToolApproval | None:
+        """The question of a `tool_approval`, or None for every other type."""
+        if self.type != "tool_approval":
+            return None
+        from jumpseat_client.tools import ToolApproval  # Deferred: most chats have no tools of the daemon.
+
+        return ToolApproval.from_delta(self._data, self.turn_id)
+
+    @property
+    def tool_status(self) -> ToolStatus | None:
+        """The status of a call in a `tool_status`, or None for every other type."""
+        if self.type != "tool_status":
+            return None
+        from jumpseat_client.tools import ToolStatus  # Deferred: as above.
+
+        return ToolStatus.from_delta(self._data)
 
     def __getattr__(self, name: str) -> Any:
         for key in (name, _camel(name)):
@@ -71,8 +93,13 @@ class ChatResult(dict[str, Any]):
 
     @property
     def tool_calls(self) -> list[dict[str, Any]]:
-        """The `tool_use` blocks."""
+        """The `tool_use` blocks of the calls that the program has to run."""
         return list(self.get("toolCalls") or [])
+
+    @property
+    def rounds(self) -> int | None:
+        """The number of requests to the provider; None if the chat had no tools of the daemon."""
+        return self.get("rounds")
 
     @property
     def usage(self) -> dict[str, Any]:

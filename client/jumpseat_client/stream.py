@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jumpseat.wire import PeerClosed, RequestId, RpcError
 from jumpseat_client.errors import ChatFailed, ClientError, RequestTimeout
 from jumpseat_client.results import ChatResult, Delta
+
+if TYPE_CHECKING:
+    from jumpseat_client.approvals import ApprovalTasks
 
 
 class ChatStream:
@@ -26,11 +29,13 @@ class ChatStream:
         cancel: Callable[[RequestId], None],
         to_client_error: Callable[[PeerClosed], ClientError],
         timeout: float | None,
+        approvals: ApprovalTasks | None = None,
     ) -> None:
         self._start = start
         self._cancel = cancel
         self._to_client_error = to_client_error
         self._timeout = timeout
+        self._approvals = approvals
         self._id: RequestId | None = None
         self._future: asyncio.Future[Any] | None = None
         self._queue: asyncio.Queue[Delta | None] | None = None
@@ -91,11 +96,22 @@ class ChatStream:
 
     def deliver(self, delta: Delta) -> None:
         """Queue a delta from the connection."""
+        if self._approvals is not None and (status := delta.tool_status) is not None:
+            self._approvals.withdraw(status.tool_use_id)
         if self._queue is not None:
             self._queue.put_nowait(delta)
+        else:
+            self._ask(delta)
+
+    def _ask(self, delta: Delta) -> None:
+        """Ask the program about a tool call, once it has handled the deltas before the question."""
+        if self._approvals is not None and (approval := delta.tool_approval) is not None:
+            self._approvals.ask(approval)
 
     def _begin(self) -> asyncio.Future[Any]:
         self._id, self._future = self._start(self)
+        if (approvals := self._approvals) is not None:
+            self._future.add_done_callback(lambda _: approvals.withdraw_all())
         if self._timeout is not None:
             self._deadline = asyncio.get_running_loop().time() + self._timeout
         return self._future
@@ -131,6 +147,7 @@ class _Deltas:
         except TimeoutError:
             raise stream._expire() from None
         if delta is not None:
+            stream._ask(delta)
             return delta
         self._queue.put_nowait(None)  # Otherwise another call after the end would wait forever.
         await stream.response()

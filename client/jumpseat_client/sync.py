@@ -63,7 +63,7 @@ class SyncClient:
             print(delta.text, end="", flush=True)
 
     It has the methods of `Client`, without `await`. Any thread may use it, except in the callbacks passed to
-    `spawn` and `chat`, which run on the background thread.
+    `spawn` and `chat`, which run on the background thread; only `on_approval` has a thread of its own.
     """
 
     def __init__(self, client: Client) -> None:
@@ -128,6 +128,9 @@ class SyncClient:
     set_key = _make_blocking(Client.set_key)
     remove_key = _make_blocking(Client.remove_key)
     fetch_context = _make_blocking(Client.fetch_context)
+    list_tools = _make_blocking(Client.list_tools)
+    restart_mcp_server = _make_blocking(Client.restart_mcp_server)
+    trust_mcp_server = _make_blocking(Client.trust_mcp_server)
     list_prompts = _make_blocking(Client.list_prompts)
     get_prompt = _make_blocking(Client.get_prompt)
     list_conversations = _make_blocking(Client.list_conversations)

@@ -8,7 +8,8 @@ The scenario is an object with these optional keys:
                  `initialize` and `shutdown` have defaults
     chats        a list with one entry for each `chat/start`, the last one repeated. An entry is a list of
                  steps: {"delta": {...}}, {"progress": {...}}, {"stderr": "text", "times": 1},
-                 {"wait": "cancel"}, {"wait": "file", "path": "..."}, {"die": code},
+                 {"wait": "cancel"}, {"wait": "file", "path": "..."},
+                 {"wait": "message", "method": "...", "times": 1}, {"die": code},
                  {"result": {...}}, {"error": {...}}
     log          a file to which every received message is appended, as one line of JSON
     initialize   "answer" (the default), "silence", "die"
@@ -27,6 +28,7 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,8 @@ class Fake:
         self.chats = list(scenario.get("chats", []))
         self.cancelled: dict[Any, threading.Event] = {}
         self.lock = threading.Lock()
+        self.seen = Counter[str]()
+        self.news = threading.Condition()
 
     def send(self, message: dict[str, Any]) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
@@ -72,6 +76,9 @@ class Fake:
         while (message := self.receive()) is not None:
             self.log(message)
             method = message.get("method")
+            with self.news:
+                self.seen[str(method)] += 1
+                self.news.notify_all()
             if method == "exit":
                 if self.scenario.get("exit") == "ignore":
                     threading.Event().wait()
@@ -124,6 +131,10 @@ class Fake:
                     deadline = time.monotonic() + 30
                     while not Path(path).exists() and time.monotonic() < deadline:
                         time.sleep(0.01)
+                case {"wait": "message", "method": method}:
+                    times = step.get("times", 1)
+                    with self.news:
+                        self.news.wait_for(lambda method=method, times=times: self.seen[method] >= times, 30)
                 case {"die": code}:
                     os._exit(code)
                 case {"result": result}:

@@ -60,7 +60,12 @@ LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspa
 USES_PRIVATE_NAMES_OF_PYGLS = "jumpseat.connections.dispatcher"
 """The one module that imports more of pygls than `pygls.uris`; `test_pygls_seams.py` tests the names."""
 
-CLIENT_MAY_IMPORT = ("jumpseat.wire", "jumpseat.system.child", "jumpseat.__version__")
+CLIENT_MAY_IMPORT = (
+    "jumpseat.wire",
+    "jumpseat.system.child",
+    "jumpseat.system.threads",
+    "jumpseat.__version__",
+)
 CLI_ROOMS = {
     "terminal": (),
     "files": ("jumpseat.system.replacing",),
@@ -196,8 +201,6 @@ def _client_imports(name: str, imports: set[str]) -> list[str]:
     if room not in (*CLI_ROOMS, "", None):
         return [f"belongs to {room}, which has no place in the order"]
     allowed = (*CLIENT_MAY_IMPORT, *CLI_ROOMS.get(room or "", ()))
-    if room is not None:
-        allowed += ("jumpseat.system.threads",)
     found = [
         f"imports {each} of the server"
         for each in sorted(imports)

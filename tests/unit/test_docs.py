@@ -18,6 +18,7 @@ from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from jumpseat_client import Client
 from tests.daemon import environment_of
+from tests.fakes import tool_plugin
 from tests.hub import no_daemon_afterwards
 from tests.unit.pages import (
     BUILT,
@@ -82,6 +83,7 @@ def run_example(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
                 **os.environ,
                 **environment_of(tmp_path),
                 "JUMPSEAT_CONFIG": "",
+                **tool_plugin.install(tmp_path / "site", "files"),
                 "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
             },
             cwd=tmp_path,

@@ -81,7 +81,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 
 CLIENT = """
 ChatFailed ChatResult ChatStream Client ClientError DaemonDied Delta RequestFailed RequestTimeout StartFailed
-SyncChat SyncClient default_command
+SyncChat SyncClient ToolApproval ToolDecision ToolStatus default_command
 """
 
 
