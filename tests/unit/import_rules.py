@@ -67,7 +67,7 @@ CLIENT_MAY_IMPORT = (
     "jumpseat.__version__",
 )
 CLI_ROOMS = {
-    "terminal": (),
+    "terminal": ("jumpseat.tools.display",),
     "files": ("jumpseat.system.replacing",),
     "configuration": (
         "jumpseat.adapters.local.install",

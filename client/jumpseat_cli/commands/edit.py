@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,9 +20,7 @@ from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json
 from jumpseat_cli.terminal.output import make_spinner, print_text
 from jumpseat_cli.terminal.questions import confirm
 from jumpseat_cli.terminal.running import run_work
-from jumpseat_cli.terminal.text import clean
-
-_COLOURS = {"+": "green", "-": "red", "@": "cyan", "\\": "bright_black"}
+from jumpseat_cli.terminal.styles import print_diff
 
 
 def _validate_encoding(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -174,17 +171,11 @@ async def _change(piece: Piece, replacement: str, *, asks: bool) -> int:
         return OK
     # Do not ask about text that cannot be written in the file's encoding.
     piece.encode(replacement)
-    for line in piece.diff(replacement):
-        click.echo(click.style(clean(line), fg=_COLOURS.get(line[:1])), color=_wants_colour())
+    print_diff(piece.diff(replacement))
     if asks and await confirm(f"Change {piece.path}?") != OK:
         say("Nothing was changed.")
         return FAILED
     return _write(piece, replacement)
-
-
-def _wants_colour() -> bool | None:
-    """Return False if colours are disabled, or None to let click check whether stdout is a terminal."""
-    return False if "NO_COLOR" in os.environ else None
 
 
 def _write(piece: Piece, replacement: str) -> int:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.system.replacing import check_writable, replace_file
-from jumpseat_cli.files.lines import CannotUse, Range, cut_range, rows_of, split_range
+from jumpseat_cli.files.diffs import diff_texts
+from jumpseat_cli.files.lines import CannotUse, Range, cut_range, split_range
 
 STDIN = "-"
 MAX_BYTES = 16 * 1024 * 1024
@@ -64,15 +65,9 @@ class Piece:
 
     def diff(self, replacement: str) -> Iterator[str]:
         """Yield the lines of a unified diff of the whole file, without line ends."""
-        from difflib import unified_diff
-
         name = STDIN if self.path is None else str(self.path)
-        old = rows_of(f"{self.before}{self.text}{self.after}")
-        new = rows_of(f"{self.before}{replacement}{self.after}")
-        for line in unified_diff(old, new, name, name, lineterm="\n"):
-            yield line.rstrip("\r\n")
-            if not line.endswith("\n"):
-                yield "\\ No newline at end of file"
+        old = f"{self.before}{self.text}{self.after}"
+        return diff_texts(old, f"{self.before}{replacement}{self.after}", name, name)
 
     def write(self, replacement: str) -> None:
         """Replace the file's content, and keep its access rights and links.

@@ -18,12 +18,13 @@ from jumpseat_cli.files.lines import CannotUse
 from jumpseat_cli.repl.commands import COMMANDS
 from jumpseat_cli.repl.conversation import TerminalConversation, Totals
 from jumpseat_cli.repl.link import Link
-from jumpseat_cli.repl.notes import format_totals, note, note_kept
+from jumpseat_cli.repl.notes import format_totals, note_kept
 from jumpseat_cli.repl.reader import Reader
 from jumpseat_cli.repl.thinking import print_thinking
 from jumpseat_cli.repl.transcript import choose_path, render_conversation
 from jumpseat_cli.terminal.failures import print_failure, say
 from jumpseat_cli.terminal.output import make_output
+from jumpseat_cli.terminal.styles import note
 from jumpseat_cli.terminal.text import clean_line
 from jumpseat_cli.terminal.wrapping import wrap
 from jumpseat_client.client import Client

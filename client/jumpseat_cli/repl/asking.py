@@ -17,10 +17,10 @@ from jumpseat_cli.repl.conversation import TerminalConversation
 from jumpseat_cli.repl.history import InputHistory
 from jumpseat_cli.repl.interrupts import Interrupts
 from jumpseat_cli.repl.link import Link
-from jumpseat_cli.repl.notes import note
 from jumpseat_cli.repl.terminal_modes import QuietTerminal
 from jumpseat_cli.repl.turn import TerminalTurn, TurnOutcome
 from jumpseat_cli.terminal.failures import print_client_error, print_failure
+from jumpseat_cli.terminal.styles import note
 from jumpseat_cli.terminal.text import clean_line
 from jumpseat_client.connection import OnProgress
 from jumpseat_client.errors import ClientError, DaemonDied, RequestFailed

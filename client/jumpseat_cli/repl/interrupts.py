@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Self
 
-from jumpseat_cli.repl.notes import note
+from jumpseat_cli.terminal.styles import note
 
 
 class Interrupts:

@@ -22,11 +22,12 @@ from jumpseat_cli.repl.conversation import TerminalConversation
 from jumpseat_cli.repl.history import FILE_NAME, InputHistory
 from jumpseat_cli.repl.interrupts import Interrupts
 from jumpseat_cli.repl.link import Link
-from jumpseat_cli.repl.notes import note, note_kept
+from jumpseat_cli.repl.notes import note_kept
 from jumpseat_cli.repl.reader import PlainReader, Reader
 from jumpseat_cli.repl.terminal_modes import QuietTerminal
 from jumpseat_cli.terminal.failures import OK, print_client_error, say
 from jumpseat_cli.terminal.output import make_spinner
+from jumpseat_cli.terminal.styles import note
 from jumpseat_cli.terminal.text import clean_line
 from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from jumpseat_cli.repl.notes import note
 from jumpseat_cli.terminal.output import DimText, Spinner
+from jumpseat_cli.terminal.styles import note
 
 
 class Thinking:
