@@ -180,7 +180,7 @@ class Rounds:
             await self._cancel_calls(calls, running)
             raise
         for call in calls[allowed:]:
-            self._add_result(_make_error(call, TOO_MANY_CALLS))
+            self._add_result(self._make_error(call, TOO_MANY_CALLS))
         if is_loop:
             message = "The model repeated a call that has the same result each time. The turn ended there."
             self._warn([WarningEvent("tool_loop", message)])
@@ -197,7 +197,7 @@ class Rounds:
         for call, run in zip_longest(calls, running):
             if call.id not in self._list_answered():
                 is_finished = run is not None and run.done() and not run.cancelled()
-                self._add_result(run.result() if is_finished else _make_error(call, CANCELLED_CALL))
+                self._add_result(run.result() if is_finished else self._make_error(call, CANCELLED_CALL))
 
     def _list_answered(self) -> set[str]:
         blocks = self._fold.round_blocks
@@ -217,11 +217,11 @@ class Rounds:
         """Give each of the daemon's calls without a result an error result, so that it can be sent back."""
         for call in self._fold.partial().tool_calls:
             if self._is_own(call):
-                self._add_result(_make_error(call, text))
+                self._add_result(self._make_error(call, text))
 
-
-def _make_error(call: ToolUseBlock, text: str) -> ToolResultBlock:
-    return ToolResultBlock(call.id, text, is_error=True, origin=Origin(DAEMON, call.name))
+    def _make_error(self, call: ToolUseBlock, text: str) -> ToolResultBlock:
+        origin = Origin(DAEMON, self._tools.find_name(call.name))
+        return ToolResultBlock(call.id, text, is_error=True, origin=origin)
 
 
 class _SinkOfRound(Sink):

@@ -180,6 +180,11 @@ class TurnTools:
             hint="Select fewer tools, or raise max_tools in the table [tools] of the configuration.",
         )
 
+    def find_name(self, name: str) -> str:
+        """Return `server/tool` for the name that the model uses, or that name if no such tool is offered."""
+        offered = self._offered.get(name)
+        return name if offered is None else f"{offered.server.name}/{offered.tool.name}"
+
     async def run(self, call: ToolUseBlock, send: Send) -> ToolResultBlock:
         """Run a call if the user allows it, and return its result. Failures become error results.
 
@@ -187,10 +192,10 @@ class TurnTools:
             call: the call of the model.
             send: receives the questions and the status of the call.
         """
+        name = self.find_name(call.name)
         offered = self._offered.get(call.name)
         if offered is None:
-            return self._fail(call, call.name, f"There is no tool named {call.name}.", send)
-        name = f"{offered.server.name}/{offered.tool.name}"
+            return self._fail(call, name, f"There is no tool named {call.name}.", send)
         if call.arguments is None:
             return self._fail(call, name, f"The arguments cannot be read: {call.error or 'no object'}.", send)
         started = ToolCall(

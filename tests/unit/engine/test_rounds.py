@@ -222,6 +222,7 @@ async def test_a_call_above_the_limit_is_an_error_and_ends_the_turn() -> None:
 
     assert isinstance(response, Response)
     assert shapes(response.content)[3:] == ["result 0: ok", "result 1: ok", f"error 2: {TOO_MANY_CALLS}"]
+    assert {block.origin for block in response.content[3:]} == {Origin("daemon", "shed/dig")}
     assert response.stop_reason == "max_rounds"
 
 
@@ -312,6 +313,7 @@ async def test_a_cancel_while_the_user_is_asked_ends_the_call() -> None:
     assert isinstance(error, ChatCancelled)
     assert error.partial is not None
     assert shapes(error.partial.content) == ["call 1", f"error 1: {CANCELLED_CALL}"]
+    assert error.partial.content[1].origin == Origin("daemon", "shed/dig")
     assert server.calls == []
 
 
