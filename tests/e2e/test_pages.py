@@ -41,6 +41,7 @@ NOT_RUN = {
     "pipx install": "tests/packaging does",
     "uv tool install": "tests/packaging does",
     "pip uninstall": "tests/packaging does",
+    "jumpseat chat --tools": "the servers are the user's; tests/e2e/repl/test_tools.py has one",
     "pip download": "it fetches from a package registry",
     "python -m tests.tools.refresh_snapshot": "tests/unit/providers/test_snapshot.py reads such a file",
     ".venv/bin/python -m tests.emulator": "it runs until it is stopped; tests/e2e/test_emulator_by_hand.py",

@@ -66,16 +66,17 @@ def create(environment: Environment) -> Shed:
     return Shed("shed")
 
 
-def install(site: Path, *names: str) -> dict[str, str]:
+def install(site: Path, *names: str, module: str = __name__) -> dict[str, str]:
     """Write the plug-in's distribution; return the environment of a daemon that finds it.
 
     Args:
         site: the directory to write it to.
         names: the names of its servers; none for `shed` alone.
+        module: the module whose `create` creates each server.
     """
     directory = site / "shed-1.dist-info"
     directory.mkdir(parents=True)
     (directory / "METADATA").write_text("Metadata-Version: 2.1\nName: shed\nVersion: 1\n", "utf-8")
-    rows = "".join(f"{name} = {__name__}:create\n" for name in names or ("shed",))
+    rows = "".join(f"{name} = {module}:create\n" for name in names or ("shed",))
     (directory / "entry_points.txt").write_text(f"[jumpseat.tools]\n{rows}", "utf-8")
     return {"PYTHONPATH": f"{site}:{ROOT}"}

@@ -82,8 +82,8 @@ CLI_ROOMS = {
         "jumpseat.system.environment",
     ),
     "daemon": (),
-    "chat": (),
-    "repl": ("jumpseat.system.paths", "jumpseat.system.replacing"),
+    "chat": ("jumpseat.tools.selectors",),
+    "repl": ("jumpseat.system.paths", "jumpseat.system.replacing", "jumpseat.tools.selectors"),
     "doctor": (
         "jumpseat.chat",
         "jumpseat.config.editing",

@@ -77,6 +77,9 @@ TESTS = {
     "e2e/test_doctor.py": {
         "test_the_report_on_the_page_matches_the_output": ([COMMAND_LINE], "text", "Provider groq")
     },
+    "e2e/repl/test_tools.py": {
+        "test_the_screen_on_the_page_is_what_a_user_sees": ([COMMAND_LINE], "text", "Let me look"),
+    },
     "editors/neovim/test_page.py": {"test_every_block_of_the_readme_runs": ([NEOVIM], "lua", "")},
     "editors/emacs/test_page.py": {"test_every_block_of_the_readme_is_evaluated": ([EMACS], "elisp", "")},
 }

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from jumpseat_cli.chat.tool_selection import ToolSelection
 from jumpseat_cli.command_line.completion import (
     complete_conversation,
     complete_file,
@@ -20,6 +21,7 @@ from jumpseat_cli.command_line.completion import (
     values_of,
 )
 from jumpseat_cli.command_line.options import daemon_options, json_option, rules_option
+from jumpseat_cli.command_line.tool_options import tool_options
 from jumpseat_cli.daemon.settings import THINKING_LEVELS
 from jumpseat_cli.terminal.running import run_work
 from jumpseat_client.client import Client
@@ -165,6 +167,7 @@ def _read_json(file: Path) -> Any:
     metavar="FILE",
     help="Offer the tools that this file defines; requires --json. Repeatable.",
 )
+@tool_options
 @click.option(
     "-c", "--continue", "is_continued", is_flag=True, help="Continue this directory's last conversation."
 )
@@ -193,6 +196,7 @@ def chat(
     schema: dict[str, Any] | None,
     json_mode: bool,
     tools: list[dict[str, Any]],
+    selection: ToolSelection,
     is_continued: bool,
     conversation: str | None,
     no_keep: bool,
@@ -213,6 +217,10 @@ def chat(
     On a terminal, 'jumpseat chat' without a question starts a conversation, in which /help shows the commands
     and the keys.
 
+    With --tools, the daemon runs tools for the model. It asks before a call that your rules do not allow; y
+    allows it, n denies it, a allows the tool in this conversation, A always, and e denies it with an
+    explanation. Without a terminal, each question is a denial, and the exit code is 3 if there was one.
+
     Conversations are kept on this machine; 'jumpseat conversations' lists them. A conversation continues with
     its messages, system prompt, settings and model.
 
@@ -227,17 +235,24 @@ def chat(
       jumpseat chat -a chart.png "What does this show?"
       git diff | jumpseat chat -p review
       jumpseat chat -m local:smollm2-135m-instruct -s "Answer in one sentence." "What is photosynthesis?"
+      jumpseat chat --tools files
+      jumpseat chat --tools 'files/*,github/search_*' --allow files/edit "Correct the spelling in docs"
       jumpseat chat -o temperature=0 --thinking high --usage "Prove it"
       jumpseat chat --schema person.json --no-keep "Ada Lovelace, born 1815" | jq .
       jumpseat chat --json "Say hello" | jq -r .text
     """
-    from jumpseat_cli.chat.answering import AnswerForm, ask
+    from jumpseat_cli.chat.answering import ask
+    from jumpseat_cli.chat.printing import AnswerForm
     from jumpseat_cli.chat.question import read_question
     from jumpseat_cli.daemon.conversations import choose_continued
 
     _refuse(is_continued and conversation is not None, "--continue and --conversation cannot be combined.")
     _refuse(schema is not None and json_mode, "--schema and --json-mode cannot be combined.")
     _refuse(bool(tools) and not as_json, "--tool requires --json, which prints the tool calls.")
+    _refuse(
+        no_stream and bool(selection.selectors),
+        "--no-stream and --tools cannot be combined: calls are approved while the answer streams.",
+    )
     _refuse(
         no_stdin and "-" in (*question, *files, *images),
         "- reads stdin, so it cannot be combined with --no-stdin.",
@@ -257,6 +272,7 @@ def chat(
             options,
             settings=settings,
             question=asked,
+            tools=selection,
             keep=not no_keep,
             find_continued=to_continue,
             daemon_command=daemon_command,
@@ -264,6 +280,10 @@ def chat(
             is_raw=raw or "output_mode" in options,
         )
         return run_work(conversing, as_json=False)
+    _refuse(
+        selection.is_pointless,
+        "--allow, --deny, --workspace and --max-rounds require --tools, except in a conversation.",
+    )
     form = AnswerForm(
         as_json=as_json,
         # Do not render JSON as Markdown.
@@ -277,6 +297,7 @@ def chat(
         options,
         settings=settings,
         prompt=prompt,
+        tools=selection,
         keep=not no_keep,
         find_continued=to_continue,
         daemon_command=daemon_command,

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from jumpseat_cli.chat.answering import wait_for_result
+from jumpseat_cli.chat.printing import wait_for_result
 from jumpseat_cli.chat.stop_reasons import explain_missing_replacement, warning_about
 from jumpseat_cli.command_line.completion import complete_file, complete_model
 from jumpseat_cli.command_line.options import daemon_options, json_option, rules_option

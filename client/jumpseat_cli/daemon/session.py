@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from jumpseat_client.client import Client
 from jumpseat_client.connection import OnNotification, OnRequest
+
+if TYPE_CHECKING:
+    from jumpseat_client.tools import OnApproval
 
 CLIENT_NAME = "jumpseat-cli"
 
@@ -13,10 +17,17 @@ CLIENT_NAME = "jumpseat-cli"
 def daemon(
     command: Sequence[str],
     *,
+    config: Mapping[str, Any] | None = None,
     on_notification: OnNotification | None = None,
     on_request: OnRequest | None = None,
+    on_approval: OnApproval | None = None,
 ) -> Client:
-    """Return a client of this daemon for one command."""
+    """Return a client of this daemon for one command. The options are those of `Client.spawn`."""
     return Client.spawn(
-        command, client_name=CLIENT_NAME, on_notification=on_notification, on_request=on_request
+        command,
+        config=config,
+        client_name=CLIENT_NAME,
+        on_notification=on_notification,
+        on_request=on_request,
+        on_approval=on_approval,
     )

@@ -16,7 +16,7 @@ from jumpseat_cli.daemon.settings import THINKING_LEVELS, convert_settings
 from jumpseat_cli.files.attachments import Block, read_files, read_image
 from jumpseat_cli.files.lines import CannotUse
 from jumpseat_cli.repl.commands import COMMANDS
-from jumpseat_cli.repl.conversation import TerminalConversation, Totals
+from jumpseat_cli.repl.conversation import TerminalConversation
 from jumpseat_cli.repl.link import Link
 from jumpseat_cli.repl.notes import format_totals, note_kept
 from jumpseat_cli.repl.reader import Reader
@@ -55,6 +55,7 @@ class Actions:
             "attach": self._add_image,
             "thinking": self._set_thinking,
             "option": self._set_option,
+            "tools": self._select_tools,
             "history": self._show_history,
             "save": self._save,
             "usage": self._show_usage,
@@ -176,6 +177,11 @@ class Actions:
         options["settings"] = {**values, **changed}
         note(f"The next answers use {key}={text}." if text else f"{key} is no longer set.")
 
+    async def _select_tools(self, argument: str) -> None:
+        from jumpseat_cli.repl.tools import run_tools_command
+
+        await run_tools_command(self._conversation, self._link, argument)
+
     async def _show_history(self, _: str) -> None:
         if not self._conversation.messages:
             note("The conversation is empty.")
@@ -218,9 +224,8 @@ class Actions:
         if conversation.id is not None:
             note_kept(conversation.id)
         note("This is a new conversation.")
-        conversation.id = self._saved = None
-        conversation.messages, conversation.attachments, conversation.question = [], [], []
-        conversation.before, conversation.thinking, conversation.totals = 0, "", Totals()
+        self._saved = None
+        conversation.clear()
 
     async def _log_in(self, provider: str) -> None:
         from jumpseat_cli.daemon.sign_in import log_in

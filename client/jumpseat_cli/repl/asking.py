@@ -10,6 +10,7 @@ import click
 
 from jumpseat.system.threads import run_blocking
 from jumpseat_cli.chat.answering import needs_input
+from jumpseat_cli.chat.approving import Approver
 from jumpseat_cli.chat.usage import format_usage
 from jumpseat_cli.daemon.rows import has_sign_in
 from jumpseat_cli.repl.commands import find_near_name
@@ -40,6 +41,7 @@ class Asker:
         interrupts: Interrupts,
         terminal: QuietTerminal,
         history: InputHistory,
+        approver: Approver,
         *,
         keep: bool,
     ) -> None:
@@ -48,6 +50,7 @@ class Asker:
         self._interrupts = interrupts
         self._terminal = terminal
         self._history = history
+        self._approver = approver
         self._keep = keep
         self._not_kept: str | None = None
         self._rules: str | None = None
@@ -69,6 +72,13 @@ class Asker:
             return
         _echo(self._conversation.question_text, 1)
         await self._run_turn(self._conversation.ask_again(), **({"model": model} if model else {}))
+
+    async def go_on(self) -> None:
+        """Continue the last answer, which was stopped, or reached a limit, after a call of a tool."""
+        if not self._conversation.can_continue:
+            note("There is nothing to continue: the last answer does not end with a call of a tool.")
+            return
+        await self._run_turn(self._conversation.go_on())
 
     async def edit(self) -> None:
         """Let the user change the last question, and ask it again."""
@@ -134,20 +144,24 @@ class Asker:
 
     async def _chat(self, messages: Sequence[dict[str, Any]], overrides: dict[str, Any]) -> TurnOutcome:
         client = await self._link.connect()
-        options = {**self._conversation.options, **overrides}
+        conversation = self._conversation
+        options = {**conversation.options, **conversation.tools.options(), **overrides}
+        conversation_id = conversation.id
+        if conversation_id is None and (not self._keep or self._not_kept is not None):
+            conversation_id = conversation.unkept_id
 
         def chat(on_progress: OnProgress) -> ChatStream:
             return client.chat(
                 messages,
                 keep=self._keep,
-                conversation_id=self._conversation.id,
+                conversation_id=conversation_id,
                 on_progress=on_progress,
                 **options,
             )
 
-        conversation = self._conversation
         turn = TerminalTurn(
             chat,
+            approver=self._approver,
             output_mode=options.get("output_mode"),
             shows_thinking=conversation.shows_thinking,
             is_raw=conversation.is_raw,
@@ -210,10 +224,12 @@ class Asker:
 
     def _report_stop(self, outcome: TurnOutcome) -> None:
         if outcome.content:
-            note("Stopped. The text so far is kept.")
+            go_on = " /continue goes on." if self._conversation.can_continue else ""
+            note(f"Stopped. The text so far is kept.{go_on}")
         else:
             note("Stopped.")
-            self.unanswered = self._conversation.question_text
+            if not self._conversation.extends_answer:
+                self.unanswered = self._conversation.question_text
 
 
 def _echo(text: str, most: int) -> None:

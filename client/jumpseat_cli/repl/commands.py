@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
-Completes: TypeAlias = Literal["", "model", "prompt", "path", "thinking", "option", "sign_in"]
+Completes: TypeAlias = Literal["", "model", "prompt", "path", "thinking", "option", "sign_in", "tools"]
 """The kind of words that complete a command's argument."""
 
 # A command is a slash and a name that is followed by white space or the end. `/usr/bin` is a question.
@@ -40,6 +40,8 @@ COMMANDS = (
         "thinking", "[show|hide|LEVEL]", "Show the last thinking; set its level, show or hide it.", "thinking"
     ),
     Command("option", "[KEY=VALUE]", "Show or change a setting of the model; KEY= resets it.", "option"),
+    Command("tools", "[SELECTORS]", "Show the tools, or let the model use these; - uses none.", "tools"),
+    Command("continue", "", "Let the model go on after a stop or a limit of tool calls."),
     Command("history", "", "Show the conversation so far."),
     Command("save", "[PATH]", "Save the conversation to a file, as a transcript.", "path"),
     Command("usage", "", "Show the tokens, time and cost so far."),

@@ -135,10 +135,17 @@ def make_lookups(link: Link, conversation: TerminalConversation) -> dict[Complet
         rows = await link.try_request(lambda client: client.list_providers())
         return [(row["id"], str(row["name"])) for row in filter(has_sign_in, rows or ())]
 
+    async def find_tools() -> Words:
+        found = await link.try_request(lambda client: client.list_tools()) or {}
+        servers = [(f"{row['name']}/*", f"All tools of {row['name']}.") for row in found.get("servers", ())]
+        tools = [(f"{row['server']}/{row['tool']}", row["description"]) for row in found.get("tools", ())]
+        return [*servers, *tools]
+
     return {
         "model": find_models,
         "prompt": find_prompts,
         "thinking": find_thinking_levels,
         "option": find_settings,
         "sign_in": find_providers,
+        "tools": find_tools,
     }

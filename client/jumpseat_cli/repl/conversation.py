@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jumpseat_cli.chat.tool_selection import ToolSelection
 from jumpseat_cli.files.attachments import Block
 
 
@@ -41,6 +43,9 @@ class TerminalConversation:
     id: str | None = None
     """The id of the kept conversation."""
 
+    unkept_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """The id while the conversation is not kept: decisions about tools are remembered for it."""
+
     title: str = ""
     """The title of the kept conversation that this one continues."""
 
@@ -48,8 +53,14 @@ class TerminalConversation:
     attachments: list[Block] = field(default_factory=list)
     """Files and images to send with the next question."""
 
+    tools: ToolSelection = field(default_factory=ToolSelection)
+    """The tools that the daemon runs."""
+
     question: list[Block] = field(default_factory=list)
     """The last question, whether it was answered or not."""
+
+    extends_answer: bool = False
+    """Whether the next answer continues the last one."""
 
     before: int = 0
     """The number of messages before the last question."""
@@ -71,6 +82,12 @@ class TerminalConversation:
             if message["role"] == "user" and any(block["type"] == "text" for block in blocks):
                 self.question, self.before = blocks, number
 
+    def clear(self) -> None:
+        """Begin another conversation with the same options and tools."""
+        self.id, self.unkept_id = None, uuid.uuid4().hex
+        self.messages, self.attachments, self.question = [], [], []
+        self.before, self.thinking, self.totals = 0, "", Totals()
+
     def ask(self, text: str) -> list[dict[str, Any]]:
         """Set a new question, and return the messages to send."""
         return self._replace_question([*self.attachments, {"type": "text", "text": text}], len(self.messages))
@@ -83,15 +100,31 @@ class TerminalConversation:
             question = [*others, {"type": "text", "text": text}]
         return self._replace_question(question, self.before)
 
+    def go_on(self) -> list[dict[str, Any]]:
+        """Continue the last answer, and return the messages to send."""
+        self.extends_answer = True
+        return self.messages
+
     def _replace_question(self, question: list[Block], before: int) -> list[dict[str, Any]]:
-        self.question, self.before = question, before
+        self.question, self.before, self.extends_answer = question, before, False
         return [*self.messages[:before], {"role": "user", "content": question}]
 
     def set_answer(self, content: list[Block]) -> None:
         """Store the answer to the last question, or the part of it that was received."""
+        if self.extends_answer:
+            self.messages[-1] = {"role": "assistant", "content": [*blocks_of(self.messages[-1]), *content]}
+            return
         question = {"role": "user", "content": self.question}
         self.messages[self.before :] = [question, {"role": "assistant", "content": content}]
         self.attachments = [block for block in self.attachments if block not in self.question]
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether the last answer ends with a result of a tool, which the model has not seen yet."""
+        blocks = blocks_of(self.messages[-1]) if self.messages else []
+        last = blocks[-1] if blocks else {}
+        is_of_daemon = (last.get("origin") or {}).get("provider") == "daemon"
+        return last.get("type") == "tool_result" and is_of_daemon
 
     @property
     def first_question(self) -> list[Block]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_client.client import Client
 from jumpseat_client.errors import ClientError, DaemonDied
+from jumpseat_client.tools import OnApproval
 
 T = TypeVar("T")
 
@@ -16,9 +17,21 @@ T = TypeVar("T")
 class Link:
     """A client that starts another daemon if its daemon has died."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        config: Mapping[str, Any] | None = None,
+        on_approval: OnApproval | None = None,
+    ) -> None:
+        """
+        Args:
+            command: the daemon's command line.
+            config: the configuration to lay over the user's file.
+            on_approval: decides about calls of tools.
+        """
         self.command = command
-        self._client = daemon(command)
+        self._client = daemon(command, config=config, on_approval=on_approval)
         self._is_open = False
 
     async def __aenter__(self) -> Self:

@@ -12,7 +12,9 @@ from jumpseat import __version__
 from jumpseat.system.paths import places_of_process
 from jumpseat.system.threads import run_blocking
 from jumpseat_cli.chat.answering import merge_options, options_from_conversation
+from jumpseat_cli.chat.approving import Approver
 from jumpseat_cli.chat.question import AskedQuestion
+from jumpseat_cli.chat.tool_selection import ToolSelection
 from jumpseat_cli.daemon.conversations import FindContinued
 from jumpseat_cli.daemon.rows import USABLE
 from jumpseat_cli.repl.actions import Actions
@@ -38,6 +40,7 @@ async def converse(
     *,
     settings: Mapping[str, str],
     question: AskedQuestion,
+    tools: ToolSelection,
     keep: bool,
     find_continued: FindContinued | None,
     daemon_command: Sequence[str],
@@ -50,6 +53,7 @@ async def converse(
         options: options for `Client.chat`. Those that are None are filled in from the continued conversation.
         settings: the values of settings as they were typed, by key.
         question: the files, images and pages for the first question.
+        tools: the tools that the daemon runs.
         keep: whether to keep the turns, and to store the input in the history.
         find_continued: returns the kept conversation to continue; None to start a new one.
         daemon_command: the daemon's command line.
@@ -62,20 +66,22 @@ async def converse(
     history = InputHistory(places_of_process().state_dir / FILE_NAME, keep=keep)
     is_plain = _is_plain(os.environ)
     spinner = make_spinner("Starting")
-    link = Link(daemon_command)
-    conversation = TerminalConversation(shows_thinking=shows_thinking, is_raw=is_raw)
+    approver = Approver(tools)
+    link = Link(daemon_command, config=tools.overlay, on_approval=approver.decide)
+    conversation = TerminalConversation(tools=tools, shows_thinking=shows_thinking, is_raw=is_raw)
     try:
         with QuietTerminal(is_plain=is_plain) as terminal:
             # Import prompt_toolkit while the daemon starts, which takes about as long.
             reader_work = run_blocking(lambda: _make_reader(link, conversation, history, is_plain=is_plain))
             client, reader = await asyncio.gather(link.connect(), reader_work)
+            approver.ask_line = reader.ask_line
             conversation.attachments = [*(await question.with_pages(client)).blocks]
             await _set_up(conversation, client, options, settings, find_continued)
             providers = await client.list_providers()
             spinner.stop()
             _greet(conversation, providers)
             with Interrupts(reader.interrupt) as interrupts:
-                asker = Asker(conversation, link, interrupts, terminal, history, keep=keep)
+                asker = Asker(conversation, link, interrupts, terminal, history, approver, keep=keep)
                 actions = Actions(conversation, link, reader)
                 if not _is_ready(providers):
                     await interrupts.run(_report(_offer_to_sign_in(providers, reader, actions)))
@@ -171,6 +177,8 @@ async def _run_command(name: str, argument: str, asker: Asker, actions: Actions)
             await asker.retry(argument.strip())
         case "edit":
             await asker.edit()
+        case "continue":
+            await asker.go_on()
         case "prompt":
             await asker.run_prompt_command(argument)
         case _:

@@ -11,6 +11,7 @@ from prompt_toolkit.completion import Completer
 from prompt_toolkit.filters import Condition, completion_is_selected, is_searching
 from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.history import History
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
@@ -95,6 +96,20 @@ class PromptReader:
         except (EOFError, KeyboardInterrupt):
             return False
         return answer.strip().lower() in ("y", "yes")
+
+    async def ask_line(self, question: str) -> str | None:
+        """Ask for a line; keys that were typed before remain for the next prompt."""
+        session: PromptSession[str] = PromptSession()
+        typed_before = [*get_typeahead(session.input)]
+        # While no prompt is shown, the terminal keeps the keys.
+        with session.input.raw_mode():
+            typed_before += session.input.read_keys()
+        try:
+            return await session.prompt_async(question)
+        except EOFError:
+            return None
+        finally:
+            store_typeahead(session.input, typed_before + get_typeahead(session.input))
 
     def interrupt(self) -> None:
         """Do nothing: at this prompt, Ctrl-C is a key binding."""

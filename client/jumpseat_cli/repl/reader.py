@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 from typing import Protocol
 
 PIECE = 1 << 16
@@ -22,6 +23,15 @@ class Reader(Protocol):
 
     async def confirm(self, question: str) -> bool:
         """Ask a question, and return whether the user answers yes."""
+
+    async def ask_line(self, question: str) -> str | None:
+        """Ask for a line that is typed after the question appeared; None after Ctrl-D.
+
+        Text that was typed before, for the next prompt, is not lost.
+
+        Raises:
+            KeyboardInterrupt: the user pressed Ctrl-C, unless work is running, which handles it.
+        """
 
     def interrupt(self) -> None:
         """Handle a Ctrl-C that arrived as a signal while no work was running."""
@@ -59,6 +69,17 @@ class PlainReader:
         except KeyboardInterrupt:
             print()
             return False
+
+    async def ask_line(self, question: str) -> str | None:
+        """Ask for a line; lines that were typed before remain for the next prompt."""
+        typed_before = self._rest
+        self._rest = b""
+        while select.select([0], [], [], 0)[0] and (piece := os.read(0, PIECE)):
+            typed_before += piece
+        try:
+            return await self._read_line(question)
+        finally:
+            self._rest = typed_before + self._rest
 
     def interrupt(self) -> None:
         """Clear the input after Ctrl-C, which arrives as a signal here."""

@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jumpseat_cli.chat.answering import handle_delta
+from jumpseat_cli.chat.approving import Approver
 from jumpseat_cli.chat.json_answers import fault_of_answer
+from jumpseat_cli.chat.printing import handle_delta
+from jumpseat_cli.chat.tool_calls import is_about_call
+from jumpseat_cli.chat.tool_use import ToolUse
 from jumpseat_cli.files.attachments import Block
 from jumpseat_cli.repl.thinking import Thinking
 from jumpseat_cli.terminal.output import AnswerText, make_spinner
@@ -16,6 +19,8 @@ from jumpseat_client.connection import OnProgress
 from jumpseat_client.errors import ChatFailed, ClientError
 from jumpseat_client.results import Delta
 from jumpseat_client.stream import ChatStream
+
+LIMIT_REACHED = "warning: the answer reached the limit of tool calls; /continue goes on."
 
 
 @dataclass
@@ -57,6 +62,7 @@ class TerminalTurn:
         self,
         chat: Callable[[OnProgress], ChatStream],
         *,
+        approver: Approver,
         output_mode: Any = None,
         shows_thinking: bool,
         is_raw: bool,
@@ -64,6 +70,7 @@ class TerminalTurn:
         """
         Args:
             chat: starts the chat and reports its progress to the callback.
+            approver: decides about calls of tools.
             output_mode: the required form of the answer; None for any.
             shows_thinking: whether to print the thinking instead of one line about it.
             is_raw: whether to print the answer without rendering its Markdown.
@@ -73,6 +80,7 @@ class TerminalTurn:
         self._stream = chat(self._show_progress)
         self._thinking = Thinking(self._spinner, is_shown=shows_thinking)
         self._output = AnswerText(is_raw=is_raw)
+        self._tools = ToolUse(approver, self._spinner, self._output, stop=self.stop)
         self._text = ""
         self.outcome = TurnOutcome()
         """The outcome so far."""
@@ -83,7 +91,7 @@ class TerminalTurn:
         started = time.monotonic()
         try:
             async for delta in self._stream:
-                self._handle_delta(delta)
+                await self._handle_delta(delta)
             result = await self._stream.response()
             self._store_result(result)
             if fault := fault_of_answer(self._output_mode, result):
@@ -106,21 +114,25 @@ class TerminalTurn:
         if not self._output.is_open:  # The spinner would overwrite the answer, which uses the same rows.
             self._spinner.progress(message, percentage)
 
-    def _handle_delta(self, delta: Delta) -> None:
+    async def _handle_delta(self, delta: Delta) -> None:
+        if is_about_call(delta):
+            self._thinking.finish()
+        if await self._tools.handle(delta):
+            return
         if delta.text:
             self._thinking.finish()
             self._spinner.pause()
             self._output.write(delta.text)
             self._text += delta.text
             return
-        if delta.type.startswith("thinking"):
-            self._output.finish()
         if delta.type == "thinking_delta":
             self._thinking.write(str(delta.get("text", "")))
         elif delta.type == "start":
             self.outcome.model = f"{delta.get('provider', '')}:{delta.get('model', '')}"
             self.outcome.conversation_id = delta.get("conversationId")
         note = handle_delta(delta, self._spinner)
+        if delta.get("stopReason") == "max_rounds":
+            note = LIMIT_REACHED
         if delta.type == "start":
             self.outcome.rules = note
         elif delta.get("code") == "conversation_not_kept":

@@ -15,6 +15,8 @@ OK = 0
 FAILED = 1
 """The daemon or a provider reported an error."""
 USAGE = 2
+DENIED = 3
+"""A call of a tool was denied because nobody could be asked for an approval."""
 INTERRUPTED = 130
 TERMINATED = 143
 """The code that a shell reports for a program that SIGTERM has ended."""

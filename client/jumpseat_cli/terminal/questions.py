@@ -25,6 +25,35 @@ async def confirm(question: str) -> int:
     return OK if await _ask_in_thread(lambda: click.confirm(question, err=True)) else FAILED
 
 
+def can_ask() -> bool:
+    """Return whether somebody can be asked: stdin and stderr are terminals."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+async def ask_line(question: str) -> str | None:
+    """Ask for a line that is typed after the question appeared; return None at the end of the input."""
+    _discard_typed()
+
+    def ask() -> str | None:
+        try:
+            return str(click.prompt(question.rstrip(), "", prompt_suffix=" ", show_default=False, err=True))
+        except click.Abort:
+            return None
+
+    return await _ask_in_thread(ask)
+
+
+def _discard_typed() -> None:
+    """Discard keys that were typed before: they were not meant as an answer."""
+    if sys.platform != "win32":
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    else:
+        import msvcrt
+
+        while msvcrt.kbhit():
+            msvcrt.getwch()
+
+
 def ask_hidden(question: str, **options: Any) -> str:
     """Ask for a text that is not shown while it is typed.
 

@@ -29,12 +29,13 @@ def print_styled(text: str, *, err: bool = False, **style: object) -> None:
     """Print a line with the style of `click.style`, if the stream is a terminal and colours are wanted.
 
     Args:
-        text: the line, without control characters.
+        text: the line, whose control sequences are removed.
         err: whether to print it on stderr.
         style: the style.
     """
     is_plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
-    click.echo(click.style(text, **style), err=err, color=False if is_plain else None)  # type: ignore[arg-type]
+    styled = click.style(clean(text), **style)  # type: ignore[arg-type]  # click lists each option
+    click.echo(styled, err=err, color=False if is_plain else None)
 
 
 def print_diff(lines: Iterable[str], *, err: bool = False) -> None:

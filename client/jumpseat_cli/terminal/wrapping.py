@@ -30,6 +30,15 @@ def wrap(line: str, indent: str = "") -> str:
     )
 
 
+def cut_line(line: str, width: int) -> str:
+    """Shorten a line to this number of terminal columns, with an ellipsis at its end."""
+    if line.isascii():
+        return line if len(line) <= width else f"{line[: width - 1]}…"
+    from rich.cells import cell_len, set_cell_size  # Deferred: rich is slow to import.
+
+    return line if cell_len(line) <= width else f"{set_cell_size(line, width - 1).rstrip()}…"
+
+
 def print_line(text: str) -> None:
     """Print a line on stdout; wrap it at words on a terminal."""
     text = clean(text)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
-from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.answers.chat_completions import FakeCall, completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Event, Gate, Reply
 
@@ -14,6 +16,16 @@ PATH = "/v1/chat/completions"
 def answer(*texts: str, reasoning: Sequence[str] = ()) -> Reply:
     """Return an answer that streams these pieces."""
     return Reply.events(completion_stream(texts, reasoning=reasoning))
+
+
+def calling(*calls: tuple[str, dict[str, Any]], text: str = "", gate: Gate | None = None) -> Reply:
+    """Return an answer of a text and calls, each with a name and arguments; the gate is after the text."""
+    made = [
+        FakeCall(f"{name}-{number}", name, [json.dumps(arguments)])
+        for number, (name, arguments) in enumerate(calls)
+    ]
+    events: list[Event] = completion_stream([text] if text else [], tool_calls=made)
+    return Reply.events(events if gate is None else [*events[:2], gate, *events[2:]])
 
 
 def held(gate: Gate, before: Sequence[str], after: Sequence[str]) -> Reply:

@@ -1,0 +1,102 @@
+"""Answers the daemon's questions about calls of tools: by rule, or by asking the user."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jumpseat_cli.chat.tool_question import AskLine, ToolQuestion
+from jumpseat_cli.chat.tool_selection import ToolSelection
+
+if TYPE_CHECKING:
+    from jumpseat_client.tools import ToolApproval, ToolDecision
+
+CANNOT_ASK = "The command has no terminal, so nobody could be asked."
+COVERED_SECONDS = 2.0
+"""How long to wait until the daemon has applied a remembered decision to another call."""
+
+
+class Approver:
+    """Decides about the calls of one command's turns, which run one after another."""
+
+    def __init__(self, tools: ToolSelection, ask_line: AskLine | None = None) -> None:
+        """
+        Args:
+            tools: the selected tools, and those that need no question.
+            ask_line: asks the user; None if nobody can be asked.
+        """
+        self.ask_line = ask_line
+        self.unanswered: list[ToolApproval] = []
+        """The questions that were denied because nobody could be asked."""
+
+        self._tools = tools
+        self._lock = asyncio.Lock()
+        self._covered: set[tuple[str, str]] = set()
+        self._pause: Callable[[], None] = _do_nothing
+        self._stop: Callable[[], None] = _do_nothing
+
+    def begin_turn(self, *, pause: Callable[[], None], stop: Callable[[], None]) -> None:
+        """Prepare for the questions of another turn.
+
+        Args:
+            pause: ends the text on the screen and hides the spinner, before a question is printed.
+            stop: cancels the turn.
+        """
+        self._pause, self._stop = pause, stop
+        self._covered.clear()
+
+    async def wait_until_answered(self) -> None:
+        """Wait while a question is on the screen, where other output would disturb it."""
+        async with self._lock:
+            pass
+
+    async def decide(self, approval: ToolApproval) -> ToolDecision:
+        """Return the decision about a call."""
+        from jumpseat_client.tools import ToolDecision
+
+        if self._is_allowed(approval):
+            return ToolDecision(True)
+        if self.ask_line is None:
+            self.unanswered.append(approval)
+            return ToolDecision(False, message=CANNOT_ASK)
+        tool = (approval.server, approval.tool)
+        async with self._lock:
+            if tool in self._covered:
+                # The daemon then cancels this question. It asks only if the tool has changed in between.
+                await asyncio.sleep(COVERED_SECONDS)
+            self._pause()
+            try:
+                decision = await ToolQuestion(approval, self._tools.folders).ask(self.ask_line)
+            except KeyboardInterrupt:
+                self._stop()
+                return ToolDecision(False)
+        if decision.remember is not None:
+            self._covered.add(tool)
+        return decision
+
+    def _is_allowed(self, approval: ToolApproval) -> bool:
+        # Like the rule `allow` of the configuration, this does not answer the rule `ask`, nor allow other
+        # directories.
+        if not self._tools.allowed or approval.reason not in ("ask", "changed"):
+            return False
+        from jumpseat.tools.selectors import Selector, matches_any
+
+        selectors = [
+            selector for text in self._tools.allowed if (selector := Selector.parse(text)) is not None
+        ]
+        return matches_any(selectors, approval.server, approval.tool)
+
+
+def explain_unanswered(approval: ToolApproval) -> tuple[str, str]:
+    """Return why a call was denied although the user was not asked, and what to do about it."""
+    tool = f"{approval.server}/{approval.tool}"
+    hint = {
+        "rule": "Remove the rule that matches it from ask in the table [tools], or use a terminal.",
+        "outside": "Add its directory with --workspace, or use a terminal.",
+    }.get(approval.reason, f"Add --allow {tool}, or use a terminal.")
+    return f"A call of {tool} was denied: without a terminal, jumpseat cannot ask for your approval.", hint
+
+
+def _do_nothing() -> None:
+    pass

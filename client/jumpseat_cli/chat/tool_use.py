@@ -1,0 +1,59 @@
+"""Shows the calls of the daemon's tools in one answer, and the questions about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jumpseat_cli.chat.approving import Approver
+from jumpseat_cli.chat.tool_calls import ShownCalls, is_about_call, print_call
+from jumpseat_cli.terminal.output import AnswerText, Spinner
+from jumpseat_client.results import Delta
+
+
+class ToolUse:
+    """The use of tools in one turn."""
+
+    def __init__(
+        self,
+        approver: Approver,
+        spinner: Spinner,
+        output: AnswerText | None,
+        *,
+        stop: Callable[[], None],
+    ) -> None:
+        """
+        Args:
+            approver: decides about the calls.
+            spinner: shows the call that runs.
+            output: the text of the answer; None to print neither that nor lines about calls.
+            stop: cancels the turn.
+        """
+        self.calls = ShownCalls()
+        self._approver = approver
+        self._spinner = spinner
+        self._output = output
+        approver.begin_turn(pause=self._pause, stop=stop)
+
+    async def handle(self, delta: Delta) -> bool:
+        """Show what a delta says about a call, unless it concerns something else; return whether it did.
+
+        Waits while a question is on the screen.
+        """
+        await self._approver.wait_until_answered()
+        is_of_call = is_about_call(delta)
+        # The spinner uses the same rows as unfinished text.
+        if self._output is not None and (is_of_call or delta.type.startswith("thinking")):
+            self._output.finish()
+        if not is_of_call:
+            return False
+        ended = self.calls.handle(delta)
+        if ended is not None and self._output is not None:
+            self._spinner.pause()
+            print_call(ended)
+        self._spinner.show(self.calls.progress)
+        return True
+
+    def _pause(self) -> None:
+        if self._output is not None:
+            self._output.finish()
+        self._spinner.pause()

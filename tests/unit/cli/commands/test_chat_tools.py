@@ -1,0 +1,383 @@
+"""`jumpseat chat --tools`: the options, the lines about calls, the questions and the exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.scenario import Scenario, answer_steps
+from tests.fakes.terminal import Terminal, left_standing
+from tests.fakes.tool_steps import DECIDED, START, call, decisions, question, result, status
+from tests.unit.cli.commands.test_chat_inputs import CommandLine, jumpseat
+from tests.unit.cli.test_program import argv
+
+pytestmark = pytest.mark.timeout(60)
+__all__ = ["jumpseat"]
+
+END = answer_steps("Done.")[1:]
+CANCELLED = {"error": {"code": -32800, "message": "Cancelled.", "data": {"kind": "cancelled"}}}
+
+
+def script(jumpseat: CommandLine, *steps: dict[str, Any], end: list[dict[str, Any]] = END) -> None:
+    """Script one chat."""
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, [START, *steps, *end], answers=DECIDED))
+
+
+def sent(scenario: Scenario) -> list[dict[str, Any]]:
+    """Return the decisions that the daemon received."""
+    return [message["params"] for message in scenario.received("tools/decide")]
+
+
+def test_the_options_select_tools_and_restrict_them(
+    jumpseat: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    code, _, _ = jumpseat(
+        "chat", "--tools", "files, github/search_*", "--tools", "db", "--deny", "db/drop_*",
+        "--max-rounds", "3", "--workspace", "a", "--workspace", ".", "Go",
+    )  # fmt: skip
+
+    assert code == 0
+    assert jumpseat.asked["daemonTools"] == ["files/*", "github/search_*", "db/*"]
+    assert jumpseat.asked["workspaceFolders"] == [str(tmp_path / "a"), str(tmp_path)]
+    assert jumpseat.asked["maxRounds"] == 3
+    (initialize,) = jumpseat.scenario.received("initialize")
+    assert initialize["params"]["initializationOptions"]["config"] == {"tools": {"deny": ["db/drop_*"]}}
+    assert initialize["params"]["capabilities"]["experimental"] == {"jumpseat": {"approveTools": True}}
+
+
+def test_the_workspace_is_the_working_directory(
+    jumpseat: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    jumpseat("chat", "--tools", "files", "Go")
+
+    assert jumpseat.asked["workspaceFolders"] == [str(tmp_path)]
+    assert "maxRounds" not in jumpseat.asked
+
+
+def test_a_chat_without_tools_declares_and_sends_nothing_about_them(jumpseat: CommandLine) -> None:
+    jumpseat("chat", "Go")
+
+    assert jumpseat.asked.keys() == {"messages", "keep", "workDoneToken"}
+    assert "experimental" not in jumpseat.scenario.received("initialize")[0]["params"]["capabilities"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--tools", "files,,db"), "'' is not a selector of tools"),
+        (("--tools", "/read"), "'/read' is not a selector of tools"),
+        (("--allow", "files/"), "'files/' is not a selector of tools"),
+        (("--allow", "files"), "require --tools"),
+        (("--max-rounds", "2"), "require --tools"),
+        (("--tools", "files", "--no-stream"), "--no-stream and --tools cannot be combined"),
+        (("--tools", "files", "--workspace", "no-such-directory"), "does not exist"),
+    ],
+    ids=str,
+)
+def test_wrong_options_are_refused(jumpseat: CommandLine, options: tuple[str, ...], message: str) -> None:
+    code, _, error = jumpseat("chat", *options, "Go")
+
+    assert (code, message in error) == (2, True)
+
+
+def test_each_call_is_one_line_on_stderr_between_the_texts(jumpseat: CommandLine) -> None:
+    text = {"delta": {"type": "text_delta", "block": 0, "text": "I dig."}}
+    script(
+        jumpseat,
+        text,
+        *call("shed__dig", "c1", depth=2, where="here\x1b[2J\nand there"),
+        *call("shed__rake", "c2"),
+        *call("shed__plant_a_tree", "c3", kind="oak" * 100),
+        *call("shed__rest", "c4"),
+        status("running"),
+        status("completed"),
+        status("failed", "c2"),
+        status("denied", "c3"),
+        status("completed", "c4"),
+        result("one\ntwo\nthree\n"),
+        result("There is\x1b[2J no\trake.\nBuy one.", "c2", tool="shed/rake", isError=True),
+        result("The user denied this call.", "c3", tool="shed/plant_a_tree", isError=True),
+        result("", "c4", tool="shed/rest"),
+    )
+    code, out, error = jumpseat("chat", "--tools", "shed", "Go")
+
+    assert (code, out) == (0, "I dig.\nDone.\n")
+    first, second, third, fourth = error.splitlines()
+    assert first == "✓ shed/dig depth=2 where=here and there · 3 lines"
+    assert second == "✗ shed/rake · failed: There is no rake."
+    assert third.startswith("✗ shed/plant_a_tree kind=oakoak")
+    assert third.endswith("… · The user denied this call.")
+    assert len(third) < 200
+    assert fourth == "✓ shed/rest · no output"
+
+
+def test_results_of_several_parts_and_calls_without_a_status_are_shown(jumpseat: CommandLine) -> None:
+    parts = [{"type": "text", "text": "A chart:"}, {"type": "image", "source": "x", "mediaType": "image/png"}]
+    block = {"type": "tool_result", "toolUseId": "c1", "content": parts}
+    image = {"type": "tool_result", "toolUseId": "c3", "content": parts[1:]}
+    script(
+        jumpseat,
+        *call("shed__draw"),
+        {"delta": {"type": "block_done", "block": 1, "content": block}},
+        result("The limit of calls is reached.", "c2", isError=True),
+        {"delta": {"type": "block_done", "block": 1, "content": image}},
+    )
+    code, _, error = jumpseat("chat", "--tools", "shed", "Go")
+
+    assert code == 0
+    assert error.splitlines() == [
+        "✓ shed/draw · 2 lines",
+        "✗ shed/dig · failed: The limit of calls is reached.",
+        "✓ a tool · [image]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "hint"),
+    [
+        ({}, "Add --allow shed/dig, or use a terminal."),
+        ({"reason": "changed"}, "Add --allow shed/dig, or use a terminal."),
+        ({"reason": "rule", "remember": []}, "Remove the rule that matches it from ask"),
+        ({"reason": "outside", "remember": []}, "Add its directory with --workspace"),
+    ],
+    ids=["ask", "changed", "rule", "outside"],
+)
+def test_a_question_without_a_terminal_is_a_denial_and_exit_code_3(
+    jumpseat: CommandLine, more: dict[str, Any], hint: str
+) -> None:
+    script(jumpseat, *call("shed__dig"), question(**more), decisions(), status("denied"), result("Denied."))
+    code, out, error = jumpseat("chat", "--tools", "shed", "--allow", "shed/rake", "Go")
+
+    assert (code, out) == (3, "Done.\n")
+    line, message, advice = error.splitlines()
+    assert line == "✗ shed/dig · Denied."
+    assert message == (
+        "jumpseat: A call of shed/dig was denied: without a terminal, jumpseat cannot ask for your approval."
+    )
+    assert advice.startswith(f"hint: {hint}")
+    (decision,) = sent(jumpseat.scenario)
+    assert decision == {
+        "turnId": "t",
+        "toolUseId": "c1",
+        "decision": "deny",
+        "message": "The command has no terminal, so nobody could be asked.",
+    }
+
+
+@pytest.mark.parametrize("selector", ["shed/dig", "shed/d*", "shed", "other,shed/dig"])
+def test_allowed_calls_are_not_asked_about(jumpseat: CommandLine, selector: str) -> None:
+    script(jumpseat, *call("shed__dig"), question(), decisions(), status("completed"), result("A hole."))
+    code, _, error = jumpseat("chat", "--tools", "shed", "--allow", selector, "Go")
+
+    assert (code, error) == (0, "✓ shed/dig · A hole.\n")
+    assert sent(jumpseat.scenario) == [{"turnId": "t", "toolUseId": "c1", "decision": "allow"}]
+
+
+@pytest.mark.parametrize("reason", ["rule", "outside"])
+def test_rules_that_ask_and_other_directories_are_not_covered_by_allow(
+    jumpseat: CommandLine, reason: str
+) -> None:
+    script(jumpseat, question(reason=reason, remember=[]), decisions(), status("denied"), result("Denied."))
+    code, _, _ = jumpseat("chat", "--tools", "shed", "--allow", "shed", "Go")
+
+    assert code == 3
+    assert sent(jumpseat.scenario)[0]["decision"] == "deny"
+
+
+def test_json_has_the_calls_and_the_error_of_a_denial(jumpseat: CommandLine) -> None:
+    steps = [
+        *call("shed__dig"),
+        *call("shed__rake", "c2"),
+        *call("mine", "c3"),
+        question(),
+        decisions(),
+        status("denied"),
+        status("completed", "c2"),
+        result("Denied."),
+        result("ok", "c2", tool="shed/rake"),
+    ]
+    script(jumpseat, *steps)
+    code, out, error = jumpseat("chat", "--tools", "shed", "--json", "Go")
+    document = json.loads(out)
+
+    assert (code, error, document["text"]) == (3, "", "Done.")
+    assert document["calls"] == [
+        {"toolUseId": "c1", "tool": "shed/dig", "status": "denied"},
+        {"toolUseId": "c2", "tool": "shed/rake", "status": "completed"},
+    ]
+    assert document["error"]["data"] == {"kind": "client", "hint": "Add --allow shed/dig, or use a terminal."}
+
+
+def test_json_without_a_denial_has_no_error(jumpseat: CommandLine) -> None:
+    script(jumpseat, *call("shed__dig"), status("completed"), result("ok"))
+    code, out, _ = jumpseat("chat", "--tools", "shed", "--json", "Go")
+
+    assert (code, "error" in json.loads(out)) == (0, False)
+
+
+def test_a_limit_of_rounds_is_a_warning(jumpseat: CommandLine) -> None:
+    script(jumpseat, end=answer_steps("", stop_reason="max_rounds")[1:])
+    code, _, error = jumpseat("chat", "--tools", "shed", "Go")
+
+    assert code == 0
+    assert error.startswith("warning: the answer reached the limit of tool calls;")
+
+
+def on_a_terminal(
+    folder: Path, *steps: dict[str, Any], end: list[dict[str, Any]] = END
+) -> tuple[Scenario, Terminal]:
+    """Ask a question with tools on a terminal."""
+    scenario = Scenario.chat(folder, [START, *steps, *end], answers=DECIDED)
+    return scenario, Terminal(argv(scenario, "chat", "--tools", "shed", "Go"))
+
+
+def test_a_terminal_is_asked_and_the_answer_goes_on(tmp_path: Path) -> None:
+    text = {"delta": {"type": "text_delta", "block": 0, "text": "I will *dig*."}}
+    scenario, terminal = on_a_terminal(
+        tmp_path, text, *call("shed__dig"), question(), decisions(), status("completed"), result("A hole.")
+    )
+    terminal.read_until(lambda output: b"Allow it? [y/n/a/A/e] " in output)
+    # The spinner hides the cursor until it is paused.
+    assert terminal.output.rindex(b"\x1b[?25h") > terminal.output.rindex(b"\x1b[?25l")
+    terminal.type(b"y\r")
+    code, output = terminal.finish()
+
+    assert code == 0
+    assert [line for line in left_standing(output) if line] == [
+        "I will dig.",
+        "? Dig a hole · shed/dig",
+        "  depth: 2",
+        "y yes, n no, a yes in this conversation, A yes always, e no, and say why",
+        "Allow it? [y/n/a/A/e] y",
+        "✓ shed/dig · A hole.",
+        "Done.",
+    ]
+    assert sent(scenario) == [{"turnId": "t", "toolUseId": "c1", "decision": "allow"}]
+
+
+def test_keys_typed_before_the_question_do_not_answer_it(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    text = {"delta": {"type": "text_delta", "block": 0, "text": "I will dig.\n\n"}}
+    scenario, terminal = on_a_terminal(
+        tmp_path, text, {"wait": "file", "path": str(seen)}, question(), decisions(), result("Denied.")
+    )
+    terminal.read_until(lambda output: b"I will dig" in output)
+    terminal.type(b"y\r")
+    # The terminal echoes the keys once it has them.
+    terminal.read_until(lambda output: b"y\r\n" in output)
+    seen.touch()
+    terminal.read_until(lambda output: b"Allow it? [y/n/a/A/e] " in output)
+    terminal.type(b"n\r")
+    terminal.finish()
+
+    assert [each["decision"] for each in sent(scenario)] == ["deny"]
+
+
+def test_ctrl_c_at_a_question_cancels_the_turn(tmp_path: Path) -> None:
+    scenario, terminal = on_a_terminal(tmp_path, question(), {"wait": "cancel"}, end=[CANCELLED])
+    terminal.read_until(lambda output: b"Allow it? " in output)
+    terminal.type(b"\x03")
+    code, _ = terminal.finish()
+
+    assert code == 130
+    assert len(scenario.received("$/cancelRequest")) == 1
+    assert sent(scenario) == []
+
+
+def test_the_end_of_the_input_denies_the_call(tmp_path: Path) -> None:
+    scenario, terminal = on_a_terminal(tmp_path, question(), decisions(), result("Denied."))
+    terminal.read_until(lambda output: b"Allow it? " in output)
+    terminal.type(b"\x04")
+    code, _ = terminal.finish()
+
+    assert code == 0
+    assert [each["decision"] for each in sent(scenario)] == ["deny"]
+
+
+def test_a_remembered_answer_covers_the_other_calls_of_the_tool(tmp_path: Path) -> None:
+    scenario, terminal = on_a_terminal(
+        tmp_path,
+        question("c1"),
+        question("c2"),
+        question("c3", tool="rake"),
+        decisions(1),
+        status("running", "c1"),
+        status("running", "c2"),
+        decisions(2),
+        result("One.", "c1"),
+        result("Two.", "c2"),
+        result("Three.", "c3", tool="shed/rake"),
+    )
+    terminal.read_until(lambda output: b"Allow it? " in output)
+    terminal.type(b"a\r")
+    terminal.read_until(lambda output: output.count(b"Allow it? ") == 2)
+    terminal.type(b"y\r")
+    _, output = terminal.finish()
+
+    assert output.count("Allow it? ") == 2
+    assert output.index("Two.") > output.rindex("Allow it? ")
+    assert sent(scenario) == [
+        {
+            "turnId": "t",
+            "toolUseId": "c1",
+            "decision": "allow",
+            "remember": "conversation",
+            "scope": "tool",
+        },
+        {"turnId": "t", "toolUseId": "c3", "decision": "allow"},
+    ]
+
+
+def test_other_calls_are_not_shown_while_a_question_is_on_the_screen(tmp_path: Path) -> None:
+    is_asked = tmp_path / "asked"
+    _, terminal = on_a_terminal(
+        tmp_path,
+        question("c1"),
+        {"wait": "file", "path": str(is_asked)},
+        status("running", "c2"),
+        status("completed", "c2"),
+        result("ok", "c2", tool="shed/rake"),
+        decisions(),
+        result("ok"),
+    )
+    for number, keys in enumerate((b"?\r", b"?\r", b"?\r", b"y\r"), 1):
+        terminal.read_until(lambda output, number=number: output.count(b"Allow it? ") == number)
+        is_asked.touch()
+        terminal.type(keys)
+    _, output = terminal.finish()
+
+    assert output.index("✓ shed/rake") > output.rindex("Allow it? ")
+
+
+def test_a_call_whose_tool_has_changed_is_asked_about_although_it_was_covered(tmp_path: Path) -> None:
+    scenario, terminal = on_a_terminal(
+        tmp_path, question("c1"), question("c2", reason="changed"), decisions(2), result("ok", "c1")
+    )
+    for keys in (b"A\r", b"n\r"):
+        asked = terminal.output.count(b"Allow it? ")
+        terminal.read_until(lambda output, asked=asked: output.count(b"Allow it? ") > asked)
+        terminal.type(keys)
+    _, output = terminal.finish()
+
+    assert "The tool has changed since you allowed it." in output
+    assert [each["decision"] for each in sent(scenario)] == ["allow", "deny"]
+
+
+def test_the_spinner_shows_the_call_that_runs(tmp_path: Path) -> None:
+    _, terminal = on_a_terminal(
+        tmp_path,
+        *call("shed__dig", depth=2),
+        status("running", message="Digging", progress=1, total=4),
+        {"wait": "cancel"},
+        end=[CANCELLED],
+    )
+    terminal.read_until(lambda output: b"Running shed/dig depth=2: Digging: 25%" in output)
+    terminal.type(b"\x03")
+
+    assert terminal.finish()[0] == 130
