@@ -89,12 +89,14 @@ MODULES = {
     "local": "jumpseat_cli.commands.local:local",
     "login": "jumpseat_cli.commands.account:login",
     "logout": "jumpseat_cli.commands.account:logout",
+    "mcp": "jumpseat_cli.commands.mcp:mcp",
     "models": "jumpseat_cli.commands.models:models",
     "prompts": "jumpseat_cli.commands.prompts:prompts",
     "serve": "jumpseat_cli.commands.daemon:serve",
     "settings": "jumpseat_cli.commands.settings:settings",
     "status": "jumpseat_cli.commands.status:status",
     "tokens": "jumpseat_cli.commands.tokens:tokens",
+    "tools": "jumpseat_cli.commands.tools:tools",
 }
 """The location of each command."""
 

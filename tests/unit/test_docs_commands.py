@@ -116,7 +116,7 @@ def test_every_command_and_flag_that_a_page_names_exists(words: list[str]) -> No
 
 
 def test_every_command_is_on_its_page_and_every_other_flag_exists() -> None:
-    groups = ("local", "config", "settings", "daemon", "conversations", "models", "keys")
+    groups = ("local", "config", "settings", "daemon", "conversations", "models", "keys", "tools", "mcp")
     commands = [(name,) for name in subcommands()]
     commands += [(group, name) for group in groups for name in subcommands(group)]
     text = read(COMMAND_LINE)

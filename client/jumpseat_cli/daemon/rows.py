@@ -8,7 +8,29 @@ from typing import Any
 USABLE = ("signed_in", "configured", "not_required")
 """The authentication states in which a chat can be tried."""
 
+NO_SERVERS = "There are no servers of tools. To add one, write a table [mcp.NAME] in the configuration file."
+
 _PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
+
+
+def is_mcp_server(row: Mapping[str, Any]) -> bool:
+    """Whether a server of `tools/list` comes from a configuration, not with jumpseat or a plug-in."""
+    return row.get("origin") != "builtin"
+
+
+def describe_state(server: Mapping[str, Any]) -> str:
+    """Describe the state of a server of `tools/list` in a sentence, with the next step."""
+    name, state, error = server["name"], server["state"], str(server.get("error") or "").strip()
+    match state:
+        case "stopped":
+            return f"{name} is stopped; it starts when a chat uses it."
+        case "untrusted":
+            return f"{name} is not trusted. To see and trust it: jumpseat mcp trust {name}"
+        case "needs_sign_in":
+            return f"{name} needs a sign-in: jumpseat mcp login {name}"
+        case "failed":
+            return f"{name} has failed{f': {error}' if error else '.'}"
+    return f"{name} is {state}."
 
 
 def has_sign_in(row: Mapping[str, Any]) -> bool:

@@ -31,8 +31,13 @@ class _Attempt:
         if method != "auth/prompt" or not isinstance(params, Mapping):
             return
         self._spinner.pause()
-        say(f"First copy this code: {clean_line(str(params.get('userCode', '')))}")
-        say(f"Then open this page and enter it: {clean_line(str(params.get('verificationUri', '')))}")
+        page = clean_line(str(params.get("verificationUri", "")))
+        if params.get("userCode"):
+            say(f"First copy this code: {clean_line(str(params['userCode']))}")
+            say(f"Then open this page and enter it: {page}")
+        else:
+            # The page of an MCP server's sign-in needs no code. Its host shows who asks for the sign-in.
+            say(f"Open this page of {clean_line(str(params.get('host') or 'the server'))} to sign in: {page}")
         self._spinner.show("Waiting for the sign-in")
 
     async def answer_request(self, method: str, params: Any) -> Any:
@@ -134,7 +139,7 @@ def _report(status: Mapping[str, Any], *, as_json: bool) -> int:
         say(f"{status.get('provider')} does not need a sign-in.")
     else:
         plan = f", plan {status['plan']}" if status.get("plan") else ""
-        say(clean_line(f"Signed in to {place_of(status)} as {account_of(status)}{plan}."))
+        say(clean_line(f"Signed in to {place_of(status)}{_as_account(status)}{plan}."))
         if status.get("message"):
             say(clean_line(str(status["message"])))
     return OK if ready else FAILED
@@ -142,7 +147,13 @@ def _report(status: Mapping[str, Any], *, as_json: bool) -> int:
 
 def _describe_account(status: Mapping[str, Any]) -> str:
     source = f", from {status['source']}" if status.get("source") else ""
-    return clean_line(f"Already signed in to {place_of(status)} as {account_of(status)}{source}.")
+    return clean_line(f"Already signed in to {place_of(status)}{_as_account(status)}{source}.")
+
+
+def _as_account(status: Mapping[str, Any]) -> str:
+    """Return the account of a sign-in; nothing for a server that does not name it."""
+    is_unnamed = not status.get("login") and str(status.get("provider", "")).startswith("mcp:")
+    return "" if is_unnamed else f" as {account_of(status)}"
 
 
 def place_of(status: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from jumpseat_cli.doctor.installation import (
 )
 from jumpseat_cli.doctor.providers import check_providers
 from jumpseat_cli.doctor.report import Subject, make_redactor, show_section, show_summary
+from jumpseat_cli.doctor.tools import check_tools
 from jumpseat_cli.terminal.failures import FAILED, OK, print_json
 from jumpseat_cli.terminal.output import make_spinner
 from jumpseat_client import ClientError
@@ -79,6 +80,8 @@ async def _check_sections(
             default = read_default_model(config)
             async for section in check_providers(client, only=provider, chat=chat, default_model=default):
                 yield section
+            if provider is None and (tools := await check_tools(client)) is not None:
+                yield tools
     except ClientError as error:
         if str(error) in {check.message for check in configuration.checks}:
             message = "The providers were not checked, because the configuration file cannot be read."

@@ -8,7 +8,21 @@ from collections.abc import Sequence
 from jumpseat_cli.terminal.text import clean_line
 from jumpseat_cli.terminal.wrapping import columns
 
-FIXED = ("Model", "Context", "Output", "Cost", "Id", "Changed", "Turns")
+FIXED = (
+    "Model",
+    "Context",
+    "Output",
+    "Cost",
+    "Id",
+    "Changed",
+    "Turns",
+    "Tool",
+    "Decision",
+    "Tokens",
+    "Server",
+    "State",
+    "Origin",
+)
 """Columns whose cells are not wrapped."""
 
 LAST_COLUMN = 20

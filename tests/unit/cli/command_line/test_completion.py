@@ -48,6 +48,16 @@ ANSWERS: dict[str, Any] = {
             },
         ]
     },
+    "tools/list": {
+        "tools": [
+            {"server": "files", "tool": "read", "description": "Reads a file."},
+            {"server": "db", "tool": "query", "description": "Asks the database."},
+        ],
+        "servers": [
+            {"name": "files", "origin": "builtin", "state": "running", "definition": "files"},
+            {"name": "db", "origin": "user", "state": "stopped", "definition": "db-mcp"},
+        ],
+    },
     "conversations/list": {
         "conversations": [
             {"id": "2026-a", "title": "First"},
@@ -82,6 +92,11 @@ def offered(folder: Path, *words: str, answers: dict[str, Any] = ANSWERS) -> lis
     [
         (("chat", "-m", "copilot:"), ["copilot:gpt", "copilot:opus"]),
         (("chat", "-m", "lla"), ["groq:llama"]),
+        (("chat", "--tools", "f"), ["files/*", "files/read"]),
+        (("chat", "--allow", "files/read,db/q"), ["files/read,db/query"]),
+        (("tools", "list", "db/"), ["db/*", "db/query"]),
+        (("mcp", "restart", ""), ["db"]),
+        (("mcp", "login", "f"), []),
         (("chat", "--conversation", "2026"), ["2026-a"]),
         (("conversations", "show", "2025"), ["2025-b"]),
         (("models", "default", "groq"), ["groq:llama"]),

@@ -18,7 +18,7 @@ from tests.fakes.scenario import Scenario
 from tests.fakes.terminal import Terminal
 from tests.unit.cli.test_program import OWN, argv, run
 
-LISTS = ("conversations", "keys", "local", "models", "prompts", "settings")
+LISTS = ("conversations", "keys", "local", "mcp", "models", "prompts", "settings", "tools")
 
 
 def groups() -> dict[str, click.Group]:

@@ -1,0 +1,44 @@
+"""Checks the servers of tools through the daemon, which starts those that are stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jumpseat.chat import Check
+from jumpseat_cli.daemon.rows import describe_state, is_mcp_server
+from jumpseat_cli.doctor.report import Subject
+from jumpseat_client import Client, ClientError
+
+START_SECONDS = 60.0
+"""Seconds for all servers to start. The configuration limits each one, by default to 30 s."""
+
+
+async def check_tools(client: Client) -> Subject | None:
+    """Start every server, and return a check for each one that is configured, or does not run.
+
+    Returns None if there are none.
+    """
+    try:
+        listed = await client.request("tools/list", {"refresh": True}, timeout=START_SECONDS)
+    except ClientError as error:
+        return Subject("Tools", [Check("tools", False, str(error), error.hint)])
+    servers = (each for each in listed["servers"] if is_mcp_server(each) or each["state"] != "running")
+    checks = [_check_server(server, listed["tools"]) for server in servers]
+    return Subject("Tools", checks) if checks else None
+
+
+def _check_server(server: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> Check:
+    name, state = str(server["name"]), server["state"]
+    if state == "failed":
+        return Check(name, False, describe_state(server), f"After a change: jumpseat mcp restart {name}")
+    if state == "needs_sign_in":
+        return Check(name, False, f"{name} needs a sign-in.", f"Run: jumpseat mcp login {name}")
+    if state == "untrusted":
+        return Check(name, None, f"{name} is not trusted.", f"To see and trust it: jumpseat mcp trust {name}")
+    own = [tool for tool in tools if tool["server"] == name]
+    number = "1 tool" if len(own) == 1 else f"{len(own)} tools"
+    tokens = sum(tool["tokens"] for tool in own)
+    return Check(
+        name, True, f"{name} ({server['definition']}) has {number}, about {tokens} tokens in a request."
+    )
