@@ -4,8 +4,8 @@
 
 The scenario is an object with these optional keys:
 
-    answers      {"method": result, or {"error": {...}}, or a list of these, the last one repeated};
-                 `initialize` and `shutdown` have defaults
+    answers      {"method": result, or {"error": {...}}, or {"notify": [messages], "result": ...}, or a list
+                 of these, the last one repeated}; `initialize` and `shutdown` have defaults
     chats        a list with one entry for each `chat/start`, the last one repeated. An entry is a list of
                  steps: {"delta": {...}}, {"progress": {...}}, {"stderr": "text", "times": 1},
                  {"wait": "cancel"}, {"wait": "file", "path": "..."},
@@ -106,6 +106,10 @@ class Fake:
         )
         if isinstance(answer, list):
             answer = answer.pop(0) if len(answer) > 1 else answer[0]
+        if isinstance(answer, dict) and set(answer) == {"notify", "result"}:
+            for notification in answer["notify"]:
+                self.send(notification)
+            answer = answer["result"]
         if isinstance(answer, dict) and set(answer) == {"error"}:
             self.send({"id": message["id"], "error": answer["error"]})
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jumpseat_cli.chat.tool_question import AskLine, ToolQuestion
 from jumpseat_cli.chat.tool_selection import ToolSelection
@@ -32,6 +32,7 @@ class Approver:
 
         self._tools = tools
         self._lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._covered: set[tuple[str, str]] = set()
         self._pause: Callable[[], None] = _do_nothing
         self._stop: Callable[[], None] = _do_nothing
@@ -46,13 +47,28 @@ class Approver:
         self._pause, self._stop = pause, stop
         self._covered.clear()
 
+    async def end_turn(self) -> None:
+        """Take the questions of the turn off the screen, and wait until the terminal has its usual modes."""
+        for task in self._tasks:
+            task.cancel()
+        await self.wait_until_answered()
+
     async def wait_until_answered(self) -> None:
         """Wait while a question is on the screen, where other output would disturb it."""
         async with self._lock:
             pass
 
     async def decide(self, approval: ToolApproval) -> ToolDecision:
-        """Return the decision about a call."""
+        """Return the decision about a call. Runs in a task of its own."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine of asyncio always has one
+        self._tasks.add(task)
+        try:
+            return await self._decide(approval)
+        finally:
+            self._tasks.discard(task)
+
+    async def _decide(self, approval: ToolApproval) -> ToolDecision:
         from jumpseat_client.tools import ToolDecision
 
         if self._is_allowed(approval):

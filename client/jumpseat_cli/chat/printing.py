@@ -108,6 +108,8 @@ async def print_answer(
         failure = error
     finally:
         # Ctrl-C ends up here too, and must leave the text so far on the screen.
+        if tools is not None:
+            await tools.close()
         spinner.stop()
         _finish_output(output, notes)
     if form.shows_usage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -131,7 +132,7 @@ class ToolQuestion:
         parts = urlsplit(uri)
         if parts.scheme != "file":
             return uri
-        path = Path(unquote(parts.path))
+        path = Path(unquote(parts.path).lstrip("/" if sys.platform == "win32" else ""))
         folder = next((each for each in self._folders if path.is_relative_to(each)), None)
         return str(path if folder is None else path.relative_to(folder))
 

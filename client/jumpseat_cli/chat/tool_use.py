@@ -53,6 +53,10 @@ class ToolUse:
         self._spinner.show(self.calls.progress)
         return True
 
+    async def close(self) -> None:
+        """Withdraw the questions that are still open, because the turn has ended."""
+        await self._approver.end_turn()
+
     def _pause(self) -> None:
         if self._output is not None:
             self._output.finish()

@@ -11,6 +11,9 @@ from typing import Any, Self
 
 from jumpseat_cli.terminal.styles import note
 
+ENDING_SECONDS = 2.0
+"""How long to wait for cancelled work when the conversation ends."""
+
 
 class Interrupts:
     """A `with` block that handles SIGINT, except while prompt_toolkit reads and handles it itself."""
@@ -42,6 +45,8 @@ class Interrupts:
                 await asyncio.wait({self._task})
             if not self._task.done():  # The conversation itself is ending.
                 self._task.cancel()
+                # A question on the screen has to restore the terminal first.
+                await asyncio.wait({self._task}, timeout=ENDING_SECONDS)
                 raise asyncio.CancelledError
             if self._task.cancelled():
                 note("Stopped.")

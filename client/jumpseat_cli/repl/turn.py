@@ -102,6 +102,7 @@ class TerminalTurn:
         except ClientError as error:
             outcome.error = error
         finally:
+            await self._tools.close()
             self._finish()
         outcome.seconds = time.monotonic() - started
         return outcome

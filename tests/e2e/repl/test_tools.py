@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -213,6 +216,40 @@ def test_ctrl_c_at_a_question_cancels_the_turn(
     person.leave()
 
     assert results(upstream) == ["Error: Cancelled."]
+
+
+def test_sigterm_at_a_question_restores_the_terminal(typist: Start, upstream: ThreadedUpstream) -> None:
+    upstream.script(calling(edit()), path=PATH)
+    person = typist()
+    person.enter("Fix it")
+    person.see(QUESTION)
+    screen = os.dup(person.terminal.screen)
+    person.terminal.process.terminate()
+    person.finish(143)
+
+    modes = termios.tcgetattr(screen)
+    os.close(screen)
+    assert modes[3] & (termios.ECHO | termios.ICANON) == termios.ECHO | termios.ICANON
+    assert modes[0] & termios.ICRNL
+
+
+def test_a_question_disappears_if_the_daemon_dies(
+    typist: Start, upstream: ThreadedUpstream, notes: Path, home: Path
+) -> None:
+    upstream.script(calling(edit()), answer("Hello again."), path=PATH)
+    pid = home / "pid"
+    keeper = f"import os; open({str(pid)!r}, 'w').write(str(os.getpid())); os.execv({SERVE[0]!r}, {SERVE!r})"
+    person = typist(daemon=[sys.executable, "-c", keeper])
+    person.enter("Fix it")
+    person.see(QUESTION)
+    os.kill(int(pid.read_text()), signal.SIGKILL)
+    person.see("Another daemon was started.")
+    person.enter("y")
+    person.see("Hello again.")
+    person.leave()
+
+    assert notes.read_text("utf-8") == NOTES
+    assert asked(upstream)[-1] == ("user", "y")
 
 
 def test_ctrl_d_at_a_question_denies_the_call(typist: Start, upstream: ThreadedUpstream, notes: Path) -> None:

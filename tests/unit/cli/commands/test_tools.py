@@ -221,6 +221,22 @@ def test_a_login_is_the_sign_in_of_the_server(jumpseat: CommandLine) -> None:
     }
 
 
+def test_a_login_shows_the_page_and_its_host(jumpseat: CommandLine) -> None:
+    page = {
+        "provider": "mcp:mail",
+        "verificationUri": "https://mail.example/authorize?x",
+        "host": "mail.example",
+    }
+    prompt = {"method": "auth/prompt", "params": page}
+    script(jumpseat, auth_status=SIGNED_OUT, auth_signIn={"notify": [prompt], "result": SIGNED_IN})
+    _, _, error = jumpseat("mcp", "login", "mail")
+
+    assert error.splitlines() == [
+        "Open this page of mail.example to sign in: https://mail.example/authorize?x",
+        "Signed in to mail.example.",
+    ]
+
+
 def test_a_login_names_an_existing_sign_in(jumpseat: CommandLine) -> None:
     script(jumpseat, auth_status=SIGNED_IN)
     code, _, error = jumpseat("mcp", "login", "mail")
