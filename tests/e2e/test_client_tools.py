@@ -41,6 +41,7 @@ def spawn(home: Path, upstream: ThreadedUpstream, **options: Any) -> SyncClient:
     return SyncClient.spawn(env=env, config=provider(upstream.base_url), **options)
 
 
+@pytest.mark.requirement("12:cannot-ask", "12:rules")
 @pytest.mark.parametrize(
     ("approve", "text", "statuses"),
     [
@@ -85,6 +86,7 @@ def test_a_remembered_decision_answers_the_other_questions(home: Path, upstream:
     assert "echo" in [tool["tool"] for tool in listed["tools"] if tool["server"] == "shed"]
 
 
+@pytest.mark.requirement("12:continuation")
 def test_a_turn_that_reached_its_limit_goes_on(home: Path, upstream: ThreadedUpstream) -> None:
     calls(upstream, "shed__echo", text="x")
     with spawn(home, upstream, on_approval=lambda call: True) as client:
@@ -96,6 +98,7 @@ def test_a_turn_that_reached_its_limit_goes_on(home: Path, upstream: ThreadedUps
     assert [block["type"] for block in second.content] == ["text"]
 
 
+@pytest.mark.requirement("12:unsaved")
 def test_a_program_that_is_an_editor_answers_for_its_unsaved_texts(
     home: Path, upstream: ThreadedUpstream
 ) -> None:

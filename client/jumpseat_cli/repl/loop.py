@@ -129,8 +129,9 @@ def _make_reader(
 def _greet(conversation: TerminalConversation, providers: Sequence[Mapping[str, Any]]) -> None:
     default = next((row["name"] for row in providers if row.get("isDefault")), None)
     model = conversation.options.get("model") or default
-    parts = [f"jumpseat {__version__}", *([model] if model else []), "/help for help, Ctrl-D to leave"]
-    note(clean_line(" · ".join(parts)))
+    tools = ", ".join(conversation.tools.selectors)
+    parts = [f"jumpseat {__version__}", model, tools, "/help for help, Ctrl-D to leave"]
+    note(clean_line(" · ".join(filter(None, parts))))
     if conversation.messages:
         turns = sum(message["role"] == "user" for message in conversation.messages)
         note(

@@ -90,12 +90,11 @@ class PromptReader:
 
     async def confirm(self, question: str) -> bool:
         """Ask for y or n; every answer but y or yes counts as no, and so do Ctrl-C and Ctrl-D."""
-        session: PromptSession[str] = PromptSession()
         try:
-            answer = await session.prompt_async(f"{question} [y/N] ")
-        except (EOFError, KeyboardInterrupt):
+            answer = await self.ask_line(f"{question} [y/N] ")
+        except KeyboardInterrupt:
             return False
-        return answer.strip().lower() in ("y", "yes")
+        return (answer or "").strip().lower() in ("y", "yes")
 
     async def ask_line(self, question: str) -> str | None:
         """Ask for a line; keys that were typed before remain for the next prompt."""

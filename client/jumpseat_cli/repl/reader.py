@@ -65,7 +65,7 @@ class PlainReader:
     async def confirm(self, question: str) -> bool:
         """Ask for y or n."""
         try:
-            return (await self._read_line(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
+            return (await self.ask_line(f"{question} [y/N] ") or "").strip().lower() in ("y", "yes")
         except KeyboardInterrupt:
             print()
             return False

@@ -1,0 +1,100 @@
+"""Commands about tools with the real daemon and a plug-in that edits files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
+from tests.e2e.repl.chats import PATH, answer, calling
+from tests.fakes import desk_plugin
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.slow, pytest.mark.usefixtures("no_proxies")]
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+EDIT = ("desk__edit", {"path": "notes.md", "oldText": "teh", "newText": "the"})
+
+
+@pytest.fixture
+def notes(home: Path) -> Path:
+    """Create the workspace with one file."""
+    file = home / "work" / "notes.md"
+    file.parent.mkdir()
+    file.write_text("This is teh first.\n", "utf-8")
+    return file
+
+
+@pytest.fixture
+def upstream() -> Iterator[ThreadedUpstream]:
+    with ThreadedUpstream() as running:
+        running.default(answer("Done."), PATH)
+        running.default(Reply.json({"data": [{"id": "m"}]}), "/v1/models")
+        yield running
+
+
+@pytest.fixture
+def jumpseat(home: Path, notes: Path, upstream: ThreadedUpstream) -> Run:
+    """Return a function that runs a command in the workspace."""
+    home.chmod(0o700)
+    (home / "config.toml").write_text(
+        f'default_provider = "fake"\n[providers.fake]\nkind = "openai"\nbase_url = "{upstream.base_url}"\n'
+        'api_key = "test-key"\ndefault_model = "m"\n[tools]\nallow = ["desk/read"]\ndeny = ["desk/search"]\n',
+        encoding="utf-8",
+    )
+    environment = {**os.environ, **desk_plugin.install(home / "site")}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-P", "-m", "jumpseat", *arguments, "--own"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=60,
+            check=False, cwd=notes.parent, env=environment,
+        )  # fmt: skip
+
+    return run
+
+
+def test_a_script_may_edit_what_it_allows(jumpseat: Run, upstream: ThreadedUpstream, notes: Path) -> None:
+    upstream.script(calling(EDIT), path=PATH)
+    done = jumpseat("chat", "--tools", "desk", "--allow", "desk/edit", "Fix it")
+
+    assert (done.returncode, done.stdout) == (0, "Done.\n")
+    assert done.stderr == "✓ desk/edit path=notes.md oldText=teh newText=the · notes.md is changed.\n"
+    assert notes.read_text("utf-8") == "This is the first.\n"
+
+
+def test_a_script_changes_nothing_without_an_approval(
+    jumpseat: Run, upstream: ThreadedUpstream, notes: Path
+) -> None:
+    upstream.script(calling(EDIT), path=PATH)
+    done = jumpseat("chat", "--tools", "desk", "--json", "Fix it")
+
+    assert done.returncode == 3
+    assert [call["status"] for call in json.loads(done.stdout)["calls"]] == ["denied"]
+    assert notes.read_text("utf-8") == "This is teh first.\n"
+
+
+def test_a_mistyped_server_is_refused_with_the_nearest(jumpseat: Run) -> None:
+    done = jumpseat("chat", "--tools", "dusk", "Fix it")
+
+    assert done.returncode == 1
+    assert "did you mean desk?" in done.stderr
+
+
+def test_the_list_has_the_decisions_of_the_configuration(jumpseat: Run) -> None:
+    done = jumpseat("tools", "list", "desk")
+    rows = [line.split("\t")[:2] for line in done.stdout.splitlines()]
+
+    assert done.returncode == 0
+    assert rows == [["desk/read", "allow"], ["desk/edit", "ask"], ["desk/search", "deny"]]
+    assert jumpseat("mcp", "list").returncode == 0
+
+
+def test_doctor_starts_the_servers(jumpseat: Run) -> None:
+    assert jumpseat("doctor", "--no-chat").returncode == 0
