@@ -155,10 +155,10 @@ class _Conversion:
         asked = re.search(r"\$\{input:([^}]*)\}", value)
         about = self._server.inputs.get(asked[1], "") if asked else ""
         text = f"Set the environment variable {variable} to the value of {key}"
-        if about:
-            self._comment(f"{text}: {about}")
+        if asked is not None and asked[0] == value:
+            self._comment(f"{text}: {about}" if about else f"{text}.")
         elif "${" in value:
-            self._comment(f"{text}, with the parts in ${{…}} filled in.")
+            self._comment(f"{text}, with the parts in ${{…}} filled in{f': {about}' if about else '.'}")
         else:
             self._comment(f"{text} in that file.")
         return f"env:{variable}"

@@ -8,7 +8,7 @@ from typing import Any
 USABLE = ("signed_in", "configured", "not_required")
 """The authentication states in which a chat can be tried."""
 
-NO_SERVERS = "There are no servers of tools. To add one, write a table [mcp.NAME] in the configuration file."
+NO_SERVERS = "There are no MCP servers. To add one, write a table [mcp.NAME] in the configuration file."
 
 _PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
 

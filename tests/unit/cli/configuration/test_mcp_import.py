@@ -167,7 +167,7 @@ def test_inputs_and_directories_of_vs_code_are_explained(file: Path, capsys: Cap
         "fs": {
             "command": "${userHome}/bin/fs",
             "args": ["${workspaceFolder}/src", "${input:extra}"],
-            "env": {"API_TOKEN": "${input:token}", "HALF": "x${env:Y}"},
+            "env": {"API_TOKEN": "${input:token}", "HALF": "x${env:Y}", "AUTH": "Bearer ${input:token}"},
             "envFile": ".env",
         }
     }
@@ -178,13 +178,14 @@ def test_inputs_and_directories_of_vs_code_are_explained(file: Path, capsys: Cap
     assert code == 0
     assert tables(out)["fs"] == {
         "command": ["${userHome}/bin/fs", "./src", "${input:extra}"],
-        "env": {"API_TOKEN": "env:API_TOKEN", "HALF": "env:HALF"},
+        "env": {"API_TOKEN": "env:API_TOKEN", "HALF": "env:HALF", "AUTH": "env:AUTH"},
         "cwd": ".",
         "scope": "workspace",
     }
     for comment in (
         "Set the environment variable API_TOKEN to the value of API_TOKEN: Your token",
         "Set the environment variable HALF to the value of HALF, with the parts in ${…} filled in.",
+        "Set the environment variable AUTH to the value of AUTH, with the parts in ${…} filled in: Your",
         "Replace ${input:extra}: jumpseat does not fill in arguments.",
         "It also reads variables from the file .env.",
     ):
