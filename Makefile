@@ -220,7 +220,7 @@ $(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/pip
 	@echo "Installing jumpseat with its oldest dependencies, and its tests, into $(LOWEST) (about 2 minutes, once)..."
 	@$(PIP_INSTALL) 'uv>=0.13,<0.14'
 	@$(@D)/bin/uv pip compile --quiet --system-certs --resolution lowest-direct --only-binary :all: \
-		--extra keyring --extra local --output-file $(@D)/lowest.txt pyproject.toml
+		--extra keyring --extra local --extra mcp --output-file $(@D)/lowest.txt pyproject.toml
 	@$(PIP_INSTALL) --constraint $(@D)/lowest.txt --editable '.[local,test]'
 	@touch $@
 

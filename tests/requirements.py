@@ -411,6 +411,9 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "12:files-ignored": "list and search leave out what .gitignore ignores",
     "12:files-bounds": "list and search end at 2,000 entries, 500 matches or 10 s, and say so",
     "12:unsaved": "unsaved text comes from workspace/unsaved, and edits of it go through workspace/applyEdit",
+    "12:mcp-config": "a table [mcp.NAME] is a program or a URL; a fault affects only its server",
+    "12:mcp-overlay": "servers of an overlay have new names and literal values",
+    "12:mcp-environment": "a program receives the listed variables only; secrets are shown nowhere",
     # Section 13: services that thin clients share.
     "13:keys-set": "keys/set tries a key with the provider's model list and stores it as jumpseat keys does",
     "13:keys-refused": "a key that the provider refuses is not stored; any other failure does not prevent it",

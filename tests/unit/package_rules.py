@@ -82,8 +82,6 @@ BUT_FOR: Mapping[str, tuple[str, ...]] = {
         "jumpseat.http.HttpClient",
         # Checks of a table's own values, without a request.
         "jumpseat.http.is_loopback",
-        "jumpseat.http.key_names.PAGES",
-        "jumpseat.http.key_names.name_table",
         "jumpseat.http.network.check_certificates",
         "jumpseat.http.network.check_proxy",
     ),

@@ -8,6 +8,7 @@ from itertools import chain
 import pytest
 
 from jumpseat.config.config import Config
+from jumpseat.config.mcp import McpServerConfig
 from jumpseat.config.own_keys import own_keys
 from jumpseat.config.prompts import Prompt
 from jumpseat.config.schema import CapabilityOverrides, ConfiguredModel, ProviderConfig
@@ -26,6 +27,7 @@ from tests.unit.pages import CONFIGURATION, names_in, prose, spans, table
             id="keys of a provider",
         ),
         pytest.param("key of a prompt", list(Prompt.model_fields), id="keys of a prompt"),
+        pytest.param("key of an MCP server", list(McpServerConfig.model_fields), id="keys of a server"),
     ],
 )
 def test_the_names_in_a_table_are_the_schemas(header: str, expected: Collection[str]) -> None:

@@ -70,7 +70,7 @@ def test_files_and_targets_in_the_workflow_exist() -> None:
     }
     (marked,) = re.findall(r'-m "([^"]+)"', text)
 
-    assert set(named) == {"keyring", "local", "test"}
+    assert set(named) == {"keyring", "local", "mcp", "test"}
     assert set(named) <= set(extras)
     assert set(re.findall(r"\w+", marked)) - {"not", "and", "or"} <= markers
     assert [

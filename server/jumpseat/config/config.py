@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from jumpseat.config.built_in_prompts import BUILT_IN_PROMPTS
 from jumpseat.config.faults import Fault, FaultsByTable
+from jumpseat.config.mcp import McpName, McpServerConfig
 from jumpseat.config.options import ConversationOptions, DaemonOptions, FetchOptions, ToolOptions
 from jumpseat.config.prompts import Prompt, PromptName
 from jumpseat.config.schema import ProviderConfig, TableOrigin
@@ -34,6 +35,7 @@ class Config(BaseModel):
     conversations: ConversationOptions = Field(default_factory=ConversationOptions)
     fetch: FetchOptions = Field(default_factory=FetchOptions)
     tools: ToolOptions = Field(default_factory=ToolOptions)
+    mcp: dict[McpName, McpServerConfig] = Field(default_factory=dict)
 
     _file: Path | None = PrivateAttr(default=None)
     _environment: Environment = PrivateAttr(default_factory=empty_environment)
@@ -85,8 +87,13 @@ class Config(BaseModel):
         table.origin = TableOrigin(self.file, environment=self._environment)
         return table
 
+    @property
+    def faults_of_mcp(self) -> Mapping[str, tuple[Fault, ...]]:
+        """The faults by the name of an MCP server. A server with faults is left out of `mcp`."""
+        return self._faults.get("mcp", {})
+
     def note_faults(self, faults: FaultsByTable, kinds: Mapping[str, str]) -> None:
-        """Set `faults`, `faults_of_prompts` and `kinds_of_faulty`."""
+        """Set `faults`, `faults_of_prompts`, `faults_of_mcp` and `kinds_of_faulty`."""
         self._faults, self._kinds_of_faulty = faults, kinds
 
     @property
@@ -95,20 +102,24 @@ class Config(BaseModel):
         return self._from_client
 
     def note_origins(self, file: Path, tables: Mapping[str, Any], environment: Environment) -> None:
-        """Record the origin of the configuration and of each provider's table.
+        """Record the origin of the configuration and of the tables of providers and MCP servers.
 
         Args:
             file: the absolute path of the configuration file.
-            tables: the file's `providers` table.
+            tables: the file's tables.
             environment: the client's environment.
         """
         self._file = file
         self._environment = environment
+        elsewhere = TableOrigin(environment=environment)
+        own = _get_table(tables, "providers")
         for name, table in self.providers.items():
-            if name in tables:
-                table.origin = TableOrigin(file, tables[name], environment)
-            else:
-                table.origin = TableOrigin(environment=environment)
+            table.origin = TableOrigin(file, own[name], environment) if name in own else elsewhere
+        own = _get_table(tables, "mcp")
+        for name, server in self.mcp.items():
+            is_own = name in own
+            origin = TableOrigin(file, own[name], environment) if is_own else elsewhere
+            server.note_origin(origin, is_from_client=not is_own)
 
     @property
     def setting_values(self) -> dict[str, Any]:
@@ -131,3 +142,8 @@ class Config(BaseModel):
         self._from_client = frozenset(self.providers) - frozenset(own.providers)
         for name in self._from_client:
             self.providers[name].is_from_client = True
+
+
+def _get_table(tables: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    table = tables.get(key)
+    return table if isinstance(table, Mapping) else {}

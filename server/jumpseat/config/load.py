@@ -53,9 +53,9 @@ def load_config(
             its plug-in declares. If None, only the common keys are known.
 
     Raises:
-        ConfigError: the file cannot be read, it has a fault outside the tables of providers and prompts,
-            or the overlay is invalid or not allowed. A fault in such a table does not raise: it is logged and
-            added to the result's `faults` or `faults_of_prompts`.
+        ConfigError: the file cannot be read, it has a fault outside the tables of providers, prompts and
+            MCP servers, or the overlay is invalid or not allowed. A fault in such a table does not raise: it
+            is logged and added to the result's `faults`, `faults_of_prompts` or `faults_of_mcp`.
     """
     environment = environment or empty_environment()
     place = environment.places.config_file if path is None else environment.directory / path
@@ -76,7 +76,7 @@ def load_config(
         # `config` lacks the faulty tables, so search their valid parts for unknown keys separately.
         sound, _ = extract_sound_part(file, kinds)
         warnings += [each for each in find_warnings(sound, sound, file, kinds) if each not in warnings]
-    config.note_origins(place, file.tables.get("providers", {}), environment)
+    config.note_origins(place, file.tables, environment)
     config.note_from_client(own)
     _hide_keys_from_commands(config, environment)
     config.note_faults(faults, _read_kinds(file, faults["providers"]))
@@ -88,8 +88,8 @@ def load_config(
 
 
 def _hide_keys_from_commands(config: Config, environment: Environment) -> None:
-    """Record the environment variables with providers' credentials, which are withheld from commands."""
-    for table in config.providers.values():
+    """Record the environment variables with credentials, which are withheld from commands."""
+    for table in (*config.providers.values(), *(server.value_table for server in config.mcp.values())):
         if table.is_from_client:
             continue
         own = {"api_key": table.api_key, **(table.model_extra or {})}
@@ -160,7 +160,7 @@ def _load_with_overlay(
         file: the file's tables.
         overlay: the overlay without nulls and empty tables.
         built_in: see `load_config`.
-        broken: the faults of the file's tables. The overlay may not redefine these providers and prompts.
+        broken: the faults of the file's tables. The overlay may not redefine these tables.
         kinds: see `load_config`.
     """
     base = drop_broken(file.tables, {"providers": broken["providers"]})

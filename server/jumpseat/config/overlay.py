@@ -1,8 +1,8 @@
 """Merges a client's overlay into the file's tables, and rejects keys that an overlay may not set.
 
 The overlay may come from a workspace written by someone else. It may choose a default provider and model, set
-values for settings, add prompts, and providers whose values are literal, and restrict the use of tools
-(docs/configuration.md, Trust).
+values for settings, add prompts, and providers and MCP servers whose values are literal, and restrict the use
+of tools (docs/configuration.md, Trust).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from jumpseat.chat import ConfigError
 from jumpseat.config.config import Config
 from jumpseat.config.lookalikes import looks_like
+from jumpseat.config.mcp import BUILT_IN, USER_ONLY
 from jumpseat.config.options import ToolOptions
 from jumpseat.config.own_keys import Kind, Kinds, is_of_a_plugin, kind_of
 from jumpseat.config.saved_rules import merge_patch
@@ -20,7 +21,9 @@ from jumpseat.config.sources import source_prefix
 
 SOURCE = "initializationOptions.config"
 
-TOP_LEVEL = frozenset({"default_provider", "default_model", "settings", "providers", "prompts", "tools"})
+TOP_LEVEL = frozenset(
+    {"default_provider", "default_model", "settings", "providers", "prompts", "tools", "mcp"}
+)
 OF_A_KNOWN_PROVIDER = frozenset({"default_model", "settings", "capabilities"})
 
 LONGEST_ID = 100
@@ -72,7 +75,7 @@ def merge_overlay(
             table = {key: value for key, value in table.items() if key != "settings"}
             _refuse_changes(table, where)
         else:
-            _refuse_lookalike(name, users)
+            _refuse_lookalike("providers", name, users)
             _refuse_user_only(table, where, kind_of(name, table.get("kind"), kinds))
         providers[name] = merge_patch(providers.get(name, {}), table)
     if providers:
@@ -81,6 +84,8 @@ def merge_overlay(
         result["settings"] = merge_patch(base.get("settings", {}), values)
     if tools := _restrict_tools(base.get("tools", {}), overlay.get("tools", {})):
         result["tools"] = tools
+    if mcp := _add_servers(base, overlay.get("mcp", {})):
+        result["mcp"] = mcp
     if prompts := _add_prompts(base.get("prompts", {}), overlay.get("prompts", {})):
         result["prompts"] = prompts
     defaults = {key: overlay[key] for key in ("default_provider", "default_model") if key in overlay}
@@ -134,6 +139,26 @@ def _add_prompts(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
     return {**base, **added}
 
 
+def _add_servers(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
+    """Add the overlay's MCP servers to those of the file, which they may neither replace nor resemble."""
+    if not isinstance(added, Mapping):
+        raise OverlayError("mcp", "must be a table of servers")
+    servers = base.get("mcp", {})
+    # A rule that the user wrote for another server must not allow the tools of this one.
+    allowed = {BUILT_IN, *(each.partition("/")[0] for each in base.get("tools", {}).get("allow", ()))}
+    for name, table in added.items():
+        where = f"mcp.{name}"
+        if name in servers:
+            raise OverlayError(where, "is already defined in the configuration file")
+        if name in allowed:
+            raise OverlayError(where, "has the name of a server whose tools run without an approval")
+        _refuse_lookalike("mcp", name, {*servers, *allowed})
+        if not isinstance(table, Mapping):
+            raise OverlayError(where, "must be a table")
+        _refuse_keys(table, where, USER_ONLY)
+    return {**servers, **added}
+
+
 def _restrict_tools(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
     """Add the overlay's rules that ask or deny, and lower limits. It can never allow anything."""
     if not isinstance(added, Mapping):
@@ -158,20 +183,22 @@ def _refuse_changes(table: Mapping[str, Any], where: str) -> None:
             raise OverlayError(f"{where}.{key}", "belongs to a provider that is already defined")
 
 
-def _refuse_lookalike(name: str, users: Collection[str]) -> None:
+def _refuse_lookalike(group: str, name: str, users: Collection[str]) -> None:
     if len(name) > LONGEST_ID:
-        raise OverlayError(f"providers.{name[:20]!a}…", f"is longer than {LONGEST_ID} characters")
+        raise OverlayError(f"{group}.{name[:20]!a}…", f"is longer than {LONGEST_ID} characters")
     for known in users:
         if looks_like(name, known):
-            raise OverlayError(
-                f"providers.{name!a}", f"looks like the provider {known} that is already defined"
-            )
+            raise OverlayError(f"{group}.{name!a}", f"looks like {known}, which is already defined")
 
 
 def _refuse_user_only(table: Mapping[str, Any], where: str, kind: Kind | None) -> None:
     """Reject keys that name files or programs, or hosts for the user's sign-in."""
     of_every_kind = dict.fromkeys(("ca_file", "client_cert"), "names a file, which only the user may choose")
-    for key, why in {**of_every_kind, **(kind.user_only if kind is not None else {})}.items():
+    _refuse_keys(table, where, {**of_every_kind, **(kind.user_only if kind is not None else {})})
+
+
+def _refuse_keys(table: Mapping[str, Any], where: str, reasons: Mapping[str, str]) -> None:
+    for key, why in reasons.items():
         if key in table:
             raise OverlayError(f"{where}.{key}", why)
 

@@ -1,6 +1,6 @@
 """Reads the configuration file, and reports its faults with file, line, key and rule.
 
-A fault in the table of a provider or prompt affects only that provider or prompt, and is reported when it is
+A fault in the table of a provider, prompt or MCP server affects only that one, and is reported when it is
 used. Any other fault is an error of the whole file.
 """
 
@@ -32,7 +32,7 @@ DEEPEST = 100
 # This must stay below Python's recursion limit: the functions of this package recurse into tables.
 
 
-INDEPENDENT_TABLES = ("providers", "prompts")
+INDEPENDENT_TABLES = ("providers", "prompts", "mcp")
 """The top-level keys whose tables are independent of each other."""
 
 
@@ -115,7 +115,7 @@ def validate_tables(
 
 
 def validate_source(source: Source, kinds: Kinds | None) -> tuple[Config, FaultsByTable]:
-    """Return the configuration without the providers and prompts whose tables have faults, and those faults.
+    """Return the configuration without the independent tables that have faults, and those faults.
 
     Raises:
         ConfigError: there is a fault elsewhere; the message names the first one, the hint the others.
@@ -134,7 +134,7 @@ def validate_source(source: Source, kinds: Kinds | None) -> tuple[Config, Faults
 
 
 def drop_broken(tables: Mapping[str, Any], broken: FaultsByTable) -> dict[str, Any]:
-    """Return the tables of a file without the broken providers and prompts."""
+    """Return the tables of a file without the broken ones."""
     rest = dict(tables)
     for group, names in broken.items():
         if names:
@@ -240,6 +240,8 @@ _OF_ONE_TYPE = {"string_type": "str", "int_type": "int", "float_type": "float", 
 _NAMES = {
     "providers": "is not a valid provider name; it must not contain colons or white space",
     "prompts": "is not a valid prompt name; it must have 1 to 100 letters, digits, dots, underscores or "
+    "hyphens",
+    "mcp": "is not a valid name of a server; it must have 1 to 64 letters, digits, dots, underscores or "
     "hyphens",
 }
 """The messages that replace pydantic's for invalid table names, by the enclosing table."""

@@ -13,11 +13,11 @@ from jumpseat.system.secrets import credentials_in_url, names_credential, regist
 
 HIDDEN = "***"
 
-_MAY_HAVE_SECRETS = (("providers",), ("fetch",))
+_MAY_HAVE_SECRETS = (("providers",), ("mcp",), ("fetch",))
 """The top-level keys whose tables may have credentials; `fetch` has the address of a proxy."""
 
 _OFTEN_SECRET = ("headers", "query", "env")
-"""A provider's tables whose values are often secrets, whatever their keys are."""
+"""The tables of a provider or an MCP server whose values are often secrets, whatever their keys are."""
 
 
 def hide_secrets(environment: Environment, file: Path) -> None:

@@ -171,7 +171,8 @@ class ClientCertificate(BaseModel):
     """The password of the private key: a value source, or the literal text."""
 
 
-def _as_certificate(value: Any) -> Any:
+def as_certificate(value: Any) -> Any:
+    """Return the table for a certificate that is written as the path of one file."""
     return {"cert": value} if isinstance(value, str) else value
 
 
@@ -301,7 +302,7 @@ class ProviderConfig(BaseModel):
     ca_file: str | None = Field(default=None, min_length=1)
     """A file of certificates to trust in addition to the system's certificates."""
 
-    client_cert: Annotated[ClientCertificate, BeforeValidator(_as_certificate)] | None = None
+    client_cert: Annotated[ClientCertificate, BeforeValidator(as_certificate)] | None = None
     max_retries: int | None = Field(default=None, ge=0, le=10)
 
     @property

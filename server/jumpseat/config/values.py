@@ -1,4 +1,4 @@
-"""Resolves the values in one provider's table: reads value sources on first use, and replaces `${name}`.
+"""Resolves the values in one table: reads value sources on first use, and replaces `${name}`.
 
 Slow sources are read once for all callers, and again after the provider rejects a value or a read failed.
 """
@@ -18,6 +18,7 @@ from jumpseat.config.sources import SourceError, read_source, source_error, sour
 from jumpseat.config.sources.environment import ENVIRONMENT
 from jumpseat.config.sources.file import FILE
 from jumpseat.config.sources.own_table import as_text, own_value
+from jumpseat.config.table_names import name_table
 from jumpseat.config.templates import (
     Template,
     TemplateError,
@@ -57,7 +58,7 @@ class Values:
     ) -> None:
         """
         Args:
-            provider: the provider's id, for errors.
+            provider: the id of the provider or MCP server, for errors.
             source_keys: the kind's own keys that may refer to a value source, as `api_key` does.
             cache: a cache for slow sources; None for the one that all readers of the table share.
             may_be_costly: whether to read costly sources. If False, only their cached values are available.
@@ -351,11 +352,8 @@ class Values:
         return secret
 
     def _error(self, key: str, why: str) -> ConfigError:
-        return ConfigError(
-            f"providers.{self._provider}.{key} {why}.",
-            provider=self._provider,
-            hint=f"Define names for ${{…}} in providers.{self._provider}.env.",
-        )
+        place, hint = name_table(self._provider), "Define names for ${…} in"
+        return ConfigError(f"{place}.{key} {why}.", provider=self._provider, hint=f"{hint} {place}.env.")
 
 
 def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secret:

@@ -9,12 +9,12 @@ import re
 from jumpseat.chat import ConnectionError, ContextBlock, ProtocolError, RequestError
 from jumpseat.chat.nul import replace_nul
 from jumpseat.config import Config
+from jumpseat.config.table_names import PAGES
 from jumpseat.context.cut_off import cut_off
 from jumpseat.context.html import read_html
 from jumpseat.context.html_program import PageOrder
 from jumpseat.http import HttpClient
 from jumpseat.http.failures import host_of
-from jumpseat.http.key_names import PAGES
 from jumpseat.http.page import WebPage, fetch_page
 from jumpseat.system.environment import Environment
 

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jumpseat.http.key_names import name_key
+from jumpseat.config.table_names import name_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.chat.warning import WAITING_FOR_ROOM
+from jumpseat.config.table_names import name_key
 from jumpseat.dialects.base import Decoder
 from jumpseat.dialects.provider_errors import ProviderFault, read_fault
 from jumpseat.http.answer import MAX_BODY_BYTES, unwrap_error_body
@@ -260,9 +261,9 @@ def _make_request(
     }
     if "proxy-authorization" in headers:
         raise ConfigError(
-            f"providers.{provider}.headers has a header for a proxy, which would be sent to the provider.",
+            f"{name_key(provider, 'headers')} has a header for a proxy, which would be sent to the provider.",
             provider=provider,
-            hint=f"Set providers.{provider}.proxy to the proxy, with its user and password.",
+            hint=f"Set {name_key(provider, 'proxy')} to the proxy, with its user and password.",
         )
     if target.authorization is not None:
         headers["authorization"] = target.authorization

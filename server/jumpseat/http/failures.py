@@ -18,6 +18,7 @@ from jumpseat.chat import (
     QuotaExceededError,
     RequestError,
 )
+from jumpseat.config.table_names import name_key, name_table
 from jumpseat.dialects.provider_errors import error_from_fault, read_fault
 from jumpseat.http.causes import cause_of
 from jumpseat.http.request_trace import ProxyTrace, error_from_proxy
@@ -118,7 +119,7 @@ def _redirect_error(status: int, headers: Mapping[str, str], provider: str, url:
         "credential is sent only to the host that it was configured for.",
         provider=provider,
         status_code=status,
-        hint=f"Set providers.{provider}.base_url to the URL that serves the requests.",
+        hint=f"Set {name_key(provider, 'base_url')} to the URL that serves the requests.",
     )
 
 
@@ -220,13 +221,13 @@ EXCEPTIONS: dict[str, tuple[type[ChatError], str]] = {
     "RemoteProtocolError": (ConnectionError, "{host} closed the connection or does not speak HTTP"),
     "LocalProtocolError": (
         ConfigError,
-        "the request to {host} cannot be sent: a header under providers.{provider} is not valid in HTTP",
+        "the request to {host} cannot be sent: a header under {table} is not valid in HTTP",
     ),
-    "UnsupportedProtocol": (ConfigError, "providers.{provider}.base_url is not an http or https URL"),
-    "InvalidURL": (ConfigError, "providers.{provider}.base_url is not a valid URL"),
+    "UnsupportedProtocol": (ConfigError, "{table}.base_url is not an http or https URL"),
+    "InvalidURL": (ConfigError, "{table}.base_url is not a valid URL"),
     "UnicodeError": (
         ConfigError,
-        "the request to {host} cannot be sent: a header under providers.{provider} is not ASCII",
+        "the request to {host} cannot be sent: a header under {table} is not ASCII",
     ),
     "OSError": (ConnectionError, "the connection to {host} broke{cause}"),
 }
@@ -267,6 +268,7 @@ def error_from_exception(
     facts: dict[str, Any] = {
         "host": host,
         "provider": provider,
+        "table": name_table(provider),
         "idle": f"{idle_seconds:g}" if idle_seconds is not None else "too many",
         "cause": cause.words,
     }

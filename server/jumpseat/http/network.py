@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.schema import ClientCertificate
 from jumpseat.config.sources import source_prefix
-from jumpseat.http.key_names import name_key
+from jumpseat.config.table_names import name_key
 from jumpseat.http.proxies import PORTS, Proxy, ProxyVariables, parse_proxy
 from jumpseat.http.tls import FileStamp, TlsOptions, make_context, stamp_files
 

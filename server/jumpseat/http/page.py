@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from jumpseat import __version__
 from jumpseat.chat import ChatError, ProtocolError, RateLimitError, RequestError, ServerError
+from jumpseat.config.table_names import PAGES
 from jumpseat.http.addresses import is_public, not_public_error, resolve
 from jumpseat.http.body import Body
 from jumpseat.http.client import HttpClient
 from jumpseat.http.exchange import HttpCall, open_response
 from jumpseat.http.failures import host_of, retry_after
-from jumpseat.http.key_names import PAGES
 from jumpseat.http.proxies import PORTS
 
 if TYPE_CHECKING:

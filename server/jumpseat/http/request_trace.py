@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jumpseat.chat import ConfigError, ConnectionError
-from jumpseat.http.key_names import name_key
+from jumpseat.config.table_names import name_key
 from jumpseat.http.network import UrlOrigin
 from jumpseat.http.proxies import FORM, Proxy
 from jumpseat.system.secrets import names_credential

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from jumpseat.chat import ConfigError
-from jumpseat.http.key_names import name_key
+from jumpseat.config.table_names import name_key
 from jumpseat.system.regular_file import open_regular
 from jumpseat.system.watch import Stamp, stamp_of
 

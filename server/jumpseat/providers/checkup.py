@@ -18,7 +18,7 @@ from jumpseat.config.load import find_warnings
 from jumpseat.config.places import KeyPath, line_of
 from jumpseat.config.reading import extract_sound_part, read_tables
 from jumpseat.config.suggestions import alternatives
-from jumpseat.http.key_names import PAGES
+from jumpseat.config.table_names import MCP_PREFIX, PAGES
 from jumpseat.providers.checkup_values import (
     find_network_faults,
     find_value_faults,
@@ -55,8 +55,7 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
     except ConfigError as error:
         return Checkup(file, exists=file.exists(), errors=[Fault(str(file), "", error.message.rstrip("."))])
     config, found = extract_sound_part(source, KINDS)
-    tables = source.tables.get("providers")
-    config.note_origins(file, tables if isinstance(tables, Mapping) else {}, environment)
+    config.note_origins(file, source.tables, environment)
     errors = [fault for _, fault in found]
     warnings = list(find_warnings(config, config, source, KINDS))
     lines = source.lines()
@@ -111,8 +110,20 @@ async def _find_further_faults(
             yield path, message, True
         for path, message in find_network_faults(PAGES, config.fetch_network):
             yield ("fetch", *path), message, True
+        for path, message, is_error in _find_server_faults(config):
+            yield path, message, is_error
     finally:
         await registry.aclose()
+
+
+def _find_server_faults(config: Config) -> Iterator[tuple[KeyPath, str, bool]]:
+    """Yield the faults of the values of MCP servers, in the form of `_find_further_faults`."""
+    for name, server in config.mcp.items():
+        table = server.value_table
+        for path, message in find_value_faults(f"{MCP_PREFIX}{name}", table):
+            yield ("mcp", name, *path), message, True
+        for path, message in find_value_warnings(table):
+            yield ("mcp", name, *path), message, False
 
 
 async def _find_table_faults(

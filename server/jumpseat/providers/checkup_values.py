@@ -1,4 +1,4 @@
-"""Checks the values of one provider's table.
+"""Checks the values of one table, of a provider or an MCP server.
 
 Checks whether variables are set and reads certificate files, but does not run commands or read credentials.
 """
@@ -14,10 +14,10 @@ from jumpseat.config import ProviderConfig
 from jumpseat.config.places import KeyPath
 from jumpseat.config.sources import fault_of_source, source_prefix
 from jumpseat.config.sources.own_table import own_value
+from jumpseat.config.table_names import name_table
 from jumpseat.config.templates import TemplateError, is_template, split_template
 from jumpseat.config.values import is_unset_variable
 from jumpseat.http import is_loopback
-from jumpseat.http.key_names import name_table
 from jumpseat.http.network import check_certificates, check_proxy
 from jumpseat.providers.kinds import KINDS
 from jumpseat.system.secrets import names_credential
@@ -27,7 +27,7 @@ def find_value_faults(provider: str, table: ProviderConfig) -> Iterator[tuple[Ke
     """Yield each fault: its path below the table, and a message that completes a sentence.
 
     Args:
-        provider: the provider's id.
+        provider: the provider's id, or that of an MCP server, as in `name_table`.
         table: the table from the user's own file.
     """
     for path, value in list_sources(table):

@@ -160,7 +160,8 @@ async def try_key(key: str, slot: KeySlot, environment: Environment) -> ChatErro
     config, errors = validate_tables(source.tables, KINDS)
     if config is None:
         return error_of([fault for _, fault in list_faults(errors, source)], provider)
-    config.note_origins(environment.directory / slot.file.path, {provider: slot.table}, environment)
+    tables = {"providers": {provider: slot.table}}
+    config.note_origins(environment.directory / slot.file.path, tables, environment)
     registry = Registry(config)
     try:
         async with asyncio.timeout(TRY_SECONDS):

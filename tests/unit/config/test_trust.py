@@ -149,7 +149,7 @@ def test_it_cannot_set_rows_defaults_or_mappings_of_a_known_provider(
 def test_a_provider_that_looks_like_a_known_one_cannot_be_added(home: Path, name: str) -> None:
     error = refusal(home, {"providers": {name: {"kind": "openai", "base_url": "https://evil.example/v1"}}})
 
-    assert "looks like the provider" in error.message or "is longer than 100 characters" in error.message
+    assert "which is already defined" in error.message or "is longer than 100 characters" in error.message
     assert error.message.isascii() or len(name) > 100
 
 

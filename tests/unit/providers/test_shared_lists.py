@@ -35,7 +35,7 @@ async def session(upstream: FakeUpstream) -> AsyncIterator[Session]:
         table = {"kind": "openai", "base_url": upstream.base_url, "api_key": "key-of-the-user", **keys}
         config = Config.model_validate({"providers": {"acme": table}})
         environment = replace(empty_environment(), variables=variables or {}, shared=shared)
-        config.note_origins(environment.places.config_file, {"acme": table}, environment)
+        config.note_origins(environment.places.config_file, {"providers": {"acme": table}}, environment)
         made.append(Registry(config))
         return made[-1]
 

@@ -13,6 +13,7 @@ from jumpseat.config.sources.file import FILE
 from jumpseat.config.sources.function import FUNCTION
 from jumpseat.config.sources.keyring import KEYRING
 from jumpseat.config.sources.own_table import OWN_TABLE
+from jumpseat.config.table_names import name_key
 
 SOURCES: Mapping[str, ValueSource] = {
     source.prefix: source
@@ -73,7 +74,7 @@ def mask_source(value: str) -> str:
 def source_error(provider: str, key: str, value: str, error: SourceError) -> ConfigError:
     """Return the error for a source that has no value."""
     return ConfigError(
-        f"providers.{provider}.{key} is {mask_source(value)}, but {error}.",
+        f"{name_key(provider, key)} is {mask_source(value)}, but {error}.",
         provider=provider,
         hint=error.hint,
     )
