@@ -139,6 +139,22 @@ class Child(asyncio.SubprocessProtocol):
         """Wait until the process has ended and its output has been read, and return `why`."""
         return await asyncio.shield(self._ended)
 
+    def pause_output(self) -> None:
+        """Stop reading stdout, so that the process waits once the pipe is full."""
+        if (output := self._open_stdout()) is not None:
+            output.pause_reading()
+
+    def resume_output(self) -> None:
+        """Continue to read stdout."""
+        if (output := self._open_stdout()) is not None:
+            output.resume_reading()
+
+    def _open_stdout(self) -> asyncio.ReadTransport | None:
+        transport = self._transport.get_pipe_transport(1) if self._transport is not None else None
+        if isinstance(transport, asyncio.ReadTransport) and not transport.is_closing():
+            return transport
+        return None
+
     def write(self, data: bytes) -> None:
         """Write to stdin without waiting. The data is dropped if the process can no longer be used."""
         if self._stdin is not None and self._why is None and not self._stdin.is_closing():

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
 
 from jumpseat.chat import ConnectionError
+from jumpseat.system.start_limit import StartLimit
 
 MAX_STARTS = 5
 STARTS_WITHIN_SECONDS = 180.0
 
 
-class StartBudget:
+class StartBudget(StartLimit):
     """The recent starts of one program."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -20,10 +20,9 @@ class StartBudget:
         Args:
             clock: returns monotonic seconds.
         """
-        self._clock = clock
-        self._starts: deque[float] = deque(maxlen=MAX_STARTS)
+        super().__init__(MAX_STARTS, STARTS_WITHIN_SECONDS, clock)
 
-    def count(self, provider: str | None, what: str, end: str | None) -> None:
+    def take(self, provider: str | None, what: str, end: str | None) -> None:
         """Count a start.
 
         Args:
@@ -34,10 +33,8 @@ class StartBudget:
         Raises:
             ConnectionError: the program was started too often.
         """
-        # The deque contains the last `MAX_STARTS` starts, so its first one is the oldest that counts.
-        now = self._clock()
-        if len(self._starts) == MAX_STARTS and now - self._starts[0] < STARTS_WITHIN_SECONDS:
-            wait = STARTS_WITHIN_SECONDS - (now - self._starts[0])
+        wait = self.count()
+        if wait is not None:
             last = f" The last time {end}" if end is not None else ""
             raise ConnectionError(
                 f"{what} has ended {MAX_STARTS} times within {STARTS_WITHIN_SECONDS / 60:g} minutes and is "
@@ -48,8 +45,3 @@ class StartBudget:
                 f"at the level debug.{last}",
                 retryable=False,
             )
-        self._starts.append(now)
-
-    def give_back(self) -> None:
-        """Uncount the last start, which failed because of its configuration."""
-        self._starts.pop()

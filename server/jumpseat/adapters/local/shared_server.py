@@ -83,7 +83,7 @@ class SharedServer:
     async def _load(self) -> LocalServer:
         last = self._server
         end = f"{last.end}." if last is not None and last.end is not None else None
-        self._starts.count(None, f"The process of the local model {self._name}", end)
+        self._starts.take(None, f"The process of the local model {self._name}", end)
         server = self._server = LocalServer(self._path, self._name, self._variables)
         try:
             await server.start()

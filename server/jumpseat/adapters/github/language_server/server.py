@@ -213,7 +213,7 @@ class LanguageServer:
 
     def _count_start(self) -> None:
         end = self._failure or (self._connection.end if self._connection is not None else None)
-        self._starts.count(self._provider, f"The Copilot language server of {self._provider}", end)
+        self._starts.take(self._provider, f"The Copilot language server of {self._provider}", end)
 
     def _start_error(self, what: str, words: str) -> ConnectionError:
         self._failure = f"it {what}. {words.strip()}".strip()

@@ -1,0 +1,25 @@
+"""The limit of starts within a time."""
+
+from __future__ import annotations
+
+from jumpseat.system.start_limit import StartLimit
+
+
+def test_starts_are_limited_within_the_time() -> None:
+    now = 100.0
+    limit = StartLimit(2, 60.0, lambda: now)
+
+    assert [limit.count(), limit.count(), limit.count()] == [None, None, 60.0]
+    now = 130.0
+    assert limit.count() == 30.0
+    now = 160.0
+    assert [limit.count(), limit.count(), limit.count()] == [None, None, 60.0]
+
+
+def test_starts_can_be_uncounted() -> None:
+    limit = StartLimit(2, 60.0, lambda: 0.0)
+    assert [limit.count(), limit.count()] == [None, None]
+    limit.give_back()
+    assert [limit.count(), limit.count()] == [None, 60.0]
+    limit.clear()
+    assert [limit.count(), limit.count(), limit.count()] == [None, None, 60.0]
