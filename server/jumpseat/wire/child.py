@@ -45,24 +45,16 @@ async def start_child(
     return child
 
 
-class FramedChild(system_child.Child):
-    """A running program that accepts requests. Created by `start_child`."""
+class WatchedChild(system_child.Child):
+    """A running program that is ended if it stops reading what it is sent."""
 
-    def __init__(
-        self,
-        on_notification: Callable[[str, Any], None],
-        on_request: Callable[[str, Any], Awaitable[Any]],
-        on_log: Callable[[str], None],
-        stall_seconds: float,
-    ) -> None:
+    def __init__(self, on_log: Callable[[str], None], stall_seconds: float = STALL_SECONDS) -> None:
+        """
+        Args:
+            on_log: called with each line of stderr, bounded and without its line end.
+            stall_seconds: the longest time without a read while bytes are waiting.
+        """
         super().__init__()
-        self.peer = Peer(
-            self.write,
-            on_notification=on_notification,
-            on_request=on_request,
-            # The lost input may have been an answer, so the reader must not skip to the next frame.
-            on_malformed=lambda reason: self.kill(f"it sent something that is not a message ({reason})"),
-        )
         self._on_log = on_log
         self._stall_seconds = stall_seconds
         self._sent = 0
@@ -73,21 +65,9 @@ class FramedChild(system_child.Child):
         """The last lines of stderr, bounded. They may contain secrets."""
         return "\n".join(self.last_lines)
 
-    def forget_last_words(self) -> None:
-        """Discard the lines so far."""
-        self.last_lines.clear()
-
-    def on_output(self, data: bytes) -> None:
-        """Feed the peer."""
-        self.peer.feed(data)
-
     def on_line(self, line: str) -> None:
         """Log the line."""
         self._on_log(line)
-
-    def on_unusable(self, why: str) -> None:
-        """Fail every waiting request."""
-        self.peer.close(why)
 
     def on_end(self) -> None:
         """Stop watching for a stall."""
@@ -97,8 +77,6 @@ class FramedChild(system_child.Child):
         """Write to the program's stdin."""
         self._sent += len(data)
         super().write(data)
-
-    # -- a program that stops reading
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Make asyncio call `pause_writing` for any unsent byte, and `resume_writing` when all are sent."""
@@ -135,3 +113,35 @@ class FramedChild(system_child.Child):
             self.kill("it stopped reading what it was sent")
         else:
             self._watch(taken)
+
+
+class FramedChild(WatchedChild):
+    """A running program that accepts requests. Created by `start_child`."""
+
+    def __init__(
+        self,
+        on_notification: Callable[[str, Any], None],
+        on_request: Callable[[str, Any], Awaitable[Any]],
+        on_log: Callable[[str], None],
+        stall_seconds: float,
+    ) -> None:
+        super().__init__(on_log, stall_seconds)
+        self.peer = Peer(
+            self.write,
+            on_notification=on_notification,
+            on_request=on_request,
+            # The lost input may have been an answer, so the reader must not skip to the next frame.
+            on_malformed=lambda reason: self.kill(f"it sent something that is not a message ({reason})"),
+        )
+
+    def forget_last_words(self) -> None:
+        """Discard the lines so far."""
+        self.last_lines.clear()
+
+    def on_output(self, data: bytes) -> None:
+        """Feed the peer."""
+        self.peer.feed(data)
+
+    def on_unusable(self, why: str) -> None:
+        """Fail every waiting request."""
+        self.peer.close(why)

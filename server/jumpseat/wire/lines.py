@@ -6,6 +6,7 @@ next one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from jumpseat.wire.framing import MAX_FRAME_BYTES, Malformed, read_body
@@ -18,10 +19,20 @@ def encode_line(body: bytes) -> bytes:
     return body + b"\n"
 
 
+@dataclass(frozen=True, slots=True)
+class TooLongLine(Malformed):
+    """A line beyond the limit, which is not stored."""
+
+
 class LineReader:
     """An incremental decoder of lines to JSON values. It reports one `Malformed` for each invalid line."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
+        """
+        Args:
+            max_bytes: the longest accepted line, in bytes.
+        """
+        self._max_bytes = max_bytes
         self._buffer = bytearray()
         self._scanned = 0
         self._is_skipping = False
@@ -35,14 +46,14 @@ class LineReader:
             line, start = bytes(self._buffer[start:end]), end + 1
             if self._is_skipping:
                 self._is_skipping = False
-            elif len(line) > MAX_FRAME_BYTES:
-                out.append(_TOO_LONG)
+            elif len(line) > self._max_bytes:
+                out.append(self._report_long_line())
             elif line.strip():
                 out.append(_read_line(line))
         del self._buffer[:start]
-        if len(self._buffer) > MAX_FRAME_BYTES:
+        if len(self._buffer) > self._max_bytes:
             if not self._is_skipping:
-                out.append(_TOO_LONG)
+                out.append(self._report_long_line())
             self._is_skipping = True
             self._buffer.clear()
         self._scanned = len(self._buffer)
@@ -52,8 +63,8 @@ class LineReader:
         """Whether feeding the next `count` bytes may take long, because they may complete a long line."""
         return len(self._buffer) + count > LONG_JSON_BYTES
 
-
-_TOO_LONG = Malformed(f"The line is longer than {MAX_FRAME_BYTES} bytes.")
+    def _report_long_line(self) -> TooLongLine:
+        return TooLongLine(f"The line is longer than {self._max_bytes} bytes.")
 
 
 def _read_line(line: bytes) -> Any | Invalid | Malformed:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumpseat.wire import Invalid, LineReader, Malformed, encode_line, lines, write_json
+from jumpseat.wire import Invalid, LineReader, Malformed, encode_line, write_json
+from jumpseat.wire.lines import TooLongLine
 
 VALUES = [{"a": "ä\n"}, [1, 2], "text", {"id": 7}]
 
@@ -41,15 +42,12 @@ def test_blank_lines_are_skipped() -> None:
     assert LineReader().feed(b"\n\r\n  \n{}\r\n") == [{}]
 
 
-def test_a_line_beyond_the_limit_is_reported_once_and_the_next_one_is_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(lines, "MAX_FRAME_BYTES", 10)
-    reader = LineReader()
+def test_a_line_beyond_the_limit_is_reported_once_and_the_next_one_is_read() -> None:
+    reader = LineReader(10)
     read: list[Any] = [value for _ in range(5) for value in reader.feed(b"x" * 8)]
     read += reader.feed(b"x\n{}\n" + b"y" * 11 + b"\n[]\n")
 
-    assert [type(value) for value in read] == [Malformed, dict, Malformed, list]
+    assert [type(value) for value in read] == [TooLongLine, dict, TooLongLine, list]
 
 
 def test_a_value_beyond_a_limit_keeps_the_id_of_its_request() -> None:

@@ -1,0 +1,90 @@
+"""Runs a child process and exchanges lines of JSON with it on its standard streams."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from jumpseat.system.threads import compute
+from jumpseat.wire.child import STALL_SECONDS, WatchedChild
+from jumpseat.wire.framing import Malformed
+from jumpseat.wire.json import write_json
+from jumpseat.wire.lines import LineReader, TooLongLine, encode_line
+from jumpseat.wire.messages import Invalid
+
+logger = logging.getLogger(__name__)
+
+MAX_UNREAD_BYTES = 256 * 1024
+"""The number of unread bytes from which the program has to wait."""
+
+
+class LineChild(WatchedChild):
+    """A running program that sends and receives JSON values, each in a line. One task reads them."""
+
+    def __init__(
+        self, on_log: Callable[[str], None], *, max_line_bytes: int, stall_seconds: float = STALL_SECONDS
+    ) -> None:
+        """
+        Args:
+            on_log: called with each line of stderr, bounded and without its line end.
+            max_line_bytes: the longest line; a program that sends a longer one is ended.
+            stall_seconds: the longest time without a read while bytes are waiting.
+        """
+        super().__init__(on_log, stall_seconds)
+        self._reader = LineReader(max_line_bytes)
+        self._chunks: deque[bytes] = deque()
+        self._unread = 0
+        self._values: deque[Any] = deque()
+        self._wake = asyncio.Event()
+
+    def send(self, value: Any) -> None:
+        """Send a value without waiting. It is dropped if the process can no longer be used.
+
+        Raises:
+            ValueError: the value cannot be written as JSON.
+        """
+        self.write(encode_line(write_json(value)))
+
+    async def receive(self) -> Any | Invalid:
+        """Wait for the next value. Lines that are not JSON are skipped: some programs print other text.
+
+        Raises:
+            EOFError: the program has ended or is being ended.
+        """
+        while not self._values:
+            if self._chunks:
+                await self._decode(self._chunks.popleft())
+            elif not self.running:
+                raise EOFError(self.why)
+            else:
+                self._wake.clear()
+                await self._wake.wait()
+        return self._values.popleft()
+
+    async def _decode(self, data: bytes) -> None:
+        self._unread -= len(data)
+        if self._unread < MAX_UNREAD_BYTES:
+            self.resume_output()
+        for value in await compute(self._reader.is_long(len(data)), self._reader.feed, data):
+            if isinstance(value, TooLongLine):
+                self.kill("it sent a line that is too long")
+                return
+            if isinstance(value, Malformed):
+                logger.debug("skipped a line of process %d: %s", self.pid, value.reason)
+            else:
+                self._values.append(value)
+
+    def on_output(self, data: bytes) -> None:
+        """Store the data until it is read."""
+        self._chunks.append(data)
+        self._unread += len(data)
+        if self._unread >= MAX_UNREAD_BYTES:
+            self.pause_output()
+        self._wake.set()
+
+    def on_unusable(self, why: str) -> None:
+        """Make `receive` raise."""
+        self._wake.set()
