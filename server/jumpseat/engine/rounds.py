@@ -130,6 +130,8 @@ class Rounds:
         except ChatError:
             self._answer_calls(UNANSWERED_CALL)
             raise
+        finally:
+            self._tools.close()
 
     async def _offer_tools(self) -> TurnRequest:
         taken = [tool.name for tool in self._turn_request.tools]

@@ -13,14 +13,14 @@ from jumpseat.chat import InvalidRequestError
 from jumpseat.config import Config
 from jumpseat.config.suggestions import alternatives
 from jumpseat.system.state_file import StateError
-from jumpseat.system.threads import run_blocking
+from jumpseat.system.threads import compute, run_blocking
 from jumpseat.tools.approvals import Approvals
 from jumpseat.tools.decisions import AlwaysAllowed
 from jumpseat.tools.memory import ConversationState, acquire_states
 from jumpseat.tools.rules import RuleDecision, Rules
 from jumpseat.tools.selectors import Selector
 from jumpseat.tools.server import CallContext, ServerUnavailableError, Tool, ToolServer
-from jumpseat.tools.turn_tools import TurnTools
+from jumpseat.tools.turn_tools import MANY_TOOLS, TurnTools
 
 logger = logging.getLogger(__name__)
 
@@ -135,11 +135,14 @@ class ToolHost:
         if refresh:
             await asyncio.gather(*map(self._refresh, self._servers.values()))
         rules = Rules(self._config.tools)
-        return [
-            ListedTool(server.name, tool, self._decide(rules, server, tool))
-            for server in self._servers.values()
-            for tool in server.known_tools
-        ]
+        known = [(server, tool) for server in self._servers.values() for tool in server.known_tools]
+
+        def decide_all() -> list[ListedTool]:
+            return [
+                ListedTool(server.name, tool, self._decide(rules, server, tool)) for server, tool in known
+            ]
+
+        return await compute(len(known) > MANY_TOOLS, decide_all)
 
     async def _refresh(self, server: ToolServer) -> None:
         try:

@@ -188,5 +188,12 @@ class ToolServer(ABC):
         """
         return Preview(summarize_call(self.name, call.tool, call.arguments))
 
+    def begin_turn(self, context: CallContext) -> ToolServer:
+        """Return the server as a turn uses it, from its start to `end_turn`."""
+        return self
+
+    def end_turn(self) -> None:  # noqa: B027 - most servers do not depend on turns
+        """Release everything that the turn needed."""
+
     async def aclose(self) -> None:  # noqa: B027 - most servers have nothing to release
         """Release everything that this client's use of the server needs."""

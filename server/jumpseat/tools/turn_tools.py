@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from jumpseat.chat import (
 )
 from jumpseat.config import ToolOptions
 from jumpseat.system.state_file import StateError
-from jumpseat.system.threads import run_blocking
+from jumpseat.system.threads import compute, run_blocking
 from jumpseat.tools.approvals import Approvals, Decision
 from jumpseat.tools.decisions import AlwaysAllowed, digest_of
 from jumpseat.tools.display import escape, make_title, show_arguments
@@ -50,6 +51,9 @@ logger = logging.getLogger(__name__)
 
 DAEMON = "daemon"
 """The provider in the origin of the results of tools that the daemon runs."""
+
+MANY_TOOLS = 500
+"""The number of tools from which passes over them leave the event loop."""
 
 PROGRESS_SECONDS = 0.1
 """The shortest time between two reports of a call's progress."""
@@ -101,7 +105,7 @@ class TurnTools:
         self.definitions: Sequence[ToolDefinition] = ()
         """The tools to offer to the model, sorted by name. Empty before `open`."""
 
-        self._servers = servers
+        self._servers = [server.begin_turn(context) for server in servers]
         self._selectors = selectors
         self._context = context
         self._options = options
@@ -133,13 +137,8 @@ class TurnTools:
         with suppress(StateError):
             await run_blocking(self._always.read)
         warnings = await asyncio.gather(*(self._open_server(server, send) for server in self._servers))
-        by_name = {
-            (server.name, tool.name): OfferedTool(server, tool)
-            for server in self._servers
-            for tool in self._tools_of.get(server.name, ())
-            if matches_any(self._selectors, server.name, tool.name)
-            and not self._rules.is_denied(server.name, tool.name)
-        }
+        number = sum(map(len, self._tools_of.values()))
+        by_name = await compute(number > MANY_TOOLS, self._select_tools)
         self._check_number([server for server, _ in by_name])
         self._offered = {name: by_name[pair] for name, pair in name_tools(by_name).items()}
         for index, name in enumerate(taken):
@@ -151,6 +150,11 @@ class TurnTools:
             for name, offered in self._offered.items()
         ]
         return [warning for warning in warnings if warning is not None]
+
+    def close(self) -> None:
+        """Release the servers at the end of the turn."""
+        for server in self._servers:
+            server.end_turn()
 
     async def _open_server(self, server: ToolServer, send: Send) -> WarningEvent | None:
         if not server.is_available(self._context):
@@ -168,12 +172,21 @@ class TurnTools:
             return WarningEvent("tool_server_unavailable", why)
         return None
 
+    def _select_tools(self) -> dict[tuple[str, str], OfferedTool]:
+        """Return the tools to offer by the names of server and tool."""
+        return {
+            (server.name, tool.name): OfferedTool(server, tool)
+            for server in self._servers
+            for tool in self._tools_of.get(server.name, ())
+            if matches_any(self._selectors, server.name, tool.name)
+            and not self._rules.is_denied(server.name, tool.name)
+        }
+
     def _check_number(self, servers: Sequence[str]) -> None:
         most = self._options.max_tools
         if len(servers) <= most:
             return
-        counts = sorted({each: servers.count(each) for each in servers}.items(), key=lambda item: -item[1])
-        largest = ", ".join(f"{name} ({count})" for name, count in counts[:3])
+        largest = ", ".join(f"{name} ({count})" for name, count in Counter(servers).most_common(3))
         raise RequestError(
             f"The turn has {len(servers)} tools, but at most {most} are allowed. The servers with the most "
             f"tools are {largest}.",
@@ -284,7 +297,7 @@ class TurnTools:
         """Remember a decision, and decide about the other calls that wait and that it covers."""
         server = offered.server
         tools = [offered.tool] if decision.scope == "tool" else self._tools_of[server.name]
-        digests = {digest_of(server, tool) for tool in tools}
+        digests = await compute(len(tools) > MANY_TOOLS, lambda: {digest_of(server, tool) for tool in tools})
         self._for_turn |= dict.fromkeys(digests, decision)
         if self._approvals is not None:
             for tool_use_id, digest in list(self._waiting.items()):

@@ -115,6 +115,7 @@ async def test_a_call_is_run_and_the_model_goes_on_in_the_same_answer() -> None:
     assert isinstance(response, Response)
     assert shapes(response.content) == ["Let me see.", "call 1", "result 1: a bone", "Done."]
     assert server.calls == [("dig", {"depth": 2})]
+    assert server.turns == ["begin c", "end"]
     assert response.content[2].origin == Origin("daemon", "shed/dig")
     assert (response.stop_reason, response.rounds, response.tool_calls) == ("end_turn", 2, [])
     assert response.usage == Usage(13, 7)
@@ -297,6 +298,7 @@ async def test_a_cancel_during_calls_keeps_the_finished_results() -> None:
         "result 2: ok",
     ]
     assert server.cancelled == ["dig"]
+    assert server.turns[-1] == "end"
 
 
 @pytest.mark.requirement("12:cancel")

@@ -35,6 +35,14 @@ class ScriptedServer(ToolServer):
         self.cancelled: list[str] = []
         self.unavailable: Exception | None = None
         self.on_preview: Callable[[ToolCall], Preview] | None = None
+        self.turns: list[str] = []
+
+    def begin_turn(self, context: CallContext) -> ToolServer:
+        self.turns.append(f"begin {context.conversation}")
+        return self
+
+    def end_turn(self) -> None:
+        self.turns.append("end")
 
     async def list_tools(self) -> Sequence[Tool]:
         if self.unavailable is not None:

@@ -524,3 +524,20 @@ async def test_a_server_that_cannot_start_is_a_warning_with_its_reason() -> None
 @pytest.mark.parametrize(("given", "most"), [(None, 25), (3, 3), (99, 25)])
 async def test_a_client_can_only_lower_the_limit_of_rounds(given: int | None, most: int) -> None:
     assert begin_turn(make_host(ScriptedServer()), max_rounds=given).max_rounds == most
+
+
+async def test_many_tools_are_refused_with_the_numbers_of_the_largest_servers() -> None:
+    host = make_host(ScriptedServer(tools=[f"tool{number}" for number in range(10_000)]))
+    tools = begin_turn(host)
+    with pytest.raises(RequestError, match=r"10000 tools, but at most 128.*shed \(10000\)"):
+        await tools.open([], lambda event: None)
+    assert len(await host.list_tools()) == 10_000
+
+
+async def test_a_server_knows_when_a_turn_begins_and_ends() -> None:
+    server = ScriptedServer()
+    tools = await open_turn(make_host(server), conversation="root")
+    assert server.turns == ["begin root"]
+    tools.close()
+
+    assert server.turns == ["begin root", "end"]

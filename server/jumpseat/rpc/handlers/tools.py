@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from jumpseat.connections.tools import begin_turn_with_tools, open_tools
 from jumpseat.engine.tokens import estimate_tool_tokens
 from jumpseat.rpc.params import ChatStartParams, ToolsDecideParams, ToolsListParams
 from jumpseat.rpc.workspace import to_path
+from jumpseat.system.threads import compute
 
 if TYPE_CHECKING:
     from jumpseat.tools.host import ListedTool
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from jumpseat.tools.turn_tools import TurnTools
 
 DID_CHANGE = "tools/didChange"
+
+MANY_TOOLS = 500
+"""The number of tools from which their rows are encoded outside the event loop."""
 
 
 async def begin_chat_with_tools(
@@ -74,9 +79,13 @@ async def tools_list(session: Session, call: MethodCall[ToolsListParams]) -> dic
     host = await open_tools(session)
     listed = await host.list_tools(refresh=call.params.refresh)
     return {
-        "tools": [_tool_to_wire(each) for each in listed],
+        "tools": await compute(len(listed) > MANY_TOOLS, _tools_to_wire, listed),
         "servers": [server_to_wire(server) for server in host.servers.values()],
     }
+
+
+def _tools_to_wire(listed: Sequence[ListedTool]) -> list[dict[str, Any]]:
+    return [_tool_to_wire(each) for each in listed]
 
 
 def _tool_to_wire(listed: ListedTool) -> dict[str, Any]:
