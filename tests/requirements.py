@@ -413,6 +413,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "12:unsaved": "unsaved text comes from workspace/unsaved, and edits of it go through workspace/applyEdit",
     "12:mcp-config": "a table [mcp.NAME] is a program or a URL; a fault affects only its server",
     "12:mcp-overlay": "servers of an overlay have new names and literal values",
+    "12:mcp-http": "a URL is used with the configured headers and network; a failure fails one call",
     "12:mcp-path": "a program is looked for on the client's PATH, then on the login shell's",
     "12:mcp-processes": "a server and its children end with the daemon, even if that is killed",
     "12:mcp-environment": "a program receives the listed variables only; secrets are shown nowhere",

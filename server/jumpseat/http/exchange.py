@@ -90,6 +90,9 @@ class HttpCall:
     timeout: float | None = None
     """The longest silence of the server before the request fails, in seconds; None for `IDLE_SECONDS`."""
 
+    content: bytes = field(default=b"", repr=False)
+    """The bytes to send if `body` is None."""
+
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
@@ -211,13 +214,17 @@ async def _read_body(body: Body, provider: str) -> bytes:
 
 @contextlib.asynccontextmanager
 async def open_response(client: HttpClient, call: HttpCall, provider: str) -> AsyncIterator[Body]:
-    """Send the request and read the headers of the response; release its connection on exit."""
+    """Send the request and read the headers of the response; release its connection on exit.
+
+    Raises:
+        ChatError: the request failed.
+    """
     destination = await client.find_destination(call.url)
     connections, proxy = destination.pool.value.connections, destination.network.proxy
     assert connections is not None  # noqa: S101 - `find_destination` has opened the pool
     idle = IDLE_SECONDS if call.timeout is None else call.timeout
     map_failure = partial(error_from_exception, provider=provider, url=call.url, idle_seconds=idle)
-    content = b"" if call.body is None else await serialize(call.body, provider)
+    content = call.content if call.body is None else await serialize(call.body, provider)
     async with destination.slots:
         proxy_trace: ProxyTrace | None = None
         timeouts = {"connect": client.connect_seconds, "read": idle, "write": idle, "pool": None}
