@@ -19,6 +19,7 @@ from tests.bench.loaded import measure_loaded
 from tests.bench.many_conversations import many_conversations
 from tests.bench.measure import BlockingDaemon, blocking_daemon, python, upstream_process
 from tests.bench.report import milliseconds, row
+from tests.bench.tools import tools
 from tests.daemon import provider
 
 STARTS = 15
@@ -87,6 +88,7 @@ def main() -> None:
     measure_loaded()
     conversations()
     file_tools()
+    tools()
     with upstream_process() as base_url:
         many_conversations(base_url)
         chats(base_url)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jumpseat.acp.contract import ACP_METHODS
 from jumpseat.rpc.methods import METHODS
-from tests.unit.package_rules import faults_of_package
+from tests.unit.package_rules import SPEAKS_MCP, faults_of_package
 from tests.unit.process_rules import AT_THE_EDGE, EXCEPTIONS, reads_of_the_process
 from tests.unit.thread_rules import MAY_MAKE_THREADS, makes_threads
 
@@ -55,6 +55,9 @@ CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.github.language_server"
 
 BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"))
 """The methods of LSP's base protocol: any module that speaks it may name them."""
+
+METHODS_OF_MCP = frozenset({"tools/list"})
+"""Methods that the Model Context Protocol names as we do."""
 
 LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspace/didChangeConfiguration"}
 USES_PRIVATE_NAMES_OF_PYGLS = "jumpseat.connections.dispatcher"
@@ -170,7 +173,7 @@ def faults(name: str, source: str) -> list[str]:
     if layer not in AT_THE_EDGE:
         reads = dict.fromkeys(reads_of_the_process(tree))
         found += [f"reads the process: {each}" for each in reads if (name, each) not in EXCEPTIONS]
-    return [*found, *faults_of_package(layer, tree, imports)]
+    return [*found, *faults_of_package(name, layer, tree, imports)]
 
 
 def layer_of(name: str) -> str:
@@ -184,6 +187,9 @@ def is_under(name: str, package: str) -> bool:
 def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
     places = {
         "httpx2": ("jumpseat.http",),
+        "mcp": ("jumpseat.tools.mcp",),
+        "mcp_types": ("jumpseat.tools.mcp",),
+        "anyio": ("jumpseat.tools.mcp",),
         "click": ("jumpseat_cli",),
         "rich": ("jumpseat_cli",),
         "tomlkit": ("jumpseat.config.editing", "jumpseat_cli.configuration"),
@@ -255,6 +261,8 @@ def _method_names(name: str, tree: ast.Module, source: str) -> list[str]:
     )
     if is_under(name, CLIENT_OF_A_LANGUAGE_SERVER):
         spoken = LSP
+    if is_under(name, SPEAKS_MCP):
+        spoken = METHODS_OF_MCP
     constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     return [
         f"knows the method {method}"

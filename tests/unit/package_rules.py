@@ -89,6 +89,11 @@ BUT_FOR: Mapping[str, tuple[str, ...]] = {
     "engine": ("jumpseat.wire.write_json", "os.path"),
 }
 
+SPEAKS_MCP = "jumpseat.tools.mcp"
+"""A client of servers, which speak JSON-RPC in lines. The official SDK does most of that."""
+
+ONLY_FOR_MCP = ("jumpseat.wire.Invalid", "jumpseat.wire.line_child.LineChild")
+
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _JSON_RPC = re.compile(r"json[-_ ]?rpc", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+-?")
@@ -98,9 +103,12 @@ _NO_PROVIDERS = ("LocalProtocolError", "local variables", ".github/copilot-instr
 """A name of httpx2, a word of Emacs and a file of a workspace, which are not providers."""
 
 
-def faults_of_package(layer: str, tree: ast.Module, imports: set[str]) -> Iterator[str]:
+def faults_of_package(name: str, layer: str, tree: ast.Module, imports: set[str]) -> Iterator[str]:
     """Every name in a module that its package must never have."""
     texts = _texts(tree)
+    speaks_mcp = _is_under(name, SPEAKS_MCP)
+    if speaks_mcp:
+        imports = imports - {*ONLY_FOR_MCP}
     for each in sorted(imports):
         forbidden = any(_is_under(each, name) for name in NEVER_IMPORTED.get(layer, ()))
         if forbidden and each not in BUT_FOR.get(layer, ()):
@@ -113,7 +121,7 @@ def faults_of_package(layer: str, tree: ast.Module, imports: set[str]) -> Iterat
             texts = {text for text in texts if not _HEADER_NAME.fullmatch(text)}
         words = {word.lower() for text in texts for word in _WORD.findall(text)}
         yield from (f"names the provider {word}" for word in sorted(words & PROVIDER_NAMES))
-    if layer in KNOWS_NO_JSON_RPC and any(_JSON_RPC.search(text) for text in texts):
+    if layer in KNOWS_NO_JSON_RPC and not speaks_mcp and any(_JSON_RPC.search(text) for text in texts):
         yield "names JSON-RPC"
 
 

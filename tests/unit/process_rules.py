@@ -64,6 +64,8 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("jumpseat.conversations.rows", "cwd"): "a field with the name that it has on the wire",
     ("jumpseat.tools.files.locations", "realpath"): "the path is absolute",
     ("jumpseat.config.mcp", "cwd"): "a key of the configuration",
+    ("jumpseat.tools.mcp.definition", "cwd"): "a key of the configuration",
+    ("jumpseat.tools.mcp.trust", "realpath"): "the path is absolute",
     ("jumpseat.adapters.github.sign_in.editors", "resolve()"): "the path is absolute",
     ("jumpseat.adapters.local.shared_server", "resolve()"): "the path is absolute",
 }

@@ -83,15 +83,15 @@ def follow_configuration(session: Session, watcher: Watcher, listener: Configura
 
 
 def list_faults(config: Config, before: Config | None = None) -> Iterator[str]:
-    """Yield the first fault in the table of each provider and prompt, as a sentence for the user.
+    """Yield the first fault in the table of each provider, prompt and MCP server, as a sentence for the user.
 
     Args:
         config: the configuration.
         before: the previous configuration, whose faults the user has already seen.
     """
-    of_providers, of_prompts = (before.faults, before.faults_of_prompts) if before else ({}, {})
-    for faults, known in ((config.faults, of_providers), (config.faults_of_prompts, of_prompts)):
-        for name, of_one in faults.items():
+    for group in ("faults", "faults_of_prompts", "faults_of_mcp"):
+        known = getattr(before, group) if before is not None else {}
+        for name, of_one in getattr(config, group).items():
             if name not in known:
                 yield error_of(of_one).message
 
@@ -123,9 +123,10 @@ async def reread(
         # Requests that arrive after this line use the new adapters.
         using = [entry.finished for entry in session.in_flight.values()]
         retired = session.registry.reconfigure(config)
-        if session.tools is not None:
-            session.tools.reconfigure(config)
+        obsolete = session.tools.reconfigure(config) if session.tools is not None else ()
         listener.on_change(before)
+    for server in obsolete:
+        session.run_in_background(f"closing the server {server.name}", server.retire)
     if retired:
 
         async def close() -> None:

@@ -17,6 +17,7 @@ from jumpseat.connections.parent import watch_process
 from jumpseat.connections.session import Session
 from jumpseat.system import log_files
 from jumpseat.system.environment import Environment
+from jumpseat.system.left_processes import end_left_processes
 from jumpseat.system.log_sink import LogSink
 from jumpseat.system.logs import Log, log_to, open_log
 from jumpseat.system.threads import one_computation_at_a_time
@@ -169,6 +170,9 @@ async def _serve(
         )
         try:
             on_session(connection.session)
+            connection.session.run_in_background(
+                "ending the processes of a killed daemon", lambda: end_left_processes(environment.places)
+            )
             if options.client_process_id is not None:
                 watch_parent(options.client_process_id)
             await stop.wait()

@@ -27,7 +27,9 @@ async def open_tools(session: Session) -> ToolHost:
         plugins = await run_blocking(load_plugins, session.environment, {NAME})
         if session.tools is None:  # Another request may have created them meanwhile.
             config = session.registry.config
-            session.tools = ToolHost(config, [FileTools(session.environment, config.file), *plugins])
+            folder = session.folders[0] if session.folders else None
+            servers = [FileTools(session.environment, config.file), *plugins]
+            session.tools = ToolHost(config, servers, folder)
     return session.tools
 
 

@@ -131,7 +131,7 @@ class Rounds:
             self._answer_calls(UNANSWERED_CALL)
             raise
         finally:
-            self._tools.close()
+            await self._tools.aclose()
 
     async def _offer_tools(self) -> TurnRequest:
         taken = [tool.name for tool in self._turn_request.tools]

@@ -51,7 +51,10 @@ class Endpoint:
 
     url: str
     on_message: Callable[[Any], Any]
-    """Returns the message that the library receives in place of a parsed one. It may run in any thread."""
+    """Returns the message that the library receives in place of a parsed one; None to drop an event.
+
+    It may run in any thread.
+    """
 
     make_failure: Callable[[ChatError], Any]
     """Returns the message that the library receives if the request failed."""
@@ -175,6 +178,8 @@ class _EventStream(httpx2.AsyncByteStream):
                     message = b""
                     if event.data:
                         message = await _replace_message(event.data, self._endpoint, self._provider)
+                        if message == b"null":
+                            continue
                     yield b"event: %b\nid: %b\ndata: %b\n\n" % (
                         event.event.encode(),
                         event.last_event_id.encode(),

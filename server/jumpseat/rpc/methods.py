@@ -53,6 +53,8 @@ _ROWS = (
     Method("chat/countTokens", tokens.chat_count_tokens, params.CountTokensParams),
     Method("tools/list", tools.tools_list, params.ToolsListParams),
     Method("tools/decide", tools.tools_decide, params.ToolsDecideParams),
+    Method("mcp/restart", tools.mcp_restart, params.McpRestartParams),
+    Method("mcp/trust", tools.mcp_trust, params.McpTrustParams, changes=True),
     Method("models/list", models.models_list, params.ModelsListParams),
     Method("models/setPolicy", models.models_set_policy, params.SetPolicyParams),
     Method("providers/list", providers.providers_list, params.ProvidersListParams),

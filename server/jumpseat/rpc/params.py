@@ -144,6 +144,20 @@ class ToolsListParams(Params):
     refresh: bool = False
 
 
+class McpRestartParams(Params):
+    """`mcp/restart`."""
+
+    server: str
+
+
+class McpTrustParams(Params):
+    """`mcp/trust`."""
+
+    server: str
+    fingerprint: str
+    trusted: bool
+
+
 class CountTokensParams(ChatStartParams):
     """`chat/countTokens`, with the params of the chat to count."""
 

@@ -61,14 +61,14 @@ class Environment:
         if len(value) >= SHORTEST_REDACTED:
             self.withheld.update(name for name, each in self.variables.items() if each.strip() == value)
 
-    def which(self, program: str) -> str | None:
-        """Return the absolute path of a program on the `PATH`.
+    def which(self, program: str, path: str | None = None) -> str | None:
+        """Return the absolute path of a program on the `PATH`, or on another list of directories.
 
-        Relative directories on the `PATH` are skipped.
+        Relative directories are skipped.
         """
         import shutil  # Imported late because it imports modules for every archive format.
 
-        directories = self.get("PATH", os.defpath).split(os.pathsep)
+        directories = (self.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
         # A relative directory may be in a workspace written by someone else.
         absolute = [each for each in directories if Path(each).is_absolute()]
         # With an empty path, `which` would use the `PATH` of this process.

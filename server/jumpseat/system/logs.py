@@ -30,8 +30,8 @@ CLOSE_SECONDS = 0.3
 RETRY_SECONDS = (0.02, 0.64)
 """The first and the longest pause before writing to a blocked sink again."""
 
-QUIET_LIBRARIES = ("httpx2", "httpcore2", "asyncio", "pygls", "filelock")
-"""Loggers that write URLs, headers or bodies at levels below warning."""
+QUIET_LIBRARIES = ("httpx2", "httpcore2", "asyncio", "pygls", "filelock", "mcp", "client")
+"""Loggers that write URLs, headers or bodies at levels below warning. `client` is one of `mcp`."""
 
 _current: ContextVar[Log | None] = ContextVar("jumpseat_log", default=None)
 

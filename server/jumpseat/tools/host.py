@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 
 from jumpseat.chat import InvalidRequestError
@@ -39,11 +40,12 @@ class ListedTool:
 class ToolHost:
     """The tools of one client. Belongs to the event loop that created it."""
 
-    def __init__(self, config: Config, servers: Sequence[ToolServer]) -> None:
+    def __init__(self, config: Config, servers: Sequence[ToolServer], folder: Path | None = None) -> None:
         """
         Args:
             config: the client's configuration.
             servers: the servers that exist without any configuration.
+            folder: the first workspace folder of the client.
         """
         self.approvals = Approvals()
         self.on_change: Callable[[], None] = lambda: None
@@ -52,19 +54,35 @@ class ToolHost:
         self._config = config
         self._always = AlwaysAllowed(config.environment.places)
         self._states = acquire_states(config.environment)
-        self._servers = {server.name: server for server in servers}
-        for server in servers:
-            server.on_change = self._announce
+        self._folder = folder
+        self._own = {server.name: server for server in servers}
+        self._configured: Mapping[str, ToolServer] = {}
+        self._configure()
 
     def _announce(self) -> None:
         self.on_change()
 
-    def reconfigure(self, config: Config) -> None:
-        """Use another configuration from the next turn on."""
+    def _configure(self) -> None:
+        self._servers = dict(self._own)
+        if self._config.mcp or self._config.faults_of_mcp or self._configured:
+            from jumpseat.tools.mcp.configured import create_servers  # Deferred: most users have none.
+
+            self._configured = create_servers(self._config, self._folder, self._configured)
+            for name in self._configured.keys() & self._own.keys():
+                logger.warning("the server %s of the configuration has the name of another one", name)
+            self._servers = {**self._configured, **self._own}
+        for server in self._servers.values():
+            server.on_change = self._announce
+
+    def reconfigure(self, config: Config) -> Sequence[ToolServer]:
+        """Use another configuration from the next turn on; return the servers that are no longer used."""
         changed = config.tools != self._config.tools
+        before = self._configured
         self._config = config
-        if changed:
+        self._configure()
+        if changed or self._configured != before:
             self._announce()
+        return [server for name, server in before.items() if self._configured.get(name) is not server]
 
     @property
     def servers(self) -> Mapping[str, ToolServer]:
@@ -132,6 +150,7 @@ class ToolHost:
         """
         with suppress(StateError):
             await run_blocking(self._always.read)
+        await asyncio.gather(*(server.prepare() for server in self._servers.values()))
         if refresh:
             await asyncio.gather(*map(self._refresh, self._servers.values()))
         rules = Rules(self._config.tools)
@@ -143,6 +162,18 @@ class ToolHost:
             ]
 
         return await compute(len(known) > MANY_TOOLS, decide_all)
+
+    def find_server(self, name: str) -> ToolServer:
+        """Return a server by its name.
+
+        Raises:
+            InvalidRequestError: there is no such server.
+        """
+        server = self._servers.get(name)
+        if server is None:
+            near = alternatives(name, sorted(self._servers))
+            raise InvalidRequestError.at("server", f"there is no tool server named {name!r}{near}")
+        return server
 
     async def _refresh(self, server: ToolServer) -> None:
         try:
@@ -160,6 +191,5 @@ class ToolHost:
 
     async def aclose(self) -> None:
         """Release the servers."""
-        for server in self._servers.values():
-            await server.aclose()
+        await asyncio.gather(*(server.aclose() for server in self._servers.values()))
         await self._states.release()

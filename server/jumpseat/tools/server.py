@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from jumpseat.chat import FileDiff, ResultPart, ToolKind
+from jumpseat.chat import FileDiff, InvalidRequestError, ResultPart, ToolKind
 from jumpseat.system.environment import Environment
 from jumpseat.tools.display import summarize_call
 from jumpseat.tools.workspace import Workspace
@@ -176,6 +176,9 @@ class ToolServer(ABC):
         """The state of the server."""
         return ServerStatus("running", self.name)
 
+    async def prepare(self) -> None:  # noqa: B027 - most servers know their state
+        """Find out what `status` and `known_tools` return, without starting the server."""
+
     def is_available(self, context: CallContext) -> bool:
         """Whether the server has tools for a turn with these circumstances."""
         return True
@@ -192,8 +195,25 @@ class ToolServer(ABC):
         """Return the server as a turn uses it, from its start to `end_turn`."""
         return self
 
-    def end_turn(self) -> None:  # noqa: B027 - most servers do not depend on turns
+    async def end_turn(self) -> None:  # noqa: B027 - most servers do not depend on turns
         """Release everything that the turn needed."""
+
+    async def restart(self) -> None:  # noqa: B027 - most servers are always running
+        """Start the server again, and forget its failures. A new failure is in `status` afterwards."""
+
+    async def set_trust(self, fingerprint: str, *, trusted: bool) -> None:
+        """Trust the definition with this fingerprint from now on, or no longer.
+
+        Raises:
+            InvalidRequestError: the server needs no trust, or its definition has changed.
+            RequestError: it cannot be trusted here.
+            StateError: the decision cannot be stored.
+        """
+        raise InvalidRequestError.at("server", "must be a server of the workspace")
+
+    async def retire(self) -> None:
+        """Release everything, as `aclose` does, because the definition of the server has changed."""
+        await self.aclose()
 
     async def aclose(self) -> None:  # noqa: B027 - most servers have nothing to release
         """Release everything that this client's use of the server needs."""

@@ -151,10 +151,10 @@ class TurnTools:
         ]
         return [warning for warning in warnings if warning is not None]
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Release the servers at the end of the turn."""
         for server in self._servers:
-            server.end_turn()
+            await server.end_turn()
 
     async def _open_server(self, server: ToolServer, send: Send) -> WarningEvent | None:
         if not server.is_available(self._context):

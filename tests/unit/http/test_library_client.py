@@ -29,7 +29,7 @@ async def opened(
 
     endpoint = Endpoint(
         url=f"{upstream.origin}/mcp",
-        on_message=lambda message: {"seen": type(message).__name__},
+        on_message=lambda message: None if message == "drop me" else {"seen": type(message).__name__},
         make_failure=make_failure,
         on_answer=lambda method, status: (statuses if statuses is not None else []).append((method, status)),
     )
@@ -68,6 +68,7 @@ async def test_events_are_replaced_and_keep_their_positions(upstream: FakeUpstre
                 b"id: 1\nretry: 50\ndata:\n\n",
                 b'id: 2\ndata: {"a":\ndata: 1}\n\n',
                 b": comment\n\n",
+                b'data: "drop me"\n\n',
                 ("tick", {}),
             ]
         )

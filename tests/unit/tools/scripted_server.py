@@ -41,7 +41,7 @@ class ScriptedServer(ToolServer):
         self.turns.append(f"begin {context.conversation}")
         return self
 
-    def end_turn(self) -> None:
+    async def end_turn(self) -> None:
         self.turns.append("end")
 
     async def list_tools(self) -> Sequence[Tool]:

@@ -538,6 +538,6 @@ async def test_a_server_knows_when_a_turn_begins_and_ends() -> None:
     server = ScriptedServer()
     tools = await open_turn(make_host(server), conversation="root")
     assert server.turns == ["begin root"]
-    tools.close()
+    await tools.aclose()
 
     assert server.turns == ["begin root", "end"]

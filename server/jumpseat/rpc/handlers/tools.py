@@ -1,4 +1,4 @@
-"""`tools/list` and `tools/decide`, and the tools of a chat. Section 12 of the protocol page."""
+"""`tools/*` and `mcp/*`, and the tools of a chat. Section 12 of the protocol page."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jumpseat.chat import InvalidRequestError, ToolDefinition
+from jumpseat.chat import ConfigError, InvalidRequestError, ToolDefinition
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.connections.tools import begin_turn_with_tools, open_tools
 from jumpseat.engine.tokens import estimate_tool_tokens
-from jumpseat.rpc.params import ChatStartParams, ToolsDecideParams, ToolsListParams
+from jumpseat.rpc.params import (
+    ChatStartParams,
+    McpRestartParams,
+    McpTrustParams,
+    ToolsDecideParams,
+    ToolsListParams,
+)
 from jumpseat.rpc.workspace import to_path
+from jumpseat.system.state_file import StateError
 from jumpseat.system.threads import compute
 
 if TYPE_CHECKING:
@@ -82,6 +89,26 @@ async def tools_list(session: Session, call: MethodCall[ToolsListParams]) -> dic
         "tools": await compute(len(listed) > MANY_TOOLS, _tools_to_wire, listed),
         "servers": [server_to_wire(server) for server in host.servers.values()],
     }
+
+
+async def mcp_restart(session: Session, call: MethodCall[McpRestartParams]) -> dict[str, Any]:
+    """Start a server again, and return its row."""
+    host = await open_tools(session)
+    server = host.find_server(call.params.server)
+    await server.restart()
+    return server_to_wire(server)
+
+
+async def mcp_trust(session: Session, call: MethodCall[McpTrustParams]) -> dict[str, Any]:
+    """Trust a server of the workspace, or no longer, and return its row."""
+    host = await open_tools(session)
+    server = host.find_server(call.params.server)
+    await server.prepare()
+    try:
+        await server.set_trust(call.params.fingerprint, trusted=call.params.trusted)
+    except StateError as error:
+        raise ConfigError(error.message, hint=error.hint) from None
+    return server_to_wire(server)
 
 
 def _tools_to_wire(listed: Sequence[ListedTool]) -> list[dict[str, Any]]:

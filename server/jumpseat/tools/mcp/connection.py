@@ -1,0 +1,295 @@
+"""One connection to a server, in the official SDK, which this module imports.
+
+One task owns a connection from its start to its end, as the SDK requires. Calls run in the tasks of their
+callers, so that cancelling a caller cancels the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeAlias
+
+import mcp_types as types
+from mcp.client.session import ClientSession, IncomingMessage
+from mcp.client.subscriptions import SubscriptionLost, listen
+from mcp.shared.exceptions import MCPError
+from mcp_types import HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+import jumpseat
+from jumpseat.tools.mcp.dispatcher import CallAnswer, LeanDispatcher, Results
+from jumpseat.tools.mcp.listing import MOST_TOOLS
+from jumpseat.tools.server import ReportProgress, Tool, ToolError, ToolOutput
+
+logger = logging.getLogger(__name__)
+
+LIST_AGAIN_SECONDS = 1.0
+"""The shortest time between two lists of tools, however often the server says that they have changed."""
+
+LISTEN_AGAIN_SECONDS = 10.0
+"""The delay before a lost subscription to such changes is opened again."""
+
+MOST_PAGES = 1000
+
+Streams: TypeAlias = tuple[Any, Any]
+"""The streams of messages that are read and written, in the form of the SDK."""
+
+OpenStreams: TypeAlias = Callable[[], AbstractAsyncContextManager[Streams]]
+
+
+class Connection:
+    """One connection. `start` it once, and `aclose` it, which may happen in any task."""
+
+    def __init__(
+        self,
+        name: str,
+        open_streams: OpenStreams,
+        *,
+        results: Results | None = None,
+        on_list: Callable[[], None] = lambda: None,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        """
+        Args:
+            name: the name of the server, for the log.
+            open_streams: returns a context that connects to the server, and disconnects at its end.
+            results: the results that its transport moves, if it does.
+            on_list: called after the tools were listed again.
+            on_end: called once when the connection has ended after its start, for whatever reason.
+        """
+        self.tools: Sequence[Tool] = ()
+        self._name = name
+        self._open_streams = open_streams
+        self._results = results or Results()
+        self._on_list = on_list
+        self._on_end = on_end
+        self._task: asyncio.Task[None] | None = None
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._closing = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._session: ClientSession | None = None
+        self._dispatcher: LeanDispatcher | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls can be sent."""
+        return self._session is not None
+
+    async def start(self) -> None:
+        """Connect, and list the tools. If the caller is cancelled, the connection is closed.
+
+        Raises:
+            ToolError: the server refused, or cannot be reached.
+            Exception: any exception of `open_streams`.
+        """
+        self._task = asyncio.create_task(self._own())
+        try:
+            await asyncio.shield(self._ready)
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        """Close the connection. If the caller is cancelled meanwhile, it is closed as fast as possible."""
+        self._closing.set()
+        if self._task is None:
+            return
+        try:
+            if not self._ready.done():
+                self._task.cancel()
+            await asyncio.wait([self._task])
+        except asyncio.CancelledError:
+            self._task.cancel()
+            raise
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], report_progress: ReportProgress
+    ) -> ToolOutput:
+        """Run a call. Cancelling the caller cancels it at the server. It is never sent again.
+
+        Raises:
+            ToolError: the server refused the call, or the connection ended.
+        """
+        try:
+            try:
+                return await self._call(tool, arguments, report_progress)
+            except MCPError as error:
+                # The server did not run the call, because it needs arguments as headers.
+                if error.code != HEADER_MISMATCH:
+                    raise
+                await self._list()
+                return await self._call(tool, arguments, report_progress)
+        except MCPError as error:
+            raise ToolError(f"The server {self._name} failed: {describe(error)}") from None
+        except ValidationError:
+            raise ToolError(f"The server {self._name} sent a result that breaks the protocol.") from None
+
+    async def _call(
+        self, tool: str, arguments: Mapping[str, Any], report_progress: ReportProgress
+    ) -> ToolOutput:
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            report_progress(progress, total, message)
+
+        if self._session is None:
+            raise ToolError(f"The connection to the server {self._name} has ended.")
+        params = types.CallToolRequestParams(name=tool, arguments=dict(arguments))
+        # `call_tool` would validate the result against a schema of the server, which may take any time.
+        answer = await self._session.send_request(
+            types.CallToolRequest(params=params), CallAnswer, progress_callback=on_progress
+        )
+        return answer.output
+
+    # -- the owner
+
+    async def _own(self) -> None:
+        try:
+            await self._run()
+        except asyncio.CancelledError:
+            self._fail(ToolError("The start was cancelled."))
+            if not self._closing.is_set():
+                # The SDK cancels the task that owns a connection if the connection fails.
+                logger.info("the connection to %s was cancelled by a failure", self._name)
+        except BaseExceptionGroup as group:
+            error = _find_cause(group)
+            logger.info("the connection to %s failed: %r", self._name, error)
+            self._fail(error if isinstance(error, Exception) else ToolError("It failed."))
+        except Exception as error:
+            self._fail(error)
+        finally:
+            was_open, self._session = self._session is not None, None
+            if was_open:
+                self._on_end()
+
+    def _fail(self, error: Exception) -> None:
+        if self._ready.done():
+            logger.info("the connection to %s ended: %r", self._name, error)
+        else:
+            if isinstance(error, MCPError):
+                error = ToolError(describe(error))
+            self._ready.set_exception(error)
+            self._ready.exception()  # The starter may be gone.
+
+    async def _run(self) -> None:
+        info = types.Implementation(name="jumpseat", version=jumpseat.__version__)
+        async with self._open_streams() as (read, write):
+            self._dispatcher = LeanDispatcher(read, write, self._results, self._closing.set)
+            async with ClientSession(
+                dispatcher=self._dispatcher, client_info=info, message_handler=self._handle
+            ) as session:
+                await _negotiate(session)
+                self._session = session
+                try:
+                    await self._list()
+                except BaseException:
+                    self._session = None
+                    raise
+                self._ready.set_result(None)
+                await self._follow(session)
+
+    async def _follow(self, session: ClientSession) -> None:
+        """List the tools again after each change, until the connection is closed or lost."""
+        capabilities = session.server_capabilities
+        listening = None
+        changes = bool(capabilities and capabilities.tools and capabilities.tools.list_changed)
+        if changes and session.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            # Older servers send notifications without being asked.
+            listening = asyncio.create_task(self._listen(session))
+        try:
+            while not self._closing.is_set():
+                changed, closing = (
+                    asyncio.ensure_future(each.wait()) for each in (self._changed, self._closing)
+                )
+                try:
+                    await asyncio.wait([changed, closing], return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    changed.cancel()
+                    closing.cancel()
+                if self._changed.is_set() and not self._closing.is_set():
+                    self._changed.clear()
+                    await self._list_again()
+        finally:
+            if listening is not None:
+                listening.cancel()
+                await asyncio.wait([listening])
+
+    async def _list_again(self) -> None:
+        begun = time.monotonic()
+        try:
+            await self._list()
+        except (MCPError, ValidationError, ToolError) as error:
+            logger.warning("the tools of %s cannot be listed again: %s", self._name, error)
+        self._on_list()
+        pause = LIST_AGAIN_SECONDS - (time.monotonic() - begun)
+        try:
+            async with asyncio.timeout(max(pause, 0)):
+                await self._closing.wait()
+        except TimeoutError:
+            pass
+
+    async def _listen(self, session: ClientSession) -> None:
+        while True:
+            try:
+                async with listen(session, tools_list_changed=True) as subscription:
+                    async for _ in subscription:
+                        self._changed.set()
+            except (MCPError, SubscriptionLost) as error:
+                logger.debug("changes of %s are not reported for now: %s", self._name, error)
+            except Exception:
+                logger.exception("changes of %s are not reported any longer", self._name)
+                return
+            await asyncio.sleep(LISTEN_AGAIN_SECONDS)
+            self._changed.set()
+
+    async def _handle(self, message: IncomingMessage) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._changed.set()
+
+    async def _list(self) -> None:
+        assert self._session is not None  # noqa: S101 - called while the session exists
+        assert self._dispatcher is not None  # noqa: S101 - as above
+        tools: list[Tool] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
+            page = await self._session.list_tools(params=params)
+            tools += self._dispatcher.listed
+            cursor = page.next_cursor
+            if cursor is None or len(tools) >= MOST_TOOLS:
+                break
+        self.tools = list({tool.name: tool for tool in tools[:MOST_TOOLS]}.values())
+
+
+async def _negotiate(session: ClientSession) -> None:
+    """Agree on a protocol version: first by `server/discover`, then by the older `initialize`."""
+    for attempt in range(2):
+        try:
+            await session.discover()
+            return
+        except (MCPError, ValidationError, RuntimeError) as error:
+            logger.debug("no answer to server/discover: %s", error)
+        try:
+            await session.initialize()
+            return
+        except MCPError as error:
+            # A server that starts slowly may have understood the first request after its time had passed.
+            if error.code != UNSUPPORTED_PROTOCOL_VERSION or attempt:
+                raise
+        except (ValidationError, RuntimeError) as error:
+            raise ToolError(f"It does not speak a known version of the protocol ({error}).") from None
+
+
+def describe(error: MCPError) -> str:
+    """Return the message of a server's error as one sentence, bounded."""
+    message = " ".join(str(error.message).split())[:500]
+    return message if message.endswith((".", "!", "?")) else f"{message}."
+
+
+def _find_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first exception of a group that is not a group itself."""
+    first = group.exceptions[0]
+    return _find_cause(first) if isinstance(first, BaseExceptionGroup) else first

@@ -1,0 +1,188 @@
+"""A server as it is configured, and as its values are resolved for one client and workspace folder."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jumpseat.chat import ConfigError
+from jumpseat.config import ProviderConfig, Values
+from jumpseat.config.mcp import McpServerConfig
+from jumpseat.config.sources import source_prefix
+from jumpseat.config.table_names import MCP_PREFIX
+from jumpseat.config.templates import is_template
+from jumpseat.system.secrets import credentials_in_url, register_secret
+from jumpseat.tools.display import escape
+from jumpseat.tools.mcp.inherited import select_variables
+from jumpseat.tools.server import ServerUnavailableError
+from jumpseat.wire import write_json
+
+LONGEST_SHOWN = 2000
+"""The longest command line that is shown whole, in characters."""
+
+
+class NeedsSignInError(ServerUnavailableError):
+    """The server refuses the credential, or needs one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A server as it is configured. Equal definitions behave equally."""
+
+    name: str
+    table: McpServerConfig
+    folder: Path | None
+    """The first workspace folder of the client, in which a server of the workspace runs."""
+
+    @property
+    def provider(self) -> str:
+        """The id of the server among those of providers, in messages and for sign-ins."""
+        return f"{MCP_PREFIX}{self.name}"
+
+    @property
+    def is_of_workspace(self) -> bool:
+        """Whether the definition comes from the workspace, so that the user has to trust it."""
+        return self.table.is_from_client
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the table as it is written, which changes with each of its values."""
+        content = self.table.model_dump(mode="json", exclude_unset=True)
+        return hashlib.sha256(write_json(content)).hexdigest()[:32]
+
+    @property
+    def identity(self) -> str:
+        """A text that changes with the definition, to which remembered decisions are bound."""
+        place = f" {self.folder}" if self.is_of_workspace else ""
+        return f"mcp {self.fingerprint}{place}"
+
+    @property
+    def shown(self) -> str:
+        """The command line or the URL, escaped and without secrets.
+
+        For a server of the workspace it begins with the variables, which can change what the program does.
+        """
+        if self.table.url is not None:
+            text = self.table.url
+            for secret in credentials_in_url(text):
+                text = text.replace(secret, "***")
+        else:
+            text = shlex.join(self.table.command or ())
+        if self.is_of_workspace and self.table.env:
+            variables = (f"{name}={shlex.quote(value)}" for name, value in self.table.env.items())
+            text = f"{' '.join(variables)} {text}"
+        return escape(
+            text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} … ({len(text)} characters)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program with everything that determines its behaviour. Clients share it if theirs are equal."""
+
+    command: tuple[str, ...]
+    variables: Mapping[str, str] = field(repr=False)
+    directory: Path
+    base: Path
+    """The directory in which a relative path of the program starts."""
+
+    @property
+    def key(self) -> Hashable:
+        """A value that is equal for equal programs."""
+        return ("program", self.command, frozenset(self.variables.items()), self.directory, self.base)
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """The URL of a server with everything that a connection needs."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    provider: str
+    """See `Definition`."""
+
+    table: ProviderConfig = field(repr=False)
+    """The network options."""
+
+    @property
+    def key(self) -> Hashable:
+        """A value that is equal for equal servers with equal networks."""
+        network = (self.table.proxy, self.table.ca_file, str(self.table.client_cert))
+        environment = self.table.origin.environment
+        own = (environment.places.state_dir, frozenset(environment.variables.items()))
+        return ("remote", self.url, frozenset(self.headers.items()), network, own)
+
+
+async def resolve(definition: Definition, folder: Path | None) -> Program | Remote:
+    """Resolve the values of a definition.
+
+    Args:
+        definition: the definition.
+        folder: the first workspace folder of the turn.
+
+    Raises:
+        ServerUnavailableError: a value cannot be resolved, or there is no such directory.
+    """
+    table = definition.table.value_table
+    values = Values(definition.provider, table)
+    try:
+        if definition.table.url is not None:
+            url = await values.fill_url("url", definition.table.url)
+            return Remote(url, await values.fill_headers(), definition.provider, table)
+        env = {name: await _resolve_variable(values, table, name) for name in table.env}
+    except ConfigError as error:
+        raise ServerUnavailableError(" ".join(filter(None, (error.message, error.hint)))) from None
+    folder = definition.folder if definition.is_of_workspace else folder
+    environment = table.origin.environment
+    variables = {**select_variables(environment, definition.table.inherit), **env}
+    base = definition.folder if definition.is_of_workspace else table.origin.directory
+    return Program(
+        tuple(definition.table.command or ()),
+        variables,
+        find_directory(definition, folder),
+        base or environment.directory,
+    )
+
+
+def find_directory(definition: Definition, folder: Path | None) -> Path:
+    """Return the working directory of a program.
+
+    Raises:
+        ServerUnavailableError: it is relative to a workspace folder, and there is none.
+    """
+    environment = definition.table.origin.environment
+    home = environment.directory / environment.expand_path("~")
+    if definition.table.cwd is None:
+        # A program that all workspaces share must not depend on the one that used it first.
+        follows = definition.is_of_workspace or definition.table.scope != "user"
+        return folder if follows and folder is not None else home
+    path = environment.expand_path(definition.table.cwd)
+    if path.is_absolute():
+        return path
+    if folder is None:
+        raise ServerUnavailableError(
+            f"The directory of the server {definition.name} is relative, and there is no workspace folder."
+        )
+    return folder / path
+
+
+def needs_folder(definition: Definition) -> bool:
+    """Whether the server cannot run without a workspace folder."""
+    table = definition.table
+    is_relative = table.cwd is not None and not table.origin.environment.expand_path(table.cwd).is_absolute()
+    return table.scope == "workspace" or is_relative
+
+
+async def _resolve_variable(values: Values, table: ProviderConfig, name: str) -> str:
+    """Return the value of a variable. If it does not stand in the table, it is redacted from now on."""
+    written = table.env[name]
+    if source_prefix(written) is None and is_template(written):
+        value = await values.fill(f"env.{name}", written)
+    else:
+        value = (await values.resolve(f"env.{name}", written)).reveal()
+    for secret in ([value] if value != written else []) + credentials_in_url(value):
+        table.origin.environment.withhold(register_secret(secret))
+    return value

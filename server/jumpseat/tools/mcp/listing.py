@@ -1,0 +1,65 @@
+"""Reads a server's list of tools. The server may send anything, and any amount of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jumpseat.tools.display import make_title
+from jumpseat.tools.server import Tool
+from jumpseat.wire import write_json
+
+logger = logging.getLogger(__name__)
+
+MOST_TOOLS = 20_000
+"""The most tools of one server; a turn offers far fewer."""
+
+LONGEST_NAME = 128
+"""The longest name that the specification allows (2025-11-25, "Tool Names")."""
+
+LONGEST_DESCRIPTION = 8000
+"""The longest description that a model sees, in characters. It is part of every request."""
+
+_HEADER_MARK = b"x-mcp-header"
+
+
+def read_tools(listed: Sequence[Any]) -> list[Tool]:
+    """Return the tools of a list without those that cannot be used. Names are unique."""
+    tools = {tool.name: tool for each in listed[:MOST_TOOLS] if (tool := _read_tool(each)) is not None}
+    if len(tools) < len(listed):
+        logger.warning("%d of %d listed tools cannot be used", len(listed) - len(tools), len(listed))
+    return list(tools.values())
+
+
+def select_annotated(listed: Sequence[Any]) -> list[Any]:
+    """Return the tools whose arguments are also sent as headers, for the SDK. Others need no attention."""
+    return [
+        {key: value for key, value in each.items() if key in ("name", "inputSchema")}
+        for each in listed
+        if isinstance(each, Mapping) and _HEADER_MARK in write_json(each.get("inputSchema"))
+    ]
+
+
+def _read_tool(tool: Any) -> Tool | None:
+    if not isinstance(tool, Mapping):
+        return None
+    name, schema = tool.get("name"), tool.get("inputSchema")
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        return None
+    if not isinstance(schema, Mapping):
+        return None
+    description, annotations = tool.get("description"), tool.get("annotations")
+    title = tool.get("title") or (annotations.get("title") if isinstance(annotations, Mapping) else None)
+    return Tool(
+        name=name,
+        description=_cut(description) if isinstance(description, str) else "",
+        parameters={"type": "object", **schema},
+        title=make_title(title) if isinstance(title, str) else None,
+    )
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_DESCRIPTION:
+        return text
+    return f"{text[:LONGEST_DESCRIPTION]} … ({len(text)} characters)"

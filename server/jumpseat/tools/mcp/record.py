@@ -1,0 +1,67 @@
+"""The state of all running servers of one definition, which all clients of a daemon see."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from jumpseat.system.environment import Environment
+from jumpseat.system.shared import Reference
+from jumpseat.tools.server import ServerState, Tool
+
+LINGER_SECONDS = 24 * 3600.0
+"""How long the tools of the last start are remembered after the last client has left."""
+
+_ORDER: tuple[ServerState, ...] = ("running", "starting", "needs_sign_in", "failed")
+"""The states of runs, of which the first that occurs is shown."""
+
+
+class RecordedRun(ABC):
+    """One of the runs of a definition."""
+
+    state: ServerState = "stopped"
+    error: str | None = None
+    """Why the server is not running, as a sentence without secrets; None if it was never started, or was
+    stopped on purpose."""
+
+    @abstractmethod
+    async def reset(self) -> None:
+        """Stop the server, even during a turn, and forget its failures."""
+
+
+@dataclass(slots=True, eq=False)
+class ServerRecord:
+    """The runs of one definition, and the tools that were listed last."""
+
+    tools: Sequence[Tool] = ()
+    runs: set[RecordedRun] = field(default_factory=set)
+    listeners: set[Callable[[], None]] = field(default_factory=set)
+
+    @property
+    def state(self) -> ServerState:
+        """The state of the runs together."""
+        states = {run.state for run in self.runs}
+        return next((state for state in _ORDER if state in states), "stopped")
+
+    @property
+    def error(self) -> str | None:
+        """The reason why the last run failed or ended, if none runs."""
+        if self.state in ("running", "starting"):
+            return None
+        return next((run.error for run in self.runs if run.error is not None), None)
+
+    def announce(self) -> None:
+        """Tell all clients that the state or the tools have changed."""
+        for listener in list(self.listeners):
+            listener()
+
+
+async def _close(record: ServerRecord) -> None:
+    """Nothing is open."""
+
+
+def acquire_record(environment: Environment, identity: str) -> Reference[ServerRecord]:
+    """Return the record of a definition, which all clients with the same state directory share."""
+    key = ("mcp record", environment.places.state_dir, identity)
+    return environment.shared.acquire(key, ServerRecord, _close, linger=LINGER_SECONDS)
