@@ -429,6 +429,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "12:mcp-bad-servers": "a silent, huge, slow or lying server delays no other chat",
     "12:mcp-path": "a program is looked for on the client's PATH, then on the login shell's",
     "12:mcp-processes": "a server and its children end with the daemon, even if that is killed",
+    "12:mcp-oauth": "a sign-in in the browser is stored for its server only; a turn never opens a browser",
     "12:mcp-environment": "a program receives the listed variables only; secrets are shown nowhere",
     # Section 13: services that thin clients share.
     "13:keys-set": "keys/set tries a key with the provider's model list and stores it as jumpseat keys does",

@@ -6,10 +6,13 @@ specification of MCP profiles it (RFC 6749, 7591, 7636, 8414, 8707, 9728).
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import itertools
 import json
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -45,8 +48,8 @@ class McpEndpoint:
         self.metadata: dict[str, Any] | None = None
         """The protected-resource metadata; None if there is none."""
 
-        self.sessions = itertools.count(1)
-        self.session: str | None = None
+        self.sessions: set[str] = set()
+        self._numbers = itertools.count(1)
         upstream.default(self.answer, PATH)
         upstream.default(self._describe, f"/.well-known/oauth-protected-resource{PATH}")
         upstream.default(Reply.json({}, 404), "/.well-known/oauth-protected-resource")
@@ -79,21 +82,21 @@ class McpEndpoint:
         message = request.json
         if "id" not in message:
             return Reply.raw(b"", 202)
-        if message["method"] != "initialize" and request.headers.get("mcp-session-id") != self.session:
+        if message["method"] != "initialize" and request.headers.get("mcp-session-id") not in self.sessions:
             return Reply.raw(b"", 404)
         return self._answer_message(message, request)
 
-    def forget_session(self) -> None:
-        """Answer requests of the present session with 404 from now on, as after a restart."""
-        self.session = "another"
+    def forget_sessions(self) -> None:
+        """Answer requests of all sessions with 404 from now on, as after a restart."""
+        self.sessions.clear()
 
     def _answer_message(self, message: Mapping[str, Any], request: RecordedRequest) -> Reply:
         params = message.get("params") or {}
         more = {}
         match message["method"]:
             case "initialize":
-                self.session = f"session-{next(self.sessions)}"
-                more["mcp_session_id"] = self.session
+                more["mcp_session_id"] = f"session-{next(self._numbers)}"
+                self.sessions.add(more["mcp_session_id"])
                 server = {"name": "fake", "version": "1"}
                 result: Any = {
                     "protocolVersion": VERSION,
@@ -127,11 +130,15 @@ def hold(gate: Gate) -> Reply:
 
 
 class AuthorizationServer:
-    """An authorization server on an upstream of its own. Access tokens are numbered."""
+    """An authorization server on an upstream of its own, for one or more endpoints."""
 
     def __init__(self, upstream: FakeUpstream, endpoint: McpEndpoint) -> None:
         self.upstream = upstream
         self.endpoint = endpoint
+        self.resources: list[str] = []
+        self.tokens: set[str] = set()
+        """The valid access tokens."""
+
         self.clients: dict[str, Any] = {}
         """The registrations by client id. Remove one to make the server forget it."""
 
@@ -143,11 +150,16 @@ class AuthorizationServer:
         """Values that replace those of the metadata."""
 
         self._numbers = itertools.count(1)
-        endpoint.valid_tokens = set()
-        endpoint.metadata = {"resource": endpoint.url, "authorization_servers": [upstream.origin]}
+        self.protect(endpoint)
         upstream.default(self._describe, "/.well-known/oauth-authorization-server")
         upstream.default(self._register, "/register")
         upstream.default(self._exchange, "/token")
+
+    def protect(self, endpoint: McpEndpoint) -> None:
+        """Make an endpoint require a token of this server."""
+        endpoint.valid_tokens = self.tokens
+        endpoint.metadata = {"resource": endpoint.url, "authorization_servers": [self.upstream.origin]}
+        self.resources.append(endpoint.url)
 
     def approve(self, authorization_url: str) -> str:
         """Do what a person does in the browser; return the address to which the browser is redirected."""
@@ -157,19 +169,24 @@ class AuthorizationServer:
         assert asked["client_id"] in self.clients
         assert asked["redirect_uri"] in self.clients[asked["client_id"]]["redirect_uris"]
         assert asked["code_challenge_method"] == "S256"
-        assert asked["resource"] == self.endpoint.url
+        assert asked["resource"] in self.resources
         code = f"code-{next(self._numbers)}"
         self.codes[code] = asked
         return f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
 
     def revoke(self) -> None:
         """Refuse all access tokens from now on."""
-        self.endpoint.valid_tokens = set()
+        self.tokens.clear()
 
     @property
     def registrations(self) -> int:
         """The number of requests for a registration."""
         return sum(request.path == "/register" for request in self.upstream.requests)
+
+    @property
+    def refreshes(self) -> int:
+        """The number of requests to refresh a token."""
+        return sum(b"grant_type=refresh_token" in request.body for request in self.upstream.requests)
 
     def _describe(self, request: RecordedRequest) -> Reply:
         origin = self.upstream.origin
@@ -204,11 +221,24 @@ class AuthorizationServer:
             assert asked["redirect_uri"] == granted["redirect_uri"]
         number = next(self._numbers)
         token = f"access-token-{number}-of-the-test"
-        assert self.endpoint.valid_tokens is not None
-        self.endpoint.valid_tokens.add(token)
+        self.tokens.add(token)
         answer = {"access_token": token, "token_type": "Bearer", "expires_in": self.expires_in}
         if self.has_refresh_tokens:
             refresh = f"refresh-token-{number}-of-the-test"
             self.refresh_tokens.add(refresh)
             answer["refresh_token"] = refresh
         return Reply.json(answer)
+
+
+async def visit(url: str) -> tuple[int, str]:
+    """Open a page as a browser does; return the status and the text."""
+
+    def get() -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(url, timeout=20) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    return await asyncio.to_thread(get)

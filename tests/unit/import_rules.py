@@ -56,7 +56,7 @@ CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.github.language_server"
 BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"))
 """The methods of LSP's base protocol: any module that speaks it may name them."""
 
-METHODS_OF_MCP = frozenset({"tools/list"})
+METHODS_OF_MCP = frozenset({"initialize", "tools/list"})
 """Methods that the Model Context Protocol names as we do."""
 
 LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspace/didChangeConfiguration"}

@@ -138,6 +138,9 @@ class Session:
     tools: ToolHost | None = None
     """The tools that the daemon runs for this client; None before their first use."""
 
+    announces_tools: bool = False
+    """Whether the client is notified about changes of its tools."""
+
     keepers: WeakSet[Keeper] = field(default_factory=WeakSet)
     """The keepers of turns that are running or still being written."""
 

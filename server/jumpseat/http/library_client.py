@@ -87,6 +87,12 @@ def open_library_client(
     )
 
 
+def make_answer(request: httpx2.Request, status: int, body: Any) -> httpx2.Response:
+    """Return an answer with a JSON body, as if a server had sent it."""
+    headers = {"content-type": "application/json"}
+    return httpx2.Response(status, headers=headers, content=write_json(body), request=request)
+
+
 class _Transport(httpx2.AsyncBaseTransport):
     def __init__(self, http: HttpClient, provider: str, endpoint: Endpoint) -> None:
         self._http = http

@@ -30,8 +30,11 @@ CLOSE_SECONDS = 0.3
 RETRY_SECONDS = (0.02, 0.64)
 """The first and the longest pause before writing to a blocked sink again."""
 
-QUIET_LIBRARIES = ("httpx2", "httpcore2", "asyncio", "pygls", "filelock", "mcp", "client")
-"""Loggers that write URLs, headers or bodies at levels below warning. `client` is one of `mcp`."""
+QUIET_LIBRARIES = ("httpx2", "httpcore2", "asyncio", "pygls", "filelock")
+"""Loggers that write URLs, headers or bodies at levels below warning."""
+
+SILENT_LIBRARIES = ("mcp", "client")
+"""Loggers that write bodies and tokens even in errors, which we report. `client` is one of `mcp`."""
 
 _current: ContextVar[Log | None] = ContextVar("jumpseat_log", default=None)
 
@@ -167,6 +170,8 @@ class _Writer(logging.Handler):
                 root.addHandler(self)
                 for name in QUIET_LIBRARIES:
                     logging.getLogger(name).setLevel(logging.WARNING)
+                for name in SILENT_LIBRARIES:
+                    logging.getLogger(name).setLevel(logging.CRITICAL + 1)
                 threading.Thread(target=self._run, name="jumpseat-log", daemon=True).start()
             self._logs.append(log)
             if of_process:

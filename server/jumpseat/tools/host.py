@@ -163,8 +163,8 @@ class ToolHost:
 
         return await compute(len(known) > MANY_TOOLS, decide_all)
 
-    def find_server(self, name: str) -> ToolServer:
-        """Return a server by its name.
+    def find_server(self, name: str, parameter: str = "server") -> ToolServer:
+        """Return a server by its name, which was the value of a parameter.
 
         Raises:
             InvalidRequestError: there is no such server.
@@ -172,7 +172,7 @@ class ToolHost:
         server = self._servers.get(name)
         if server is None:
             near = alternatives(name, sorted(self._servers))
-            raise InvalidRequestError.at("server", f"there is no tool server named {name!r}{near}")
+            raise InvalidRequestError.at(parameter, f"there is no tool server named {name!r}{near}")
         return server
 
     async def _refresh(self, server: ToolServer) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from jumpseat.chat import FileDiff, InvalidRequestError, ResultPart, ToolKind
@@ -28,6 +29,9 @@ ServerOrigin: TypeAlias = Literal["builtin", "user", "workspace"]
 """Who defined a server: jumpseat or a plug-in, the user's configuration, or that of a workspace."""
 
 ServerState: TypeAlias = Literal["stopped", "starting", "running", "failed", "untrusted", "needs_sign_in"]
+
+SignInState: TypeAlias = Literal["not_required", "configured", "signed_in", "signed_out", "expired"]
+"""`configured`: the configuration has a credential. `expired`: the stored one is no longer accepted."""
 
 ReportProgress: TypeAlias = Callable[[float, float | None, str | None], None]
 """Receives the progress of a call, its total if known, and a message if the server sent one."""
@@ -103,6 +107,29 @@ class ToolOutput:
 
     content: str | tuple[ResultPart, ...]
     is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SignInPage:
+    """A page in the browser on which the user signs in to a server."""
+
+    verification_uri: str
+    host: str
+    """The host of the page, which the user should check."""
+
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSignIn:
+    """The state of the sign-in to a server."""
+
+    state: SignInState
+    host: str | None = None
+    """The host on which the user signs in, if it is known."""
+
+    expires_at: datetime | None = None
+    """The end of the present token, which may be refreshed."""
 
 
 class ToolError(Exception):
@@ -210,6 +237,36 @@ class ToolServer(ABC):
             StateError: the decision cannot be stored.
         """
         raise InvalidRequestError.at("server", "must be a server of the workspace")
+
+    async def read_sign_in(self) -> ServerSignIn:
+        """Return the state of the sign-in, without a request.
+
+        Raises:
+            ChatError: the definition of the server cannot be resolved.
+            StateError: the stored credential cannot be read.
+        """
+        return ServerSignIn("not_required")
+
+    async def sign_in(self, on_page: Callable[[SignInPage], None]) -> ServerSignIn:
+        """Wait until the user has signed in, if that is required; cancelling the wait ends the sign-in.
+
+        Args:
+            on_page: called with the page on which the user signs in, and again if that is another one.
+
+        Raises:
+            ChatError: the sign-in failed, or there is none.
+            StateError: the credential cannot be stored.
+        """
+        return await self.read_sign_in()
+
+    async def sign_out(self) -> ServerSignIn:
+        """Delete the stored credential.
+
+        Raises:
+            ChatError: there is no sign-in, or a file still contains the credential.
+            StateError: the stored credentials cannot be changed.
+        """
+        return await self.read_sign_in()
 
     async def retire(self) -> None:
         """Release everything, as `aclose` does, because the definition of the server has changed."""

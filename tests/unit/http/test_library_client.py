@@ -19,7 +19,7 @@ pytestmark = pytest.mark.requirement("12:mcp-http")
 
 
 @asynccontextmanager
-async def opened(
+async def open_client(
     upstream: FakeUpstream, statuses: list[tuple[str, int]] | None = None, **more: Any
 ) -> AsyncIterator[httpx2.AsyncClient]:
     """Open a client whose messages are replaced by their type."""
@@ -51,7 +51,7 @@ async def test_a_message_is_replaced_and_its_headers_belong_to_it(upstream: Fake
     upstream.script(
         Reply.json([1, 2, 3]), Reply.json({"a": 1}, 404), Reply.raw(b"no JSON", 200, "text/plain")
     )
-    async with opened(upstream, statuses) as client:
+    async with open_client(upstream, statuses) as client:
         answers = [await client.post(f"{upstream.origin}/mcp", json={"q": "ä"}) for _ in range(3)]
 
     assert [answer.content for answer in answers] == [b'{"seen":"list"}', b'{"seen":"dict"}', b"no JSON"]
@@ -73,7 +73,7 @@ async def test_events_are_replaced_and_keep_their_positions(upstream: FakeUpstre
             ]
         )
     )
-    async with opened(upstream) as client:
+    async with open_client(upstream) as client:
         events = await read_events(client, f"{upstream.origin}/mcp")
 
     assert [each for each in events if each[1]] == [
@@ -97,7 +97,7 @@ async def test_events_are_replaced_and_keep_their_positions(upstream: FakeUpstre
 )
 async def test_a_failed_request_is_an_answer(upstream: FakeUpstream, reply: Reply) -> None:
     upstream.script(reply)
-    async with opened(upstream) as client:
+    async with open_client(upstream) as client:
         answer = await client.post(f"{upstream.origin}/mcp", json={})
 
     assert answer.status_code == FAILED
@@ -107,7 +107,7 @@ async def test_a_failed_request_is_an_answer(upstream: FakeUpstream, reply: Repl
 async def test_a_host_that_cannot_be_reached_is_an_answer(upstream: FakeUpstream) -> None:
     async with FakeUpstream() as gone:
         url = f"{gone.origin}/mcp"
-    async with opened(upstream) as client:
+    async with open_client(upstream) as client:
         answer = await client.get(url)
 
     assert (answer.status_code, "cannot be reached" in answer.text) == (FAILED, True)
@@ -123,7 +123,7 @@ async def test_a_broken_stream_ends_with_a_failure_unless_it_can_be_resumed(
 ) -> None:
     whole = Reply.events(events)
     upstream.script(Reply.events([*events, b"data: never\n\n"]).reset_after(len(whole.body)))
-    async with opened(upstream) as client:
+    async with open_client(upstream) as client:
         read = await read_events(client, f"{upstream.origin}/mcp")
 
     assert read[0][1] == '{"seen":"dict"}'
@@ -132,7 +132,7 @@ async def test_a_broken_stream_ends_with_a_failure_unless_it_can_be_resumed(
 
 async def test_an_event_beyond_the_limit_ends_the_stream(upstream: FakeUpstream) -> None:
     upstream.script(Reply.events([b"data: " + b"x" * (MAX_MESSAGE_BYTES + 1) + b"\n\n", {"a": 1}]))
-    async with opened(upstream) as client:
+    async with open_client(upstream) as client:
         events = await read_events(client, f"{upstream.origin}/mcp")
 
     assert len(events) == 1
@@ -141,7 +141,7 @@ async def test_an_event_beyond_the_limit_ends_the_stream(upstream: FakeUpstream)
 
 async def test_closing_a_stream_closes_its_connection(upstream: FakeUpstream) -> None:
     upstream.script(Reply.events([{"a": 1}, Gate()]))
-    async with opened(upstream) as client, client.stream("GET", f"{upstream.origin}/mcp") as response:
+    async with open_client(upstream) as client, client.stream("GET", f"{upstream.origin}/mcp") as response:
         assert b"seen" in await anext(response.aiter_bytes())
     await upstream.wait_for_disconnect()
 
@@ -168,7 +168,7 @@ async def test_requests_of_a_sign_in_are_unchanged_and_have_no_headers_of_the_en
     upstream.script(Reply.json({}), path="/mcp")
     statuses: list[tuple[str, int]] = []
     auth = SignIn(f"{upstream.origin}/token")
-    async with opened(upstream, statuses, auth=auth) as client:
+    async with open_client(upstream, statuses, auth=auth) as client:
         await client.post(f"{upstream.origin}/mcp", json={})
     first, second = upstream.requests
 
@@ -183,7 +183,7 @@ async def test_requests_of_a_sign_in_are_unchanged_and_have_no_headers_of_the_en
 async def test_a_sign_in_does_not_use_plain_http_to_another_machine(upstream: FakeUpstream) -> None:
     auth = SignIn("http://auth.example/token")
     upstream.script(Reply.json({}))
-    async with opened(upstream, auth=auth) as client:
+    async with open_client(upstream, auth=auth) as client:
         await client.post(f"{upstream.origin}/mcp", json={})
 
     assert auth.answer is not None

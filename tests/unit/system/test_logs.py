@@ -103,6 +103,19 @@ def test_each_log_has_its_own_level_and_sink(own: Path, tmp_path: Path) -> None:
     assert own.read_text().count("\n") == 1
 
 
+def test_libraries_that_log_bodies_are_quiet_or_silent(tmp_path: Path) -> None:
+    log = file_log(tmp_path / "log", "debug")
+    with log_to(log):
+        logging.getLogger("httpx2").info("a body")
+        logging.getLogger("httpx2").warning("a failure")
+        logging.getLogger("mcp.client.auth.oauth2").error("a token")
+        logging.getLogger("client").critical("a token")
+    log.close()
+
+    assert (tmp_path / "log").read_text().count("\n") == 1
+    assert "a failure" in (tmp_path / "log").read_text()
+
+
 async def test_tasks_threads_and_callbacks_use_the_log_of_their_creator(own: Path, tmp_path: Path) -> None:
     logs = {name: file_log(tmp_path / name) for name in ("one", "two")}
     loop = asyncio.get_running_loop()

@@ -14,11 +14,21 @@ from jumpseat.connections.wording import name_commands
 from jumpseat.providers import SIGN_IN_PROVIDER, ensure_default_provider, no_default_error
 from jumpseat.providers import sign_in as sign_in_to
 from jumpseat.rpc.encode import object_to_wire, to_wire
+from jumpseat.rpc.handlers.server_sign_ins import (
+    is_of_server,
+    server_status,
+    sign_in_to_server,
+    sign_out_of_server,
+)
+from jumpseat.rpc.handlers.tools import announce_changes
 from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
 
 
 async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> dict[str, Any]:
     """Return whether a provider can be used, with which account, and the next step."""
+    if is_of_server(call.params.provider):
+        await announce_changes(session)
+        return await server_status(session, call)
     registry = session.registry
     provider = call.params.provider or await ensure_default_provider(registry)
     if provider is None:
@@ -37,6 +47,9 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
 async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
     """Sign in and respond with the final state; `auth/prompt` has the code for the user."""
     params = call.params
+    if is_of_server(params.provider):
+        await announce_changes(session)
+        return await sign_in_to_server(session, call)
     provider = params.provider or SIGN_IN_PROVIDER
     opening: list[asyncio.Task[Any]] = []
 
@@ -58,6 +71,9 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
 
 async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:
     """Delete the stored credential and respond with the remaining state."""
+    if is_of_server(call.params.provider):
+        await announce_changes(session)
+        return await sign_out_of_server(session, call)
     provider = call.params.provider or SIGN_IN_PROVIDER
     return _encode_status(session, await session.registry.account(provider).sign_out())
 

@@ -11,6 +11,7 @@ from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.connections.tools import begin_turn_with_tools, open_tools
 from jumpseat.engine.tokens import estimate_tool_tokens
+from jumpseat.rpc.handlers.server_sign_ins import follow_server_sign_ins
 from jumpseat.rpc.params import (
     ChatStartParams,
     McpRestartParams,
@@ -64,9 +65,13 @@ async def begin_chat_with_tools(
 
 
 async def announce_changes(session: Session) -> None:
-    """Notify the client about every change of its tools from now on."""
+    """Notify the client about every change of its tools and of the sign-ins to servers from now on."""
     host = await open_tools(session)
+    if session.announces_tools:
+        return
+    session.announces_tools = True
     host.on_change = lambda: session.outbox.notify(DID_CHANGE, {})
+    follow_server_sign_ins(session, host)
 
 
 async def tools_decide(session: Session, call: MethodCall[ToolsDecideParams]) -> dict[str, Any]:

@@ -43,6 +43,11 @@ class Definition:
         return f"{MCP_PREFIX}{self.name}"
 
     @property
+    def has_credential(self) -> bool:
+        """Whether the table has a credential, so that there is no sign-in."""
+        return any(name.lower() == "authorization" for name in self.table.headers)
+
+    @property
     def is_of_workspace(self) -> bool:
         """Whether the definition comes from the workspace, so that the user has to trust it."""
         return self.table.is_from_client
@@ -113,7 +118,32 @@ class Remote:
         network = (self.table.proxy, self.table.ca_file, str(self.table.client_cert))
         environment = self.table.origin.environment
         own = (environment.places.state_dir, frozenset(environment.variables.items()))
-        return ("remote", self.url, frozenset(self.headers.items()), network, own)
+        return ("remote", self.sign_in_key, frozenset(self.headers.items()), network, own)
+
+    @property
+    def sign_in_key(self) -> str:
+        """The key of the stored sign-in, which another server or another URL does not receive."""
+        return make_sign_in_key(self.provider, self.url)
+
+    @property
+    def has_credential(self) -> bool:
+        """Whether the configuration has a credential, so that there is no sign-in."""
+        return "authorization" in self.headers
+
+
+def make_sign_in_key(provider: str, url: str) -> str:
+    """Return the key of a stored sign-in, which belongs to one name and one URL."""
+    return f"{provider} {url}"
+
+
+async def resolve_url(definition: Definition) -> str:
+    """Return the URL of a server that has one.
+
+    Raises:
+        ConfigError: a value cannot be resolved.
+    """
+    values = Values(definition.provider, definition.table.value_table)
+    return await values.fill_url("url", definition.table.url or "")
 
 
 async def resolve(definition: Definition, folder: Path | None) -> Program | Remote:

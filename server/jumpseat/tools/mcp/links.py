@@ -22,7 +22,9 @@ from jumpseat.system.threads import run_blocking
 from jumpseat.tools.mcp.connection import Connection, Streams
 from jumpseat.tools.mcp.definition import NeedsSignInError, Program, Remote
 from jumpseat.tools.mcp.dispatcher import Results
+from jumpseat.tools.mcp.oauth import StoredAuth
 from jumpseat.tools.mcp.program import start_program
+from jumpseat.tools.mcp.stored_sign_ins import SignInStore
 from jumpseat.tools.mcp.streams import ReadStream, WriteStream
 from jumpseat.tools.server import ReportProgress, ServerUnavailableError, Tool, ToolError, ToolOutput
 from jumpseat.wire.line_child import LineChild
@@ -71,6 +73,11 @@ class ServerLink(ABC):
     @property
     def was_started(self) -> bool:
         """Whether a program was started, so that its end counts as a failure of the program."""
+        return False
+
+    @property
+    def has_sent_token(self) -> bool:
+        """Whether the server has received a token of a sign-in."""
         return False
 
     @property
@@ -234,6 +241,9 @@ class RemoteLink(ServerLink):
     ) -> None:
         super().__init__(name, on_list, on_end)
         self._remote = remote
+        self._auth = None
+        if not remote.has_credential:
+            self._auth = StoredAuth(remote.url, remote.sign_in_key, SignInStore(environment.places))
         self._http = HttpClient(remote.provider, remote.table, shared=environment.shared)
         self._results = Results()
         self._is_lost = False
@@ -281,7 +291,11 @@ class RemoteLink(ServerLink):
         )
         async with (
             open_library_client(
-                self._http, self._remote.provider, endpoint, headers=self._remote.headers
+                self._http,
+                self._remote.provider,
+                endpoint,
+                headers=self._remote.headers,
+                auth=self._auth,
             ) as client,
             streamable_http_client(
                 self._remote.url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES
@@ -300,11 +314,16 @@ class RemoteLink(ServerLink):
         """Whether calls can be sent."""
         return super().is_open and not self._is_lost
 
+    @property
+    def has_sent_token(self) -> bool:
+        """Whether the server has received a token of a sign-in."""
+        return self._auth is not None and self._auth.has_sent_token
+
     def _find_refusal(self) -> ServerUnavailableError | None:
         """Return the error for a credential that the server refused."""
         if self._status != 401:
             return None
-        if "authorization" in self._remote.headers:
+        if self._remote.has_credential:
             place = f"mcp.{self._name}.headers"
             return ServerUnavailableError(f"The server {self._name} refuses the credential in {place}.")
         return NeedsSignInError(f"The server {self._name} needs a sign-in.")

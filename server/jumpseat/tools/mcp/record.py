@@ -25,6 +25,11 @@ class RecordedRun(ABC):
     """Why the server is not running, as a sentence without secrets; None if it was never started, or was
     stopped on purpose."""
 
+    @property
+    @abstractmethod
+    def works_without_token(self) -> bool:
+        """Whether the server is running, and has not received a token of a sign-in."""
+
     @abstractmethod
     async def reset(self) -> None:
         """Stop the server, even during a turn, and forget its failures."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from jumpseat.system.environment import Environment
@@ -80,6 +81,11 @@ class ServerRun(RecordedRun):
 
         self._closed = False
         record.runs.add(self)
+
+    @property
+    def works_without_token(self) -> bool:
+        """Whether the server is running without a token; see the base class."""
+        return self._link is not None and not self._link.has_sent_token
 
     # -- turns and clients
 
@@ -167,8 +173,13 @@ class ServerRun(RecordedRun):
         self._set_state("starting", None)
         link = None
         try:
-            open_link = await _import_links()
-            link = open_link(self._name, self._target, self._environment, self._handle_list, self._handle_end)
+            links = await import_with_sdk("jumpseat.tools.mcp.links")
+            link = cast(
+                "ServerLink",
+                links.open_link(
+                    self._name, self._target, self._environment, self._handle_list, self._handle_end
+                ),
+            )
             self._links.add(link)
             async with asyncio.timeout(seconds):
                 await link.start()
@@ -287,12 +298,16 @@ class ServerRun(RecordedRun):
             self._record.announce()
 
 
-async def _import_links() -> Callable[..., ServerLink]:
+async def import_with_sdk(name: str) -> ModuleType:
+    """Return a module that imports the SDK.
+
+    Raises:
+        ServerUnavailableError: the SDK is not installed.
+    """
     try:
         # The SDK takes half a second to import, which would delay all chats.
-        links = await run_blocking(import_module, "jumpseat.tools.mcp.links")
+        return await run_blocking(import_module, name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
         raise ServerUnavailableError(MISSING) from None
-    return cast(Callable[..., "ServerLink"], links.open_link)

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from jumpseat.chat import InvalidRequestError, RequestError
+from jumpseat.chat import ConfigError, InvalidRequestError, RequestError
 from jumpseat.system.environment import Environment
 from jumpseat.system.shared import Reference
 from jumpseat.system.state_file import StateError
 from jumpseat.system.threads import run_blocking
 from jumpseat.tools.display import summarize_call
-from jumpseat.tools.mcp.definition import Definition, needs_folder, resolve
+from jumpseat.tools.mcp.definition import (
+    Definition,
+    make_sign_in_key,
+    needs_folder,
+    resolve,
+    resolve_url,
+)
 from jumpseat.tools.mcp.record import acquire_record
-from jumpseat.tools.mcp.run import ServerRun
+from jumpseat.tools.mcp.run import ServerRun, import_with_sdk
+from jumpseat.tools.mcp.stored_sign_ins import SignInStore
 from jumpseat.tools.mcp.trust import TrustStore
 from jumpseat.tools.selectors import Selector, matches_any
 from jumpseat.tools.server import (
     CallContext,
     Preview,
+    ServerSignIn,
     ServerStatus,
     ServerUnavailableError,
+    SignInPage,
     Tool,
     ToolCall,
     ToolOutput,
@@ -45,6 +56,8 @@ class McpServer(ToolServer):
         self.definition = definition
         self._environment = environment
         self._trust = TrustStore(environment.places)
+        self._sign_ins = SignInStore(environment.places)
+        self._untrusted = f"The server {self.name} is defined by the workspace, and you have not trusted it."
         self._is_trusted = not definition.is_of_workspace
         self._record = acquire_record(environment, definition.identity)
         self._record.value.listeners.add(self._announce)
@@ -128,9 +141,7 @@ class McpServer(ToolServer):
         """
         await self.prepare()
         if not self._is_trusted:
-            raise ServerUnavailableError(
-                f"The server {self.name} is defined by the workspace, and you have not trusted it."
-            )
+            raise ServerUnavailableError(self._untrusted)
         try:
             target = await resolve(self.definition, folder)
         except ServerUnavailableError as error:
@@ -165,7 +176,7 @@ class McpServer(ToolServer):
             self._fault = fault
             self.on_change()
 
-    # -- trust, restart and end
+    # -- trust
 
     async def prepare(self) -> None:
         """Find out whether the user trusts the server; another client may have changed that."""
@@ -204,6 +215,78 @@ class McpServer(ToolServer):
         await self.prepare()
         if not trusted:
             await self._release_runs(is_obsolete=True)
+
+    # -- the sign-in
+
+    async def read_sign_in(self) -> ServerSignIn:
+        """Return the state of the sign-in as far as it is stored; see the base class."""
+        if self.definition.table.url is None:
+            return ServerSignIn("not_required")
+        if self.definition.has_credential:
+            return ServerSignIn("configured")
+        stored = await run_blocking(self._sign_ins.read, await self._make_sign_in_key())
+        if stored is None:
+            needs_none = any(run.works_without_token for run in self._record.value.runs)
+            return ServerSignIn("not_required" if needs_none else "signed_out")
+        host = urlsplit(stored.issuer).netloc if stored.issuer is not None else None
+        if stored.access_token is None:
+            return ServerSignIn("expired", host)
+        ends = stored.expires_at
+        return ServerSignIn(
+            "signed_in", host, datetime.fromtimestamp(ends, UTC) if ends is not None else None
+        )
+
+    async def sign_in(self, on_page: Callable[[SignInPage], None]) -> ServerSignIn:
+        """Sign in with OAuth in the browser; see the base class."""
+        await self.prepare()
+        if not self._is_trusted:
+            raise RequestError(self._untrusted)
+        if (state := await self._find_other_credential()) is not None:
+            return state
+        try:
+            target = await resolve(self.definition, None)
+            module = await import_with_sdk("jumpseat.tools.mcp.sign_in")
+        except ServerUnavailableError as error:
+            raise ConfigError(str(error), provider=self.definition.provider) from None
+        is_required = await module.sign_in(self.name, target, self._environment, self._sign_ins, on_page)
+        waiting = [run for run in self._record.value.runs if run.state == "needs_sign_in"]
+        await asyncio.gather(*(run.reset() for run in waiting))
+        return await self.read_sign_in() if is_required else ServerSignIn("not_required")
+
+    async def sign_out(self) -> ServerSignIn:
+        """Delete the token and the registration, and end the connections; see the base class."""
+        if (state := await self._find_other_credential()) is not None:
+            return state
+        left = await run_blocking(self._sign_ins.forget, await self._make_sign_in_key())
+        await asyncio.gather(*(run.reset() for run in self._record.value.runs))
+        if left:
+            raise ConfigError(
+                f"The token of {self.name} was deleted, but this file still has a copy: {left[0]}.",
+                provider=self.definition.provider,
+                hint=f"Delete {left[0]}.",
+            )
+        return await self.read_sign_in()
+
+    async def _find_other_credential(self) -> ServerSignIn | None:
+        """Return the state if the server has no sign-in of its own.
+
+        Raises:
+            ConfigError: its credential is set in the configuration.
+        """
+        if self.definition.table.url is None:
+            return ServerSignIn("not_required")
+        if self.definition.has_credential:
+            raise ConfigError(
+                f"There is no sign-in to {self.name}: its credential is set in the configuration.",
+                provider=self.definition.provider,
+                hint=f"Change or remove mcp.{self.name}.headers.",
+            )
+        return None
+
+    async def _make_sign_in_key(self) -> str:
+        return make_sign_in_key(self.definition.provider, await resolve_url(self.definition))
+
+    # -- restart and end
 
     async def restart(self) -> None:
         """Stop the server everywhere, and start it again. A failure is in `status` afterwards."""

@@ -129,7 +129,7 @@ async def test_a_forgotten_session_fails_one_call_and_is_opened_again(
     client = connect(allowed(endpoint))
     async with client.turn("fake/*") as turn:
         await turn.call("fake__echo")
-        endpoint.forget_session()
+        endpoint.forget_sessions()
         assert (await turn.call("fake__echo")).is_error
         assert (await turn.call("fake__echo", a="1")).text == '{"a": "1"}'
 

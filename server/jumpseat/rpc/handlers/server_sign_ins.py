@@ -1,0 +1,123 @@
+"""`auth/*` for tool servers, whose provider is `mcp:NAME`. Section 12 of the protocol page."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from jumpseat.adapters.base import AuthStatus
+from jumpseat.chat import ChatError, ConfigError
+from jumpseat.config.table_names import MCP_PREFIX
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.session import Session
+from jumpseat.connections.tools import open_tools
+from jumpseat.rpc.encode import object_to_wire, to_wire
+from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
+from jumpseat.system.state_file import StateError
+from jumpseat.system.threads import run_blocking
+from jumpseat.system.watch import Watcher
+
+if TYPE_CHECKING:
+    from jumpseat.tools.host import ToolHost
+    from jumpseat.tools.server import ServerSignIn, SignInPage, ToolServer
+
+logger = logging.getLogger(__name__)
+
+_MESSAGES = {
+    "signed_out": "There is no sign-in to the server {name}.",
+    "expired": "The server {name} no longer accepts its sign-in.",
+}
+
+
+def is_of_server(provider: str | None) -> bool:
+    """Whether an id is that of a tool server."""
+    return provider is not None and provider.startswith(MCP_PREFIX)
+
+
+async def server_status(session: Session, call: MethodCall[AuthStatusParams]) -> dict[str, Any]:
+    """Return the state of the sign-in to a server, without a request."""
+    server = await _find_server(session, call.params.provider)
+    return _encode(server, await _translate(server.read_sign_in()))
+
+
+async def sign_in_to_server(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
+    """Sign in to a server and respond with the final state; `auth/prompt` has the page for the user."""
+    params = call.params
+    server = await _find_server(session, params.provider)
+    opening: list[asyncio.Task[Any]] = []
+
+    def on_page(page: SignInPage) -> None:
+        fields = {"requestId": call.request_id, "token": params.token, "provider": params.provider}
+        shown = {key: value for key, value in fields.items() if value is not None}
+        session.outbox.notify("auth/prompt", {**shown, **to_wire(page)})
+        if params.open_browser:
+            uri = {"uri": page.verification_uri, "external": True}
+            opening.append(asyncio.create_task(session.client_requests.send("window/showDocument", uri)))
+
+    try:
+        return _encode(server, await _translate(server.sign_in(on_page)))
+    finally:
+        for task in opening:
+            task.cancel()
+
+
+async def sign_out_of_server(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:
+    """Delete the stored credential of a server and respond with the remaining state."""
+    server = await _find_server(session, call.params.provider)
+    return _encode(server, await _translate(server.sign_out()))
+
+
+def follow_server_sign_ins(session: Session, host: ToolHost) -> None:
+    """Notify the client about every change of a sign-in, whichever process makes it."""
+    from jumpseat.tools.mcp.stored_sign_ins import SignInStore  # Deferred: most clients use no tools.
+
+    async def follow() -> None:
+        path = SignInStore(session.environment.places).path
+        watcher = await run_blocking(lambda: Watcher([path]))
+        known = await _read_all(host)
+        async for _ in watcher:
+            before, known = known, await _read_all(host)
+            for name, status in known.items():
+                if status != before.get(name):
+                    session.outbox.notify("auth/didChange", status)
+
+    session.run_in_background("following the sign-ins to servers", follow)
+
+
+async def _read_all(host: ToolHost) -> Mapping[str, dict[str, Any]]:
+    """Return the states of all sign-ins that can be read."""
+    known = {}
+    for server in host.servers.values():
+        try:
+            known[server.name] = _encode(server, await server.read_sign_in())
+        except (ChatError, StateError) as error:
+            logger.warning("the sign-in to %s cannot be read: %s", server.name, error.message)
+    return known
+
+
+async def _find_server(session: Session, provider: str | None) -> ToolServer:
+    host = await open_tools(session)
+    return host.find_server((provider or "").removeprefix(MCP_PREFIX), "provider")
+
+
+async def _translate(work: Awaitable[ServerSignIn]) -> ServerSignIn:
+    try:
+        return await work
+    except StateError as error:
+        raise ConfigError(error.message, hint=error.hint) from None
+
+
+def _encode(server: ToolServer, sign_in: ServerSignIn) -> dict[str, Any]:
+    message = _MESSAGES.get(sign_in.state)
+    shaped: dict[str, Any] = object_to_wire(
+        AuthStatus(
+            provider=f"{MCP_PREFIX}{server.name}",
+            state=sign_in.state,
+            host=sign_in.host,
+            expires_at=sign_in.expires_at,
+            message=None if message is None else message.format(name=server.name),
+        )
+    )
+    return shaped

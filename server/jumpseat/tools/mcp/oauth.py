@@ -1,0 +1,242 @@
+"""Signs requests to a server with the stored token, and refreshes it. Imports the official SDK.
+
+The SDK's own flow opens a browser as soon as a token is refused. During a turn that must never happen: the
+request fails, and the server needs a sign-in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any, TypeVar
+
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.shared.auth import (
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import AnyUrl, BaseModel, ValidationError
+
+from jumpseat.system.state_file import StateError
+from jumpseat.system.threads import run_blocking
+from jumpseat.tools.mcp.stored_sign_ins import ServerCredential, SignInStore
+
+logger = logging.getLogger(__name__)
+
+Model = TypeVar("Model", bound=BaseModel)
+
+CLIENT_NAME = "jumpseat"
+
+NO_REDIRECT = "http://127.0.0.1/callback"
+"""The redirect URI of a client that never asks the user."""
+
+
+class StoredCredentials:
+    """The storage of one sign-in, in the form that the SDK wants. Failures to store are logged."""
+
+    context: OAuthContext
+    """The state of the SDK's flow, which its owner sets."""
+
+    def __init__(self, key: str, store: SignInStore, redirect_uri: str | None = None) -> None:
+        """
+        Args:
+            key: the key of the sign-in.
+            store: the stored sign-ins.
+            redirect_uri: the redirect URI that a registration must have; None for any.
+        """
+        self.store = store
+        self._key = key
+        self._redirect_uri = redirect_uri
+        self._stored = ServerCredential()
+        self._stamp: object = self
+
+    async def sync(self) -> None:
+        """Read the sign-in, unless the file has not changed, and put it into the state of the flow."""
+        try:
+            is_new = await run_blocking(self._read)
+        except StateError as error:
+            logger.warning("a sign-in cannot be read: %s", error.message)
+            self._stored, is_new = ServerCredential(), True
+        if not is_new:
+            return
+        context = self.context
+        context.current_tokens = await self.get_tokens()
+        context.client_info = await self.get_client_info()
+        context.token_expiry_time = self._stored.expires_at
+        # Without them, the SDK would send the refresh token to the host of the MCP server.
+        context.oauth_metadata = _parse(OAuthMetadata, self._stored.authorization_server)
+        context.protected_resource_metadata = _parse(ProtectedResourceMetadata, self._stored.resource)
+        context.auth_server_url = self._stored.issuer
+
+    def _read(self) -> bool:
+        stamp = self.store.stamp()
+        if stamp == self._stamp:
+            return False
+        self._stored = self.store.read(self._key) or ServerCredential()
+        self._stamp = stamp
+        return True
+
+    async def refuse(self, access_token: str) -> None:
+        """Remove tokens that are no longer accepted."""
+        logger.info("the token of a server was refused")
+        await self._change(self.store.refuse, self._key, access_token)
+
+    async def forget_client(self) -> None:
+        """Remove the present registration, which the authorization server may not know any longer."""
+        client, self.context.client_info = self.context.client_info, None
+        if client is not None:
+            logger.info("a registration with an authorization server is forgotten")
+            await self._change(self.store.forget_client, client.client_id)
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """Return the tokens."""
+        return _parse(OAuthToken, self._stored.tokens)
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Store new tokens with everything that is needed to refresh them."""
+        context = self.context
+        metadata = context.oauth_metadata
+        self._stored = ServerCredential(
+            tokens=_dump(tokens),
+            expires_at=None if tokens.expires_in is None else time.time() + tokens.expires_in,
+            issuer=str(metadata.issuer) if metadata is not None else context.auth_server_url,
+            client=_dump(context.client_info),
+            authorization_server=_dump(metadata),
+            resource=_dump(context.protected_resource_metadata),
+        )
+        await self._change(self.store.write, self._key, self._stored)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """Return the registration, unless the browser cannot be redirected to its address now."""
+        client = self._stored.client
+        return _parse(OAuthClientInformationFull, client) if self.can_use(client) else None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Do nothing: the registration is stored with the tokens."""
+
+    def can_use(self, client: Mapping[str, Any] | None) -> bool:
+        """Whether a registration has the present redirect URI."""
+        uris = (client or {}).get("redirect_uris")
+        return self._redirect_uri is None or (isinstance(uris, list) and self._redirect_uri in uris)
+
+    async def _change(self, change: Callable[..., None], *args: object) -> None:
+        try:
+            await run_blocking(change, *args)
+        except StateError as error:
+            logger.warning("a sign-in cannot be stored: %s", error.message)
+
+
+class StoredAuth(OAuthClientProvider):
+    """Signs requests with the stored token, and never asks the user."""
+
+    def __init__(self, url: str, key: str, store: SignInStore) -> None:
+        """
+        Args:
+            url: the URL of the server.
+            key: the key of the sign-in.
+            store: the stored sign-ins.
+        """
+        self._credentials = StoredCredentials(key, store)
+        super().__init__(url, make_client_metadata(NO_REDIRECT), self._credentials)
+        self._credentials.context = self.context
+        self.has_sent_token = False
+        """Whether a request had a token."""
+
+        self._changing = asyncio.Lock()
+        """A lock around a change of the token."""
+
+    async def async_auth_flow(self, request: Any) -> AsyncGenerator[Any, Any]:
+        """Sign a request; refresh the token if it has expired or is refused."""
+        async with self._changing:
+            await self._credentials.sync()
+        token = self._read_token()
+        if token is None:
+            yield request
+            return
+        if self.context.is_token_valid() or not self.context.can_refresh_token():
+            # The SDK's flow would hold a lock until the answer begins, so that calls waited for each other.
+            self._sign(request, token)
+            response = yield request
+            if response.status_code != 401:
+                return
+        async with self._changing:
+            # Another call or process may have stored a newer token.
+            await self._credentials.sync()
+            if self._read_token() == token:
+                if not self.context.can_refresh_token():
+                    await self._credentials.refuse(token)
+                    return
+                self.context.token_expiry_time = 1.0
+                flow = super().async_auth_flow(request)
+                try:
+                    response = yield await anext(flow)
+                    if response.status_code not in (200, 400, 401):
+                        return  # The library receives this answer in place of that to its own request.
+                    await flow.asend(response)
+                finally:
+                    await flow.aclose()
+                if self._read_token() is None:
+                    await self._handle_refusal(response, token)
+        token = self._read_token()
+        self._sign(request, token)
+        response = yield request
+        if response.status_code == 401 and token is not None:
+            await self._credentials.refuse(token)
+
+    def _read_token(self) -> str | None:
+        tokens = self.context.current_tokens
+        return tokens.access_token if tokens is not None else None
+
+    def _sign(self, request: Any, token: str | None) -> None:
+        request.headers.pop("Authorization", None)
+        if token is not None:
+            request.headers["Authorization"] = f"Bearer {token}"
+            self.has_sent_token = True
+
+    async def _handle_refusal(self, response: Any, token: str) -> None:
+        if await read_error(response) == "invalid_client":
+            await self._credentials.forget_client()
+        await self._credentials.refuse(token)
+        # Another process may have refreshed the token at the same time.
+        await self._credentials.sync()
+
+
+def make_client_metadata(redirect_uri: str) -> OAuthClientMetadata:
+    """Return the metadata with which the daemon registers, as a public client."""
+    return OAuthClientMetadata(
+        client_name=CLIENT_NAME,
+        redirect_uris=[AnyUrl(redirect_uri)],
+        token_endpoint_auth_method="none",  # noqa: S106 - not a secret
+    )
+
+
+async def read_error(response: Any, key: str = "error") -> str | None:
+    """Return the code of an error of an authorization server, or its description (RFC 6749, section 5.2).
+
+    Args:
+        response: the answer, whose body need not be JSON.
+        key: `error` or `error_description`.
+    """
+    try:
+        error = json.loads(await response.aread()).get(key)
+    except (ValueError, AttributeError):
+        return None
+    return error if isinstance(error, str) else None
+
+
+def _parse(model: type[Model], value: Mapping[str, Any] | None) -> Model | None:
+    try:
+        return None if value is None else model.model_validate(value)
+    except ValidationError:
+        return None
+
+
+def _dump(value: BaseModel | None) -> Mapping[str, Any] | None:
+    return None if value is None else value.model_dump(mode="json", exclude_none=True)
