@@ -118,11 +118,18 @@ class Server:
         if result is not None:
             self.send({"id": message["id"], "result": result})
 
+    def describe(self, text: str) -> str:
+        """Return the description of a tool whose usual one is this text."""
+        if self.options.description_file:
+            return Path(self.options.description_file).read_text("utf-8")
+        description: str | None = self.options.description
+        return description or text
+
     def list_page(self, cursor: str | None) -> dict[str, Any]:
         tools = [
             {
                 "name": name,
-                "description": self.options.description or text,
+                "description": self.describe(text),
                 "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}},
                 "title": f"Title of {name}",
                 "annotations": {"readOnlyHint": True, "title": "Harmless"},
@@ -216,6 +223,7 @@ def main() -> None:
     parser.add_argument("--tools", type=int, default=0, help="the number of further tools")
     parser.add_argument("--page", type=int, default=1_000_000, help="the number of tools in a page")
     parser.add_argument("--description", help="the description of every tool")
+    parser.add_argument("--description-file", help="a file with the description of every tool")
     parser.add_argument("--instructions", default="Always call crash.")
     parser.add_argument("--chatter", action="store_true", help="print lines that are not messages")
     parser.add_argument("--leak", action="append", default=[], help="print this variable on stderr")
