@@ -23,8 +23,25 @@ class Requirement:
     deferred: str | None = None
 
 
+_PAGES = {
+    "1": "docs/protocol/lifecycle.md",
+    "2": "docs/protocol/chat.md and blocks.md",
+    "3": "docs/protocol/models.md",
+    "4": "docs/protocol/models.md",
+    "5": "docs/protocol/providers.md and transcripts.md",
+    "6": "docs/protocol/errors.md",
+    "7": "docs/configuration.md",
+    "8": "docs/protocol/authentication.md",
+    "9": "docs/protocol/attach.md",
+    "10": "docs/protocol/conversations.md",
+    "11": "docs/acp.md",
+    "12": "docs/protocol/tools.md",
+    "13": "docs/protocol/pages.md, authentication.md, chat.md, conversations.md and providers.md",
+}
+"""The pages that make the promises, by the number at the start of a row's id."""
+
 _ROWS: dict[str, str | tuple[str, str]] = {
-    # Section 1: transport and lifecycle.
+    # 1: transport and lifecycle.
     "1:frames": "Content-Length frames in UTF-8; header names are case-insensitive",
     "1:charset": "utf8 and utf-8 are both accepted, another charset is refused",
     "1:frame-limit": "a frame of more than 64 MiB is refused and the next request is served",
@@ -54,7 +71,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "1:order": "messages take effect in the order of their arrival, changed configurations included",
     "1:slow-reader": "a client that stops reading blocks no other, loses nothing and pauses its upstream",
     "1:no-nul": "U+0000 becomes U+FFFD in requests, answers and files; ids are returned unchanged",
-    # Section 2: chat.
+    # 2: chat.
     "2:exchange": "the exchange at the start of the page: exactly these frames, in this order",
     "2:start-first": "start comes first, before any network",
     "2:laws": "seq rises by one; start < deltas < done per block; deltas concatenated equal the done block",
@@ -117,7 +134,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:block-memory-bounds": "the memory belongs to one connection, is bounded, and is never written out",
     "2:max-tokens-default": "maxTokensDefault makes the model's own limit the default, where it has room",
     "2:refused-once": "reasoning that its own provider refuses is refused once, not once a turn",
-    # Section 3: models.
+    # 3: models.
     "3:models-list": "models of all providers; one that fails hides no other",
     "3:model-info": "unknown limits are absent, never guessed",
     "3:set-policy": "models/setPolicy accepts terms at a client's request, and checks that it took effect",
@@ -127,7 +144,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "3:slow-list": "a list that takes over 5 s is an errors row, and models/didChange follows",
     "3:abilities": "abilities are claimed only if the endpoint, configuration or model data says so",
     "3:model-facts": "facts come from the provider, else the user, else a snapshot of the vendor's models",
-    # Section 4: names.
+    # 4: names.
     "4:provider-prefix": "provider:model where the prefix is a configured provider's id, else a bare name",
     "4:mistyped-prefix": "a prefix that is a kind, a vendor or nearly an id is 1004 with the nearest names",
     "4:nearest-names": "the error of an unknown model, kind, provider, key or setting has the nearest name",
@@ -143,7 +160,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "4:configured-default": "default_provider of the configuration takes precedence over a saved one",
     "4:overlay-default": "a choice that depends on a client's own providers is not saved",
     "4:sign-in-default": "signing in makes that provider the default unless config says otherwise",
-    # Section 5: providers and settings.
+    # 5: providers and settings.
     "5:providers-list": "id, name, kind, isDefault, configured, auth, capabilities, sources, settingsSchema",
     "5:auth-method": "providers/list says which providers have a sign-in, and which an API key",
     "5:probe": "with probe, providers are requested in parallel, within 5 s; failures are reported",
@@ -175,7 +192,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "5:transcript-trimmed": "trimAnswers leaves out white space around answers, which stay unedited",
     "5:transcript-roles": "headings have the provider's names of roles; the names of others are read too",
     "5:transcript-opaque": "opaque data of an unedited answer is restored, that of an edited one dropped",
-    # Section 6: errors.
+    # 6: errors.
     "6:data": "error.data has kind, retryable and what else is known",
     "6:every-error-has-a-code": "every class of the error tree has its code",
     "6:authentication": "401 is 1000",
@@ -197,7 +214,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "6:no-secrets": "no secret reaches the wire or an error",
     "6:no-secrets-in-logs": "no secret reaches a log: message, arguments, traceback, the HTTP library",
     "6:no-secrets-in-reprs": "a secret hides itself in a repr, a pickle and a dump",
-    # Section 7: configuration.
+    # 7: configuration.
     "7:file": "--config, else $JUMPSEAT_CONFIG, else config.toml of JUMPSEAT_HOME; a missing one is fine",
     "7:unknown-keys": "unknown keys are warned about with path and line, and the nearest known key",
     "7:parameters": "a member of the body that each chat sets cannot be in parameters, or a setting: 1010",
@@ -239,7 +256,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "7:plugins": "kinds come from the entry points jumpseat.adapters; a broken one is 1010 for itself alone",
     "7:plugin-hooks": "the hooks of a request run in order, once per attempt; teardown always runs",
     "7:host": "a credential is sent only to the host it was configured with; redirects are not followed",
-    # Section 8: authentication.
+    # 8: authentication.
     "8:auth-status": "AuthStatus of the named provider, else of the default one",
     "8:hosts": "github.com, a tenant of ghe.com or a server has its three planes, each of which can be moved",
     "8:credential-host": "a credential goes to its own GitHub only, even if an answer or a table has another",
@@ -273,7 +290,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "8:status-and-chat-agree": "auth/status and a chat agree on a lost sign-in or seat; the latest counts",
     "8:host-moves": "a 421 leads to the host that the account has now",
     "8:expired-sign-in": "a revoked sign-in is 1000 with the command that fixes it",
-    # Section 9: attach.
+    # 9: attach.
     "9:attach": "attached clients chat through one daemon, with the exit codes of serve",
     "9:one-daemon": "any number of clients at once start one daemon",
     "9:streams": "descriptors of any kind do what they do with serve and are left as they were found",
@@ -298,7 +315,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "9:upgrade": "a daemon stops accepting clients after a package was installed or upgraded beside it",
     "9:others": "status lists and stop ends daemons of every version, also those that take no new clients",
     "9:stop": "daemon stop ends turns as cancelled and every attach with 1; returns when the process is gone",
-    # Section 10: kept conversations.
+    # 10: kept conversations.
     "10:before-response": "a turn with keep is in the store before its response, also without streaming",
     "10:start-names-it": "start and the Result name the conversation; without conversationId one is minted",
     "10:continue": "a turn goes to the conversation or the fork that its messages continue",
@@ -345,7 +362,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "10:cli-keep": "jumpseat chat keeps by default and continues: -c, --conversation, --no-keep",
     "10:cli-list": "jumpseat conversations lists, searches, shows, exports and removes; ids are completed",
     "10:index": "the index is built again when it is missing, damaged or of another version",
-    # Section 11: the Agent Client Protocol.
+    # 11: the Agent Client Protocol.
     "11:handshake": "initialize answers with version 1, the agent's abilities and its ways to sign in",
     "11:malformed": "an invalid line is answered and the next one is served",
     "11:prompt": "a prompt streams its answer; resources, linked files and images reach the model",
@@ -361,7 +378,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "11:restored": "a loaded or resumed session has the choices, usage and cost of its last turn",
     "11:sign-in": "signing in is immediate if a provider is ready, else Copilot's device flow",
     "11:shared": "jumpseat acp uses the shared daemon, or serves its client by itself",
-    # Section 12: tools that the daemon runs.
+    # 12: tools that the daemon runs.
     "12:selectors": "daemonTools selects tools by server and pattern; an unknown server is -32602",
     "12:server-unavailable": "a server that cannot be started is a warning, and the turn goes on without it",
     "12:tool-names": "the model sees server__tool, cut, unique, sorted; a clash with the client's is -32602",
@@ -431,7 +448,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "12:mcp-processes": "a server and its children end with the daemon, even if that is killed",
     "12:mcp-oauth": "a sign-in in the browser is stored for its server only; a turn never opens a browser",
     "12:mcp-environment": "a program receives the listed variables only; secrets are shown nowhere",
-    # Section 13: services that thin clients share.
+    # 13: services that thin clients share.
     "13:keys-set": "keys/set tries a key with the provider's model list and stores it as jumpseat keys does",
     "13:keys-refused": "a key that the provider refuses is not stored; any other failure does not prevent it",
     "13:keys-existing": "a key that resolves is 1010 naming its place; a source that does not is replaced",
@@ -462,7 +479,7 @@ _DIALECTS = [
 
 
 def _requirements() -> dict[str, Requirement]:
-    sourced = [(key, row, f"protocol page, section {key.partition(':')[0]}") for key, row in _ROWS.items()]
+    sourced = [(key, row, _PAGES[key.partition(":")[0]]) for key, row in _ROWS.items()]
     sourced += [(f"adapters:{key}", row, "adapters/base/interface.py") for key, row in _ADAPTERS.items()]
     for dialect in _DIALECTS:
         name = dialect.PREFIX

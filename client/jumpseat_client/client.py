@@ -262,7 +262,7 @@ class Client(Requests):
                 something other than the answer, such as a model that is being loaded.
             timeout: seconds for the whole turn; a longer one is cancelled and raises `RequestTimeout`.
             model, system, tools, tool_choice, max_tokens, max_tokens_default, stop_sequences, output_mode,
-                thinking, settings, turn_id, conversation_id, initiator: see section 2 of the protocol page.
+                thinking, settings, turn_id, conversation_id, initiator: see `docs/protocol/chat.md`.
         """
         if isinstance(messages, str):
             messages = [{"role": "user", "content": messages}]

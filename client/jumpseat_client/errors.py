@@ -56,7 +56,7 @@ class RequestFailed(ClientError):  # noqa: N818 - reads as what happened
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         """
         Args:
-            code: see section 6 of the protocol page.
+            code: see `docs/protocol/errors.md`.
             message: one plain sentence.
             data: the wire error's `data`; anything but an object counts as empty.
         """

@@ -87,7 +87,7 @@ class Requests(ABC):
         return dict(await self.request("chat/countTokens", params))
 
     async def list_models(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
-        """Return `{"models": [...], "errors": [...]}`; see section 3 of the protocol page."""
+        """Return `{"models": [...], "errors": [...]}`; see `docs/protocol/models.md`."""
         params: dict[str, Any] = {"refresh": refresh}
         if provider is not None:
             params["provider"] = provider

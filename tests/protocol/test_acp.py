@@ -1,4 +1,4 @@
-"""Section 11 of the contract: the Agent Client Protocol, line by line."""
+"""The Agent Client Protocol, line by line."""
 
 from __future__ import annotations
 

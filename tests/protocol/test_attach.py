@@ -1,4 +1,4 @@
-"""Section 9 of the contract: clients of one shared daemon."""
+"""Clients of one shared daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 9 of the contract: what one client of the shared daemon does costs the others nothing."""
+"""Isolation: nothing that one client of the shared daemon does costs the others anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 9 of the contract: what clients of one shared daemon have in common, and what not."""
+"""Clients of one shared daemon: the things that they share, and those that they do not."""
 
 from __future__ import annotations
 

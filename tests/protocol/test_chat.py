@@ -1,4 +1,4 @@
-"""Section 2 of the contract: `chat/start`, its deltas and its result."""
+"""`chat/start`, its deltas and its result."""
 
 from __future__ import annotations
 

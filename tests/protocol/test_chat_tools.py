@@ -1,4 +1,4 @@
-"""Section 2 of the contract: tools, their calls and results in `chat/start`."""
+"""Tools, their calls and results in `chat/start`."""
 
 from __future__ import annotations
 

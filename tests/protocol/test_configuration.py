@@ -1,4 +1,4 @@
-"""Section 7 of the contract: a file with mistakes, and one that changes while clients are attached."""
+"""A file with mistakes, and one that changes while clients are attached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chat/countTokens`, and the check of a prompt's length before it is sent. Sections 5 and 6."""
+"""`chat/countTokens`, and the check of a prompt's length before it is sent."""
 
 from __future__ import annotations
 

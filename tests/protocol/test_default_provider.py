@@ -1,4 +1,4 @@
-"""Section 4 of the contract: the default provider and model, from one daemon to the next."""
+"""The default provider and model, from one daemon to the next."""
 
 from __future__ import annotations
 

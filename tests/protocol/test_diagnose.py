@@ -1,4 +1,4 @@
-"""Section 5 of the contract: `providers/diagnose`."""
+"""`providers/diagnose`."""
 
 from __future__ import annotations
 

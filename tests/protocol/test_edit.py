@@ -1,4 +1,4 @@
-"""Section 2 of the contract: `edit/start`."""
+"""`edit/start`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 6 of the contract: every failure has its code and a helpful sentence."""
+"""Every failure has its code and a helpful sentence."""
 
 from __future__ import annotations
 

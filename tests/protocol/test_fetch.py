@@ -1,4 +1,4 @@
-"""Section 13 of the contract: pages that a client names, and hosts that lead to the user's own network."""
+"""Pages that a client names, and hosts that lead to the user's own network."""
 
 from __future__ import annotations
 

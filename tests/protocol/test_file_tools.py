@@ -1,4 +1,4 @@
-"""Section 12 of the contract: a model reads, searches and changes the files of a project."""
+"""A model reads, searches and changes the files of a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 1 of the contract: the commands that hints name for a client."""
+"""The commands that hints name for a client."""
 
 from __future__ import annotations
 

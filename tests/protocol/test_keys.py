@@ -1,4 +1,4 @@
-"""Section 13 of the contract: keys that a client sets and removes."""
+"""Keys that a client sets and removes."""
 
 from __future__ import annotations
 

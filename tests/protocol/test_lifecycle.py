@@ -1,4 +1,4 @@
-"""Section 1 of the contract: how a connection begins and how the daemon ends."""
+"""How a connection begins and how the daemon ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 1 of the contract: limits of size and depth; an excess is refused under its own id."""
+"""Limits of size and depth; an excess is refused under its own id."""
 
 from __future__ import annotations
 

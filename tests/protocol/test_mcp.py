@@ -1,4 +1,4 @@
-"""Section 12 of the contract: MCP servers, through the real daemon."""
+"""MCP servers, through the real daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 12 of the contract: signing in to MCP servers, through the real daemon."""
+"""Signing in to MCP servers, through the real daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 4 of the contract: a typing error never sends a prompt to another vendor."""
+"""A typing error never sends a prompt to another vendor."""
 
 from __future__ import annotations
 

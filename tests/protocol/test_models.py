@@ -1,4 +1,4 @@
-"""Sections 3 and 4 of the contract: spellings of names, facts about models, and notified changes."""
+"""Spellings of names, facts about models, and notified changes."""
 
 from __future__ import annotations
 

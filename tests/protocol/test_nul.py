@@ -1,4 +1,4 @@
-"""Section 1 of the contract: the daemon never sends U+0000, wherever it comes from."""
+"""The daemon never sends U+0000, wherever it comes from."""
 
 from __future__ import annotations
 

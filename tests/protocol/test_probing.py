@@ -1,4 +1,4 @@
-"""Section 5 of the contract: `providers/list` with `probe`, against servers of each kind."""
+"""`providers/list` with `probe`, against servers of each kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections 5 and 13 of the contract: the prompts of the configuration, and those that are built in."""
+"""The prompts of the configuration, and those that are built in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections 3, 4, 5, 7 and 8 of the contract: models, names, providers, configuration, sign-in state."""
+"""Models, names, providers, configuration, sign-in state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 5 of the contract: saved settings, on the wire and across daemons."""
+"""Saved settings, on the wire and across daemons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 13 of the contract: a title that a model suggests for a kept conversation."""
+"""A title that a model suggests for a kept conversation."""
 
 from __future__ import annotations
 

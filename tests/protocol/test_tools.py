@@ -1,4 +1,4 @@
-"""Section 12 of the contract: tools that the daemon runs, with a server of a plug-in."""
+"""Tools that the daemon runs, with a server of a plug-in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 5 of the contract: `transcript/parse` and `transcript/render`."""
+"""`transcript/parse` and `transcript/render`."""
 
 from __future__ import annotations
 

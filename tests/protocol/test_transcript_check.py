@@ -1,4 +1,4 @@
-"""Section 5 of the contract: `transcript/check`."""
+"""`transcript/check`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 13 of the contract: the rules of a workspace in chats, edits and counts."""
+"""The rules of a workspace in chats, edits and counts."""
 
 from __future__ import annotations
 

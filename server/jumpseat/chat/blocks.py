@@ -1,4 +1,4 @@
-"""Messages and their blocks, which section 2 of the protocol page defines. `rpc/` handles the wire form."""
+"""Messages and their blocks, as `docs/protocol/blocks.md` defines them. `rpc/` handles the wire form."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The events of a turn.
 
-Rules for every adapter (section 2 of the protocol page):
+Rules for every adapter (`docs/protocol/blocks.md`):
 
 - `block` numbers rise in first-seen order and index the response's content.
 - The events of one block are start, deltas, done. The joined deltas equal the done block's text (or `raw`).

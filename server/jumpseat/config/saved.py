@@ -1,7 +1,7 @@
 """Settings that clients save: the default provider and model, and values for providers' settings.
 
 Manages `settings.json` in the state directory: its content, the rules for saving, and change notifications
-(section 4 of the protocol page). The configuration takes precedence. File access runs in a thread.
+(`docs/protocol/providers.md`). The configuration takes precedence. File access runs in a thread.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Maps exceptions to wire errors. No other module does, so exception texts never reach a client.
+"""Maps exceptions to wire errors. No other module does this, so exception texts never reach a client.
 
-Section 6 of the protocol page lists the codes and shapes.
+`docs/protocol/errors.md` lists the codes and shapes.
 """
 
 from __future__ import annotations

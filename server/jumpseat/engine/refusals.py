@@ -79,8 +79,8 @@ class Refusals:
     def apply(self, block: ContentBlock, origin: Origin) -> ContentBlock:
         """Return the block in the form that the model accepted.
 
-        A block that is rejected in every form is marked with an origin of no model, so that the plan leaves
-        it out.
+        A block that is rejected in every form gets an origin that no model has, so that the plan leaves it
+        out.
 
         Args:
             block: a block to send.

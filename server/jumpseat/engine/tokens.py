@@ -1,4 +1,4 @@
-"""The length of a prompt without a request, from the provider's recent counts or by an estimate."""
+"""Measures a prompt without a request, by the provider's recent counts or by an estimate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolves model names (section 4 of the protocol page)."""
+"""Resolves model names, as `docs/protocol/models.md` describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of jumpseat's own protocol, which the protocol page describes."""
+"""The contract of jumpseat's own protocol, which `docs/protocol/` describes."""
 
 from __future__ import annotations
 

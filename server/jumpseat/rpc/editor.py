@@ -19,7 +19,7 @@ EDITOR_SECONDS = 5.0
 
 
 class EditorWorkspace(Workspace):
-    """The workspace of one turn. Section 12 of the protocol page describes the requests."""
+    """The workspace of one turn. `docs/protocol/tools.md` describes the requests."""
 
     def __init__(self, session: Session, folders: Sequence[Path]) -> None:
         super().__init__(folders)

@@ -1,6 +1,6 @@
 """Validates the messages in params and converts them to the canonical vocabulary.
 
-Section 2 of the protocol page describes the shapes.
+`docs/protocol/blocks.md` describes the shapes.
 """
 
 # Do not add `from __future__ import annotations`: pydantic would compile the text of each annotation again.

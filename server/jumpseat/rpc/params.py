@@ -1,4 +1,4 @@
-"""The params of each method as pydantic models. The protocol page describes the shapes.
+"""The params of each method as pydantic models. The pages in `docs/protocol/` describe the shapes.
 
 Unknown keys are ignored; unknown discriminator values are errors.
 """

@@ -1,6 +1,6 @@
 """Assertions for the laws of events and for the shape of a response.
 
-They follow section 2 of the protocol page and the docstrings of `chat/events.py` and `chat/response.py`.
+They follow `docs/protocol/blocks.md` and the docstrings of `chat/events.py` and `chat/response.py`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A recording is two or three files in one folder:
 
 - `NAME.body.sse`, `NAME.body.ndjson` or `NAME.body.json`: the body's bytes, exactly as received.
 - `NAME.expected.json`: an object with keys from `Recording.EXPECTED`; `made` and `source` are required.
-- `NAME.request.json`: the chat as params of `chat/start` (section 2 of the protocol page). It is needed only
+- `NAME.request.json`: the chat as params of `chat/start` (`docs/protocol/chat.md`). It is needed only
   if the answer depends on the request, for example on tools, thinking or the model's name.
 """
 

@@ -1,6 +1,6 @@
 """The user's credential at a provider: its state, signing in and out.
 
-Section 8 of the protocol page defines the shapes.
+`docs/protocol/authentication.md` defines the shapes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Transcripts: conversations as Markdown that users edit, save and reopen (section 5 of the protocol page).
+"""Transcripts: conversations as Markdown that users edit, save and reopen (`docs/protocol/transcripts.md`).
 
 `parse(render(x)) == x`, except for `opaque`, `signature` and most origins, which the text does not contain.
 """

@@ -1,4 +1,4 @@
-"""`auth/status`, `auth/signIn`, `auth/signOut`. Section 8 of the protocol page."""
+"""Handles `auth/status`, `auth/signIn` and `auth/signOut`. See `docs/protocol/authentication.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chat/start` and `chat/cancel`. Section 2 of the protocol page."""
+"""Handles `chat/start` and `chat/cancel`. See `docs/protocol/chat.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notifies the client about its configuration. Sections 1 and 7 of the protocol page."""
+"""Notifies the client about its configuration. See `docs/protocol/lifecycle.md`."""
 
 from __future__ import annotations
 

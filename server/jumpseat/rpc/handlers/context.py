@@ -1,4 +1,4 @@
-"""`context/fetch`. Section 13 of the protocol page."""
+"""Handles `context/fetch`. See `docs/protocol/pages.md`."""
 
 from __future__ import annotations
 

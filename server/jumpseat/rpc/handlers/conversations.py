@@ -1,4 +1,4 @@
-"""The methods for kept conversations, and `conversations/didChange`. Section 10 of the protocol page."""
+"""Handles `conversations/…`, and sends `conversations/didChange`. See `docs/protocol/conversations.md`."""
 
 from __future__ import annotations
 

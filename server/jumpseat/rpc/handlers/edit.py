@@ -1,4 +1,4 @@
-"""`edit/start`. Section 2 of the protocol page."""
+"""Handles `edit/start`. See `docs/protocol/chat.md`."""
 
 from __future__ import annotations
 

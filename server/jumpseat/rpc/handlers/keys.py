@@ -1,4 +1,4 @@
-"""`keys/set` and `keys/remove`. Section 13 of the protocol page."""
+"""Handles `keys/set` and `keys/remove`. See `docs/protocol/authentication.md`."""
 
 from __future__ import annotations
 

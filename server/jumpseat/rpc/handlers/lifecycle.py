@@ -1,4 +1,4 @@
-"""The methods from `initialize` to `exit`, and `$/cancelRequest`. Section 1 of the protocol page."""
+"""Handles `initialize` to `exit`, and `$/cancelRequest`. See `docs/protocol/lifecycle.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`models/list`. Section 3 of the protocol page."""
+"""Handles `models/list` and `models/setPolicy`. See `docs/protocol/models.md`."""
 
 from __future__ import annotations
 

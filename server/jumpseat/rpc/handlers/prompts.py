@@ -1,4 +1,4 @@
-"""`prompts/list` and `prompts/get`. Section 5 of the protocol page."""
+"""Handles `prompts/list` and `prompts/get`. See `docs/protocol/providers.md`."""
 
 from __future__ import annotations
 

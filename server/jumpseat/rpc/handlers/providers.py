@@ -1,4 +1,4 @@
-"""`providers/list`, `providers/diagnose`. Section 5 of the protocol page."""
+"""Handles `providers/list` and `providers/diagnose`. See `docs/protocol/providers.md`."""
 
 from __future__ import annotations
 

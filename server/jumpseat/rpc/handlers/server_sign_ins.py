@@ -1,4 +1,4 @@
-"""`auth/*` for tool servers, whose provider is `mcp:NAME`. Section 12 of the protocol page."""
+"""Handles `auth/…` for tool servers, whose provider is `mcp:NAME`. See `docs/protocol/tools.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`settings/schema`, `settings/get`, `settings/save` and `settings/didChange`. Section 5 of the page."""
+"""Handles `settings/…`, and sends `settings/didChange`. See `docs/protocol/providers.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chat/countTokens`. Section 5 of the protocol page."""
+"""Handles `chat/countTokens`. See `docs/protocol/providers.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tools/*` and `mcp/*`, and the tools of a chat. Section 12 of the protocol page."""
+"""Handles `tools/…` and `mcp/…`, and opens the tools of a chat. See `docs/protocol/tools.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`transcript/parse` and `transcript/render`. Section 5 of the protocol page."""
+"""Handles `transcript/parse` and `transcript/render`. See `docs/protocol/transcripts.md`."""
 
 from __future__ import annotations
 

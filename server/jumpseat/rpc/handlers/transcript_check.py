@@ -1,4 +1,4 @@
-"""`transcript/check`. Section 5 of the protocol page."""
+"""Handles `transcript/check`. See `docs/protocol/transcripts.md`."""
 
 from __future__ import annotations
 
