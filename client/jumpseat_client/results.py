@@ -45,7 +45,7 @@ class Delta(Mapping[str, Any]):
         """The status of a call in a `tool_status`, or None for every other type."""
         if self.type != "tool_status":
             return None
-        from jumpseat_client.tools import ToolStatus  # Deferred: as above.
+        from jumpseat_client.tools import ToolStatus  # Deferred: most chats have no tools of the daemon.
 
         return ToolStatus.from_delta(self._data)
 

@@ -1,4 +1,4 @@
-"""The servers of tools pass the contract suite of jumpseat.testing."""
+"""The tool servers pass the contract suite of jumpseat.testing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server of tools over streamable HTTP on a scripted upstream, and an authorization server for it.
+"""A tool server over streamable HTTP on a scripted upstream, and an authorization server for it.
 
 It speaks the Model Context Protocol of 2025-06-18. The authorization server follows OAuth 2.1 as the
 specification of MCP profiles it (RFC 6749, 7591, 7636, 8414, 8707, 9728).
@@ -27,7 +27,7 @@ OnCall = Callable[[str, Mapping[str, Any], RecordedRequest], Any]
 
 
 class McpEndpoint:
-    """The server of tools. `tools` and `on_call` may be replaced at any time."""
+    """The tool server. `tools` and `on_call` may be replaced at any time."""
 
     def __init__(self, upstream: FakeUpstream, *, streams: bool = False) -> None:
         """

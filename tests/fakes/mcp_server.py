@@ -1,4 +1,4 @@
-"""A server of tools on stdio that does what its flags say, also what no server should do.
+"""A tool server on stdio that does what its flags say, even what no server should do.
 
 It speaks the Model Context Protocol of 2025-06-18 with the standard library only, so that it starts quickly
 and shows what was really sent. Run it as a program; `command` returns its command line.

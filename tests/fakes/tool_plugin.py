@@ -1,4 +1,4 @@
-"""A plug-in with a server of tools, which the daemon loads from a distribution in a directory of the test."""
+"""A plug-in with a tool server, which the daemon loads from a distribution in a directory of the test."""
 
 from __future__ import annotations
 

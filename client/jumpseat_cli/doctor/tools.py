@@ -1,4 +1,4 @@
-"""Checks the servers of tools through the daemon, which starts those that are stopped."""
+"""Checks the tool servers through the daemon, which starts those that are stopped."""
 
 from __future__ import annotations
 

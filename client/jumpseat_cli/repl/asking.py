@@ -224,7 +224,7 @@ class Asker:
 
     def _report_stop(self, outcome: TurnOutcome) -> None:
         if outcome.content:
-            go_on = " /continue goes on." if self._conversation.can_continue else ""
+            go_on = " To continue it: /continue" if self._conversation.can_continue else ""
             note(f"Stopped. The text so far is kept.{go_on}")
         else:
             note("Stopped.")

@@ -20,7 +20,7 @@ from jumpseat_client.errors import ChatFailed, ClientError
 from jumpseat_client.results import Delta
 from jumpseat_client.stream import ChatStream
 
-LIMIT_REACHED = "warning: the answer reached the limit of tool calls; /continue goes on."
+LIMIT_REACHED = "warning: the answer reached the limit of tool calls. To continue it: /continue"
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The tables `[mcp.NAME]`: servers of tools that speak the Model Context Protocol."""
+"""The tables `[mcp.NAME]`: tool servers that speak the Model Context Protocol."""
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 from collections.abc import Iterator

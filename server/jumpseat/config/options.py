@@ -64,16 +64,16 @@ class ToolOptions(BaseModel):
     """The tools that never run."""
 
     max_rounds: int = Field(default=25, ge=1, le=1000)
-    """The most requests to the provider in one turn, not counting retries."""
+    """The maximum number of requests to the provider in one turn, not counting retries."""
 
     max_calls: int = Field(default=100, ge=1, le=10_000)
-    """The most calls in one turn."""
+    """The maximum number of calls in one turn."""
 
     max_tools: int = Field(default=128, ge=1, le=10_000)
-    """The most tools in one turn."""
+    """The maximum number of tools in one turn."""
 
     max_result_kilobytes: float = Field(default=64.0, ge=1, le=10_240)
-    """The largest text of a result in KiB. The middle of a longer one is left out."""
+    """The maximum size of a result's text, in KiB. The middle of a longer text is left out."""
 
     call_seconds: float = Field(default=120.0, gt=0, le=86_400)
     """The time limit for a call, without the time in which it waits for an approval."""

@@ -22,7 +22,8 @@ def import_daemon(contract: str) -> None:
     # Imported objects are never garbage, so the collector skips them.
     gc.freeze()
     # A chat with a long history creates tens of thousands of objects that only become garbage at its end.
-    # A collection of the second generation stops all threads, for longer the higher the second threshold is.
+    # A collection of the second generation stops all threads. The higher the second threshold is, the longer
+    # each of these collections takes.
     gc.set_threshold(20_000, 2, 30)
     gc.enable()
     # Each time the event loop continues, it waits up to this long for a computing thread to yield.

@@ -57,7 +57,7 @@ async def begin_turn_with_tools(
     Raises:
         InvalidRequestError: see `ToolHost.begin_turn`.
     """
-    from jumpseat.tools.server import CallContext  # Deferred: as above.
+    from jumpseat.tools.server import CallContext  # Deferred: most clients use no tools.
 
     host = await open_tools(session)
     # Clients choose the ids of turns, so two of them may use the same one.
@@ -74,7 +74,7 @@ async def begin_turn_with_tools(
 
 async def _find_root(session: Session, conversation_id: str) -> str:
     """Return the conversation from which this one was forked, perhaps in several steps, or itself."""
-    from jumpseat.conversations.forks import find_root  # Deferred: as above.
+    from jumpseat.conversations.forks import find_root  # Deferred: most clients use no tools.
 
     if not can_be_kept(conversation_id):
         return conversation_id

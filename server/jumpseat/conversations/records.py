@@ -43,10 +43,10 @@ class NewTurn:
 
     client: str | None = None
     session: str | None = None
-    """The session of the client that goes on with this conversation. It may have the id of another one."""
+    """The client's session that continues this conversation. Its id may be that of another conversation."""
 
     choices: Mapping[str, Any] = field(default_factory=dict)
-    """The choices of the session, which it needs to continue, in a form of its front end."""
+    """The session's choices, such as its model, in its front end's own form. The session needs them later."""
 
     secrets: KnownSecrets = field(default_factory=KnownSecrets, repr=False)
     """The client's secrets, which are redacted in all that is saved of the turn."""

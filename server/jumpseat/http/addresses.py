@@ -1,4 +1,4 @@
-"""Resolves names, and tells addresses of the public internet from others.
+"""Resolves host names, and checks whether addresses belong to the public internet.
 
 Requests to hosts that the user did not configure are restricted to public addresses.
 

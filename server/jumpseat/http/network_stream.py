@@ -134,7 +134,9 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Write bytes, of which the next read sends the last, and wait while the write buffer is full.
+        """Buffer bytes, send them if they are many, and wait while the write buffer is full.
+
+        The next read sends the bytes that are left.
 
         Raises:
             httpcore2.WriteError: the connection has ended.

@@ -82,9 +82,9 @@ def find_candidates(name: str, listed: Iterable[str], *, complete: bool = True) 
     Args:
         name: the name to look up.
         listed: the names of one provider, each once.
-        complete: whether the list contains all models of the provider. If not, a dated name that is not
-            listed may exist, so an undated name does not match it, unless the provider never uses dates of
-            that form.
+        complete: whether the list contains all models of the provider. If not, a model with the
+            searched date may exist although it is not listed, so a dated name does not match an undated one,
+            unless the provider never uses dates of that form.
     """
     names = list(listed)
     if name in names:

@@ -1,4 +1,4 @@
-"""The lives of other processes: whether one runs, since when, and a child that ends with its parent."""
+"""Finds out whether another process runs and when it started, and ends a child with its parent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract that every server of tools must pass.
+"""The contract that every tool server must pass.
 
 To test a plug-in, subclass `ToolServerContract`:
 

@@ -207,7 +207,7 @@ def test_ctrl_c_at_a_question_cancels_the_turn(
     person.enter("Fix it")
     person.see(QUESTION)
     person.type(keys)
-    person.see("Stopped. The text so far is kept. /continue goes on.")
+    person.see("Stopped. The text so far is kept. To continue it: /continue")
     assert notes.read_text("utf-8") == NOTES
     person.enter("/continue")
     person.see("Gone on.")
@@ -306,7 +306,7 @@ def test_a_limit_of_rounds_can_be_continued(typist: Start, upstream: ThreadedUps
     upstream.script(calling(read()), answer("It says ", "hello."), path=PATH)
     person = typist("--max-rounds", "1")
     person.enter("Read it")
-    person.see("/continue goes on.")
+    person.see("To continue it: /continue")
     person.enter("/continue")
     person.see("It says hello.")
     person.enter("And?")

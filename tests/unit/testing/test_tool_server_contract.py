@@ -1,4 +1,4 @@
-"""A server of tools that breaks a rule fails the contract suite, with a sentence that names the rule."""
+"""A tool server that breaks a rule fails the contract suite, with a sentence that names the rule."""
 
 from __future__ import annotations
 

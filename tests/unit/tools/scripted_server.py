@@ -1,4 +1,4 @@
-"""A server of tools whose answers a test scripts, and the tools of one turn with it."""
+"""A tool server whose answers a test scripts, and the tools of one turn with it."""
 
 from __future__ import annotations
 

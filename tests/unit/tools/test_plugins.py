@@ -1,4 +1,4 @@
-"""Servers of tools from other distributions."""
+"""Tool servers from other distributions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Writes an answer into a transcript while it is generated.
 
 Lines that look like markers, and editor settings, are escaped as in `render`. The start of a line, or the
-last word, is held back until it is certain whether it needs an escape, so that an unescaped one never
-appears, not even briefly.
+last word, is held back until it is certain whether it needs an escape, so that unescaped
+markers and settings never appear in the text, not even briefly.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
     provider = call.params.provider or await ensure_default_provider(registry)
     if provider is None:
         why = no_default_error(registry)
-        # A sign-in without a provider uses this one; it is not signed in, else it would be the default.
+        # `auth/signIn` without a provider signs in to this one. It is signed out, or it would be the default.
         unused = await registry.auth_status(SIGN_IN_PROVIDER)
         unused = replace(unused, message=f"{why.message} {why.hint}")
         return _encode_status(session, unused)

@@ -26,7 +26,7 @@ async def providers_list(session: Session, call: MethodCall[ProvidersListParams]
 
 async def providers_diagnose(session: Session, call: MethodCall[ProvidersDiagnoseParams]) -> dict[str, Any]:
     """Return the checks of one provider, with a remedy for each that fails."""
-    from jumpseat.providers.diagnosis import diagnose  # Deferred: rarely needed.
+    from jumpseat.providers.diagnosis import diagnose  # Deferred: few clients request it.
 
     checks = await diagnose(session.registry, call.params.provider)
     # None is a meaningful value of `ok`, so it must not be left out.

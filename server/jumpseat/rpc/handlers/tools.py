@@ -76,7 +76,7 @@ async def announce_changes(session: Session) -> None:
 
 async def tools_decide(session: Session, call: MethodCall[ToolsDecideParams]) -> dict[str, Any]:
     """Decide about a call that waits for an approval."""
-    from jumpseat.tools.approvals import Decision  # Deferred: as above.
+    from jumpseat.tools.approvals import Decision  # Deferred: few chats have tools.
 
     params = call.params
     if session.tools is None:

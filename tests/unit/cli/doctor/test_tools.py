@@ -1,4 +1,4 @@
-"""The checks of `jumpseat doctor` for servers of tools."""
+"""The checks of `jumpseat doctor` for tool servers."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.requirement("12:mcp-oauth")
 
 @pytest.fixture
 async def authorization() -> AsyncIterator[AuthorizationServer]:
-    """An authorization server with its server of tools."""
+    """An authorization server with its tool server."""
     async with FakeUpstream() as upstream, FakeUpstream() as other:
         yield AuthorizationServer(upstream, McpEndpoint(other))
 

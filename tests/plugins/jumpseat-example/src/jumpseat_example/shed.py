@@ -1,4 +1,4 @@
-"""The smallest server of tools."""
+"""The smallest tool server."""
 
 from jumpseat.tools.server import Tool, ToolCall, ToolError, ToolOutput, ToolServer
 
