@@ -21,7 +21,7 @@ MAX_LOG_BYTES = 1024 * 1024
 """The log's maximum size. A longer log is renamed, and replaces the one that was renamed before."""
 
 MAX_OPEN_FILES = 16_384
-"""The limit of open files to request: each client uses a few, and the first client's shell may allow only 256."""
+"""The limit of open files to request. Each client uses a few, and the first shell may allow only 256."""
 
 
 def main() -> None:
