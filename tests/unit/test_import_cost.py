@@ -205,3 +205,21 @@ def test_a_question_imports_only_its_command_and_click(tmp_path: Path) -> None:
         {"files.attachments", "repl", "chat.usage", "terminal.markdown", "terminal.tables"}
     )
     assert libraries.split() == ["libraries:"]
+
+
+SERVERS_SCRIPT = """\
+import sys
+from jumpseat.config.config import Config
+print({"jumpseat.config.mcp", "mcp"} & set(sys.modules))
+Config.model_validate({"tools": {}})
+print({"jumpseat.config.mcp", "mcp"} & set(sys.modules))
+Config.model_validate({"mcp": {"a": {"command": ["x"]}}})
+print({"jumpseat.config.mcp", "mcp"} & set(sys.modules))
+"""
+
+
+def test_a_configuration_without_mcp_servers_does_not_load_their_model(tmp_path: Path) -> None:
+    script = [sys.executable, "-c", SERVERS_SCRIPT]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path)
+
+    assert done.stdout.splitlines() == ["set()", "set()", "{'jumpseat.config.mcp'}"]

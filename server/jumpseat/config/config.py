@@ -3,13 +3,12 @@
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, PrivateAttr
 
 from jumpseat.config.built_in_prompts import BUILT_IN_PROMPTS
 from jumpseat.config.faults import Fault, FaultsByTable
-from jumpseat.config.mcp import McpName, McpServerConfig
 from jumpseat.config.options import ConversationOptions, DaemonOptions, FetchOptions, ToolOptions
 from jumpseat.config.prompts import Prompt, PromptName
 from jumpseat.config.schema import ProviderConfig, TableOrigin
@@ -17,6 +16,21 @@ from jumpseat.system.environment import Environment, empty_environment
 
 ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]
 """A name without white space or colons: a colon would make `provider:model` ambiguous."""
+
+
+def _read_servers(tables: Any) -> Any:
+    # The model takes memory, and most users have no servers.
+    from jumpseat.config.mcp import SERVERS
+
+    return SERVERS.validate_python(tables)
+
+
+if TYPE_CHECKING:
+    from jumpseat.config.mcp import McpServerConfig
+
+    Servers = dict[str, McpServerConfig]
+else:
+    Servers = Annotated[Any, PlainValidator(_read_servers)]
 
 
 class Config(BaseModel):
@@ -35,7 +49,7 @@ class Config(BaseModel):
     conversations: ConversationOptions = Field(default_factory=ConversationOptions)
     fetch: FetchOptions = Field(default_factory=FetchOptions)
     tools: ToolOptions = Field(default_factory=ToolOptions)
-    mcp: dict[McpName, McpServerConfig] = Field(default_factory=dict)
+    mcp: Servers = Field(default_factory=dict)
 
     _file: Path | None = PrivateAttr(default=None)
     _environment: Environment = PrivateAttr(default_factory=empty_environment)

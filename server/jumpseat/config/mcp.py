@@ -11,17 +11,16 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    TypeAdapter,
     model_validator,
 )
 
 from jumpseat.config.schema import Address, ClientCertificate, ProviderConfig, TableOrigin, as_certificate
-
-BUILT_IN = "files"
-"""The name of the server of file tools, which always exists."""
+from jumpseat.config.table_names import BUILT_IN_SERVER
 
 
 def _check_name(name: str) -> str:
-    if name == BUILT_IN:
+    if name == BUILT_IN_SERVER:
         raise ValueError("is the name of the built-in file tools; choose another one")
     return name
 
@@ -37,14 +36,6 @@ Word = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 
 ONLY_FOR_PROGRAMS = ("inherit", "cwd")
 ONLY_FOR_URLS = ("headers", "proxy", "ca_file", "client_cert")
-
-USER_ONLY = {
-    "inherit": "names variables of your environment, which only the user may pass on",
-    "proxy": "names a proxy, which only the user may choose",
-    "ca_file": "names a file, which only the user may choose",
-    "client_cert": "names a file, which only the user may choose",
-}
-"""Keys that a client may not set on a server that it adds. Each value is the reason as a clause."""
 
 
 class McpServerConfig(BaseModel):
@@ -125,3 +116,7 @@ class McpServerConfig(BaseModel):
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         # An unknown key may have a secret as its value.
         return (each for each in super().__repr_args__() if each[0] in type(self).model_fields)
+
+
+SERVERS = TypeAdapter(dict[McpName, McpServerConfig], config=ConfigDict(strict=True))
+"""Validates the table `mcp`."""

@@ -13,11 +13,11 @@ from typing import Any
 from jumpseat.chat import ConfigError
 from jumpseat.config.config import Config
 from jumpseat.config.lookalikes import looks_like
-from jumpseat.config.mcp import BUILT_IN, USER_ONLY
 from jumpseat.config.options import ToolOptions
 from jumpseat.config.own_keys import Kind, Kinds, is_of_a_plugin, kind_of
 from jumpseat.config.saved_rules import merge_patch
 from jumpseat.config.sources import source_prefix
+from jumpseat.config.table_names import BUILT_IN_SERVER
 
 SOURCE = "initializationOptions.config"
 
@@ -25,6 +25,14 @@ TOP_LEVEL = frozenset(
     {"default_provider", "default_model", "settings", "providers", "prompts", "tools", "mcp"}
 )
 OF_A_KNOWN_PROVIDER = frozenset({"default_model", "settings", "capabilities"})
+
+USER_ONLY_OF_SERVERS = {
+    "inherit": "names variables of your environment, which only the user may pass on",
+    "proxy": "names a proxy, which only the user may choose",
+    "ca_file": "names a file, which only the user may choose",
+    "client_cert": "names a file, which only the user may choose",
+}
+"""Keys that a client may not set on an MCP server that it adds. Each value is the reason as a clause."""
 
 LONGEST_ID = 100
 """The maximum length of a provider id in the overlay."""
@@ -145,7 +153,7 @@ def _add_servers(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
         raise OverlayError("mcp", "must be a table of servers")
     servers = base.get("mcp", {})
     # A rule that the user wrote for another server must not allow the tools of this one.
-    allowed = {BUILT_IN, *(each.partition("/")[0] for each in base.get("tools", {}).get("allow", ()))}
+    allowed = {BUILT_IN_SERVER, *(each.partition("/")[0] for each in base.get("tools", {}).get("allow", ()))}
     for name, table in added.items():
         where = f"mcp.{name}"
         if name in servers:
@@ -155,7 +163,7 @@ def _add_servers(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
         _refuse_lookalike("mcp", name, {*servers, *allowed})
         if not isinstance(table, Mapping):
             raise OverlayError(where, "must be a table")
-        _refuse_keys(table, where, USER_ONLY)
+        _refuse_keys(table, where, USER_ONLY_OF_SERVERS)
     return {**servers, **added}
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 MCP_PREFIX = "mcp:"
 """The beginning of an MCP server's id among the ids of providers, which contain no colon."""
 
+BUILT_IN_SERVER = "files"
+"""The name of the server of file tools, which always exists."""
+
 PAGES = "the page"
 """The name that takes the place of a provider's id in requests for pages. No id contains white space."""
 
