@@ -16,6 +16,7 @@ from jumpseat.conversations.same_content import (
 )
 
 Clean: TypeAlias = Callable[[Message], Message]
+"""Redacts a kept message, because a secret may have become known after the message was stored."""
 
 Last: TypeAlias = Literal["none", "open", "lost", "unfinished", "finished"]
 """The state of a conversation's last turn.
@@ -27,7 +28,7 @@ it ended with a whole answer (finished).
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The facts about a kept conversation that placing requires."""
+    """The facts about a kept conversation that determine the place of a turn."""
 
     inputs: Sequence[Message]
     """The messages without the last turn's answer."""
@@ -109,42 +110,42 @@ def _has_content(messages: Sequence[Message]) -> bool:
 def _find_common(
     ours: Sequence[Message], theirs: Sequence[Message], clean: Clean
 ) -> Iterator[tuple[int, int]]:
-    """Yield each number of our messages that the client has too, with the number of its matching messages."""
-    own = done = 0
+    """Yield the lengths of equal beginnings: how many of our messages, and how many of the client's."""
+    our_count = their_count = 0
     while True:
-        yield own, done
-        step = _match_next(ours, own, theirs, done, clean)
+        yield our_count, their_count
+        step = _match_next(ours, our_count, theirs, their_count, clean)
         if step is None:
             return
-        own, done = own + step[0], done + step[1]
+        our_count, their_count = our_count + step[0], their_count + step[1]
 
 
 def _match_next(
-    ours: Sequence[Message], own: int, theirs: Sequence[Message], done: int, clean: Clean
+    ours: Sequence[Message], our_count: int, theirs: Sequence[Message], their_count: int, clean: Clean
 ) -> tuple[int, int] | None:
-    """Return how many messages of each side are the next common ones; None if there are none."""
-    if own == len(ours):
+    """Return how many more messages of each side are equal; None if the next ones differ."""
+    if our_count == len(ours):
         return None
-    mine = clean(ours[own])
+    mine = clean(ours[our_count])
     role = mine.role
-    if done < len(theirs):
-        other = theirs[done]
+    if their_count < len(theirs):
+        other = theirs[their_count]
         if other.role == role and is_same_content(role, other.content, mine.content):
             return 1, 1
     our_words = extract_words(mine.content)
     if not our_words.digest:
         return 1, 0  # A client may drop an empty answer.
-    if done == len(theirs):
+    if their_count == len(theirs):
         return None
     their_words = extract_words(other.content)
     if not their_words.digest:
         return 0, 1
     if other.role != role:
         return None
-    for count, joined in _join_messages(theirs, done, role, our_words):
+    for count, joined in _join_messages(theirs, their_count, role, our_words):
         if is_same_content(role, joined, mine.content):
             return 1, count
-    for count, joined in _join_messages(ours, own, role, their_words, clean):
+    for count, joined in _join_messages(ours, our_count, role, their_words, clean):
         if is_same_content(role, other.content, joined):
             return count, 1
     return None

@@ -164,7 +164,7 @@ class Rounds:
         return limited
 
     def _is_own(self, call: ToolUseBlock) -> bool:
-        """Whether the daemon has to answer a call: to one of its tools, or that no client could run."""
+        """Whether the daemon answers the call, because the tool is its own or the client could not run it."""
         return call.name not in self._names_of_client or call.arguments is None
 
     async def _run_calls(self, calls: Sequence[ToolUseBlock]) -> bool:
@@ -227,7 +227,7 @@ class Rounds:
 
 
 class _SinkOfRound(Sink):
-    """Passes the events of a later round on with the block numbers and the usage of the whole turn."""
+    """Passes on the events of a later round, with the block numbers and the usage of the whole turn."""
 
     def __init__(self, sink: Sink, fold: Fold) -> None:
         self._sink = sink
