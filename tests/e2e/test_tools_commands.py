@@ -84,7 +84,7 @@ def test_a_mistyped_server_is_refused_with_the_nearest(jumpseat: Run) -> None:
     done = jumpseat("chat", "--tools", "dusk", "Fix it")
 
     assert done.returncode == 1
-    assert "did you mean desk?" in done.stderr
+    assert "Did you mean desk?" in done.stderr
 
 
 def test_the_list_has_the_decisions_of_the_configuration(jumpseat: Run) -> None:

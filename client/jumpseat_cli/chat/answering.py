@@ -52,6 +52,8 @@ async def ask(
     decide = None if approver is None else approver.decide
     try:
         async with daemon(daemon_command, config=tools.overlay, on_approval=decide) as client:
+            if (mistake := await tools.find_mistake(client)) is not None:
+                return print_failure(*mistake)
             kept = {} if find_continued is None else await find_continued(client)
             if prompt is not None and question.lacks_input and await needs_input(client, prompt):
                 hint = f"Add it as words, or pipe it: git diff | jumpseat chat -p {prompt}"

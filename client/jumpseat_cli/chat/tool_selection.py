@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from jumpseat_client.client import Client
 
 
 class ToolSelection(NamedTuple):
@@ -33,6 +35,15 @@ class ToolSelection(NamedTuple):
         """Whether there are rules and limits, but no tools."""
         return not self.selectors and any((self.allowed, self.denied, self.folders, self.max_rounds))
 
+    async def find_mistake(self, client: Client) -> tuple[str, str | None] | None:
+        """Return an error and a hint about a selector that matches no tool; None if there is none.
+
+        Raises:
+            ClientError: the tools cannot be listed.
+        """
+        selectors = [*self.selectors, *self.allowed, *self.denied]
+        return find_mistake(selectors, await client.list_tools()) if selectors else None
+
     def options(self) -> dict[str, Any]:
         """Return the options for `Client.chat`."""
         if not self.selectors:
@@ -59,3 +70,39 @@ def parse_selectors(texts: Iterable[str]) -> list[str]:
             raise ValueError(f"{word!r} is not a selector of tools, such as files/read or 'files/*'.")
         selectors.append(selector)
     return selectors
+
+
+def find_mistake(selectors: Iterable[str], listed: Mapping[str, Any]) -> tuple[str, str | None] | None:
+    """Return an error and a hint about the first selector that matches no tool; None if there is none.
+
+    A server that is not running may have other tools than those of its last start, so its tools are not
+    compared.
+
+    Args:
+        selectors: texts that `parse_selectors` returned.
+        listed: the result of `tools/list`.
+    """
+    from jumpseat.tools.selectors import Selector, matches_any
+
+    states = {row["name"]: row["state"] for row in listed["servers"]}
+    for text in selectors:
+        server = text.partition("/")[0]
+        if server not in states:
+            return _explain_unknown("tool server", server, [*states])
+        names = [row["tool"] for row in listed["tools"] if row["server"] == server]
+        selector = Selector.parse(text)
+        if (
+            states[server] == "running"
+            and selector is not None
+            and not any(matches_any([selector], server, name) for name in names)
+        ):
+            return _explain_unknown("tool", text, [f"{server}/{name}" for name in names])
+    return None
+
+
+def _explain_unknown(kind: str, name: str, names: Sequence[str]) -> tuple[str, str | None]:
+    from difflib import get_close_matches  # Deferred: most chats have no tools.
+
+    near = None if "*" in name else next(iter(get_close_matches(name, names, 1)), None)
+    question = f" Did you mean {near}?" if near else ""
+    return f"There is no {kind} {name}.{question}", f"The {kind}s are: {', '.join(names)}" if names else None

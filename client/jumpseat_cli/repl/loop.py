@@ -27,7 +27,7 @@ from jumpseat_cli.repl.link import Link
 from jumpseat_cli.repl.notes import note_kept
 from jumpseat_cli.repl.reader import PlainReader, Reader
 from jumpseat_cli.repl.terminal_modes import QuietTerminal
-from jumpseat_cli.terminal.failures import OK, print_client_error, say
+from jumpseat_cli.terminal.failures import OK, print_client_error, print_failure, say
 from jumpseat_cli.terminal.output import make_spinner
 from jumpseat_cli.terminal.styles import note
 from jumpseat_cli.terminal.text import clean_line
@@ -75,6 +75,9 @@ async def converse(
             reader_work = run_blocking(lambda: _make_reader(link, conversation, history, is_plain=is_plain))
             client, reader = await asyncio.gather(link.connect(), reader_work)
             approver.ask_line = reader.ask_line
+            if (mistake := await tools.find_mistake(client)) is not None:
+                spinner.stop()
+                return print_failure(*mistake)
             conversation.attachments = [*(await question.with_pages(client)).blocks]
             await _set_up(conversation, client, options, settings, find_continued)
             providers = await client.list_providers()

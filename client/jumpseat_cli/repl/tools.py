@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from jumpseat.tools.selectors import Selector, matches_any
-from jumpseat_cli.chat.tool_selection import parse_selectors
+from jumpseat_cli.chat.tool_selection import find_mistake, parse_selectors
 from jumpseat_cli.repl.conversation import TerminalConversation
 from jumpseat_cli.repl.link import Link
 from jumpseat_cli.terminal.failures import print_failure
@@ -38,16 +37,9 @@ async def run_tools_command(conversation: TerminalConversation, link: Link, argu
     except ValueError as error:
         print_failure(str(error))
         return
-    names = [row["name"] for row in listed["servers"]]
-    for selector in selectors:
-        server = selector.partition("/")[0]
-        if server not in names:
-            near = next(iter(get_close_matches(server, names, 1)), None)
-            print_failure(
-                f"There is no tool server {server}." + (f" Did you mean {near}?" if near else ""),
-                f"The servers are: {', '.join(names)}" if names else None,
-            )
-            return
+    if (mistake := find_mistake(selectors, listed)) is not None:
+        print_failure(*mistake)
+        return
     conversation.tools = conversation.tools._replace(selectors=selectors)
     note(f"The next answers may use {', '.join(selectors)}.")
 

@@ -116,7 +116,8 @@ def test_calls_are_one_line_each_and_edits_show_their_diff(
         "y yes, n no, a yes in this conversation, A yes always, e no, and say why",
         "Allow it? [y/n/a/A/e] y",
         "✓ desk/edit path=notes.md oldText=teh newText=the · notes.md is changed.",
-        "✗ desk/edit path=notes.md oldText=no… · failed: The text does not occur in the…",
+        "✗ desk/edit path=notes.md oldText=no… · failed: The text does not occur in the",
+        "  file.",
         "Done.",
     ]
     assert notes.read_text("utf-8") == NOTES.replace("teh", "the")
@@ -139,7 +140,7 @@ def test_a_denial_can_be_explained_to_the_model(
     shown = person.leave()
 
     assert results(upstream) == ["Error: The user denied this call: It is a quote."]
-    assert "✗ desk/edit path=notes.md oldText=te… · The user denied this call: It is a quot…" in shown
+    assert "✗ desk/edit path=notes.md oldText=te… · The user denied this call: It is a\n  quote." in shown
     assert notes.read_text("utf-8") == NOTES
 
 
@@ -332,6 +333,8 @@ def test_tools_are_listed_selected_and_completed(typist: Start, upstream: Thread
     person.see("No tools are selected. The servers are: files (running), desk (running).")
     person.enter("/tools dusk")
     person.see("There is no tool server dusk. Did you mean desk?")
+    person.enter("/tools desk/reed")
+    person.see("There is no tool desk/reed. Did you mean desk/read?")
     person.type(f"/tools desk/r{TAB}")
     person.see("/tools desk/read")
     person.enter("")
@@ -342,6 +345,10 @@ def test_tools_are_listed_selected_and_completed(typist: Start, upstream: Thread
 
     (sent,) = [request.json for request in upstream.requests if request.path == PATH]
     assert [tool["function"]["name"] for tool in sent["tools"]] == ["desk__read"]
+
+
+def test_a_conversation_does_not_begin_with_tools_that_do_not_exist(typist: Start) -> None:
+    assert "There is no tool server dusk. Did you mean desk?" in typist("--tools", "dusk").finish(1)
 
 
 @pytest.mark.parametrize(

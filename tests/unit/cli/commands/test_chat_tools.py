@@ -18,12 +18,24 @@ pytestmark = pytest.mark.timeout(60)
 __all__ = ["jumpseat"]
 
 END = answer_steps("Done.")[1:]
+LISTED = {
+    "servers": [
+        {"name": "shed", "state": "running"},
+        *({"name": name, "state": "stopped"} for name in ("files", "github", "db")),
+    ],
+    "tools": [
+        {"server": "shed", "tool": "dig"},
+        {"server": "shed", "tool": "rake"},
+        {"server": "db", "tool": "query"},
+    ],
+}
+ANSWERS = {**DECIDED, "tools/list": LISTED}
 CANCELLED = {"error": {"code": -32800, "message": "Cancelled.", "data": {"kind": "cancelled"}}}
 
 
 def script(jumpseat: CommandLine, *steps: dict[str, Any], end: list[dict[str, Any]] = END) -> None:
     """Script one chat."""
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, [START, *steps, *end], answers=DECIDED))
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, [START, *steps, *end], answers=ANSWERS))
 
 
 def sent(scenario: Scenario) -> list[dict[str, Any]]:
@@ -36,6 +48,7 @@ def test_the_options_select_tools_and_restrict_them(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a").mkdir()
+    script(jumpseat)
     code, _, _ = jumpseat(
         "chat", "--tools", "files, github/search_*", "--tools", "db", "--deny", "db/drop_*",
         "--max-rounds", "3", "--workspace", "a", "--workspace", ".", "Go",
@@ -54,6 +67,7 @@ def test_the_workspace_is_the_working_directory(
     jumpseat: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    script(jumpseat)
     jumpseat("chat", "--tools", "files", "Go")
 
     assert jumpseat.asked["workspaceFolders"] == [str(tmp_path)]
@@ -170,7 +184,7 @@ def test_a_question_without_a_terminal_is_a_denial_and_exit_code_3(
     }
 
 
-@pytest.mark.parametrize("selector", ["shed/dig", "shed/d*", "shed", "other,shed/dig"])
+@pytest.mark.parametrize("selector", ["shed/dig", "shed/d*", "shed", "db,shed/dig"])
 def test_allowed_calls_are_not_asked_about(jumpseat: CommandLine, selector: str) -> None:
     script(jumpseat, *call("shed__dig"), question(), decisions(), status("completed"), result("A hole."))
     code, _, error = jumpseat("chat", "--tools", "shed", "--allow", selector, "Go")
@@ -221,19 +235,50 @@ def test_json_without_a_denial_has_no_error(jumpseat: CommandLine) -> None:
     assert (code, "error" in json.loads(out)) == (0, False)
 
 
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        (["--tools", "shad"], "There is no tool server shad. Did you mean shed?", "shed, files, github, db"),
+        (["--tools", "shed/dog"], "There is no tool shed/dog. Did you mean shed/dig?", "shed/dig, shed/rake"),
+        (["--tools", "shed", "--allow", "x"], "There is no tool server x.", "shed, files, github, db"),
+        (["--tools", "shed", "--deny", "shed/b*"], "There is no tool shed/b*.", "shed/dig, shed/rake"),
+    ],
+    ids=["server", "tool", "allowed", "denied"],
+)
+def test_selectors_of_nothing_are_an_error_before_the_chat(
+    jumpseat: CommandLine, options: list[str], message: str, hint: str
+) -> None:
+    script(jumpseat)
+    code, out, error = jumpseat("chat", *options, "Go")
+
+    first, second = error.splitlines()
+    assert (code, out, first) == (1, "", f"jumpseat: {message}")
+    assert second.endswith(f"s are: {hint}")
+    assert not jumpseat.scenario.received("chat/start")
+
+
+def test_a_server_that_is_not_running_may_have_other_tools(jumpseat: CommandLine) -> None:
+    script(jumpseat)
+
+    assert jumpseat("chat", "--tools", "db/new", "Go")[0] == 0
+
+
 def test_a_limit_of_rounds_is_a_warning(jumpseat: CommandLine) -> None:
     script(jumpseat, end=answer_steps("", stop_reason="max_rounds")[1:])
     code, _, error = jumpseat("chat", "--tools", "shed", "Go")
 
     assert code == 0
-    assert error.startswith("warning: the answer reached the limit of tool calls;")
+    assert error == (
+        "warning: the answer reached the limit of tool calls; "
+        "to continue it, add -c to the command and ask `Go on.`\n"
+    )
 
 
 def on_a_terminal(
     folder: Path, *steps: dict[str, Any], end: list[dict[str, Any]] = END
 ) -> tuple[Scenario, Terminal]:
     """Ask a question with tools on a terminal."""
-    scenario = Scenario.chat(folder, [START, *steps, *end], answers=DECIDED)
+    scenario = Scenario.chat(folder, [START, *steps, *end], answers=ANSWERS)
     return scenario, Terminal(argv(scenario, "chat", "--tools", "shed", "Go"))
 
 
