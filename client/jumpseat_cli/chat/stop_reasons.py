@@ -35,7 +35,10 @@ _REASONS = {
         "Try again with fewer lines, or choose another model with --model.",
     ),
     "pause_turn": _Reason("the provider paused the answer", _GO_ON),
-    "max_rounds": _Reason("the answer reached the limit of tool calls", _GO_ON),
+    "max_rounds": _Reason(
+        "the answer reached the limit of tool calls",
+        "to continue it, add -c to the command and ask `Go on.`",
+    ),
 }
 
 

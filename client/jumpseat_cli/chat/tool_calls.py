@@ -22,7 +22,7 @@ LONGEST_VALUE = 60
 """The most characters of an argument that are shown."""
 
 LONGEST_LINE = 200
-"""The most characters of a line that is not printed on a terminal."""
+"""The most characters of an outcome, and of a line that is not printed on a terminal."""
 
 
 @dataclass(slots=True)
@@ -115,18 +115,18 @@ class ShownCalls:
 
 
 def print_call(call: ShownCall) -> None:
-    """Print one line about a call that has ended, on stderr; failures and denials stand out."""
+    """Print one line about a call that has ended, on stderr; the reason of a failure may need more lines."""
     is_good = call.status == "completed"
     mark = ("✓" if is_good else "✗") if can_print("✓✗") else ("+" if is_good else "!")
-    outcome = clean_line(_describe(call))
+    outcome = cut_line(clean_line(_describe(call)), LONGEST_LINE)
     width = columns() if sys.stderr.isatty() else LONGEST_LINE
     # A long summary leaves at least half of the line for the outcome.
     summary = cut_line(clean_line(call.summary), max(width - len(outcome) - 5, width // 2 - 5))
-    line = cut_line(f"{mark} {summary} · {outcome}", width)
+    line = f"{mark} {summary} · {outcome}"
     if is_good:
-        note(line)
+        note(cut_line(line, width))
     else:
-        say(line)
+        say(line, "  ")
 
 
 def _describe(call: ShownCall) -> str:

@@ -28,13 +28,18 @@ BY_SIGTERM = "SIGTERM"
 _UNSAFE = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
-def say(text: str) -> None:
-    """Write lines to stderr, for the user."""
+def say(text: str, indent: str = "") -> None:
+    """Write lines to stderr, for the user.
+
+    Args:
+        text: the lines.
+        indent: the indent of continuation lines on a terminal.
+    """
     text = clean(text)
     if sys.stderr.isatty():
         from jumpseat_cli.terminal.wrapping import wrap
 
-        text = "\n".join(map(wrap, text.split("\n")))
+        text = "\n".join(wrap(line, indent) for line in text.split("\n"))
     print(text, file=sys.stderr, flush=True)
 
 
