@@ -90,6 +90,8 @@ async def restart(server: str, daemon_command: list[str], as_json: bool) -> int:
     Exit codes: 0 it runs; 1 it does not run, or there is no such server; 2 wrong usage.
     """
     async with daemon(daemon_command) as client:
+        if await _find_row(client, server) is None:
+            return FAILED
         row = await client.restart_mcp_server(server)
     return _report(row, as_json=as_json)
 
@@ -118,7 +120,7 @@ async def trust(server: str, yes: bool, withdraw: bool, daemon_command: list[str
         row = await _find_row(client, server)
         if row is None:
             return FAILED
-        if "fingerprint" not in row:
+        if row["origin"] != "workspace":
             return print_failure(f"{server} needs no trust: your own configuration defines it.")
         if not withdraw and not yes:
             say(clean_line(f"{server} runs: {row['definition']}"))
@@ -157,6 +159,9 @@ async def login(
       jumpseat mcp login github
       jumpseat mcp login --again github
     """
+    async with daemon(daemon_command) as client:
+        if await _find_row(client, server) is None:
+            return FAILED
     return await log_in(
         provider=f"mcp:{server}",
         browser=sys.stderr.isatty() if browser is None else browser,

@@ -72,14 +72,28 @@ async def list_tools(selectors: list[str], refresh: bool, daemon_command: list[s
         tokens = sum(row["tokens"] for row in rows if row["decision"] != "deny")
         say(f"Their definitions cost about {tokens} tokens in each request.")
     chosen = {selector.partition("/")[0] for selector in selectors}
-    for server in listed["servers"]:
-        if (not chosen or server["name"] in chosen) and server["state"] != "running":
-            say(clean_line(describe_state(server)))
+    servers = [row for row in listed["servers"] if not chosen or row["name"] in chosen]
+    _explain(servers)
     if not listed["servers"]:
         say(NO_SERVERS)
     if code != OK:
-        print_failure(f"There are no tools that match {', '.join(selectors)}.", "List all: jumpseat tools")
+        has_stopped = any(row["state"] == "stopped" for row in servers)
+        hint = None if has_stopped else "List all: jumpseat tools"
+        print_failure(f"There are no tools that match {', '.join(selectors)}.", hint)
     return code
+
+
+def _explain(servers: Sequence[Mapping[str, Any]]) -> None:
+    """Say which servers do not run, and what to do about it."""
+    for server in servers:
+        if server["state"] not in ("running", "stopped"):
+            say(clean_line(describe_state(server)))
+    if stopped := [row["name"] for row in servers if row["state"] == "stopped"]:
+        names = clean_line(" ".join(stopped))
+        say(
+            f"Stopped until a chat uses them: {names}. "
+            f"To start them now: jumpseat tools list --refresh {names}"
+        )
 
 
 def _select(rows: Sequence[Mapping[str, Any]], selectors: Sequence[str]) -> list[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""A complete edit by `jumpseat chat --tools files` in a project: the real daemon, its file tools and a terminal."""
+"""A complete edit by `jumpseat chat --tools files` in a project, with the real daemon and its file tools."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ LISTED = {
     ],
     "servers": [
         server("files", origin="builtin"),
-        server("db"),
+        server("db", fingerprint="f0"),
         server("web", "failed", error="It ended with code 1.\nOops"),
         server("idle", "stopped"),
         server("mail", "needs_sign_in"),
@@ -64,9 +64,9 @@ def test_tools_are_lines_with_tabs_in_a_pipe(jumpseat: CommandLine) -> None:
     assert error.splitlines() == [
         "Their definitions cost about 100 tokens in each request.",
         "web has failed: It ended with code 1. Oops",
-        "idle is stopped; it starts when a chat uses it.",
         "mail needs a sign-in: jumpseat mcp login mail",
         "theirs is not trusted. To see and trust it: jumpseat mcp trust theirs",
+        "Stopped until a chat uses them: idle. To start them now: jumpseat tools list --refresh idle",
     ]
     assert jumpseat.scenario.received("tools/list")[0]["params"] == {"refresh": False}
 
@@ -104,6 +104,17 @@ def test_servers_without_tools_are_explained_if_they_are_selected(jumpseat: Comm
         "jumpseat: There are no tools that match web/*.",
         "hint: List all: jumpseat tools",
     ]
+
+
+def test_tools_of_a_server_that_never_ran_can_be_listed_after_a_start(jumpseat: CommandLine) -> None:
+    script(jumpseat)
+
+    assert jumpseat("tools", "list", "idle") == (
+        1,
+        "",
+        "Stopped until a chat uses them: idle. To start them now: jumpseat tools list --refresh idle\n"
+        "jumpseat: There are no tools that match idle/*.\n",
+    )
 
 
 @pytest.mark.parametrize("command", [("tools",), ("mcp",)])
@@ -157,6 +168,17 @@ def test_a_restart_reports_the_new_state(
     assert jumpseat.scenario.received("mcp/restart")[0]["params"] == {"server": "db"}
     found, out, _ = jumpseat("mcp", "restart", "--json", "db")
     assert (found, json.loads(out)) == (code, row)
+
+
+@pytest.mark.parametrize("command", ["restart", "login"])
+def test_a_mistyped_server_is_named_with_the_nearest(jumpseat: CommandLine, command: str) -> None:
+    script(jumpseat)
+
+    assert jumpseat("mcp", command, "dbs") == (
+        1,
+        "",
+        "jumpseat: There is no MCP server dbs.\nhint: Did you mean db?\n",
+    )
 
 
 def test_trust_needs_an_answer(jumpseat: CommandLine) -> None:
