@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -66,6 +66,12 @@ def _to_folder(folder: str | os.PathLike[str]) -> str:
     return name if name.startswith("file:") else str(Path(name).absolute())
 
 
+def _to_uri(folder: str | os.PathLike[str]) -> str:
+    """Return the URI of a directory that is a path or a URI."""
+    name = _to_folder(folder)
+    return name if name.startswith("file:") else Path(name).as_uri()
+
+
 class Client(Requests):
     """A daemon, or a session of the shared one, that lasts as long as the `async with` block."""
 
@@ -77,6 +83,7 @@ class Client(Requests):
         options: Mapping[str, Any],
         client_name: str,
         capabilities: Mapping[str, Any],
+        workspace_folders: Sequence[str],
         on_notification: OnNotification | None,
         on_request: OnRequest | None,
         on_approval: OnApproval | None,
@@ -90,6 +97,7 @@ class Client(Requests):
         self._client_name = client_name
         self._start_timeout = start_timeout
         self._capabilities = capabilities
+        self._workspace_folders = workspace_folders
         self._on_notification = on_notification
         self._on_request = on_request
         self._on_approval = on_approval
@@ -111,6 +119,7 @@ class Client(Requests):
         coalesce_ms: int = 0,
         client_name: str = "jumpseat-client",
         capabilities: Mapping[str, Any] | None = None,
+        workspace_folders: Iterable[str | os.PathLike[str]] = (),
         on_notification: OnNotification | None = None,
         on_request: OnRequest | None = None,
         on_approval: OnApproval | None = None,
@@ -128,6 +137,8 @@ class Client(Requests):
             client_name: the program's name, for providers and the log.
             capabilities: further capabilities of the program, as in LSP's `initialize`. Requests that the
                 daemon sends because of them go to `on_request`.
+            workspace_folders: the directories, as paths or `file:` URIs, for chats without others, and for
+                MCP servers that run in the workspace.
             on_notification: called with the method and params of each notification, except deltas and
                 progress.
             on_request: answers the daemon's requests; if None, they are all refused.
@@ -158,6 +169,7 @@ class Client(Requests):
             options=options,
             client_name=client_name,
             capabilities=_merge(declared, capabilities or {}),
+            workspace_folders=[*map(_to_uri, workspace_folders)],
             on_notification=on_notification,
             on_request=on_request,
             on_approval=on_approval,
@@ -179,6 +191,7 @@ class Client(Requests):
             timeout=self._start_timeout,
             client_name=self._client_name,
             capabilities=self._capabilities,
+            workspace_folders=self._workspace_folders,
             options=self._options,
         )
         self.server_info = answer.get("serverInfo", {})

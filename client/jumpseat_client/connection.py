@@ -8,6 +8,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 from jumpseat import __version__
 from jumpseat.wire import METHOD_NOT_FOUND, Peer, PeerClosed, RequestId, RpcError
@@ -46,6 +47,7 @@ class DaemonConnection:
         timeout: float,
         client_name: str,
         capabilities: Mapping[str, Any],
+        workspace_folders: Sequence[str],
         options: Mapping[str, Any],
     ) -> Mapping[str, Any]:
         """Start and initialize the daemon, and return its answer to `initialize`.
@@ -56,6 +58,7 @@ class DaemonConnection:
             timeout: seconds for the start and `initialize` together.
             client_name: the `clientInfo.name`.
             capabilities: the client's capabilities.
+            workspace_folders: the URIs of the client's workspace folders.
             options: the `initializationOptions`.
 
         Raises:
@@ -66,7 +69,7 @@ class DaemonConnection:
         try:
             async with asyncio.timeout(timeout):
                 self._process = await start_daemon(command, env, self._peer.feed, self._handle_exit)
-                answer = await self._initialize(client_name, capabilities, options)
+                answer = await self._initialize(client_name, capabilities, workspace_folders, options)
         except TimeoutError:
             stderr = "".join(f"\n  {line}" for line in self._process.tail) if self._process else ""
             await self._abandon()
@@ -149,7 +152,11 @@ class DaemonConnection:
         return ClientError(str(error))
 
     async def _initialize(
-        self, client_name: str, capabilities: Mapping[str, Any], options: Mapping[str, Any]
+        self,
+        client_name: str,
+        capabilities: Mapping[str, Any],
+        workspace_folders: Sequence[str],
+        options: Mapping[str, Any],
     ) -> Mapping[str, Any]:
         answer = await self.request(
             "initialize",
@@ -157,6 +164,10 @@ class DaemonConnection:
                 "processId": os.getpid(),
                 "clientInfo": {"name": client_name, "version": __version__},
                 "rootUri": None,
+                "workspaceFolders": [
+                    {"uri": uri, "name": unquote(uri.rstrip("/").rpartition("/")[2])}
+                    for uri in workspace_folders
+                ],
                 "capabilities": capabilities,
                 "initializationOptions": options,
             },

@@ -14,7 +14,7 @@ import pytest
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from tests.e2e.repl.chats import PATH, answer, calling
-from tests.fakes import desk_plugin
+from tests.fakes import desk_plugin, mcp_server
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow, pytest.mark.usefixtures("no_proxies")]
 
@@ -98,3 +98,15 @@ def test_the_list_has_the_decisions_of_the_configuration(jumpseat: Run) -> None:
 
 def test_doctor_starts_the_servers(jumpseat: Run) -> None:
     assert jumpseat("doctor", "--no-chat").returncode == 0
+
+
+def test_a_server_of_the_workspace_runs_in_the_working_directory(
+    home: Path, notes: Path, jumpseat: Run
+) -> None:
+    (notes.parent / "data").mkdir()
+    with (home / "config.toml").open("a", encoding="utf-8") as file:
+        file.write(mcp_server.table("db", "--record", "../record", cwd="data", scope="workspace"))
+    done = jumpseat("mcp", "restart", "db")
+
+    assert (done.returncode, done.stderr) == (0, "db is running.\n")
+    assert (notes.parent / "record").exists()

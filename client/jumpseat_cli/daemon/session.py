@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jumpseat_client.client import Client
@@ -27,7 +28,16 @@ def daemon(
         command,
         config=config,
         client_name=CLIENT_NAME,
+        workspace_folders=_find_workspace(),
         on_notification=on_notification,
         on_request=on_request,
         on_approval=on_approval,
     )
+
+
+def _find_workspace() -> Sequence[Path]:
+    """Return the working directory, in which servers of the workspace run."""
+    try:
+        return [Path.cwd()]
+    except OSError:  # The directory was removed.
+        return []

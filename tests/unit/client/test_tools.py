@@ -37,6 +37,19 @@ async def test_a_chat_selects_tools_and_names_its_folders(
     assert result.rounds == 2
 
 
+def test_the_workspace_folders_of_a_client_are_uris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenario = Scenario(tmp_path)
+    with SyncClient.spawn(scenario.command, workspace_folders=["a b", Path("/c"), "file:///d%20e/"]):
+        pass
+
+    assert scenario.received("initialize")[0]["params"]["workspaceFolders"] == [
+        {"uri": f"{tmp_path.as_uri()}/a%20b", "name": "a b"},
+        {"uri": "file:///c", "name": "c"},
+        {"uri": "file:///d%20e/", "name": "d e"},
+    ]
+
+
 def test_a_chat_without_tools_has_no_rounds(tmp_path: Path) -> None:
     with SyncClient.spawn(Scenario.chat(tmp_path, answer_steps("ok")).command) as daemon:
         assert daemon.chat("Hi").response().rounds is None

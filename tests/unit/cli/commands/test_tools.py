@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -179,6 +180,23 @@ def test_a_mistyped_server_is_named_with_the_nearest(jumpseat: CommandLine, comm
         "",
         "jumpseat: There is no MCP server dbs.\nhint: Did you mean db?\n",
     )
+
+
+def test_the_working_directory_is_the_workspace_unless_it_was_removed(
+    jumpseat: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    found = []
+    for remove in (False, True):
+        if remove:
+            folder.rmdir()
+        script(jumpseat)
+        assert jumpseat("mcp")[0] == 0
+        found.append(jumpseat.scenario.received("initialize")[-1]["params"]["workspaceFolders"])
+
+    assert found == [[{"uri": folder.as_uri(), "name": "work"}], []]
 
 
 def test_trust_needs_an_answer(jumpseat: CommandLine) -> None:
