@@ -110,3 +110,39 @@ def test_a_server_of_the_workspace_runs_in_the_working_directory(
 
     assert (done.returncode, done.stderr) == (0, "db is running.\n")
     assert (notes.parent / "record").exists()
+
+
+def test_a_server_of_an_overlay_runs_once_it_is_trusted(
+    notes: Path, jumpseat: Run, upstream: ThreadedUpstream
+) -> None:
+    (notes.parent / "project.toml").write_text(mcp_server.table("theirs"), "utf-8")
+    overlay = ("--overlay", "project.toml")
+    chat = ("chat", *overlay, "--tools", "theirs", "--allow", "theirs", "--json", "Go")
+    assert jumpseat("mcp", "list", *overlay).stdout.startswith("theirs\tuntrusted\tworkspace\t")
+    assert jumpseat("mcp", "restart", *overlay, "theirs").returncode == 1
+    assert json.loads(jumpseat(*chat).stdout)["calls"] == []
+
+    assert jumpseat("mcp", "trust", "--yes", *overlay, "theirs").stderr == "theirs is trusted.\n"
+    upstream.script(calling(("theirs__echo", {"text": "hi"})), answer("Done."), path=PATH)
+    assert [call["status"] for call in json.loads(jumpseat(*chat).stdout)["calls"]] == ["completed"]
+    assert jumpseat("tools", "list", "--refresh", *overlay, "theirs/echo").stdout.startswith(
+        "theirs/echo\task"
+    )
+
+    jumpseat("mcp", "trust", "--withdraw", *overlay, "theirs")
+    assert "untrusted" in jumpseat("mcp", "list", *overlay).stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [("[mcp", 2, "project.toml"), ('[mcp.x]\ncommand = ["env:X"]\n', 1, "mcp.x"), ("tools = 1", 1, "tools")],
+    ids=["syntax", "trust", "type"],
+)
+def test_an_overlay_that_is_not_allowed_is_an_error(
+    notes: Path, jumpseat: Run, text: str, code: int, message: str
+) -> None:
+    (notes.parent / "project.toml").write_text(text, "utf-8")
+    done = jumpseat("chat", "--tools", "files", "--overlay", "project.toml", "--deny", "files/write", "Go")
+
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message in done.stderr

@@ -25,10 +25,20 @@ class ToolSelection(NamedTuple):
 
     max_rounds: int | None = None
 
+    of_workspace: Mapping[str, Any] | None = None
+    """The configuration of the workspace."""
+
     @property
-    def overlay(self) -> dict[str, Any] | None:
+    def overlay(self) -> Mapping[str, Any] | None:
         """The configuration to lay over the user's file, which can deny tools but never allow them."""
-        return {"tools": {"deny": list(self.denied)}} if self.denied else None
+        if not self.denied:
+            return self.of_workspace
+        config = self.of_workspace or {}
+        rules = config.get("tools", {})
+        denied = rules.get("deny", []) if isinstance(rules, Mapping) else None
+        if not isinstance(denied, list):
+            return config  # The daemon explains what is wrong with it.
+        return {**config, "tools": {**rules, "deny": [*denied, *self.denied]}}
 
     @property
     def is_pointless(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,28 @@ rules_option = click.option(
     "workspace_rules",
     is_flag=True,
     help="Follow AGENTS.md, CLAUDE.md and .github/copilot-instructions.md of this directory.",
+)
+
+
+def _read_overlay(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> Mapping[str, Any] | None:
+    if path is None:
+        return None
+    from jumpseat_cli.configuration.overlay import read_overlay  # Deferred: few commands have an overlay.
+
+    try:
+        return read_overlay(path)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+overlay_option = click.option(
+    "--overlay",
+    type=click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Path),
+    metavar="FILE",
+    callback=_read_overlay,
+    help="Add the configuration of a workspace, whose MCP servers run only if you trust them.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 

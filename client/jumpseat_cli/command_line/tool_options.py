@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from jumpseat_cli.chat.tool_selection import ToolSelection, parse_selectors
 from jumpseat_cli.command_line.completion import make_completion, match_prefix
+from jumpseat_cli.command_line.options import overlay_option
 from jumpseat_client.client import Client
 
 
@@ -68,6 +69,7 @@ def tool_options(function: Callable[..., int]) -> Callable[..., int]:
     @click.option(
         "--max-rounds", type=click.IntRange(min=1), metavar="N", help="The limit for requests to the model."
     )
+    @overlay_option
     @functools.wraps(function)
     def with_selection(
         selectors: list[str],
@@ -75,9 +77,10 @@ def tool_options(function: Callable[..., int]) -> Callable[..., int]:
         denied: list[str],
         folders: tuple[Path, ...],
         max_rounds: int | None,
+        overlay: Mapping[str, Any] | None,
         **options: Any,
     ) -> int:
-        selection = ToolSelection(selectors, allowed, denied, [*map(str, folders)], max_rounds)
+        selection = ToolSelection(selectors, allowed, denied, [*map(str, folders)], max_rounds, overlay)
         return function(selection=selection, **options)
 
     return with_selection  # type: ignore[no-any-return]  # the selector options have no types

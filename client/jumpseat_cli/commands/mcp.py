@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from jumpseat_cli.command_line.completion import make_completion, match_prefix
 from jumpseat_cli.command_line.groups import ListByDefault
-from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, run_async
+from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, overlay_option, run_async
 from jumpseat_cli.daemon.rows import NO_SERVERS, describe_state, is_mcp_server
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.daemon.sign_in import log_in
@@ -49,10 +49,11 @@ def mcp() -> None:
 
 
 @mcp.command("list")
+@overlay_option
 @daemon_options
 @json_option
 @run_async
-async def list_servers(daemon_command: list[str], as_json: bool) -> int:
+async def list_servers(overlay: Mapping[str, Any] | None, daemon_command: list[str], as_json: bool) -> int:
     """List the servers with their state and their definition, without starting them.
 
     In a pipe, each line is a server: name, state, origin, definition and error, separated by tabs.
@@ -62,7 +63,7 @@ async def list_servers(daemon_command: list[str], as_json: bool) -> int:
       jumpseat mcp list
       jumpseat mcp list --json | jq -r '.servers[] | select(.state == "failed") | .error'
     """
-    async with daemon(daemon_command) as client:
+    async with daemon(daemon_command, config=overlay) as client:
         servers = (await client.list_tools())["servers"]
     rows = [*filter(is_mcp_server, servers)]
     if as_json:
@@ -77,10 +78,13 @@ async def list_servers(daemon_command: list[str], as_json: bool) -> int:
 
 @mcp.command("restart")
 @server_argument
+@overlay_option
 @daemon_options
 @json_option
 @run_async
-async def restart(server: str, daemon_command: list[str], as_json: bool) -> int:
+async def restart(
+    server: str, overlay: Mapping[str, Any] | None, daemon_command: list[str], as_json: bool
+) -> int:
     """Start SERVER again, also after it has failed too often; start it if it is stopped.
 
     \b
@@ -89,7 +93,7 @@ async def restart(server: str, daemon_command: list[str], as_json: bool) -> int:
 
     Exit codes: 0 it runs; 1 it does not run, or there is no such server; 2 wrong usage.
     """
-    async with daemon(daemon_command) as client:
+    async with daemon(daemon_command, config=overlay) as client:
         if await _find_row(client, server) is None:
             return FAILED
         row = await client.restart_mcp_server(server)
@@ -100,23 +104,32 @@ async def restart(server: str, daemon_command: list[str], as_json: bool) -> int:
 @server_argument
 @click.option("-y", "--yes", is_flag=True, help="Trust it without asking.")
 @click.option("--withdraw", is_flag=True, help="Do not trust it any longer.")
+@overlay_option
 @daemon_options
 @json_option
 @run_async
-async def trust(server: str, yes: bool, withdraw: bool, daemon_command: list[str], as_json: bool) -> int:
+async def trust(
+    server: str,
+    yes: bool,
+    withdraw: bool,
+    overlay: Mapping[str, Any] | None,
+    daemon_command: list[str],
+    as_json: bool,
+) -> int:
     """Show the definition of a workspace's SERVER, and ask whether to trust it.
 
-    A server of your own configuration file needs no trust. One that a workspace defines is not started before
-    you trust its definition; if that changes, it is untrusted again. Without a terminal, --yes is required.
+    A server of your own configuration file needs no trust. One that a workspace defines, in the file of
+    --overlay, is not started before you trust its definition for the working directory; if that changes, it
+    is untrusted again. Without a terminal, --yes is required.
 
     \b
     Examples:
-      jumpseat mcp trust db
-      jumpseat mcp trust --withdraw db
+      jumpseat mcp trust --overlay project.toml db
+      jumpseat mcp trust --overlay project.toml --withdraw db
 
     Exit codes: 0 trusted, or withdrawn; 1 you answered no, or there is no such server; 2 wrong usage.
     """
-    async with daemon(daemon_command) as client:
+    async with daemon(daemon_command, config=overlay) as client:
         row = await _find_row(client, server)
         if row is None:
             return FAILED
@@ -143,11 +156,17 @@ async def trust(server: str, yes: bool, withdraw: bool, daemon_command: list[str
     "--browser/--no-browser", default=None, help="Open the page in a browser; by default only on a terminal."
 )
 @click.option("--again", is_flag=True, help="Sign in even if you are signed in.")
+@overlay_option
 @daemon_options
 @json_option
 @run_async
 async def login(
-    server: str, browser: bool | None, again: bool, daemon_command: list[str], as_json: bool
+    server: str,
+    browser: bool | None,
+    again: bool,
+    overlay: Mapping[str, Any] | None,
+    daemon_command: list[str],
+    as_json: bool,
 ) -> int:
     """Sign in to SERVER in a browser.
 
@@ -159,7 +178,7 @@ async def login(
       jumpseat mcp login github
       jumpseat mcp login --again github
     """
-    async with daemon(daemon_command) as client:
+    async with daemon(daemon_command, config=overlay) as client:
         if await _find_row(client, server) is None:
             return FAILED
     return await log_in(
@@ -168,6 +187,7 @@ async def login(
         again=again,
         asks=sys.stdin.isatty() and not as_json,
         daemon_command=daemon_command,
+        overlay=overlay,
         as_json=as_json,
     )
 

@@ -10,7 +10,14 @@ import click
 
 from jumpseat_cli.command_line.completion import complete_file
 from jumpseat_cli.command_line.groups import ListByDefault
-from jumpseat_cli.command_line.options import HELP, config_option, daemon_options, json_option, run_async
+from jumpseat_cli.command_line.options import (
+    HELP,
+    config_option,
+    daemon_options,
+    json_option,
+    overlay_option,
+    run_async,
+)
 from jumpseat_cli.command_line.tool_options import complete_selector, read_selectors
 from jumpseat_cli.daemon.rows import NO_SERVERS, describe_state
 from jumpseat_cli.daemon.session import daemon
@@ -40,10 +47,17 @@ def tools() -> None:
     "selectors", nargs=-1, callback=read_selectors, shell_complete=complete_selector, metavar="[SELECTORS]..."
 )
 @click.option("--refresh", is_flag=True, help="Start stopped servers, and list their tools again.")
+@overlay_option
 @daemon_options
 @json_option
 @run_async
-async def list_tools(selectors: list[str], refresh: bool, daemon_command: list[str], as_json: bool) -> int:
+async def list_tools(
+    selectors: list[str],
+    refresh: bool,
+    overlay: Mapping[str, Any] | None,
+    daemon_command: list[str],
+    as_json: bool,
+) -> int:
     """List the tools, or those that SELECTORS match, such as files or 'github/search_*'.
 
     Each row has the decision about a call (allow, ask or deny) and an estimate of the tokens that the tool's
@@ -60,7 +74,7 @@ async def list_tools(selectors: list[str], refresh: bool, daemon_command: list[s
 
     Exit codes: 0 success; 1 no tools match SELECTORS; 2 wrong usage.
     """
-    async with daemon(daemon_command) as client:
+    async with daemon(daemon_command, config=overlay) as client:
         listed = await client.list_tools(refresh=refresh)
     rows = _select(listed["tools"], selectors)
     code = FAILED if selectors and not rows else OK

@@ -25,7 +25,7 @@ def describe_state(server: Mapping[str, Any]) -> str:
         case "stopped":
             return f"{name} is stopped; it starts when a chat uses it."
         case "untrusted":
-            return f"{name} is not trusted. To see and trust it: jumpseat mcp trust {name}"
+            return f"{name} is not trusted. To see and trust it: jumpseat mcp trust --overlay FILE {name}"
         case "needs_sign_in":
             return f"{name} needs a sign-in: jumpseat mcp login {name}"
         case "failed":

@@ -79,6 +79,7 @@ async def log_in(
     again: bool = False,
     asks: bool = False,
     daemon_command: Sequence[str],
+    overlay: Mapping[str, Any] | None = None,
     as_json: bool,
 ) -> int:
     """Sign in, print the account and return the exit code; only print an account that is already signed in.
@@ -89,6 +90,7 @@ async def log_in(
         again: whether to sign in even if an account is signed in.
         asks: whether to ask for `again` in that case.
         daemon_command: the daemon's command line.
+        overlay: the configuration to lay over the user's file.
         as_json: whether to print the status as JSON.
 
     Raises:
@@ -98,7 +100,10 @@ async def log_in(
     attempt = _Attempt(spinner)
     try:
         async with daemon(
-            daemon_command, on_notification=attempt.show_prompt, on_request=attempt.answer_request
+            daemon_command,
+            config=overlay,
+            on_notification=attempt.show_prompt,
+            on_request=attempt.answer_request,
         ) as client:
             current = None if again else await _find_account(client, provider)
             if current is not None:

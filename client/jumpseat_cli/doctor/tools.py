@@ -34,8 +34,6 @@ def _check_server(server: Mapping[str, Any], tools: Sequence[Mapping[str, Any]])
         return Check(name, False, describe_state(server), f"After a change: jumpseat mcp restart {name}")
     if state == "needs_sign_in":
         return Check(name, False, f"{name} needs a sign-in.", f"Run: jumpseat mcp login {name}")
-    if state == "untrusted":
-        return Check(name, None, f"{name} is not trusted.", f"To see and trust it: jumpseat mcp trust {name}")
     own = [tool for tool in tools if tool["server"] == name]
     number = "1 tool" if len(own) == 1 else f"{len(own)} tools"
     tokens = sum(tool["tokens"] for tool in own)

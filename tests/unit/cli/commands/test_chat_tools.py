@@ -63,6 +63,19 @@ def test_the_options_select_tools_and_restrict_them(
     assert initialize["params"]["capabilities"]["experimental"] == {"jumpseat": {"approveTools": True}}
 
 
+def test_denials_are_added_to_those_of_the_overlay(jumpseat: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "project.toml"
+    file.write_text('[tools]\nask = ["shed/dig"]\ndeny = ["db/*"]\n[mcp.x]\ncommand = ["x"]\n', "utf-8")
+    script(jumpseat)
+    jumpseat("chat", "--tools", "shed", "--overlay", str(file), "--deny", "shed/rake", "Go")
+
+    (initialize,) = jumpseat.scenario.received("initialize")
+    assert initialize["params"]["initializationOptions"]["config"] == {
+        "tools": {"ask": ["shed/dig"], "deny": ["db/*", "shed/rake"]},
+        "mcp": {"x": {"command": ["x"]}},
+    }
+
+
 def test_the_workspace_is_the_working_directory(
     jumpseat: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,7 +66,7 @@ def test_tools_are_lines_with_tabs_in_a_pipe(jumpseat: CommandLine) -> None:
         "Their definitions cost about 100 tokens in each request.",
         "web has failed: It ended with code 1. Oops",
         "mail needs a sign-in: jumpseat mcp login mail",
-        "theirs is not trusted. To see and trust it: jumpseat mcp trust theirs",
+        "theirs is not trusted. To see and trust it: jumpseat mcp trust --overlay FILE theirs",
         "Stopped until a chat uses them: idle. To start them now: jumpseat tools list --refresh idle",
     ]
     assert jumpseat.scenario.received("tools/list")[0]["params"] == {"refresh": False}

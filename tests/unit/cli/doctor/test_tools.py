@@ -25,7 +25,9 @@ async def check(folder: Path, listed: Any) -> list[tuple[str, bool | None, str, 
 
 
 async def test_each_configured_server_is_started_and_checked(tmp_path: Path) -> None:
-    assert await check(tmp_path, LISTED) == [
+    own = [row for row in LISTED["servers"] if row["origin"] != "workspace"]
+
+    assert await check(tmp_path, {**LISTED, "servers": own}) == [
         ("db", True, "db (run db) has 1 tool, about 50 tokens in a request.", None),
         (
             "web",
@@ -35,7 +37,6 @@ async def test_each_configured_server_is_started_and_checked(tmp_path: Path) -> 
         ),
         ("idle", True, "idle (run idle) has 0 tools, about 0 tokens in a request.", None),
         ("mail", False, "mail needs a sign-in.", "Run: jumpseat mcp login mail"),
-        ("theirs", None, "theirs is not trusted.", "To see and trust it: jumpseat mcp trust theirs"),
     ]
 
 
