@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from jumpseat.chat import FileDiff, InvalidRequestError, ResultPart, ToolKind
@@ -82,6 +83,9 @@ class Preview:
 
     subject: Any = None
     """The server's own description of the call, such as the resolved path, to compare it in `call`."""
+
+    paths: Sequence[Path] = ()
+    """The absolute paths of the files and folders that the call uses, so that an editor can follow it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,9 @@ class TurnTools:
         self.definitions: Sequence[ToolDefinition] = ()
         """The tools to offer to the model, sorted by name. Empty before `open`."""
 
+        self.on_preview: Callable[[ToolUseBlock, Preview], None] = lambda call, preview: None
+        """Called with each call that its server has checked, before a question about it."""
+
         self._servers = [server.begin_turn(context) for server in servers]
         self._selectors = selectors
         self._context = context
@@ -193,9 +196,13 @@ class TurnTools:
             hint="Select fewer tools, or raise max_tools in the table [tools] of the configuration.",
         )
 
+    def find(self, name: str) -> OfferedTool | None:
+        """Return the offered tool that the model knows under this name."""
+        return self._offered.get(name)
+
     def find_name(self, name: str) -> str:
         """Return `server/tool` for the name that the model uses, or that name if no such tool is offered."""
-        offered = self._offered.get(name)
+        offered = self.find(name)
         return name if offered is None else f"{offered.server.name}/{offered.tool.name}"
 
     async def run(self, call: ToolUseBlock, send: Send) -> ToolResultBlock:
@@ -206,7 +213,7 @@ class TurnTools:
             send: receives the questions and the status of the call.
         """
         name = self.find_name(call.name)
-        offered = self._offered.get(call.name)
+        offered = self.find(call.name)
         if offered is None:
             return self._fail(call, name, f"There is no tool named {call.name}.", send)
         if call.arguments is None:
@@ -220,6 +227,7 @@ class TurnTools:
         )
         try:
             preview = await offered.server.preview(started)
+            self.on_preview(call, preview)
             denial = await self._find_denial(call, offered, preview, send)
             if denial is not None:
                 send(ToolStatusEvent(call.id, "denied", make_title(denial)))

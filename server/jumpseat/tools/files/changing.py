@@ -27,7 +27,7 @@ from jumpseat.tools.files.locations import Location
 from jumpseat.tools.files.replacements import Replacement, replace_all, replace_once
 from jumpseat.tools.files.resources import FileResources
 from jumpseat.tools.files.text import UTF_8, digest_text
-from jumpseat.tools.files.tool import Approved, FileCall, FileTool
+from jumpseat.tools.files.tool import FileCall, FileTool, make_preview
 from jumpseat.tools.server import Preview, ToolError, ToolOutput
 from jumpseat.tools.workspace import UnsavedFile
 
@@ -73,11 +73,11 @@ class ChangeTool(FileTool[A], Generic[A]):
             await use_disk(_check_writable, location, current)
         old, new = await use_disk(replacement.show)
         uri = current.unsaved.uri if current and current.unsaved else location.path.as_uri()
-        return Preview(
+        return make_preview(
             f"{'Create' if current is None else self.name.capitalize()} {location.name}",
+            [location],
+            None if current is None else current.digest,
             [FileDiff(uri, None if current is None else old, new)],
-            location.is_outside,
-            Approved((location.path,), None if current is None else current.digest),
         )
 
     async def run(self, call: FileCall[A]) -> ToolOutput:

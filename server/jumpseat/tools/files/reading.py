@@ -24,7 +24,7 @@ from jumpseat.tools.files.credentials import START_BYTES
 from jumpseat.tools.files.lines import PIECE, Excerpt, take_lines
 from jumpseat.tools.files.locations import Location
 from jumpseat.tools.files.text import LARGEST_TEXT, LONGEST_MARK, NotTextError, TextForm, normalize
-from jumpseat.tools.files.tool import Approved, FileCall, FileTool
+from jumpseat.tools.files.tool import FileCall, FileTool, make_preview
 from jumpseat.tools.server import Preview, ToolError, ToolOutput
 from jumpseat.tools.workspace import UnsavedFile
 
@@ -47,8 +47,7 @@ class ReadTool(FileTool[ReadArguments]):
         """Check the path."""
         location = await use_disk(call.locator.locate, call.arguments.path)
         await use_disk(call.locator.check_allowed, location)
-        subject = Approved((location.path,))
-        return Preview(f"Read {location.name}", is_outside=location.is_outside, subject=subject)
+        return make_preview(f"Read {location.name}", [location])
 
     async def run(self, call: FileCall[ReadArguments]) -> ToolOutput:
         """Read the text, and remember that the conversation knows it."""

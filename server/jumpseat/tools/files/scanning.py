@@ -20,7 +20,7 @@ from jumpseat.tools.files.kinds import find_kind
 from jumpseat.tools.files.locations import Location, Locator, resolve
 from jumpseat.tools.files.resources import FileResources
 from jumpseat.tools.files.text import LARGEST_TEXT
-from jumpseat.tools.files.tool import Approved, FileCall, FileTool
+from jumpseat.tools.files.tool import FileCall, FileTool, make_preview
 from jumpseat.tools.server import CallContext, Preview, ToolError, ToolOutput
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class ListTool(FileTool[ListArguments]):
         roots = await use_disk(_find_roots, call.locator, call.arguments.path)
         if await use_disk(find_kind, roots[0].path) != "folder":
             raise ToolError(f"There is no folder {roots[0].name}.")
-        return _make_preview(f"List {_name_all(roots)}", roots)
+        return make_preview(f"List {_name_all(roots)}", roots)
 
     async def run(self, call: FileCall[ListArguments]) -> ToolOutput:
         """List the entries."""
@@ -117,7 +117,7 @@ class SearchTool(FileTool[SearchArguments]):
         if await use_disk(find_kind, roots[0].path) not in ("file", "folder"):
             raise ToolError(f"There is no file or folder {roots[0].name}.")
         place = "" if call.arguments.path is None else f" in {_name_all(roots)}"
-        return _make_preview(f'Search for "{call.arguments.pattern}"{place}', roots)
+        return make_preview(f'Search for "{call.arguments.pattern}"{place}', roots)
 
     async def run(self, call: FileCall[SearchArguments]) -> ToolOutput:
         """Search the texts, those in the editor included."""
@@ -148,11 +148,6 @@ def _find_roots(locator: Locator, path: str | None) -> Sequence[Location]:
 
 def _name_all(roots: Sequence[Location]) -> str:
     return ", ".join(root.name for root in roots)
-
-
-def _make_preview(title: str, roots: Sequence[Location]) -> Preview:
-    subject = Approved(tuple(root.path for root in roots))
-    return Preview(title, is_outside=any(root.is_outside for root in roots), subject=subject)
 
 
 async def _find_unsaved_texts(context: CallContext) -> dict[str, str]:

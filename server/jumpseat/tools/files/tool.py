@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
-from jumpseat.chat import ToolKind
+from jumpseat.chat import FileDiff, ToolKind
 from jumpseat.tools.files.arguments import FileArguments, make_schema
 from jumpseat.tools.files.locations import Location, Locator
 from jumpseat.tools.server import CallContext, Preview, Tool, ToolError, ToolOutput
@@ -53,6 +54,20 @@ class FileCall(Generic[A]):
         """
         if self.subject.paths != tuple(each.path for each in locations):
             raise ToolError("A link on the path was changed in the meantime. Try again.")
+
+
+def make_preview(
+    title: str, locations: Sequence[Location], digest: bytes | None = None, diff: Sequence[FileDiff] = ()
+) -> Preview:
+    """Return the preview of a call that uses these places.
+
+    Args:
+        digest: see `Approved`.
+        diff: the change of a file.
+    """
+    paths = tuple(each.path for each in locations)
+    is_outside = any(each.is_outside for each in locations)
+    return Preview(title, diff, is_outside, Approved(paths, digest), paths)
 
 
 class FileTool(ABC, Generic[A]):
