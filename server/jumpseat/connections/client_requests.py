@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jumpseat.connections.outbox import Outbox
@@ -29,6 +29,28 @@ class ClientRequests:
         self, method: str, params: Mapping[str, Any], timeout: float | None = ANSWER_SECONDS
     ) -> Any:
         """Send a request and return its result, or None if the client refuses or does not answer in time."""
+        try:
+            response = await self.exchange(method, params, timeout)
+        except TimeoutError:
+            return None
+        return response.result if response.error is None else None
+
+    async def exchange(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        timeout: float | None,
+        on_cancel: Callable[[RequestId], None] = lambda request_id: None,
+    ) -> RpcResponse:
+        """Send a request and return its response.
+
+        Args:
+            timeout: the time limit in seconds.
+            on_cancel: called with the id of the request if the wait is cancelled.
+
+        Raises:
+            TimeoutError: the client did not answer in time.
+        """
         # The prefix distinguishes these ids from the client's in logs.
         request_id = f"jumpseat-{next(self._numbers)}"
         answer = self._pending[request_id] = asyncio.get_running_loop().create_future()
@@ -38,13 +60,15 @@ class ClientRequests:
                 response = await answer
         except TimeoutError:
             logger.warning("the client did not answer %s", method)
-            return None
+            raise
+        except asyncio.CancelledError:
+            on_cancel(request_id)
+            raise
         finally:
             del self._pending[request_id]
         if response.error is not None:
             logger.info("the client refused %s: %s", method, response.error.get("message"))
-            return None
-        return response.result
+        return response
 
     def resolve(self, response: RpcResponse) -> bool:
         """Pass a response to the request that awaits it. Return False if none does."""

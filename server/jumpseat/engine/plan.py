@@ -157,12 +157,17 @@ def _merge_settings(
     return {**values, **requested}
 
 
+def accepts_tools(target: ResolvedModel, capabilities: Capabilities) -> bool:
+    """Whether a request with tools may be sent to a model."""
+    info = target.info
+    return capabilities.tool_calls and (info is None or info.supports_tool_use is not False)
+
+
 def _refuse_unsupported(
     turn_request: TurnRequest, target: ResolvedModel, capabilities: Capabilities, conversation: Conversation
 ) -> None:
-    info = target.info
-    no_tools = not capabilities.tool_calls or (info is not None and info.supports_tool_use is False)
-    if turn_request.tools and turn_request.tool_choice != "none" and no_tools:
+    wants_tools = turn_request.tools and turn_request.tool_choice != "none"
+    if wants_tools and not accepts_tools(target, capabilities):
         raise RequestError(
             f"The model {target.model} of {target.provider} does not accept tools.",
             provider=target.provider,
