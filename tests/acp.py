@@ -35,6 +35,9 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "session/set_config_option": acp.schema.SetSessionConfigOptionResponse,
     "session/update": acp.schema.SessionNotification,
     "fs/read_text_file": acp.schema.ReadTextFileRequest,
+    "fs/write_text_file": acp.schema.WriteTextFileRequest,
+    "session/request_permission": acp.schema.RequestPermissionRequest,
+    "$/cancel_request": acp.schema.CancelRequestNotification,
 }
 """The official Python models of results, and of the params of our own messages."""
 
@@ -133,6 +136,10 @@ class AcpAgent:
         self.methods[self._next_id] = method
         self.send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
         return self._next_id
+
+    def answer(self, request: dict[str, Any], result: Any) -> None:
+        """Answer a request of the agent."""
+        self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
     def notify(self, method: str, params: Any) -> None:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})

@@ -53,9 +53,24 @@ class AcpConversation:
     """The total cost of the turns, as far as they were kept or this process ran them."""
 
     turn: RunningPrompt | None = None
+    shown_calls: set[str] = field(default_factory=set)
+    """The ids of the tool calls that the client was told."""
 
     def __post_init__(self) -> None:
         self.branch = self.branch or self.id
+
+    def name_call(self, own: str) -> str:
+        """Return an id for a tool call that is unique in the session.
+
+        Args:
+            own: the provider's id, which it may have used before; some number the calls of each answer.
+        """
+        name, number = own, 1
+        while name in self.shown_calls:
+            number += 1
+            name = f"{own}_{number}"
+        self.shown_calls.add(name)
+        return name
 
     @property
     def choices(self) -> dict[str, Any]:

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pygls.uris import to_fs_path
-
 from jumpseat.acp.client import AcpClient
 from jumpseat.acp.conversation import AcpConversation
 from jumpseat.acp.params import (
@@ -22,6 +20,7 @@ from jumpseat.acp.params import (
     ResourceParam,
     TextContentParam,
 )
+from jumpseat.acp.workspace import path_of
 from jumpseat.chat import ContentBlock, ContextBlock, DocumentBlock, ImageBlock, TextBlock
 from jumpseat.system.threads import run_blocking
 
@@ -66,7 +65,7 @@ async def _read_link(
     client: AcpClient, conversation: AcpConversation, link: LinkContentParam
 ) -> ContentBlock:
     """Return the text of a linked file in the conversation's directories, else the name of the link."""
-    path = _path_of(link.uri)
+    path = path_of(link.uri)
     if path is not None:
         roots = (conversation.directory, *conversation.additional_directories)
         real = await run_blocking(_resolve_below, path, roots)
@@ -75,16 +74,6 @@ async def _read_link(
             if text is not None:
                 return ContextBlock(text, uri=link.uri)
     return TextBlock(f"[{link.name}]({link.uri})")
-
-
-def _path_of(uri: str) -> Path | None:
-    if not uri.startswith("file:"):
-        return None
-    try:
-        path = to_fs_path(uri)
-    except ValueError:
-        return None
-    return Path(path) if path and Path(path).is_absolute() else None
 
 
 def _resolve_below(path: Path, roots: Sequence[Path]) -> Path | None:

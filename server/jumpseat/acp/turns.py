@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jumpseat.acp.client import AcpClient
 from jumpseat.acp.conversation import AcpConversation
@@ -19,6 +19,9 @@ from jumpseat.engine import Keeper, TurnRequest, run_turn
 from jumpseat.system.state_file import StateError
 from jumpseat.system.threads import run_blocking
 
+if TYPE_CHECKING:
+    from jumpseat.tools.turn_tools import TurnTools
+
 STOP_REASONS: Mapping[StopReason, str] = {
     "end_turn": "end_turn",
     "stop_sequence": "end_turn",
@@ -26,6 +29,7 @@ STOP_REASONS: Mapping[StopReason, str] = {
     "tool_use": "end_turn",
     "max_tokens": "max_tokens",
     "context_exceeded": "max_tokens",
+    "max_rounds": "max_turn_requests",
     "refusal": "refusal",
     "content_filter": "refusal",
     "cancelled": "cancelled",
@@ -56,6 +60,8 @@ async def run_question(
     Raises:
         ChatError: the turn failed; the conversation keeps what was received.
     """
+    from jumpseat.acp.tools import begin_tools  # Deferred: the handshake does not need the tools.
+
     target = await resolve_choice(client.registry, model or conversation.model)
     chosen = select_settings(client, conversation, target.provider) if target is not None else {}
     ask = TurnRequest(
@@ -67,18 +73,22 @@ async def run_question(
         conversation_id=conversation.branch,
         paths=client.shown_paths_in(conversation.directory),
     )
+    turn_id = entry.turn_id or ""
     keeper = None
     if client.keeps:
         keeper = create_keeper(
             client,
             ask,
-            entry.turn_id or "",
+            turn_id,
             directory=conversation.directory,
             kept_session=(conversation.id, conversation.choices),
         )
     sink = UpdateSink(client, conversation, on_begin=entry.begun.set, on_answer=entry.on_answer)
+    tools: TurnTools | None = None
     try:
-        answer = await run_turn(client.registry, ask, sink, client.memory, client.tokens, keeper)
+        if (begun := await begin_tools(client, conversation, ask, turn_id)) is not None:
+            tools, sink.calls = begun
+        answer = await run_turn(client.registry, ask, sink, client.memory, client.tokens, keeper, tools)
     except ChatError as error:
         _use_branch(conversation, keeper)
         # If there is no output, leave the question out, so that the next one replaces it.
@@ -86,6 +96,7 @@ async def run_question(
             await _continue_with(client, conversation, sink, messages, error.partial)
         raise
     finally:
+        sink.close()
         record_use(client, keeper)
     _use_branch(conversation, keeper)
     await _continue_with(client, conversation, sink, messages, answer)

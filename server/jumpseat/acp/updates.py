@@ -1,35 +1,37 @@
-"""Sends the events of a turn, and kept messages, as `session/update` notifications."""
+"""Sends the events of a turn as `session/update` notifications."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from jumpseat.acp.client import AcpClient
+from jumpseat.acp.content import encode_image
 from jumpseat.acp.conversation import AcpConversation
 from jumpseat.chat import (
+    BLOCK_EVENTS,
     BlockDoneEvent,
     CitationEvent,
-    ContentBlock,
-    ContextBlock,
-    DocumentBlock,
     ImageBlock,
-    Message,
     ResponseEvent,
     RetryEvent,
     StartEvent,
     StreamEvent,
-    TextBlock,
     TextDeltaEvent,
-    ThinkingBlock,
     ThinkingDeltaEvent,
+    ToolApprovalEvent,
     ToolResultBlock,
-    ToolUseBlock,
+    ToolStatusEvent,
+    ToolUseDoneEvent,
+    ToolUseStartEvent,
     WarningEvent,
 )
 from jumpseat.engine import Sink
 from jumpseat.wire import write_json
+
+if TYPE_CHECKING:
+    from jumpseat.acp.tool_calls import TurnCalls
 
 ANSWER, THOUGHT, QUESTION = "agent_message_chunk", "agent_thought_chunk", "user_message_chunk"
 
@@ -59,10 +61,14 @@ class UpdateSink(Sink):
         self._id = conversation.id
         self._on_begin = on_begin
         self._on_answer = on_answer
-        self._message_id = str(uuid4())
-        self._answer_head = self._head_of(ANSWER)
-        self._thought_head = self._head_of(THOUGHT)
+        self._begin_message()
+        self._finished_block = -1
+        """The last block that is final: the last result of the round before the current one."""
+
         self._cited: set[str] = set()
+        self.calls: TurnCalls | None = None
+        """Shows the tool calls; None for a turn without tools, whose calls are not shown."""
+
         self.start: StartEvent | None = None
         """The first event of the turn, which names its model."""
 
@@ -70,8 +76,11 @@ class UpdateSink(Sink):
         """Send the event, if the protocol has a form for it."""
         # Most events are text, so build their messages from bytes, which is faster than from objects.
         if type(event) is TextDeltaEvent:
-            self._client.outbox.send_body(b"%b%b}}}}" % (self._answer_head, write_json(event.text)))
+            if event.block > self._finished_block:
+                self._client.outbox.send_body(b"%b%b}}}}" % (self._answer_head, write_json(event.text)))
             return
+        if isinstance(event, BLOCK_EVENTS) and event.block <= self._finished_block:
+            return  # If an answer starts again, the blocks of the earlier rounds are repeated.
         match event:
             case ThinkingDeltaEvent():
                 self._client.outbox.send_body(b"%b%b}}}}" % (self._thought_head, write_json(event.text)))
@@ -80,6 +89,16 @@ class UpdateSink(Sink):
                 self._on_begin()
             case ResponseEvent():
                 self._on_answer()
+                if self.calls is not None:
+                    self.calls.discard_unfinished()
+            case ToolUseStartEvent() | ToolUseDoneEvent() | ToolApprovalEvent() | ToolStatusEvent():
+                if self.calls is not None:
+                    self.calls.show(event)
+            case BlockDoneEvent(content=ToolResultBlock() as result):
+                if self.calls is not None:
+                    self.calls.show_result(result)
+                self._finished_block = event.block
+                self._begin_message()
             case BlockDoneEvent(content=ImageBlock() as image):
                 self._send_chunk(encode_image(image))
             case CitationEvent(url=str(url)) if url not in self._cited:
@@ -95,6 +114,17 @@ class UpdateSink(Sink):
     def wait_until_ready(self) -> Coroutine[Any, Any, None]:
         """Wait until the client has read enough."""
         return self._client.outbox.wait_until_ready()
+
+    def close(self) -> None:
+        """Close the questions about tool calls that are still open."""
+        if self.calls is not None:
+            self.calls.close()
+
+    def _begin_message(self) -> None:
+        """Give the text from now on another id, so that clients show it below the tool calls before it."""
+        self._message_id = str(uuid4())
+        self._answer_head = self._head_of(ANSWER)
+        self._thought_head = self._head_of(THOUGHT)
 
     def _head_of(self, kind: str) -> bytes:
         """Return the JSON text of a text chunk up to its text."""
@@ -113,76 +143,3 @@ def show_text(client: AcpClient, conversation: AcpConversation, text: str) -> No
     """Send a message that no model wrote."""
     content = {"type": "text", "text": text}
     client.update(conversation.id, ANSWER, messageId=str(uuid4()), content=content)
-
-
-def replay(client: AcpClient, conversation: AcpConversation, message: Message) -> None:
-    """Send a message of the past."""
-    message_id = str(uuid4())
-    for block in message.content:
-        match block:
-            case ToolUseBlock():
-                client.update(
-                    conversation.id,
-                    "tool_call",
-                    toolCallId=block.id,
-                    title=block.name,
-                    kind="other",
-                    status="completed",
-                    rawInput=block.arguments or {},
-                )
-            case ToolResultBlock():
-                status = "failed" if block.is_error else "completed"
-                parts = [TextBlock(block.content)] if isinstance(block.content, str) else block.content
-                client.update(
-                    conversation.id,
-                    "tool_call_update",
-                    toolCallId=block.tool_use_id,
-                    status=status,
-                    content=[{"type": "content", "content": _encode_block(part)} for part in parts],
-                )
-            case ThinkingBlock():
-                content = {"type": "text", "text": block.thinking}
-                client.update(conversation.id, THOUGHT, messageId=message_id, content=content)
-            case _:
-                if (shown := _encode_block(block)) is not None:
-                    kind = QUESTION if message.role == "user" else ANSWER
-                    client.update(conversation.id, kind, messageId=message_id, content=shown)
-
-
-def _encode_block(block: ContentBlock) -> dict[str, Any] | None:
-    match block:
-        case TextBlock():
-            return {"type": "text", "text": block.text}
-        case ImageBlock():
-            return encode_image(block)
-        case ContextBlock(uri=str(uri)):
-            return {"type": "resource", "resource": {"uri": uri, "text": block.text}}
-        case ContextBlock():
-            return {"type": "text", "text": block.text}
-        case DocumentBlock():
-            return _encode_document(block)
-        case _:
-            return None
-
-
-def _encode_document(document: DocumentBlock) -> dict[str, Any]:
-    """Return a document as content, or a link to it."""
-    name = document.name or "document"
-    if document.source.startswith("https:"):
-        return {"type": "resource_link", "uri": document.source, "name": name}
-    media_type, data = _split_source(document.source, document.media_type or "application/octet-stream")
-    return {"type": "resource", "resource": {"uri": name, "blob": data, "mimeType": media_type}}
-
-
-def encode_image(image: ImageBlock) -> dict[str, Any]:
-    """Return an image as content, or a link to it."""
-    if image.source.startswith("https:"):
-        return {"type": "resource_link", "uri": image.source, "name": "image"}
-    media_type, data = _split_source(image.source, image.media_type or "image/png")
-    return {"type": "image", "data": data, "mimeType": media_type}
-
-
-def _split_source(source: str, media_type: str) -> tuple[str, str]:
-    """Return the media type and the base64 data of a `data:` URL, or of data with this media type."""
-    head, comma, data = source.partition(",")
-    return (head.removeprefix("data:").partition(";")[0], data) if comma else (media_type, source)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, PrivateAttr
 
 from jumpseat.config.built_in_prompts import BUILT_IN_PROMPTS
 from jumpseat.config.faults import Fault, FaultsByTable
-from jumpseat.config.options import ConversationOptions, DaemonOptions, FetchOptions, ToolOptions
+from jumpseat.config.options import AcpOptions, ConversationOptions, DaemonOptions, FetchOptions, ToolOptions
 from jumpseat.config.prompts import Prompt, PromptName
 from jumpseat.config.schema import ProviderConfig, TableOrigin
 from jumpseat.system.environment import Environment, empty_environment
@@ -50,6 +50,7 @@ class Config(BaseModel):
     fetch: FetchOptions = Field(default_factory=FetchOptions)
     tools: ToolOptions = Field(default_factory=ToolOptions)
     mcp: Servers = Field(default_factory=dict)
+    acp: AcpOptions = Field(default_factory=AcpOptions)
 
     _file: Path | None = PrivateAttr(default=None)
     _environment: Environment = PrivateAttr(default_factory=empty_environment)

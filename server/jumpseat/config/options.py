@@ -1,4 +1,4 @@
-"""The schemas of the tables `[daemon]`, `[conversations]` and `[tools]`."""
+"""The schemas of the tables `[daemon]`, `[fetch]`, `[conversations]`, `[tools]` and `[acp]`."""
 
 # No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
 from typing import Annotated
@@ -77,3 +77,12 @@ class ToolOptions(BaseModel):
 
     call_seconds: float = Field(default=120.0, gt=0, le=86_400)
     """The time limit for a call, without the time in which it waits for an approval."""
+
+
+class AcpOptions(BaseModel):
+    """The table `[acp]`: options for editors with the Agent Client Protocol."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    tools: list[ToolSelector] = Field(default_factory=list)
+    """The tools that each session offers in addition to the file tools and those of its own servers."""

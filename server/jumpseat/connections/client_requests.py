@@ -57,7 +57,7 @@ class ClientRequests:
         self._outbox.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
         try:
             async with asyncio.timeout(timeout):
-                response = await answer
+                response: RpcResponse = await answer
         except TimeoutError:
             logger.warning("the client did not answer %s", method)
             raise

@@ -20,7 +20,6 @@ from jumpseat.acp.params import (
 )
 from jumpseat.acp.restoring import report_kept_usage, restore
 from jumpseat.acp.turns import report_title
-from jumpseat.acp.updates import replay
 from jumpseat.chat import RequestError
 from jumpseat.chat.json_form import to_json_form
 from jumpseat.config.state_files import use_state_file
@@ -46,9 +45,9 @@ async def new_session(client: AcpClient, call: MethodCall[DirectoriesParams]) ->
 async def load_session(client: AcpClient, call: MethodCall[OpenParams]) -> dict[str, Any]:
     """Continue a kept conversation after sending its messages."""
     conversation = await _restore(client, call)
-    for message in conversation.messages:
-        replay(client, conversation, message)
-        await client.outbox.wait_until_ready()
+    from jumpseat.acp.replay import replay  # Deferred: few clients load a session at first.
+
+    await replay(client, conversation)
     await report_title(client, conversation)
     return {"configOptions": await list_options(client, conversation)}
 

@@ -1,0 +1,18 @@
+"""The file system of the client, which knows about unsaved text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pygls.uris import to_fs_path
+
+
+def path_of(uri: str) -> Path | None:
+    """Return the absolute path of a `file:` URI; None if it is not one."""
+    if not uri.startswith("file:"):
+        return None
+    try:
+        path = to_fs_path(uri)
+    except ValueError:
+        return None
+    return Path(path) if path and Path(path).is_absolute() else None
