@@ -18,6 +18,7 @@ from tests.protocol.test_acp import answers, sent_messages
 
 Json = dict[str, Any]
 Answer = Callable[[Json], Any]
+REFUSED, SILENT = object(), object()
 
 
 @pytest.fixture
@@ -60,14 +61,23 @@ def choose(option: str) -> Answer:
 
 
 async def serve(agent: AcpAgent, prompt: int, answer: Answer) -> tuple[AcpExchange, list[Json]]:
-    """Answer the agent's requests up to the end of a prompt, and return its exchange and the requests."""
+    """Answer the agent's requests up to the end of a prompt, and return its exchange and the requests.
+
+    Args:
+        answer: returns the result for a request, `REFUSED`, or `SILENT` for no answer.
+    """
     requests: list[Json] = []
     messages: list[Json] = []
     while "method" in (message := await agent.read()):
         messages.append(message)
         if "id" in message:
             requests.append(message)
-            agent.answer(message, answer(message))
+            result = answer(message)
+            if result is REFUSED:
+                error = {"code": -32601, "message": "unknown"}
+                agent.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
+            elif result is not SILENT:
+                agent.answer(message, result)
     assert message["id"] == prompt, message
     return AcpExchange(message, messages), requests
 
@@ -192,11 +202,9 @@ async def test_everything_except_a_known_permission_is_a_denial(
 @pytest.mark.requirement("12:acp-permission")
 async def test_a_client_that_cannot_ask_denies(agent: AcpAgent, upstream: FakeUpstream) -> None:
     calls(upstream, write())
-    prompt = agent.start_prompt(await agent.new_session(), "Go.")
-    request = await agent.read_request("session/request_permission")
-    agent.send({"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32601, "message": "unknown"}})
+    exchange, _ = await ask(agent, await agent.new_session(), lambda request: REFUSED)
 
-    assert (await agent.read_until(prompt)).text() == "Done."
+    assert exchange.text() == "Done."
     assert results(upstream) == ["Error: The user denied this call."]
 
 

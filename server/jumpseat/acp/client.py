@@ -27,6 +27,7 @@ class ClientAbilities:
     """The optional parts of the protocol that the client supports."""
 
     reads_files: bool = False
+    writes_files: bool = False
     booleans: bool = False
     """Whether config options may be of the type `boolean`."""
 
@@ -48,6 +49,7 @@ class ClientAbilities:
 
         return cls(
             reads_files=has("fs", "readTextFile"),
+            writes_files=has("fs", "writeTextFile"),
             booleans=has("session", "configOptions", "boolean"),
             notices=has("session", "notices"),
             opens_urls=has("elicitation", "url"),

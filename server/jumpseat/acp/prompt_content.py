@@ -7,8 +7,8 @@ import base64
 import binascii
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from jumpseat.acp.client import AcpClient
 from jumpseat.acp.conversation import AcpConversation
@@ -20,7 +20,7 @@ from jumpseat.acp.params import (
     ResourceParam,
     TextContentParam,
 )
-from jumpseat.acp.workspace import path_of
+from jumpseat.acp.workspace import path_of, read_text
 from jumpseat.chat import ContentBlock, ContextBlock, DocumentBlock, ImageBlock, TextBlock
 from jumpseat.system.threads import run_blocking
 
@@ -88,10 +88,9 @@ def _resolve_below(path: Path, roots: Sequence[Path]) -> Path | None:
 async def _read_text(client: AcpClient, conversation: AcpConversation, path: Path, real: Path) -> str | None:
     """Return the text of a file as the client sees it, with unsaved changes if the client offers files."""
     if client.abilities.reads_files:
-        params = {"sessionId": conversation.id, "path": str(path)}
-        answer: Any = await client.client_requests.send("fs/read_text_file", params)
-        text = answer.get("content") if isinstance(answer, dict) else None
-        return text if isinstance(text, str) else None
+        with suppress(TimeoutError):
+            return await read_text(client, conversation, path)
+        return None
     return await run_blocking(_read_file, real)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from jumpseat.acp.client import AcpClient
 from jumpseat.acp.conversation import AcpConversation
 from jumpseat.acp.tool_calls import TurnCalls
+from jumpseat.acp.workspace import AcpWorkspace
 from jumpseat.connections.tools import begin_turn_with_tools, open_tools
 from jumpseat.engine import TurnRequest
 from jumpseat.engine.plan import accepts_tools
@@ -14,7 +15,6 @@ from jumpseat.providers import resolve_model
 from jumpseat.tools.files.server import NAME as FILES
 from jumpseat.tools.selectors import Selector
 from jumpseat.tools.turn_tools import TurnTools
-from jumpseat.tools.workspace import Workspace
 
 
 async def begin_tools(
@@ -33,7 +33,7 @@ async def begin_tools(
     tools = await begin_turn_with_tools(
         client,
         _select_tools(client, conversation, host.servers),
-        Workspace((conversation.directory, *conversation.additional_directories)),
+        AcpWorkspace(client, conversation),
         turn_id=turn_id,
         conversation_id=conversation.branch,
         max_rounds=None,

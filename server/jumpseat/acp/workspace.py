@@ -1,10 +1,107 @@
-"""The file system of the client, which knows about unsaved text."""
+"""The file system of the client, which has the unsaved texts."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from pygls.uris import to_fs_path
+
+from jumpseat.acp.client import AcpClient
+from jumpseat.acp.conversation import AcpConversation
+from jumpseat.system.regular_file import read_regular
+from jumpseat.system.threads import run_blocking
+from jumpseat.tools.files.text import LARGEST_TEXT, UTF_8, NotTextError, TextForm, decode, normalize
+from jumpseat.tools.workspace import EDITOR_SECONDS, UnsavedFile, Workspace
+
+_MARK = "\ufeff"
+
+
+class AcpWorkspace(Workspace):
+    """The directories of a conversation, and the texts of the client.
+
+    The protocol cannot list the files with unsaved changes, and its texts have no versions.
+    """
+
+    saves_text = True
+
+    def __init__(self, client: AcpClient, conversation: AcpConversation) -> None:
+        """
+        Args:
+            client: the client.
+            conversation: the conversation, whose directories are the workspace folders.
+        """
+        super().__init__((conversation.directory, *conversation.additional_directories))
+        self._client = client
+        self._conversation = conversation
+        # A client that writes texts without reading them could overwrite unsaved changes.
+        self.can_replace_text = client.abilities.reads_files and client.abilities.writes_files
+
+    async def find_unsaved(self, uris: Sequence[str] | None = None) -> Sequence[UnsavedFile]:
+        """Return the texts of the client that differ from their files; see the base class.
+
+        If the client writes texts, those that do not differ follow, so that it makes and shows each change.
+        """
+        if uris is None or not self._client.abilities.reads_files:
+            return ()
+        paths = [path for uri in uris if (path := path_of(uri)) is not None]
+        found = await asyncio.gather(*map(self._find, paths))
+        files = [each for each in found if each is not None]
+        return [file for differs in (True, False) for file, each in files if each is differs]
+
+    async def replace_text(self, file: UnsavedFile, text: str) -> bool:
+        """Let the client write a text; see the base class."""
+        if not self.can_replace_text or file.path is None:
+            return False
+        if await read_text(self._client, self._conversation, file.path) != file.text:
+            return False
+        params = {"sessionId": self._conversation.id, "path": str(file.path), "content": text}
+        response = await self._client.client_requests.exchange("fs/write_text_file", params, EDITOR_SECONDS)
+        return response.error is None
+
+    async def _find(self, path: Path) -> tuple[UnsavedFile, bool] | None:
+        """Return the client's text of a file, and whether it differs from the file."""
+        try:
+            saved, form = await run_blocking(_read_stored, path)
+        except (OSError, NotTextError):
+            return None  # It is a device, too large, or not text, and may become garbage in an editor.
+        text = await read_text(self._client, self._conversation, path)
+        if text is None:
+            return None
+        # Clients may show texts with other line ends, with the mark, or without the last line end.
+        shown, expected = (normalize(each).removeprefix(_MARK).removesuffix("\n") for each in (text, saved))
+        differs = shown != expected
+        if differs and form != UTF_8 and ("\0" in text or "\ufffd" in text):
+            return None  # The client has decoded the file with another encoding.
+        if not differs and not (self.can_replace_text and form == UTF_8 and text == saved != ""):
+            return None  # A change of the file itself keeps its line ends, its mark and its encoding.
+        return UnsavedFile(path.as_uri(), None, text, path), differs
+
+
+async def read_text(client: AcpClient, conversation: AcpConversation, path: Path) -> str | None:
+    """Return the client's text of a file; None if it has none.
+
+    Raises:
+        TimeoutError: the client did not answer.
+    """
+    params = {"sessionId": conversation.id, "path": str(path)}
+    response = await client.client_requests.exchange("fs/read_text_file", params, EDITOR_SECONDS)
+    text = response.result.get("content") if isinstance(response.result, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _read_stored(path: Path) -> tuple[str, TextForm]:
+    """Return the text of a file and its form; an empty text if there is no file. Blocks.
+
+    Raises:
+        OSError: the file cannot be read, or is too large.
+        NotTextError: it is not text.
+    """
+    try:
+        return decode(read_regular(path, LARGEST_TEXT))
+    except FileNotFoundError:
+        return "", UTF_8
 
 
 def path_of(uri: str) -> Path | None:

@@ -9,13 +9,10 @@ from typing import Any
 
 from jumpseat.connections.session import Session
 from jumpseat.rpc.workspace import to_path
-from jumpseat.tools.workspace import UnsavedFile, Workspace
+from jumpseat.tools.workspace import EDITOR_SECONDS, UnsavedFile, Workspace
 
 UNSAVED = "workspace/unsaved"
 APPLY_EDIT = "workspace/applyEdit"
-
-EDITOR_SECONDS = 5.0
-"""The time limit for an answer, which the editor gives without asking its user."""
 
 
 class EditorWorkspace(Workspace):

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+EDITOR_SECONDS = 5.0
+"""The time limit for an answer, which the editor gives without asking its user."""
+
 
 @dataclass(frozen=True, slots=True)
 class UnsavedFile:
@@ -25,6 +28,9 @@ class Workspace:
 
     can_replace_text = False
     """Whether the editor can change an unsaved file."""
+
+    saves_text = False
+    """Whether the editor saves the file when it changes the text."""
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         """

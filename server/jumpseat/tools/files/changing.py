@@ -97,7 +97,7 @@ class ChangeTool(FileTool[A], Generic[A]):
                 digest = await _finish(run_blocking(self._change_on_disk, call, location, known))
             texts.note(location, digest)
         done = "Created" if call.subject.digest is None else "Changed"
-        if unsaved is not None:
+        if unsaved is not None and not call.context.workspace.saves_text:
             return ToolOutput(f"{done} {location.name} in the editor. It has unsaved changes there.")
         return ToolOutput(f"{done} {location.name}.")
 
