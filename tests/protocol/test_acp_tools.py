@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jumpseat.testing.answers.chat_completions import FakeCall, completion_stream
-from jumpseat.testing.upstream import FakeUpstream, Reply
+from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.acp import AcpAgent, AcpExchange, provider_table, running_agent
 from tests.fakes import tool_plugin
 from tests.hub import Hub
@@ -329,12 +329,14 @@ async def test_an_answer_that_covers_another_question_withdraws_it(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
     both = [write(path="a", call_id="c1"), write(path="b", call_id="c2")]
+    gate = Gate()
     upstream.script(Reply.events(completion_stream(tool_calls=both)), path="/v1/chat/completions")
-    answers(upstream, "Done.")
+    upstream.script(Reply.events([gate, *completion_stream(["Done."])]), path="/v1/chat/completions")
     prompt = agent.start_prompt(await agent.new_session(), "Go.")
     requests = [await agent.read_request("session/request_permission") for _ in both]
     agent.answer(requests[1], choose("allow_conversation")(requests[1]))
     withdrawn = await agent.read_request("$/cancel_request")
+    gate.open()
     await agent.read_until(prompt)
 
     assert withdrawn["params"] == {"requestId": requests[0]["id"]}
