@@ -432,6 +432,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "12:acp-permission": "approvals are permission requests; only a known option allows, all else denies",
     "12:acp-cancel": "a cancel, a closed or deleted session and a lost client close the question",
     "12:acp-max-rounds": "max_rounds is max_turn_requests, and the next prompt goes on",
+    "12:acp-servers": "mcpServers hold for their session only, with literal values, in place of the user's",
     "12:acp-files": "unsaved text comes from fs/read_text_file, and edits go through fs/write_text_file",
     "12:acp-replay": "a loaded session shows its calls with their results",
     "12:unsaved": "unsaved text comes from workspace/unsaved, and edits of it go through workspace/applyEdit",

@@ -68,6 +68,9 @@ class AcpClient(Session):
     pending_sign_in: asyncio.Future[None] | None = None
     """The result of a sign-in whose code the user has, and whose request was answered."""
 
+    _releases: set[asyncio.Task[None]] = field(default_factory=set)
+    """The tasks that release servers of conversations."""
+
     @property
     def keeps(self) -> bool:
         """Whether conversations are kept."""
@@ -103,6 +106,21 @@ class AcpClient(Session):
         if turn.has_started:
             # Before that, this would answer the request with an error.
             self.cancel(turn.request_id)
+
+    def release_servers(self, conversation: AcpConversation) -> None:
+        """Release the servers of a conversation that is closed; others may use the same processes."""
+        for server in conversation.servers.values():
+            task = asyncio.ensure_future(server.aclose())
+            self._releases.add(task)
+            task.add_done_callback(self._releases.discard)
+
+    async def aclose(self) -> None:
+        """Close the connection, and release the servers of all conversations."""
+        await Session.aclose(self)
+        for conversation in self.open.values():
+            self.release_servers(conversation)
+        if self._releases:
+            await asyncio.wait(self._releases)
 
     def encode_error(self, exception: BaseException) -> WireError:
         """Return the wire error for an exception, with its hint in the message, which users see."""

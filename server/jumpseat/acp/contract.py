@@ -24,7 +24,7 @@ _ROWS = (
     ),
     Method("authenticate", auth.authenticate, params.AuthenticateParams),
     Method("logout", auth.logout),
-    Method("session/new", conversations.new_session, params.DirectoriesParams),
+    Method("session/new", conversations.new_session, params.SetupParams),
     Method("session/load", conversations.load_session, params.OpenParams),
     Method("session/resume", conversations.resume_session, params.OpenParams),
     Method("session/list", conversations.list_sessions, params.ListParams),

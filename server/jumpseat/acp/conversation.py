@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jumpseat.chat import Cost, Message, ThinkingLevel
 from jumpseat.connections.session import InFlight
 from jumpseat.wire import RequestId
+
+if TYPE_CHECKING:
+    from jumpseat.tools.server import ToolServer
 
 
 @dataclass(slots=True)
@@ -51,6 +54,9 @@ class AcpConversation:
 
     cost: Cost | None = None
     """The total cost of the turns, as far as they were kept or this process ran them."""
+
+    servers: Mapping[str, ToolServer] = field(default_factory=dict)
+    """The client's servers of tools for this conversation, by name."""
 
     turn: RunningPrompt | None = None
     shown_calls: set[str] = field(default_factory=set)

@@ -3,7 +3,7 @@
 # Do not add `from __future__ import annotations`: pydantic would compile the text of each annotation again.
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from jumpseat.connections.param_model import JsonObject, Params
 
@@ -33,16 +33,49 @@ class AuthenticateParams(Params):
     method_id: str
 
 
-class DirectoriesParams(Params):
-    """The directories of a conversation."""
+class NamedValueParam(Params):
+    """A variable or a header."""
+
+    name: Annotated[str, Field(min_length=1)]
+    value: str = ""
+
+
+class StdioServerParam(Params):
+    """A server of tools that is a program."""
+
+    name: str
+    command: Annotated[str, Field(min_length=1)]
+    args: list[str] = Field(default_factory=list)
+    env: list[NamedValueParam] = Field(default_factory=list)
+
+
+class HttpServerParam(Params):
+    """A server of tools on the network."""
+
+    name: str
+    url: Annotated[str, Field(pattern=r"^https?://[^\s/]")]
+    headers: list[NamedValueParam] = Field(default_factory=list)
+
+
+def _find_transport(server: Any) -> Any:
+    return server.get("type", "stdio") if isinstance(server, dict) else None
+
+
+ServerParam = Annotated[
+    Annotated[StdioServerParam, Tag("stdio")] | Annotated[HttpServerParam, Tag("http")],
+    Discriminator(_find_transport),
+]
+
+
+class SetupParams(Params):
+    """The directories of a conversation, and its servers of tools."""
 
     cwd: str
     additional_directories: list[str] = Field(default_factory=list)
-    mcp_servers: list[Any] = Field(default_factory=list)
-    """The tool servers of the client, which are not used."""
+    mcp_servers: list[ServerParam] = Field(default_factory=list)
 
 
-class OpenParams(DirectoriesParams):
+class OpenParams(SetupParams):
     """`session/load` and `session/resume`."""
 
     session_id: ConversationId

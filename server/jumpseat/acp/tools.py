@@ -32,12 +32,13 @@ async def begin_tools(
     host = await open_tools(client)
     tools = await begin_turn_with_tools(
         client,
-        _select_tools(client, conversation, host.servers),
+        _select_tools(client, conversation, {**host.servers, **conversation.servers}),
         AcpWorkspace(client, conversation),
         turn_id=turn_id,
         conversation_id=conversation.branch,
         max_rounds=None,
         can_ask=True,
+        own_servers=conversation.servers,
     )
     return tools, TurnCalls(client, conversation, tools, host.approvals, turn_id)
 
@@ -50,7 +51,7 @@ def _select_tools(
     Args:
         servers: the names of all servers.
     """
-    chosen = [f"{FILES}/*"]
+    chosen = [f"{name}/*" for name in (FILES, *conversation.servers)]
     for text in client.registry.config.acp.tools:
         selector = Selector.parse(text)
         if selector is not None and selector.server in servers:

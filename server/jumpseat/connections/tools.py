@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from jumpseat.system.threads import run_blocking
 
 if TYPE_CHECKING:
     from jumpseat.tools.host import ToolHost
+    from jumpseat.tools.server import ToolServer
     from jumpseat.tools.turn_tools import TurnTools
     from jumpseat.tools.workspace import Workspace
 
@@ -42,6 +44,7 @@ async def begin_turn_with_tools(
     conversation_id: str | None,
     max_rounds: int | None,
     can_ask: bool,
+    own_servers: Mapping[str, ToolServer] = MappingProxyType({}),
 ) -> TurnTools:
     """Return the tools for a turn.
 
@@ -53,6 +56,7 @@ async def begin_turn_with_tools(
         conversation_id: the conversation that the client named; None for a turn without one.
         max_rounds: the client's limit of requests to the provider.
         can_ask: whether the client can ask the user for an approval.
+        own_servers: the servers of the conversation, which take the place of others with the same name.
 
     Raises:
         InvalidRequestError: see `ToolHost.begin_turn`.
@@ -69,6 +73,7 @@ async def begin_turn_with_tools(
         max_rounds=max_rounds,
         is_named=conversation_id is not None,
         can_ask=can_ask,
+        own_servers=own_servers,
     )
 
 

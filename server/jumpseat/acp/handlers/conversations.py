@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jumpseat.acp.client import AcpClient, UnknownSessionError, absolute_path
 from jumpseat.acp.commands import announce_commands
@@ -13,10 +13,10 @@ from jumpseat.acp.models import require_provider
 from jumpseat.acp.options import list_options, set_option
 from jumpseat.acp.params import (
     ConversationIdParams,
-    DirectoriesParams,
     ListParams,
     OpenParams,
     OptionParams,
+    SetupParams,
 )
 from jumpseat.acp.restoring import report_kept_usage, restore
 from jumpseat.acp.turns import report_title
@@ -27,8 +27,11 @@ from jumpseat.connections.faults import RpcFault
 from jumpseat.connections.method import MethodCall
 from jumpseat.wire import METHOD_NOT_FOUND
 
+if TYPE_CHECKING:
+    from jumpseat.tools.server import ToolServer
 
-async def new_session(client: AcpClient, call: MethodCall[DirectoriesParams]) -> dict[str, Any]:
+
+async def new_session(client: AcpClient, call: MethodCall[SetupParams]) -> dict[str, Any]:
     """Begin a conversation."""
     from jumpseat.conversations import new_id  # Deferred: it imports the store.
 
@@ -100,14 +103,19 @@ async def set_config_option(client: AcpClient, call: MethodCall[OptionParams]) -
     return {"configOptions": await list_options(client, conversation)}
 
 
-def _open(client: AcpClient, params: DirectoriesParams, conversation_id: str) -> AcpConversation:
+def _open(client: AcpClient, params: SetupParams, conversation_id: str) -> AcpConversation:
     directory = absolute_path("cwd", params.cwd)
     more = [
         absolute_path(f"additionalDirectories.{index}", path)
         for index, path in enumerate(params.additional_directories)
     ]
+    servers: Mapping[str, ToolServer] = {}
+    if params.mcp_servers:
+        from jumpseat.acp.servers import create_servers  # Deferred: many clients have no servers.
+
+        servers = create_servers(client, params.mcp_servers)
     _close(client, conversation_id)
-    conversation = AcpConversation(conversation_id, directory, more)
+    conversation = AcpConversation(conversation_id, directory, more, servers=servers)
     client.open[conversation_id] = conversation
     return conversation
 
@@ -115,6 +123,7 @@ def _open(client: AcpClient, params: DirectoriesParams, conversation_id: str) ->
 def _close(client: AcpClient, conversation_id: str) -> None:
     if (conversation := client.open.pop(conversation_id, None)) is not None:
         client.cancel_prompt(conversation)
+        client.release_servers(conversation)
 
 
 async def _end_prompt(client: AcpClient, conversation_id: str) -> None:

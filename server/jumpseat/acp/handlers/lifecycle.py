@@ -62,7 +62,7 @@ async def initialize(client: AcpClient, call: MethodCall[HandshakeParams]) -> di
                 "audio": False,
                 "embeddedContext": True,
             },
-            "mcpCapabilities": {"http": False, "sse": False},
+            "mcpCapabilities": {"http": True, "sse": False},
             "sessionCapabilities": {**session, "close": {}, "additionalDirectories": {}},
             "auth": {"logout": {}},
         },

@@ -14,7 +14,7 @@ from jumpseat.config.mcp import McpServerConfig
 from jumpseat.config.sources import source_prefix
 from jumpseat.config.table_names import MCP_PREFIX
 from jumpseat.config.templates import is_template
-from jumpseat.system.secrets import credentials_in_url, register_secret
+from jumpseat.system.secrets import credentials_in_url, names_credential, register_secret
 from jumpseat.tools.display import escape
 from jumpseat.tools.mcp.inherited import select_variables
 from jumpseat.tools.server import ServerUnavailableError
@@ -36,6 +36,9 @@ class Definition:
     table: McpServerConfig
     folder: Path | None
     """The first workspace folder of the client, in which a server of the workspace runs."""
+
+    is_literal: bool = False
+    """Whether the values are meant as they are, as an editor sends them: without sources and templates."""
 
     @property
     def provider(self) -> str:
@@ -62,7 +65,7 @@ class Definition:
     def identity(self) -> str:
         """A text that changes with the definition, to which remembered decisions are bound."""
         place = f" {self.folder}" if self.is_of_workspace else ""
-        return f"mcp {self.fingerprint}{place}"
+        return f"mcp {self.fingerprint}{place}{' literal' if self.is_literal else ''}"
 
     @property
     def shown(self) -> str:
@@ -142,8 +145,10 @@ async def resolve_url(definition: Definition) -> str:
     Raises:
         ConfigError: a value cannot be resolved.
     """
-    values = Values(definition.provider, definition.table.value_table)
-    return await values.fill_url("url", definition.table.url or "")
+    url = definition.table.url or ""
+    if definition.is_literal:
+        return url
+    return await Values(definition.provider, definition.table.value_table).fill_url("url", url)
 
 
 async def resolve(definition: Definition, folder: Path | None) -> Program | Remote:
@@ -157,12 +162,11 @@ async def resolve(definition: Definition, folder: Path | None) -> Program | Remo
         ServerUnavailableError: a value cannot be resolved, or there is no such directory.
     """
     table = definition.table.value_table
-    values = Values(definition.provider, table)
     try:
         if definition.table.url is not None:
-            url = await values.fill_url("url", definition.table.url)
-            return Remote(url, await values.fill_headers(), definition.provider, table)
-        env = {name: await _resolve_variable(values, table, name) for name in table.env}
+            url = await resolve_url(definition)
+            return Remote(url, await _resolve_headers(definition, table), definition.provider, table)
+        env = await _resolve_env(definition, table)
     except ConfigError as error:
         raise ServerUnavailableError(" ".join(filter(None, (error.message, error.hint)))) from None
     folder = definition.folder if definition.is_of_workspace else folder
@@ -204,6 +208,27 @@ def needs_folder(definition: Definition) -> bool:
     table = definition.table
     is_relative = table.cwd is not None and not table.origin.environment.expand_path(table.cwd).is_absolute()
     return table.scope == "workspace" or is_relative
+
+
+async def _resolve_headers(definition: Definition, table: ProviderConfig) -> Mapping[str, str]:
+    if definition.is_literal:
+        return {name.lower(): value for name, value in _read_literals(table, table.headers).items()}
+    return await Values(definition.provider, table).fill_headers()
+
+
+async def _resolve_env(definition: Definition, table: ProviderConfig) -> Mapping[str, str]:
+    if definition.is_literal:
+        return _read_literals(table, table.env)
+    values = Values(definition.provider, table)
+    return {name: await _resolve_variable(values, table, name) for name in table.env}
+
+
+def _read_literals(table: ProviderConfig, values: Mapping[str, str]) -> Mapping[str, str]:
+    """Return values that are meant as they are. The credentials among them are redacted from now on."""
+    for name, value in values.items():
+        for secret in ([value] if names_credential(name) else []) + credentials_in_url(value):
+            table.origin.environment.withhold(register_secret(secret))
+    return values
 
 
 async def _resolve_variable(values: Values, table: ProviderConfig, name: str) -> str:
