@@ -12,13 +12,18 @@ from typing import Any
 import pytest
 from acp import PROTOCOL_VERSION, spawn_agent_process, text_block
 
-from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.answers.chat_completions import FakeCall, completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.acp import ACP, SDK, provider_table
 from tests.daemon import environment_of
 from tests.hub import Hub
 
 TYPESCRIPT_CLIENT = Path(__file__).parents[1] / "tools" / "acp" / "client.mjs"
+
+
+def call_tool(tool: str, **arguments: Any) -> FakeCall:
+    """Return a call of a file tool."""
+    return FakeCall(tool, f"files__{tool}", [json.dumps(arguments)])
 
 
 class RecordingClient:
@@ -78,11 +83,18 @@ async def test_a_client_of_the_python_sdk_chats_cancels_and_loads(
     assert loader.text() == "hellopartial"
 
 
-@pytest.mark.requirement("11:prompt")
+@pytest.mark.requirement("11:prompt", "12:acp-calls", "12:acp-permission", "12:acp-files")
 @pytest.mark.skipif(
     not SDK.is_dir() or shutil.which("node") is None, reason="npm ci --prefix tests/tools/acp was not run"
 )
-async def test_a_client_of_the_typescript_sdk_chats(hub: Hub, upstream: FakeUpstream, tmp_path: Path) -> None:
+async def test_a_client_of_the_typescript_sdk_chats_and_allows_an_edit(
+    hub: Hub, upstream: FakeUpstream, tmp_path: Path
+) -> None:
+    file = tmp_path / "main.py"
+    file.write_text("print('hello')\n")
+    edit = {"path": "main.py", "oldText": "hello", "newText": "bye"}
+    for call in (call_tool("read", path="main.py"), call_tool("edit", **edit)):
+        upstream.script(Reply.events(completion_stream(tool_calls=[call])), path="/v1/chat/completions")
     upstream.script(Reply.events(completion_stream(["hel", "lo"])), path="/v1/chat/completions")
     (hub.home / "config.toml").write_text(provider_table(upstream.base_url))
     process = await asyncio.create_subprocess_exec(
@@ -99,4 +111,8 @@ async def test_a_client_of_the_typescript_sdk_chats(hub: Hub, upstream: FakeUpst
     chunks = [each for each in received["updates"] if each["sessionUpdate"] == "agent_message_chunk"]
     assert "".join(chunk["content"]["text"] for chunk in chunks) == "hello"
     assert received["answer"] == {"stopReason": "end_turn"}
+    assert [question["toolCall"]["title"] for question in received["questions"]] == ["Edit main.py"]
+    assert file.read_text() == "print('bye')\n"
+    ends = [each for each in received["updates"] if each.get("status") == "completed" and "content" in each]
+    assert [part["type"] for part in ends[-1]["content"]] == ["diff", "content"]
     assert received["session"]["configOptions"][0]["currentValue"] == "fake:m"
