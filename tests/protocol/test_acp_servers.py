@@ -14,6 +14,7 @@ from tests.acp import AcpAgent, provider_table, running_agent
 from tests.fakes import mcp_server
 from tests.fakes.mcp_http import McpEndpoint
 from tests.hub import Hub
+from tests.processes import runs
 from tests.protocol.test_acp import answers
 from tests.protocol.test_acp_tools import Json, ask, call, calls, choose, results
 from tests.unit.tools.mcp.clients import Record
@@ -99,6 +100,26 @@ async def test_servers_hold_for_their_session_only_and_end_with_the_daemon(
 
 
 @pytest.mark.requirement("12:acp-servers")
+@pytest.mark.parametrize("method", ["session/close", "session/delete", "session/load"])
+async def test_a_server_is_released_with_its_session(
+    hub: Hub, upstream: FakeUpstream, root: Path, record: Record, method: str
+) -> None:
+    # A daemon that serves one client ends a server with its last user, without waiting for the next one.
+    (hub.home / "daemon").write_text("not a directory")
+    async with running_agent(hub, root, config=ALLOW + provider_table(upstream.base_url)) as agent:
+        await agent.initialize()
+        session = await agent.new_session(mcpServers=[program(record)])
+        calls(upstream, call("fake__echo"))
+        await agent.prompt(session, "Go.")
+        running = [runs(pid) for pid in record.pids()]
+        params = {"cwd": str(root), "mcpServers": []} if method == "session/load" else {}
+        assert (await agent.request(method, {"sessionId": session, **params})).result is not None
+
+        assert await record.all_gone()
+    assert running == [True]
+
+
+@pytest.mark.requirement("12:acp-servers")
 async def test_a_server_takes_the_place_of_the_users_one_and_of_its_permissions(
     hub: Hub, upstream: FakeUpstream, root: Path, record: Record, tmp_path: Path
 ) -> None:
@@ -144,7 +165,7 @@ async def test_a_loaded_session_has_the_servers_of_its_new_request(
 @pytest.mark.requirement("12:acp-servers")
 async def test_a_server_on_the_network_receives_its_headers(agent: AcpAgent, upstream: FakeUpstream) -> None:
     endpoint = McpEndpoint(upstream)
-    headers = [{"name": "Authorization", "value": "Bearer env:HOME"}]
+    headers = [{"name": "Authorization", "value": "Bearer x"}, {"name": "X-Home", "value": "env:HOME"}]
     server = {"type": "http", "name": "fake", "url": f"{upstream.base_url}/mcp", "headers": headers}
     server["url"] = server["url"].replace("/v1/mcp", "/mcp")
     session = await agent.new_session(mcpServers=[server])
@@ -153,7 +174,9 @@ async def test_a_server_on_the_network_receives_its_headers(agent: AcpAgent, ups
 
     sent = [each for each in upstream.requests if each.path == "/mcp"]
     assert sent
-    assert {each.headers["authorization"] for each in sent} == {"Bearer env:HOME"}
+    assert {(each.headers["authorization"], each.headers["x-home"]) for each in sent} == {
+        ("Bearer x", "env:HOME")
+    }
     assert len(results(upstream)) == 1
 
 
