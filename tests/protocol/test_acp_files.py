@@ -1,4 +1,4 @@
-"""Section 12 of the contract: the file tools use the texts of clients of the Agent Client Protocol."""
+"""The file tools use the texts of clients of the Agent Client Protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 12 of the contract: MCP servers for one session of the Agent Client Protocol."""
+"""MCP servers for one session of the Agent Client Protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 12 of the contract in sessions of the Agent Client Protocol: calls, their approvals and results."""
+"""Tools in sessions of the Agent Client Protocol: calls, their approvals and results."""
 
 from __future__ import annotations
 
