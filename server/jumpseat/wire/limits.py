@@ -6,7 +6,7 @@ until it has read the whole text, so all other chats wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from itertools import accumulate
 
 MAX_DEPTH = 600
@@ -44,8 +44,7 @@ class LimitCheck:
     """An incremental check of one text. It does not check whether the text is valid JSON."""
 
     def __init__(self) -> None:
-        self._in_string = False
-        self._backslash = b""
+        self._marks = _MarkReader()
         self._depth = 0
         self._values = 0
 
@@ -55,11 +54,7 @@ class LimitCheck:
         Raises:
             TooLarge: the text so far is beyond a limit.
         """
-        text = _remove_escapes(self._backslash + piece)
-        self._backslash = text[-1:] if text.endswith(b"\\") else b""
-        parts = text.split(b'"')
-        marks = _find_marks(parts[self._in_string :: 2])
-        self._in_string ^= len(parts) % 2 == 0
+        marks = self._marks.feed(piece)
         steps = memoryview(marks.translate(_STEPS, b",:")).cast("b")
         if max(accumulate(steps, initial=self._depth)) > MAX_DEPTH:
             raise TooLarge(TOO_DEEP)
@@ -82,20 +77,47 @@ def check_limits(text: bytes) -> None:
         return
     check = LimitCheck()
     try:
-        for start in range(0, len(text), _PIECE_BYTES):
-            check.feed(text[start : start + _PIECE_BYTES])
+        for piece in _split(text):
+            check.feed(piece)
     except TooLarge:
-        marks = _find_marks(_remove_escapes(text).split(b'"')[::2])
-        if marks.count(b"[") != marks.count(b"]") or marks.count(b"{") != marks.count(b"}"):
+        if not _is_balanced(text):
             raise ValueError("the text does not close all its arrays and objects") from None
         raise
+
+
+def _split(text: bytes) -> Iterator[bytes]:
+    """Yield the text in pieces, because a search of the whole text would hold the GIL for too long."""
+    return (text[start : start + _PIECE_BYTES] for start in range(0, len(text), _PIECE_BYTES))
+
+
+def _is_balanced(text: bytes) -> bool:
+    """Whether a text closes as many arrays and objects as it opens."""
+    reader = _MarkReader()
+    arrays = objects = 0
+    for piece in _split(text):
+        marks = reader.feed(piece)
+        arrays += marks.count(b"[") - marks.count(b"]")
+        objects += marks.count(b"{") - marks.count(b"}")
+    return arrays == objects == 0
+
+
+class _MarkReader:
+    """Finds the brackets, commas and colons of a text outside strings, piece by piece."""
+
+    def __init__(self) -> None:
+        self._in_string = False
+        self._backslash = b""
+
+    def feed(self, piece: bytes) -> bytes:
+        """Return the marks in the next bytes of the text."""
+        text = _remove_escapes(self._backslash + piece)
+        self._backslash = text[-1:] if text.endswith(b"\\") else b""
+        parts = text.split(b'"')
+        marks = b"".join(parts[self._in_string :: 2]).translate(None, _OTHER)
+        self._in_string ^= len(parts) % 2 == 0
+        return marks
 
 
 def _remove_escapes(text: bytes) -> bytes:
     """Remove escaped quotation marks and backslashes, so that every other quotation mark ends a string."""
     return text.replace(rb"\\", b"").replace(rb"\"", b"")
-
-
-def _find_marks(parts: Iterable[bytes]) -> bytes:
-    """Return the brackets, commas and colons in the parts of a text outside strings."""
-    return b"".join(parts).translate(None, _OTHER)
