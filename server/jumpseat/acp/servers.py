@@ -11,8 +11,9 @@ from pydantic import ValidationError
 from jumpseat.acp.client import AcpClient
 from jumpseat.acp.params import ServerParam, StdioServerParam
 from jumpseat.chat import InvalidRequestError
-from jumpseat.config.mcp import BUILT_IN, McpServerConfig
+from jumpseat.config.mcp import McpServerConfig
 from jumpseat.config.schema import TableOrigin
+from jumpseat.config.table_names import BUILT_IN_SERVER
 from jumpseat.tools.mcp.definition import Definition
 from jumpseat.tools.mcp.server import McpServer
 from jumpseat.tools.server import ToolServer
@@ -32,7 +33,7 @@ def create_servers(client: AcpClient, servers: Sequence[ServerParam]) -> dict[st
     definitions: dict[str, Definition] = {}
     for index, server in enumerate(servers):
         name = _NOT_ALLOWED.sub("_", server.name)[:LONGEST_NAME]
-        if not name or name == BUILT_IN:
+        if not name or name == BUILT_IN_SERVER:
             raise InvalidRequestError.at(f"mcpServers.{index}.name", f"must not be {name!r}")
         if name in definitions:
             raise InvalidRequestError.at(f"mcpServers.{index}.name", f"is {name!r} for another server too")
