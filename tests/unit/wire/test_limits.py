@@ -29,6 +29,7 @@ from jumpseat.wire.limits import (
     TOO_MANY,
     LimitCheck,
     TooLarge,
+    check_limits,
 )
 from jumpseat.wire.messages import MAX_BATCH
 
@@ -220,3 +221,12 @@ def test_the_check_is_exact_at_any_split(values: list[Any], draw: st.DataObject)
 def test_a_large_body_that_is_not_json_is_still_malformed() -> None:
     [fault, after] = read(encode_frame(b"[" + PADDING + b", nope]") + GOOD_FRAME)
     assert (type(fault), after) == (Malformed, GOOD)
+
+
+def test_a_text_beyond_a_limit_that_is_not_closed_is_not_json() -> None:
+    text = b'["]",' + b"[1]," * 250_000 + b"1"
+    with pytest.raises(TooLarge):
+        check_limits(text + b"]")
+    for rest in (b"", b'"]', b"]]"):
+        with pytest.raises(ValueError, match="does not close all its arrays"):
+            check_limits(text + rest)
