@@ -230,13 +230,13 @@ async def test_a_permission_for_the_conversation_does_not_hold_in_another(
 async def test_a_call_outside_the_directories_says_so_and_cannot_be_remembered(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
-    (root.parent / "secret.txt").write_text("42")
-    calls(upstream, call("files__read", path="../secret.txt"))
+    calls(upstream, write(path="../new.txt"))
     _, (request,) = await ask(agent, await agent.new_session(), choose("allow_always"))
 
     assert [each["optionId"] for each in request["params"]["options"]] == ["allow", "reject"]
-    (part,) = request["params"]["toolCall"]["content"]
-    assert "outside" in part["content"]["text"]
+    diff, reason = request["params"]["toolCall"]["content"]
+    assert diff["path"] == str(root.parent / "new.txt")
+    assert "outside" in reason["content"]["text"]
     assert results(upstream) == ["Error: The user denied this call."]
 
 

@@ -159,7 +159,8 @@ class TurnCalls:
             "kind": event.kind,
             "status": "pending",
             "rawInput": event.arguments,
-            "content": [*([] if reason is None else [encode_text(reason)]), *call.diffs],
+            # The diff comes first, because some clients only look for it there.
+            "content": [*call.diffs, *([] if reason is None else [encode_text(reason)])],
             "locations": call.locations,
         }
         tool = f"{event.server}/{event.tool}"
