@@ -46,6 +46,8 @@ class _ShownCall:
     id: str
     """The id of the call in the session, in which it is unique."""
 
+    title: str
+    kind: str
     diffs: Sequence[Mapping[str, Any]] = ()
     """The changes of files, as content."""
 
@@ -116,7 +118,6 @@ class TurnCalls:
         self.discard_unfinished()
 
     def _begin(self, event: ToolUseStartEvent) -> None:
-        call = self._calls[event.id] = _ShownCall(self._conversation.name_call(event.id))
         offered = self._tools.find(event.name)
         title, kind = event.name, "other"
         if offered is not None:
@@ -124,22 +125,17 @@ class TurnCalls:
                 offered.tool.title or f"{offered.server.name}/{offered.tool.name}",
                 offered.tool.kind,
             )
-        self._client.update(
-            self._conversation.id,
-            "tool_call",
-            toolCallId=call.id,
-            title=make_title(title),
-            kind=kind,
-            status="pending",
-        )
+        call = _ShownCall(self._conversation.name_call(event.id), make_title(title), kind)
+        self._calls[event.id] = call
+        self._send("tool_call", call, status="pending")
 
     def _show_preview(self, block: ToolUseBlock, preview: Preview) -> None:
         call = self._calls[block.id]
+        call.title = make_title(preview.title)
         call.diffs = encode_diffs(preview.diff)
         call.locations = [{"path": str(path)} for path in preview.paths]
         shown = {"content": call.diffs, "locations": call.locations}
-        changed = {key: value for key, value in shown.items() if value}
-        self._update(block.id, title=make_title(preview.title), **changed)
+        self._update(block.id, **{key: value for key, value in shown.items() if value})
 
     def _show_status(self, event: ToolStatusEvent) -> None:
         call = self._calls[event.tool_use_id]
@@ -155,8 +151,8 @@ class TurnCalls:
         reason = REASONS.get(event.reason)
         shown = {
             "toolCallId": call.id,
-            "title": event.title,
-            "kind": event.kind,
+            "title": call.title,
+            "kind": call.kind,
             "status": "pending",
             "rawInput": event.arguments,
             # The diff comes first, because some clients only look for it there.
@@ -168,8 +164,12 @@ class TurnCalls:
         self._approvals.decide(self._turn_id, event.tool_use_id, decision)
 
     def _update(self, tool_use_id: str, **fields: Any) -> None:
-        call_id = self._calls[tool_use_id].id
-        self._client.update(self._conversation.id, "tool_call_update", toolCallId=call_id, **fields)
+        self._send("tool_call_update", self._calls[tool_use_id], **fields)
+
+    def _send(self, variant: str, call: _ShownCall, **fields: Any) -> None:
+        # Repeat the title and the kind, because some clients show each update by itself.
+        shown = {"toolCallId": call.id, "title": call.title, "kind": call.kind}
+        self._client.update(self._conversation.id, variant, **shown, **fields)
 
 
 def encode_result(result: ToolResultBlock, diffs: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:

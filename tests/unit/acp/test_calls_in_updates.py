@@ -126,3 +126,5 @@ def test_a_call_that_has_not_ended_with_its_turn_is_shown_as_failed() -> None:
     wire.sink.close()
 
     assert wire.states == [("c1", "pending"), ("c1", "in_progress"), ("c1", "failed")]
+    # Some clients show each update by itself.
+    assert {(each["title"], each["kind"]) for each in wire.updates} == {("shed__dig", "other")}
