@@ -56,7 +56,7 @@ class AcpConversation:
     """The total cost of the turns, as far as they were kept or this process ran them."""
 
     servers: Mapping[str, ToolServer] = field(default_factory=dict)
-    """The client's servers of tools for this conversation, by name."""
+    """The client's tool servers for this conversation, by name."""
 
     turn: RunningPrompt | None = None
     shown_calls: set[str] = field(default_factory=set)

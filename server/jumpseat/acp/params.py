@@ -41,7 +41,7 @@ class NamedValueParam(Params):
 
 
 class StdioServerParam(Params):
-    """A server of tools that is a program."""
+    """A tool server that is a program."""
 
     name: str
     command: Annotated[str, Field(min_length=1)]
@@ -50,7 +50,7 @@ class StdioServerParam(Params):
 
 
 class HttpServerParam(Params):
-    """A server of tools on the network."""
+    """A tool server on the network."""
 
     name: str
     url: Annotated[str, Field(pattern=r"^https?://[^\s/]")]
@@ -68,7 +68,7 @@ ServerParam = Annotated[
 
 
 class SetupParams(Params):
-    """The directories of a conversation, and its servers of tools."""
+    """The directories of a conversation, and its tool servers."""
 
     cwd: str
     additional_directories: list[str] = Field(default_factory=list)

@@ -57,6 +57,6 @@ def _select_tools(
         if selector is not None and selector.server in servers:
             chosen.append(text)
         else:
-            problem = f"acp.tools in the configuration names {text}, but there is no such server of tools."
+            problem = f"acp.tools in the configuration names {text}, but there is no such tool server."
             client.notify(conversation.id, "warning", problem)
     return chosen

@@ -1,1 +1,1 @@
-"""Tools that the daemon runs: servers of tools, the user's rules and decisions about them, and approvals."""
+"""Tools that the daemon runs: tool servers, the user's rules and decisions about them, and approvals."""

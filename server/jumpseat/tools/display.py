@@ -1,4 +1,4 @@
-"""Prepares a call for the person who approves it: one who reads it must see everything that will run."""
+"""Prepares a call for the person who approves it, who must see everything that will run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jumpseat.wire import write_json
 
 LONGEST_TITLE = 200
 LONGEST_TEXT = 2000
-"""The longest text among the arguments that is shown whole, in characters."""
+"""The length of the longest text among the arguments that is shown whole, in characters."""
 
 LONGEST_ARGUMENTS = 20_000
 """The most characters of texts that are shown of a call's arguments; the rest is shortened."""
@@ -25,7 +25,7 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def escape(text: str, *, lines: bool = False) -> str:
-    """Replace each control, bidirectional or invisible character by its escape, as in `\\u202e`.
+    """Replace each control, bidirectional or invisible character with its escape, as in `\\u202e`.
 
     Args:
         lines: whether to preserve line ends and tabs.

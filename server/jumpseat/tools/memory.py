@@ -43,7 +43,7 @@ class ConversationStates:
 
 
 async def _close(states: ConversationStates) -> None:
-    """Nothing is open."""
+    """Do nothing: nothing is open."""
 
 
 def acquire_states(environment: Environment) -> Reference[ConversationStates]:

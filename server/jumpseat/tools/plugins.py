@@ -1,4 +1,4 @@
-"""Servers of tools from other distributions, found through the entry point group `jumpseat.tools`."""
+"""Tool servers from other distributions, found through the entry point group `jumpseat.tools`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ LARGEST_MEDIA = 5 * 1024 * 1024
 
 
 def limit_output(output: ToolOutput, kilobytes: float) -> ToolOutput:
-    """Return the output with its text cut in the middle to this size, which it then says.
+    """Return the output with its text cut in the middle to this size. The text says so.
 
     Images and documents do not count; those that are larger than any provider accepts become a note.
     """

@@ -1,4 +1,4 @@
-"""The interface of a server of tools, such as the file tools, an MCP server, or a plug-in."""
+"""The interface of a tool server, such as the file tools, an MCP server, or a plug-in."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class ServerSignIn:
     """The host on which the user signs in, if it is known."""
 
     expires_at: datetime | None = None
-    """The end of the present token, which may be refreshed."""
+    """When the token expires, unless it is refreshed before."""
 
 
 class ToolError(Exception):
@@ -159,7 +159,7 @@ class ServerStatus:
 
 
 class ToolServer(ABC):
-    """A server of tools. Several turns use it at the same time.
+    """A tool server. Several turns use it at the same time.
 
     A plug-in subclasses it and names a function that returns an instance in the entry point group
     `jumpseat.tools`; the function receives the client's `Environment`.
@@ -233,7 +233,7 @@ class ToolServer(ABC):
         """Start the server again, and forget its failures. A new failure is in `status` afterwards."""
 
     async def set_trust(self, fingerprint: str, *, trusted: bool) -> None:
-        """Trust the definition with this fingerprint from now on, or no longer.
+        """Trust the definition with this fingerprint from now on, or withdraw the trust.
 
         Raises:
             InvalidRequestError: the server needs no trust, or its definition has changed.

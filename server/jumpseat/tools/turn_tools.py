@@ -53,7 +53,7 @@ DAEMON = "daemon"
 """The provider in the origin of the results of tools that the daemon runs."""
 
 MANY_TOOLS = 500
-"""The number of tools from which passes over them leave the event loop."""
+"""From this number of tools on, loops over them run in a thread."""
 
 PROGRESS_SECONDS = 0.1
 """The shortest time between two reports of a call's progress."""
@@ -93,7 +93,7 @@ class TurnTools:
             context: the circumstances of the turn.
             options: the table `[tools]` of the configuration.
             turn_id: the id of the turn.
-            max_rounds: the most requests to the provider, not counting retries.
+            max_rounds: the maximum number of requests to the provider, not counting retries.
             state: the decisions of earlier turns of the conversation.
             is_named: whether later turns can belong to the same conversation.
             always: the decisions for all conversations.

@@ -105,7 +105,7 @@ async def mcp_restart(session: Session, call: MethodCall[McpRestartParams]) -> d
 
 
 async def mcp_trust(session: Session, call: MethodCall[McpTrustParams]) -> dict[str, Any]:
-    """Trust a server of the workspace, or no longer, and return its row."""
+    """Trust a server of the workspace, or withdraw the trust, and return its row."""
     host = await open_tools(session)
     server = host.find_server(call.params.server)
     await server.prepare()

@@ -1,4 +1,4 @@
-"""The current text of a file: that of the editor if it has unsaved changes there, else that of the disk."""
+"""The current text of a file: the editor's if it has unsaved changes there, or else the text on the disk."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CurrentText:
     text: str
     digest: bytes
     unsaved: UnsavedFile | None = None
-    """The text in the editor, if it differs from the disk. The other fields describe a text of the disk."""
+    """The text in the editor, if it differs from the disk. The other fields describe a text on the disk."""
 
     form: TextForm = UTF_8
     status: os.stat_result | None = None
@@ -97,7 +97,7 @@ def _choose(files: Sequence[UnsavedFile], location: Location) -> UnsavedFile | N
 
 
 def is_same_file(one: Path, other: Path) -> bool:
-    """Whether a path leads to a file, also through links, or would if the file existed.
+    """Whether a path leads to a file, even through links, or would if the file existed.
 
     Args:
         one: an absolute path.
@@ -135,7 +135,7 @@ def make_unsaved(unsaved: UnsavedFile, location: Location) -> CurrentText:
 
 
 def read_stored(location: Location) -> CurrentText | None:
-    """Return the text of the disk; None if there is no file. Blocks.
+    """Return the text on the disk; None if there is no file. Blocks.
 
     Raises:
         ToolError: the file cannot be read, or is not text.
@@ -171,13 +171,13 @@ def read_from(folder: Folder, location: Location) -> CurrentText:
 
 
 def refuse_private_key(start: bytes, location: Location) -> None:
-    """Check that a file does not hold a private key.
+    """Check that a file does not contain a private key.
 
     Raises:
         ToolError: it does.
     """
     if has_private_key(start):
-        raise ToolError(f"{location.name} holds a private key, so the tools never use it.")
+        raise ToolError(f"{location.name} contains a private key, so the tools never use it.")
 
 
 def refuse_binary(location: Location) -> ToolError:

@@ -1,4 +1,4 @@
-"""Recognises files that hold credentials, which no tool reads or writes."""
+"""Recognises files that contain credentials, which no tool reads or writes."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def is_credential_path(names: Iterable[str]) -> bool:
 
 
 def has_private_key(start: bytes) -> bool:
-    """Whether a file that starts with these bytes holds a private key, in UTF-8 or UTF-16."""
+    """Whether a file that starts with these bytes contains a private key, in UTF-8 or UTF-16."""
     return b"PRIVATE KEY-----" in start[:START_BYTES].replace(b"\0", b"")

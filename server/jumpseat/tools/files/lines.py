@@ -1,4 +1,4 @@
-"""Takes a range of lines from a text that may be larger than the memory."""
+"""Reads a range of lines from a text that may not fit into memory."""
 
 from __future__ import annotations
 

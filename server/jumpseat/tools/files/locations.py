@@ -71,7 +71,7 @@ class Locator:
         """
         paths = (location.path, location.spelled)
         if any(is_credential_path(path.parts[1:]) for path in paths):
-            raise ToolError(f"{location.name} may hold credentials, so the tools never use it.")
+            raise ToolError(f"{location.name} may contain credentials, so the tools never use it.")
         if any(_is_same_or_below(location.path, own) for own in self.own):
             raise ToolError(f"{location.name} belongs to jumpseat, so the tools never use it.")
 

@@ -26,7 +26,7 @@ class FileResources:
 
 
 async def _close(resources: FileResources) -> None:
-    """Nothing is open."""
+    """Do nothing: nothing is open."""
 
 
 def acquire_resources(environment: Environment) -> Reference[FileResources]:

@@ -1,13 +1,13 @@
 """The child process that lists and searches folders; its parent is `scanning.py`.
 
-A search needs a process of its own for three reasons. A regular expression of a model may need exponential
+A search needs its own process for three reasons. A regular expression of a model may need exponential
 time and gigabytes of memory, and Python's matcher holds the GIL meanwhile, so a thread could not be stopped.
 A walk through thousands of files is Python code, which would delay every chat by some milliseconds at each
 step. And a process can be abandoned while it waits for a network drive.
 
 The process reads one line of JSON (`ScanOrder`) and writes an empty array. Then it writes an array for each
 line of the result: the name and the kind of an entry, or the name of a file, the number of a line and its
-text. At last it writes an object (`ScanSummary`).
+text. Finally, it writes an object (`ScanSummary`).
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class ScanSummary(TypedDict, total=False):
     """Whether the search ended early, because it had found the most lines."""
 
     is_late: bool
-    """Whether the time ended."""
+    """Whether the time limit was reached."""
 
     credentials: int
-    """The number of files that were skipped because they may hold credentials."""
+    """The number of files that were skipped because they may contain credentials."""
 
     large: int
     """The number of files that were skipped because of their size."""

@@ -1,4 +1,4 @@
-"""The tools `list` and `search`, which run in a process of their own: `scan_process.py`."""
+"""The tools `list` and `search`, which run in their own process: `scan_process.py`."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def _describe_rest(summary: ScanSummary) -> Iterator[str]:
     if summary.get("is_late"):
         yield f"[The result is incomplete, because {SCAN_SECONDS:g} s have passed. Choose a smaller folder.]"
     if number := summary.get("credentials"):
-        yield f"[Skipped files that may hold credentials: {number}]"
+        yield f"[Skipped files that may contain credentials: {number}]"
     if number := summary.get("large"):
         yield f"[Skipped files of more than {LARGEST_TEXT >> 20} MiB: {number}]"
     if number := summary.get("hard"):

@@ -138,7 +138,7 @@ class Connection:
         if self._session is None:
             raise ToolError(f"The connection to the server {self._name} has ended.")
         params = types.CallToolRequestParams(name=tool, arguments=dict(arguments))
-        # `call_tool` would validate the result against a schema of the server, which may take any time.
+        # `call_tool` would validate the result against the server's schema, which may take arbitrarily long.
         answer = await self._session.send_request(
             types.CallToolRequest(params=params), CallAnswer, progress_callback=on_progress
         )

@@ -115,12 +115,12 @@ class LeanDispatcher(JSONRPCDispatcher[TransportContext]):
 
 
 _MANY = 100
-"""The number of tools, or parts of a result, from which they are read in a thread."""
+"""From this number of tools, or of parts of a result, on, they are read in a thread."""
 
 
 async def _read_call(result: dict[str, Any]) -> dict[str, Any]:
     if result.get("resultType") == "input_required":
-        raise ToolError("The tool asked for an input of the user or the model, which is not supported.")
+        raise ToolError("The tool asked for input from the user or the model, which is not supported.")
     content = result.get("content")
     is_long = (
         result.get("structuredContent") is not None or not isinstance(content, list) or len(content) > _MANY

@@ -89,7 +89,7 @@ class StoredCredentials:
         await self._change(self.store.refuse, self._key, access_token)
 
     async def forget_client(self) -> None:
-        """Remove the present registration, which the authorization server may not know any longer."""
+        """Remove the current registration, which the authorization server may not know any longer."""
         client, self.context.client_info = self.context.client_info, None
         if client is not None:
             logger.info("a registration with an authorization server is forgotten")
@@ -122,7 +122,7 @@ class StoredCredentials:
         """Do nothing: the registration is stored with the tokens."""
 
     def can_use(self, client: Mapping[str, Any] | None) -> bool:
-        """Whether a registration has the present redirect URI."""
+        """Whether a registration has the current redirect URI."""
         uris = (client or {}).get("redirect_uris")
         return self._redirect_uri is None or (isinstance(uris, list) and self._redirect_uri in uris)
 

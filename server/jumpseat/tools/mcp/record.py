@@ -63,7 +63,7 @@ class ServerRecord:
 
 
 async def _close(record: ServerRecord) -> None:
-    """Nothing is open."""
+    """Do nothing: nothing is open."""
 
 
 def acquire_record(environment: Environment, identity: str) -> Reference[ServerRecord]:

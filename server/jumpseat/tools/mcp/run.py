@@ -107,7 +107,7 @@ class ServerRun(RecordedRun):
         self.idle_seconds = max(self.idle_seconds, idle_seconds)
 
     def remove_client(self, *, is_obsolete: bool) -> None:
-        """Count a client less.
+        """Stop counting a client.
 
         Args:
             is_obsolete: whether to stop the server after its turns if this was the last client.
@@ -167,7 +167,7 @@ class ServerRun(RecordedRun):
             last = self.error or ""
             self._set_state("failed", self.error)
             raise ServerUnavailableError(
-                f"The server {self._name} ended too often and is not started for now. {last}".strip()
+                f"The server {self._name} has ended too often, so it is not started for now. {last}".strip()
             )
         self._has_died = False
         self._set_state("starting", None)

@@ -196,7 +196,7 @@ class McpServer(ToolServer):
             self.on_change()
 
     async def set_trust(self, fingerprint: str, *, trusted: bool) -> None:
-        """Trust the definition with this fingerprint, or no longer; see the base class.
+        """Trust the definition with this fingerprint, or withdraw the trust; see the base class.
 
         A server that is no longer trusted stops after its turns.
         """
@@ -204,7 +204,7 @@ class McpServer(ToolServer):
         if not definition.is_of_workspace:
             await super().set_trust(fingerprint, trusted=trusted)
         if fingerprint != definition.fingerprint:
-            raise InvalidRequestError.at("fingerprint", "must be that of the present definition")
+            raise InvalidRequestError.at("fingerprint", "must be that of the current definition")
         if definition.folder is None:
             raise RequestError(
                 f"The server {self.name} cannot be trusted, because there is no workspace folder."

@@ -28,7 +28,7 @@ class TrustStore:
         return _fingerprints(self._file.read(), _name(folder)).get(server) == fingerprint
 
     def set(self, folder: Path, server: str, fingerprint: str, *, trusted: bool) -> None:
-        """Trust a definition from now on, or no longer.
+        """Trust a definition from now on, or withdraw the trust.
 
         Raises:
             StateError: the file cannot be written.

@@ -153,7 +153,7 @@ async def test_lists_name_files_with_credentials_and_searches_skip_them(project:
     found = await project.ok("search", pattern="secret")
     assert found.splitlines() == [
         "plain.txt:1: secret",
-        "[Skipped files that may hold credentials: 4]",
+        "[Skipped files that may contain credentials: 4]",
     ]
     for path in (".env", ".ssh", "key.txt"):
         assert "secret" not in await project.ok("search", pattern="secret", path=path)

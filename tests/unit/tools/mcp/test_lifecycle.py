@@ -170,7 +170,7 @@ async def test_a_server_that_ends_too_often_has_failed(connect: Connect, record:
         refused = await turn.call("fake__echo")
     status = client.status("fake")
 
-    assert refused.text.startswith("The server fake ended too often and is not started for now.")
+    assert refused.text.startswith("The server fake has ended too often, so it is not started for now.")
     assert (status.state, len(record.pids())) == ("failed", 4)
     assert status.error is not None
     assert status.error.endswith("Its last output: Something broke.")
