@@ -411,6 +411,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "12:progress": "progress of a call is reported, at most ten times a second",
     "12:overlay-rules": "an overlay may ask, deny and lower limits; anything that allows more is 1010",
     "12:list": "tools/list has tools with their decision and tokens, and servers with their state",
+    "12:run": "tools/run runs one call outside a chat, with the rules and approvals of a turn",
     "12:tools-ignored": "edit/start and chat/countTokens ignore daemonTools with a warning",
     "12:files-paths": "paths of file tools are relative to the first workspace folder, or absolute",
     "12:files-folders": "without a workspace folder the file tools are not offered, with a warning",

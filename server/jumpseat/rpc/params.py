@@ -33,7 +33,18 @@ class SchemaOutputParam(Params):
     schema_: Annotated[JsonObject, Field(alias="schema")]
 
 
-class TurnParams(Params):
+class StreamParams(Params):
+    """The params of every request that sends deltas."""
+
+    stream: bool = True
+    turn_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    conversation_id: str | None = None
+    workspace_folders: list[str] | None = None
+    work_done_token: str | int | None = None
+    """The LSP token for `$/progress`, which reports waits other than the wait for the model."""
+
+
+class TurnParams(StreamParams):
     """The params that all turns share."""
 
     # pydantic collects unknown keys so that `unknown_keys` can warn about them.
@@ -46,21 +57,14 @@ class TurnParams(Params):
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_tokens_default: Literal["model"] | None = None
     stop_sequences: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
-    stream: bool = True
     output_mode: Literal["text", "json"] | SchemaOutputParam = "text"
     thinking: ThinkingLevel | None = None
     settings: JsonObject = Field(default_factory=dict)
-    turn_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
-    conversation_id: str | None = None
     keep: bool = False
     initiator: Literal["user", "agent"] | None = None
     workspace_rules: bool = False
-    work_done_token: str | int | None = None
-    """The LSP token for `$/progress`, which reports waits other than the wait for the model."""
-
     daemon_tools: list[str] = Field(default_factory=list)
     max_rounds: Annotated[int, Field(ge=1)] | None = None
-    workspace_folders: list[str] | None = None
 
 
 class ChatStartParams(TurnParams):
@@ -136,6 +140,14 @@ class ToolsDecideParams(Params):
     remember: Literal["turn", "conversation", "always"] | None = None
     scope: Literal["tool", "server"] = "tool"
     message: str | None = None
+
+
+class ToolsRunParams(StreamParams):
+    """`tools/run`."""
+
+    server: Annotated[str, Field(min_length=1)]
+    tool: Annotated[str, Field(pattern="^[^*]+$")]
+    arguments: JsonObject = Field(default_factory=dict)
 
 
 class ToolsListParams(Params):

@@ -17,15 +17,15 @@ from jumpseat.rpc.deltas import DeltaSink
 from jumpseat.rpc.encode import result_to_wire
 from jumpseat.rpc.handlers.tools import begin_chat_with_tools
 from jumpseat.rpc.handlers.transcript import find_role_names
-from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, TurnParams
+from jumpseat.rpc.params import ChatCancelParams, ChatStartParams, StreamParams, TurnParams
 from jumpseat.rpc.workspace import read_workspace_rules
 from jumpseat.wire import INVALID_PARAMS
 
-T = TypeVar("T", bound=TurnParams)
+T = TypeVar("T", bound=StreamParams)
 
 
 def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
-    """Record the turn's id before the next message is read, because that may cancel the turn.
+    """Record the id of a turn that may be kept.
 
     Raises:
         RpcFault: the turn's id belongs to another turn in flight, or the conversation's id is not valid.
@@ -34,6 +34,15 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
     if call.params.keep and conversation is not None and not can_be_kept(conversation):
         problem = Problem("conversationId", ID_RULE)
         raise RpcFault(INVALID_PARAMS, f"{problem.path} {problem.message} to be kept.", [problem])
+    reserve_id(session, call)
+
+
+def reserve_id(session: Session, call: MethodCall[T]) -> None:
+    """Record the turn's id before the next message is read, because that may cancel the turn.
+
+    Raises:
+        RpcFault: the turn's id belongs to another turn in flight.
+    """
     turn_id = call.params.turn_id or uuid4().hex
     if turn_id in session.turns:
         problem = Problem("turnId", f"the turn {turn_id!r} is still running")

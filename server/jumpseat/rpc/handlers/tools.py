@@ -1,4 +1,4 @@
-"""Handles `tools/…` and `mcp/…`, and opens the tools of a chat. See `docs/protocol/tools.md`."""
+"""Handles `tools/…` and `mcp/…`, and opens the tools of a chat or call. See `docs/protocol/tools.md`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from jumpseat.rpc.params import (
     ChatStartParams,
     McpRestartParams,
     McpTrustParams,
+    StreamParams,
     ToolsDecideParams,
     ToolsListParams,
+    ToolsRunParams,
 )
 from jumpseat.rpc.workspace import to_path
 from jumpseat.system.state_file import StateError
@@ -42,6 +44,30 @@ async def begin_chat_with_tools(
     Raises:
         InvalidRequestError: a selector or a workspace folder is not valid.
     """
+    return await _begin(
+        session, params, params.daemon_tools, turn_id, conversation_id, max_rounds=params.max_rounds
+    )
+
+
+async def begin_call(session: Session, params: ToolsRunParams, turn_id: str) -> TurnTools:
+    """Return the tool for one call outside a chat.
+
+    Raises:
+        InvalidRequestError: there is no such server, or a workspace folder is not valid.
+    """
+    server = (await open_tools(session)).find_server(params.server)
+    return await _begin(session, params, [f"{server.name}/{params.tool}"], turn_id, params.conversation_id)
+
+
+async def _begin(
+    session: Session,
+    params: StreamParams,
+    selectors: Sequence[str],
+    turn_id: str,
+    conversation_id: str | None,
+    *,
+    max_rounds: int | None = None,
+) -> TurnTools:
     from jumpseat.rpc.editor import EditorWorkspace, has_capability  # Deferred: most chats have no tools.
 
     await announce_changes(session)
@@ -55,11 +81,11 @@ async def begin_chat_with_tools(
         folders = [path] if index == 0 else [*folders, path]
     return await begin_turn_with_tools(
         session,
-        params.daemon_tools,
+        selectors,
         EditorWorkspace(session, folders),
         turn_id=turn_id,
         conversation_id=conversation_id,
-        max_rounds=params.max_rounds,
+        max_rounds=max_rounds,
         can_ask=params.stream and has_capability(session, "experimental", "jumpseat", "approveTools"),
     )
 
