@@ -104,6 +104,11 @@ class CodeServer:
         return "\n".join(f"--- {file}\n{file.read_text('utf-8', 'replace')}" for file in files)
 
 
+def workspace_of(home: Path) -> Path:
+    """The folder that is open in a VS Code with this home; the tools never use the daemon's own directory."""
+    return home.with_name(f"{home.name}-files") / "workspace"
+
+
 def requirements() -> None:
     """Skip if a program is missing that the tests in VS Code need."""
     for file in (ENVIRONMENT / "bin/node", PACKAGE):
@@ -200,7 +205,7 @@ def running_code_server(
 
 
 def _prepared(home: Path, settings: Mapping[str, Any]) -> CodeServer:
-    workspace, drivers = home / "workspace", home / "drivers"
+    workspace, drivers = workspace_of(home), home / "drivers"
     for directory in (workspace, drivers, home / "data/User", home / "extensions"):
         directory.mkdir(parents=True)
     (home / "data/User/settings.json").write_text(json.dumps({**SETTINGS, **settings}))

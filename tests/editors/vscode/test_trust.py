@@ -8,7 +8,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
-from tests.editors.vscode.code_server import VSIX, running_code_server
+from tests.editors.vscode.code_server import VSIX, running_code_server, workspace_of
 from tests.editors.vscode.conftest import configuration
 from tests.editors.vscode.provider import hello
 from tests.editors.vscode.pythons import no_python, python_extension
@@ -110,7 +110,7 @@ def test_a_folder_cannot_name_a_program_and_its_settings_wait_for_trust(home, pr
 def test_the_python_of_a_folder_installs_nothing_until_the_folder_is_trusted(home, tmp_path, open_restricted):
     nothing = no_python(home / "no-python")
     program(nothing / "uv", home / "uv-ran")
-    extension = python_extension(tmp_path, home / "workspace/python")
+    extension = python_extension(tmp_path, workspace_of(home) / "python")
     with running_code_server(
         home, path=f"{nothing}:/usr/bin:/bin", extensions=(VSIX, extension), asks_for_trust=True
     ) as server:
