@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import * as esbuild from 'esbuild';
 
 /** The README says how small it is. */
-const MOST_BYTES = 200_000;
+const MOST_BYTES = 250_000;
 
 // A VSIX has only files of its own directory.
 mkdirSync('dist', { recursive: true });

@@ -32,7 +32,10 @@ export function buildInitializeParams(extension: vscode.Extension<unknown>): Ini
   return {
     processId: process.pid,
     rootUri: folders?.[0]?.uri ?? null,
-    capabilities: {},
+    capabilities: {
+      workspace: { applyEdit: true },
+      experimental: { jumpseat: { approveTools: true, unsaved: true } },
+    },
     clientInfo: { name: vscode.env.appName, version: vscode.version },
     workspaceFolders: folders ?? null,
     initializationOptions: {

@@ -5,6 +5,7 @@ import { buildInitializeParams } from './editor';
 import { Launcher } from './launcher';
 import { ModelProvider, VENDOR } from './provider/provider';
 import { registerUi } from './ui';
+import { ANSWERS } from './workspace';
 
 /** The settings whose change restarts the daemon. */
 const OF_THE_PROCESS = [
@@ -24,6 +25,7 @@ export function activate(context: vscode.ExtensionContext): void {
   daemon = new Daemon({
     launch: (again) => launcher.launch(again),
     initializeParams: () => buildInitializeParams(context.extension),
+    answers: ANSWERS,
     log,
   });
   const models = new ModelProvider(daemon, log);

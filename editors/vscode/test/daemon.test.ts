@@ -106,7 +106,7 @@ test('the models of the configuration are listed', { skip }, async () => {
 
 test('a turn streams its deltas, and then has its result', { skip }, async () => {
   const deltas: Delta[] = [];
-  const turn = daemon.chat(PARAMS, (delta) => deltas.push(delta));
+  const turn = daemon.turn('chat/start', PARAMS, (delta) => deltas.push(delta));
   const response = await nextResponse();
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(piece('Hel'));
@@ -124,7 +124,7 @@ test('a turn streams its deltas, and then has its result', { skip }, async () =>
 
 test('a turn is cancelled before its first token, and its provider too', { skip }, async () => {
   const source = new CancellationTokenSource();
-  const turn = daemon.chat(PARAMS, () => undefined, source.token);
+  const turn = daemon.turn('chat/start', PARAMS, () => undefined, source.token);
   const response = await nextResponse();
   let closed = false;
   response.once('close', () => (closed = true));
@@ -137,7 +137,7 @@ test('a turn is cancelled before its first token, and its provider too', { skip 
 test('a turn that is cancelled in the middle keeps its partial answer', { skip }, async () => {
   const source = new CancellationTokenSource();
   const deltas: Delta[] = [];
-  const turn = daemon.chat(PARAMS, (delta) => deltas.push(delta), source.token);
+  const turn = daemon.turn('chat/start', PARAMS, (delta) => deltas.push(delta), source.token);
   const response = await nextResponse();
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(piece('Once upon'));
@@ -149,7 +149,7 @@ test('a turn that is cancelled in the middle keeps its partial answer', { skip }
 
 test('two turns at once have their own deltas', { skip }, async () => {
   const seen: [Delta[], Delta[]] = [[], []];
-  const turns = seen.map((deltas) => daemon.chat(PARAMS, (delta) => deltas.push(delta)));
+  const turns = seen.map((deltas) => daemon.turn('chat/start', PARAMS, (delta) => deltas.push(delta)));
   const responses = [await nextResponse(), await nextResponse()];
   responses.forEach((response, index) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -170,7 +170,7 @@ test('two turns at once have their own deltas', { skip }, async () => {
 
 test('an error of the daemon has its message, its hint and its code', { skip }, async () => {
   await assert.rejects(
-    daemon.chat({ ...PARAMS, model: 'fakee:m' }, () => undefined),
+    daemon.turn('chat/start', { ...PARAMS, model: 'fakee:m' }, () => undefined),
     (error) => {
       assert.ok(error instanceof DaemonError);
       assert.equal(error.code, 1004);

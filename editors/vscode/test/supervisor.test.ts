@@ -49,7 +49,7 @@ async function failure(promise: Promise<unknown>): Promise<DaemonError> {
 
 const QUESTION = { messages: [{ role: 'user', content: 'Tell me a story.' }] } as const;
 const chat = (daemon: Daemon, onDelta: (delta: Delta) => void = () => undefined) =>
-  daemon.chat({ messages: [...QUESTION.messages] }, onDelta);
+  daemon.turn('chat/start', { messages: [...QUESTION.messages] }, onDelta);
 
 test('requests start one process, and go to it', async () => {
   const { daemon } = daemonThat('well');

@@ -77,7 +77,7 @@ def configuration(provider: Provider, github: GitHub) -> str:
     copilot = "".join(f"{key} = {json.dumps(value)}\n" for key, value in github.table.items())
     return (
         'default_provider = "fake"\n\n'
-        f"{fake(provider.base_url)}capabilities = {{ tool_calls = true, thinking = true }}\n"
+        f"{fake(provider.base_url)}capabilities = {{ tool_calls = true, thinking = true, vision = true }}\n"
         f"\n[providers.copilot]\n{copilot}\n"
         '[prompts.tidy]\ntext = "Tidy this: {{input}}"\ndescription = "Make it tidy."\n'
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from jumpseat.system.environment import empty_environment
+from jumpseat.tools.files.server import FileTools
 from tests.hub import running_daemons
 from tests.processes import ends
 
@@ -40,3 +43,13 @@ def test_the_parts_of_the_extension_that_need_no_editor_work(tmp_path: Path) -> 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     left = [pid for pid, home in running_daemons().items() if tmp_path in home.parents]
     assert all(ends(pid, seconds=10) for pid in left), "the tests left a daemon running"
+
+
+def test_the_file_tools_are_declared_as_the_daemon_defines_them() -> None:
+    environment = empty_environment()
+    package = json.loads((EXTENSION / "package.json").read_text("utf-8"))
+    declared = package["contributes"]["languageModelTools"]
+    server = FileTools(environment, environment.places.config_file)
+    assert [(each["name"], each["modelDescription"], each["inputSchema"]) for each in declared] == [
+        (f"jumpseat_{tool.name}", tool.description, tool.parameters) for tool in server.known_tools
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
@@ -186,9 +187,28 @@ class Window:
         expect(self.answers).to_have_count(before + 1, timeout=WAIT_MS)
 
     @property
+    def session(self) -> Locator:
+        """The chat view, with its confirmations."""
+        return self.page.locator(".interactive-session")
+
+    @property
     def input(self) -> Locator:
         """The input of the chat view, with its attachments."""
         return self.page.locator(".interactive-session > .interactive-input-part")
+
+    def paste_image(self, file: Path) -> None:
+        """Paste a PNG into the chat's input."""
+        self.page.evaluate(
+            """
+            async (base64) => {
+              const bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
+              const image = new Blob([bytes], { type: 'image/png' });
+              await navigator.clipboard.write([new ClipboardItem({ 'image/png': image })]);
+            }""",
+            base64.b64encode(file.read_bytes()).decode(),
+        )
+        self.input.locator(".monaco-editor").first.click()
+        self.page.keyboard.press("Control+v")
 
     @property
     def answers(self) -> Locator:

@@ -3,6 +3,7 @@ const REASONS: Record<string, string> = {
   max_tokens: 'The answer reached its maximum length.',
   content_filter: 'A filter of the provider cut off the answer.',
   context_exceeded: 'The context of the model is full. Start a new chat, or send less.',
+  max_rounds: 'The answer used all the rounds or calls of tools that are allowed.',
   pause_turn: 'The provider paused the answer before its end.',
 };
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   createMessageConnection,
+  ErrorCodes,
   ResponseError,
   StreamMessageReader,
   StreamMessageWriter,
@@ -12,15 +13,13 @@ import type { Log } from '../base/log';
 import { cancelled, DaemonError } from './errors';
 import type { Child } from './process';
 import type {
-  ChatParams,
-  ChatResult,
+  Answers,
   Delta,
-  EditParams,
-  EditResult,
   ErrorData,
   InitializeParams,
   InitializeResult,
   Requests,
+  TurnMethod,
 } from './protocol';
 
 /** The connection to one process. When it is closed, pending requests are rejected with the reason given to `close`. */
@@ -29,7 +28,12 @@ export class Connection {
   readonly #turns = new Map<string, (delta: Delta) => void>();
   #closed: DaemonError | undefined;
 
-  constructor(child: Child, log: Log, onNotification: (method: string, params: unknown) => void) {
+  constructor(
+    child: Child,
+    log: Log,
+    answers: Partial<Answers>,
+    onNotification: (method: string, params: unknown) => void,
+  ) {
     this.#rpc = createMessageConnection(
       new StreamMessageReader(child.process.stdout),
       new StreamMessageWriter(child.process.stdin),
@@ -49,6 +53,12 @@ export class Connection {
         this.#turns.get(turnId)?.(delta);
       }
       onNotification(method, params);
+    });
+    this.#rpc.onRequest((method: string, params: unknown) => {
+      const answer = (answers as Record<string, ((params: unknown) => unknown) | undefined>)[method];
+      return answer
+        ? answer(params)
+        : new ResponseError(ErrorCodes.MethodNotFound, `This editor has no ${method}.`);
     });
     this.#rpc.listen();
   }
@@ -70,12 +80,12 @@ export class Connection {
   }
 
   /** Run a turn. All deltas are passed to `onDelta` before the promise settles. */
-  async turn<P extends ChatParams | EditParams>(
-    method: 'chat/start' | 'edit/start',
-    params: P,
+  async turn<M extends TurnMethod>(
+    method: M,
+    params: Requests[M]['params'],
     onDelta: (delta: Delta) => void,
     token?: CancellationToken,
-  ): Promise<P extends EditParams ? EditResult : ChatResult> {
+  ): Promise<Requests[M]['result']> {
     const turnId = params.turnId ?? randomUUID();
     this.#turns.set(turnId, onDelta);
     try {

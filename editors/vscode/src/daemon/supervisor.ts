@@ -5,15 +5,13 @@ import { Connection } from './connection';
 import { asDaemonError, cancelled, createConnectionError, type DaemonError } from './errors';
 import { start, type Child, type Exit, type Launch } from './process';
 import type {
-  ChatParams,
-  ChatResult,
+  Answers,
   Delta,
-  EditParams,
-  EditResult,
   InitializeParams,
   InitializeResult,
   Notifications,
   Requests,
+  TurnMethod,
 } from './protocol';
 import { checkVersion } from './version';
 
@@ -31,6 +29,8 @@ export interface DaemonOptions {
   /** Find or install the program; `again` if the user asked to retry. Called for each start. */
   launch(again: boolean): Promise<Launch>;
   initializeParams(): InitializeParams;
+  /** Answers the requests that the params of `initialize` enable. */
+  answers?: Partial<Answers>;
   log: Log;
   /** The time limit for `initialize`. */
   initializeMs?: number;
@@ -97,14 +97,14 @@ export class Daemon implements Disposable {
     return this.#with(token, (connection) => connection.request(method, params, token));
   }
 
-  /** Run a turn. All deltas arrive before the promise settles. Rejects with a `DaemonError`, also if cancelled. */
-  chat(params: ChatParams, onDelta: (delta: Delta) => void, token?: CancellationToken): Promise<ChatResult> {
-    return this.#with(token, (connection) => connection.turn('chat/start', params, onDelta, token));
-  }
-
-  /** Rewrite a piece of text, with the same guarantees as `chat`. */
-  edit(params: EditParams, onDelta: (delta: Delta) => void, token?: CancellationToken): Promise<EditResult> {
-    return this.#with(token, (connection) => connection.turn('edit/start', params, onDelta, token));
+  /** Send a request with deltas, which all arrive before the promise settles. Rejects with a `DaemonError`. */
+  turn<M extends TurnMethod>(
+    method: M,
+    params: Requests[M]['params'],
+    onDelta: (delta: Delta) => void,
+    token?: CancellationToken,
+  ): Promise<Requests[M]['result']> {
+    return this.#with(token, (connection) => connection.turn(method, params, onDelta, token));
   }
 
   /** End the process and start a new one, even after too many crashes. */
@@ -187,7 +187,7 @@ export class Daemon implements Disposable {
       const { log } = this.#options;
       log.info(`Starting ${[launch.program, ...launch.args].join(' ')}`);
       const child = await start(launch, log);
-      const connection = new Connection(child, log, (method, params) => {
+      const connection = new Connection(child, log, this.#options.answers ?? {}, (method, params) => {
         this.#notify(method, params);
       });
       session = { child, connection };

@@ -69,6 +69,13 @@ export class ModelList {
     return this.#flatten().find((model) => model.isDefault);
   }
 
+  /** Return a model by its id, or the default model. Lists the models if it is not known yet. */
+  async find(id: string | undefined): Promise<ModelInfo | undefined> {
+    const find = (): ModelInfo | undefined =>
+      id === undefined ? this.default : this.#flatten().find((model) => model.id === id);
+    return find() ?? (await this.waitForModels().then(find));
+  }
+
   /** Return the keys of the settings for a provider's chats. */
   settingsOf(provider: string | undefined): ReadonlySet<string> {
     return this.#settings.get(provider ?? '') ?? new Set();

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import type { Log } from '../base/log';
 import { thinkingEnd, thinkingPart, type ModelRow, type ResponseOptions } from '../base/untyped';
 import { Code, DaemonError, asDaemonError } from '../daemon/errors';
-import type { ChatParams } from '../daemon/protocol';
+import type { ChatParams, ModelInfo } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 import { Answer, checkWhole, type Parts } from './answer';
 import { ModelList } from './list';
@@ -70,6 +70,11 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
     }
   }
 
+  /** Return a model by its id, or the default model. Returns undefined if it is not listed. */
+  findModel(id: string | undefined): Promise<ModelInfo | undefined> {
+    return this.#list.find(id);
+  }
+
   async provideLanguageModelChatInformation(): Promise<ModelRow[]> {
     try {
       return listRows(await this.#list.waitForModels());
@@ -97,7 +102,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
       this.#log,
     );
     try {
-      const result = await this.#daemon.chat(params, answer.take, token);
+      const result = await this.#daemon.turn('chat/start', params, answer.take, token);
       checkWhole(result, params.maxTokens !== undefined);
     } catch (error) {
       throw this.#toFailure(error, token);

@@ -17,6 +17,9 @@ import { ConversationActions } from './conversations/actions';
 import { Conversations } from './conversations/conversations';
 import { showHistory } from './conversations/history';
 import { Edits } from './edit/edit';
+import { Approvals } from './tools/approvals';
+import { registerFileTools } from './tools/registered';
+import { chooseTools } from './tools/selection';
 import { TranscriptHelp } from './transcripts/help';
 import { TranscriptSender } from './transcripts/send';
 import { Transcripts } from './transcripts/transcripts';
@@ -40,6 +43,7 @@ export function registerUi(
     facts.refreshAccount(provider).catch(() => undefined);
   };
   const account = new Account(daemon);
+  const approvals = new Approvals(daemon);
   const transcripts = new Transcripts(daemon);
   const actions = new ConversationActions(daemon, transcripts);
   const icon = vscode.Uri.joinPath(context.extensionUri, 'images', 'icon.png');
@@ -50,7 +54,9 @@ export function registerUi(
     watchFailures(daemon),
     watchMessages(daemon),
     watchSignOut(daemon, () => account.isLeaving),
-    new Participant(daemon, refreshQuota).register(icon),
+    approvals.register(),
+    registerFileTools(daemon, approvals),
+    new Participant(daemon, models, approvals, refreshQuota).register(icon),
     new Edits(daemon).register(),
     transcripts.register(),
     new TranscriptSender(daemon, transcripts, refreshQuota).register(),
@@ -62,6 +68,7 @@ export function registerUi(
     registerCommand('jumpseat.refreshModels', async () => {
       showInformation(await refreshModels(daemon, models));
     }),
+    registerCommand('jumpseat.selectTools', () => chooseTools(daemon)),
     registerCommand('jumpseat.signIn', (provider?: unknown) => account.signIn(asText(provider))),
     registerCommand('jumpseat.signOut', (provider?: unknown) => account.signOut(asText(provider))),
     registerCommand('jumpseat.status', () => showStatus(daemon, facts.current.failures)),

@@ -1,4 +1,5 @@
 /** The content of conversations, and the params, deltas and results of turns. */
+import type { ToolDelta } from './calls';
 
 export interface Position {
   line: number;
@@ -126,7 +127,15 @@ export interface TurnParams {
   workDoneToken?: string | number;
 }
 
-export interface ChatParams extends TurnParams {
+/** The selection of tools that the daemon runs within a chat. */
+export interface ToolParams {
+  /** Selectors such as `files/*`. */
+  daemonTools?: string[];
+  /** `file:` URIs of the folders that the file tools may use. */
+  workspaceFolders?: string[];
+}
+
+export interface ChatParams extends TurnParams, ToolParams {
   messages: Message[];
   transcript?: boolean;
 }
@@ -203,6 +212,7 @@ export type Delta = { transcript?: string } & (
   | { type: 'tool_use_done'; block: number; content: ToolUseBlock }
   | { type: 'citation'; block?: number; url?: string; title?: string }
   | { type: 'usage'; usage: Usage }
+  | ToolDelta
   | { type: 'done'; stopReason: string; usage?: Usage; error?: WireError; content?: Block[] }
 );
 

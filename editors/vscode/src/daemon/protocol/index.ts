@@ -17,9 +17,12 @@ import type {
   TranscriptContent,
   TranscriptTurn,
 } from './lists';
+import type { ToolDecision, ToolOutput, ToolRow, ToolRun, ToolServerRow } from './tools';
 
+export type * from './calls';
 export type * from './content';
 export type * from './lists';
+export type * from './tools';
 
 export interface InitializeParams {
   processId: number | null;
@@ -55,6 +58,9 @@ interface Call<P, R> {
 export interface Requests {
   'chat/start': Call<ChatParams, ChatResult>;
   'edit/start': Call<EditParams, EditResult>;
+  'tools/run': Call<ToolRun, ToolOutput>;
+  'tools/decide': Call<ToolDecision, { decided: boolean }>;
+  'tools/list': Call<{ refresh?: boolean }, { tools: ToolRow[]; servers: ToolServerRow[] }>;
   'models/list': Call<
     { provider?: string; refresh?: boolean },
     { models: ModelInfo[]; errors: { provider: string; error: WireError }[] }
@@ -82,6 +88,9 @@ export interface Requests {
   'auth/signIn': Call<{ provider?: string; token?: string | number; openBrowser?: boolean }, AuthStatus>;
   'auth/signOut': Call<{ provider?: string }, AuthStatus>;
 }
+
+/** The requests that send deltas. */
+export type TurnMethod = 'chat/start' | 'edit/start' | 'tools/run';
 
 /** The notifications of the daemon, by method. */
 export interface Notifications {

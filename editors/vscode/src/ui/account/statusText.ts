@@ -10,6 +10,7 @@ import {
   formatQuota,
   describeState,
 } from '../common/words';
+import { escapeMarkdown } from '../text/markdown';
 
 /** The quota below which the status bar warns, in percent. */
 const LOW = 5;
@@ -26,16 +27,12 @@ function findUsedProvider({ providers, model }: Facts): Provider | undefined {
   return providers.find((each) => (model ? each.id === model.provider : each.isDefault));
 }
 
-function escape(text: string): string {
-  return text.replaceAll(/[\\`*_{}[\]()#+\-.!|<>]/g, '\\$&');
-}
-
 function formatProvider(provider: Provider, failure: WireError | undefined): string[] {
   const known = isUnreachable(provider, failure) ? failure?.message : provider.auth.message;
-  const message = known === undefined ? [] : [`  - ${escape(known)}`];
-  const quotas = (provider.auth.quotas ?? []).map((quota) => `  - ${escape(formatQuota(quota))}`);
+  const message = known === undefined ? [] : [`  - ${escapeMarkdown(known)}`];
+  const quotas = (provider.auth.quotas ?? []).map((quota) => `  - ${escapeMarkdown(formatQuota(quota))}`);
   return [
-    `- **${escape(provider.name)}**: ${escape(describeAccount(provider, failure))}`,
+    `- **${escapeMarkdown(provider.name)}**: ${escapeMarkdown(describeAccount(provider, failure))}`,
     ...message,
     ...quotas,
   ];
@@ -45,11 +42,11 @@ function tooltip(facts: Facts): string {
   const version = facts.version === undefined ? '' : ` ${facts.version}`;
   const lines = [`**jumpseat${version}** · ${facts.state}`, ''];
   if (facts.failure !== undefined) {
-    lines.push(escape(facts.failure), '');
+    lines.push(escapeMarkdown(facts.failure), '');
   }
   if (facts.model) {
     const limits = describeLimits(facts.model);
-    lines.push(`Default model: ${escape(facts.model.id)}${limits === '' ? '' : ` (${limits})`}`, '');
+    lines.push(`Default model: ${escapeMarkdown(facts.model.id)}${limits === '' ? '' : ` (${limits})`}`, '');
   }
   facts.providers.forEach((each) => lines.push(...formatProvider(each, facts.failures.get(each.id))));
   return lines.join('\n');

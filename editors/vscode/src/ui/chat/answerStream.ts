@@ -2,6 +2,8 @@ import * as vscode from 'vscode';
 
 import { cutOff } from '../../base/cutOff';
 import type { Block, ChatResult, Delta } from '../../daemon/protocol';
+import { Calls, type EndedCall } from '../tools/calls';
+import { FILES, resolvePath } from '../tools/selection';
 import { Fold } from './fold';
 
 /** Streams an answer into the chat view. */
@@ -9,6 +11,8 @@ export class AnswerStream {
   readonly #stream: vscode.ChatResponseStream;
   readonly #namesModel: boolean;
   readonly #fold = new Fold();
+  readonly #calls = new Calls();
+  readonly #references = new Set<string>();
   readonly #notices: string[] = [];
   #written = false;
   provider: string | undefined;
@@ -26,6 +30,10 @@ export class AnswerStream {
 
   add(delta: Delta): void {
     this.#fold.add(delta);
+    const ended = this.#calls.add(delta);
+    if (ended) {
+      this.#showCall(ended);
+    }
     switch (delta.type) {
       case 'start':
         this.provider = delta.provider;
@@ -58,6 +66,12 @@ export class AnswerStream {
         this.#written = true;
         this.#stream.markdown(delta.text);
         break;
+      case 'tool_status':
+        if (delta.status === 'running') {
+          const progress = delta.message === undefined ? '' : `: ${delta.message}`;
+          this.#stream.progress(`Running ${this.#calls.describe(delta.toolUseId)}${progress}`);
+        }
+        break;
       case 'warning':
         this.#notices.push(delta.message);
         break;
@@ -74,10 +88,22 @@ export class AnswerStream {
     if (reason !== undefined) {
       this.#notices.push(reason);
     }
-    if (!this.#written) {
+    if (!this.#written && reason === undefined) {
       this.#notices.push('The model returned no text.');
     }
     this.closeNotices();
+  }
+
+  /** Show the line about a call that has ended, and list the file that it used. */
+  #showCall({ line, name, arguments: { path }, isError }: EndedCall): void {
+    this.#written = true;
+    this.#stream.markdown(`\n\n${line}\n\n`);
+    const file =
+      name.startsWith(`${FILES}/`) && typeof path === 'string' && !isError ? resolvePath(path) : undefined;
+    if (file && !this.#references.has(file.toString())) {
+      this.#references.add(file.toString());
+      this.#stream.reference(file);
+    }
   }
 
   closeNotices(): void {

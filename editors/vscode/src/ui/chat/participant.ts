@@ -8,12 +8,14 @@ import { asDaemonError, type DaemonError } from '../../daemon/errors';
 import type { Block, ChatParams, ChatResult, Prompt } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import { DEFAULT_ID, thinkingOf } from '../../provider/models';
-import { VENDOR } from '../../provider/provider';
+import { VENDOR, type ModelProvider } from '../../provider/provider';
 import { markShown } from '../common/messages';
 import { findActions, asMarkdown, SELECT_MODEL } from '../common/problems';
 import { questionBlocks } from '../input/contexts';
 import { parsePromptCall, formatPromptList, type PromptCall } from '../input/prompts';
 import { readAttachedBlocks } from '../input/references';
+import type { Approvals } from '../tools/approvals';
+import { selectTools } from '../tools/selection';
 import { AnswerStream } from './answerStream';
 import {
   asMetadata,
@@ -27,17 +29,28 @@ import {
 
 const ID = 'jumpseat.chat';
 const PROMPT_COMMAND = 'prompt';
+/** The stop reasons after which the model can go on. */
+const CONTINUED: ReadonlySet<string> = new Set(['max_tokens', 'max_rounds', 'pause_turn']);
 /** VS Code's own picker, which determines the model for the next question. */
 const MODEL_PICKER = 'workbench.action.chat.openModelPicker';
 
 /** The `@jumpseat` participant of the chat view. */
 export class Participant {
   readonly #daemon: Daemon;
+  readonly #models: Pick<ModelProvider, 'findModel'>;
+  readonly #approvals: Approvals;
   readonly #onTurnEnd: (provider: string) => void;
 
   /** `onTurnEnd` is called with the provider of each finished turn. */
-  constructor(daemon: Daemon, onTurnEnd: (provider: string) => void) {
+  constructor(
+    daemon: Daemon,
+    models: Pick<ModelProvider, 'findModel'>,
+    approvals: Approvals,
+    onTurnEnd: (provider: string) => void,
+  ) {
     this.#daemon = daemon;
+    this.#models = models;
+    this.#approvals = approvals;
     this.#onTurnEnd = onTurnEnd;
   }
 
@@ -70,6 +83,11 @@ export class Participant {
         prompt?.text ?? request.prompt,
       );
       const params = buildParams(request, prompt, past, question);
+      const tools = selectTools(request.toolReferences);
+      // A model that cannot call tools refuses a question with tools.
+      if (tools.daemonTools && (await this.#models.findModel(params.model))?.supportsToolUse) {
+        Object.assign(params, tools);
+      }
       return await this.#runTurn(request, params, question, stream, token);
     } catch (error) {
       return { ...showRefusal(asDaemonError(error), request, stream), metadata: asMetadata(NOT_SENT) };
@@ -78,7 +96,7 @@ export class Participant {
 
   async #runTurn(
     request: vscode.ChatRequest,
-    params: ChatParams,
+    params: ChatParams & { turnId: string },
     question: Block[],
     stream: vscode.ChatResponseStream,
     token: vscode.CancellationToken,
@@ -92,10 +110,14 @@ export class Participant {
     });
     const record: TurnRecord = { user: question, assistant: [] };
     try {
-      const result = await this.#daemon.chat(
+      const result = await this.#daemon.turn(
+        'chat/start',
         params,
         (delta) => {
           answer.add(delta);
+          if (delta.type === 'tool_approval' || delta.type === 'tool_status') {
+            this.#approvals.handle(params.turnId, delta, stream);
+          }
         },
         token,
       );
@@ -116,6 +138,7 @@ export class Participant {
       return failure.cancelled ? { metadata } : { ...showRefusal(failure, request, stream), metadata };
     } finally {
       progress.dispose();
+      this.#approvals.end(params.turnId);
       if (answer.provider !== undefined) {
         this.#onTurnEnd(answer.provider);
       }
@@ -216,7 +239,7 @@ function showRefusal(
 
 function suggestFollowups(result: vscode.ChatResult, context: vscode.ChatContext): vscode.ChatFollowup[] {
   const record = readRecord(result.metadata);
-  if (record?.stopReason === 'max_tokens' || record?.stopReason === 'pause_turn') {
+  if (CONTINUED.has(record?.stopReason ?? '')) {
     return [{ prompt: 'Go on.', label: 'Continue' }];
   }
   const last = context.history.findLast((turn) => turn instanceof vscode.ChatRequestTurn);

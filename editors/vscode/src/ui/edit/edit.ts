@@ -281,7 +281,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       turnId: randomUUID(),
       maxTokensDefault: 'model' as const,
     };
-    return this.#daemon.edit(
+    return this.#daemon.turn(
+      'edit/start',
       params,
       (delta) => {
         if (delta.type === 'response') {

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 
+import type { Range } from '../../daemon/protocol';
 import type { LineEnd } from './preview';
 import type { Change, Span } from './tracked';
 
@@ -18,4 +19,9 @@ export function lineEndOf(document: vscode.TextDocument): LineEnd {
 
 export function rangeOfSpan(document: vscode.TextDocument, { start, end }: Span): vscode.Range {
   return new vscode.Range(document.positionAt(start), document.positionAt(end));
+}
+
+/** Convert a range of the protocol. */
+export function toRange({ start, end }: Range): vscode.Range {
+  return new vscode.Range(start.line, start.character, end.line, end.character);
 }

@@ -1,8 +1,9 @@
 import * as vscode from 'vscode';
 
-import type { Diagnostic, Range } from '../../daemon/protocol';
+import type { Diagnostic } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import type { FactsReader } from '../common/facts';
+import { toRange } from '../text/spans';
 import { findSuggestions, type Suggestion } from './completions';
 import type { Transcripts } from './transcripts';
 
@@ -13,10 +14,6 @@ const KINDS = {
   model: vscode.CompletionItemKind.EnumMember,
   prompt: vscode.CompletionItemKind.Snippet,
 };
-
-function toRange({ start, end }: Range): vscode.Range {
-  return new vscode.Range(start.line, start.character, end.line, end.character);
-}
 
 function toDiagnostic({ range, severity, message, code }: Diagnostic): vscode.Diagnostic {
   const level = severity === 1 ? vscode.DiagnosticSeverity.Error : vscode.DiagnosticSeverity.Warning;

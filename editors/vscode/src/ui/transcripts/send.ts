@@ -136,7 +136,8 @@ export class TranscriptSender {
     let provider: string | undefined;
     try {
       const { stopReason } = await runWithStatus('jumpseat is answering', (report) =>
-        this.#daemon.chat(
+        this.#daemon.turn(
+          'chat/start',
           params,
           (delta) => {
             section.add(delta);

@@ -1,0 +1,96 @@
+import * as vscode from 'vscode';
+
+import type { ToolParams, ToolRow, ToolServerRow } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+
+/** The prefix of the names under which the file tools are registered in VS Code. */
+export const TOOL_PREFIX = 'jumpseat_';
+/** The daemon's server of the file tools. */
+export const FILES = 'files';
+
+const SETTING = 'jumpseat.tools';
+
+/** Return the folders of the workspace that the daemon can read, as URIs. */
+export function listFolders(): string[] {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  return folders.filter(({ uri }) => uri.scheme === 'file').map(({ uri }) => uri.toString());
+}
+
+/** Return the file that a path of a tool names. */
+export function resolvePath(path: string): vscode.Uri | undefined {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  if (/^([\\/]|[A-Za-z]:[\\/])/.test(path)) {
+    return vscode.Uri.file(path);
+  }
+  return folder && vscode.Uri.joinPath(folder, path);
+}
+
+/**
+ * Return the tools for a question: those of the setting, and the file tools that the question refers to with `#`. An
+ * untrusted workspace has none, because its text may ask the model to misuse them.
+ */
+export function selectTools(references: readonly vscode.ChatLanguageModelToolReference[]): ToolParams {
+  if (!vscode.workspace.isTrusted) {
+    return {};
+  }
+  const folders = listFolders();
+  const named = references
+    .filter(({ name }) => name.startsWith(TOOL_PREFIX))
+    .map(({ name }) => `${FILES}/${name.slice(TOOL_PREFIX.length)}`);
+  const selectors = [...new Set([...readSelectors(), ...named])];
+  const usable = selectors.filter((each) => folders.length > 0 || !each.startsWith(`${FILES}/`));
+  return usable.length > 0 ? { daemonTools: usable, workspaceFolders: folders } : {};
+}
+
+function readSelectors(): string[] {
+  return vscode.workspace.getConfiguration().get<string[]>(SETTING, []);
+}
+
+interface Row extends vscode.QuickPickItem {
+  selector?: string;
+}
+
+/** Let the user choose the servers whose tools `@jumpseat` may use. */
+export async function chooseTools(daemon: Daemon): Promise<void> {
+  const selected = readSelectors();
+  const rows = daemon
+    .request('tools/list', {})
+    .then(({ tools, servers }) => toRows(tools, servers, selected));
+  const chosen = await vscode.window.showQuickPick(rows, {
+    title: 'Tools of @jumpseat',
+    placeHolder:
+      'The model may use the selected tools; the rules of the configuration decide which calls ask',
+    canPickMany: true,
+    matchOnDetail: true,
+  });
+  if (!chosen) {
+    return;
+  }
+  const servers = new Set((await rows).map(({ selector }) => selector));
+  // The setting may have selectors of single tools, which this list does not show.
+  const others = selected.filter((each) => !servers.has(each));
+  const selectors = [...chosen.flatMap(({ selector }) => selector ?? []), ...others];
+  await vscode.workspace.getConfiguration().update(SETTING, selectors, vscode.ConfigurationTarget.Global);
+}
+
+function toRows(
+  tools: readonly ToolRow[],
+  servers: readonly ToolServerRow[],
+  selected: readonly string[],
+): Row[] {
+  return servers.map(({ name, state, error }) => {
+    const own = tools.filter(({ server, decision }) => server === name && decision !== 'deny');
+    const tokens = own.reduce((sum, each) => sum + each.tokens, 0);
+    const cost = own.length > 0 ? `${own.length} tools · about ${tokens} tokens in each request` : state;
+    const asking = own.filter(({ decision }) => decision === 'ask').map(({ tool }) => tool);
+    const detail =
+      error ?? own.map(({ tool }) => (asking.includes(tool) ? `${tool} (asks)` : tool)).join(', ');
+    return {
+      label: name,
+      description: cost,
+      detail,
+      selector: `${name}/*`,
+      picked: selected.includes(`${name}/*`),
+    };
+  });
+}

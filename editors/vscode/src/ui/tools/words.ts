@@ -1,0 +1,107 @@
+import type { FileDiff, Remember, ToolApproval, ToolResultBlock } from '../../daemon/protocol';
+import { computeDiff } from '../text/diff';
+import { asCode, escapeMarkdown, fence } from '../text/markdown';
+
+/** The most lines of a diff in the chat. "Show Diff" shows all of it. */
+const MOST_LINES = 30;
+/** The most characters of an argument in the line about a call. */
+const LONGEST_VALUE = 60;
+
+const REASONS: Record<string, string> = {
+  rule: 'A rule of your configuration asks about each call.',
+  changed: 'The tool has changed since you allowed it.',
+  outside: 'It uses a path outside the workspace.',
+};
+
+/** An answer to a question about a call. */
+export interface Choice {
+  title: string;
+  decision: 'allow' | 'deny';
+  remember?: Remember;
+  /** Whether to ask for words for the model. */
+  explains?: boolean;
+}
+
+export const ALLOW: Choice = { title: 'Allow', decision: 'allow' };
+export const DENY: Choice = { title: 'Deny', decision: 'deny' };
+
+/** Return the answers to a question, those that run the call first. */
+export function listChoices({ remember }: ToolApproval): Choice[] {
+  const choices = [ALLOW];
+  if (remember.includes('conversation')) {
+    choices.push({ ...ALLOW, title: 'Allow in This Conversation', remember: 'conversation' });
+  } else if (remember.includes('turn')) {
+    choices.push({ ...ALLOW, title: 'Allow in This Answer', remember: 'turn' });
+  }
+  if (remember.includes('always')) {
+    choices.push({ ...ALLOW, title: 'Always Allow', remember: 'always' });
+  }
+  return [...choices, DENY, { ...DENY, title: 'Deny and Say Why…', explains: true }];
+}
+
+/** Return why the daemon asks, unless it asks simply because no rule allows the call. */
+export function explainReason({ reason }: ToolApproval): string | undefined {
+  return REASONS[reason];
+}
+
+/** Format the question about a call as Markdown: its title, the reason, and its diff or its arguments. */
+export function formatQuestion(approval: ToolApproval): string {
+  const reason = explainReason(approval);
+  const heading = `**${escapeMarkdown(approval.title)}**${reason === undefined ? '' : ` · ${reason}`}`;
+  const details = approval.diff ? approval.diff.map(formatDiff).join('\n') : formatArguments(approval);
+  return `${heading}\n\n${details}`;
+}
+
+/** Format a change of a file as a code block. */
+export function formatDiff({ oldText, newText }: Omit<FileDiff, 'uri'>): string {
+  const { lines, omitted } = computeDiff(oldText, newText, MOST_LINES);
+  const more = omitted === 0 ? '' : `\n… ${omitted} more line${omitted === 1 ? '' : 's'}`;
+  return fence(`${lines.join('\n')}${more}`, 'diff');
+}
+
+function formatArguments({ arguments: values, title }: ToolApproval): string {
+  const texts = Object.entries(values).map(([key, value]) => `${key}: ${toText(value)}`);
+  // The title of a file tool contains its only argument, the path.
+  const isKnown = Object.values(values).every((value) => title.includes(toText(value)));
+  return isKnown ? '' : fence(texts.join('\n'), '');
+}
+
+/** Describe a call in one line: the tool and its arguments, shortened. */
+export function describeCall(name: string, values: Readonly<Record<string, unknown>>): string {
+  const texts = Object.entries(values).map(([key, value]) => `${key}=${shorten(toText(value))}`);
+  return [name, ...texts].join(' ');
+}
+
+/** Format the line about a call that has ended, as Markdown. Screen readers would read the names of VS Code's icons. */
+export function formatOutcome(
+  name: string,
+  values: Readonly<Record<string, unknown>>,
+  result: ToolResultBlock,
+  isDenied: boolean,
+): string {
+  const mark = result.isError === true ? '✗' : '✓';
+  return `${mark} ${asCode(describeCall(name, values))} · ${escapeMarkdown(describeResult(result, isDenied))}`;
+}
+
+function describeResult({ content = '', isError }: ToolResultBlock, isDenied: boolean): string {
+  const text =
+    typeof content === 'string'
+      ? content
+      : content.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n');
+  const lines = text.trim().split('\n');
+  const first = shorten(lines[0] ?? '', 200);
+  if (isError === true) {
+    return isDenied || first === '' ? first || 'failed' : `failed: ${first}`;
+  }
+  return lines.length > 1 ? `${lines.length} lines` : first || 'no output';
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Shorten text to a part of a line, without characters that could hide or reorder other ones. */
+function shorten(text: string, longest = LONGEST_VALUE): string {
+  const line = text.replaceAll(/\s+/g, ' ').replaceAll(/[\p{Cc}\p{Cf}]/gu, '');
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+}
