@@ -165,6 +165,8 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "5:auth-method": "providers/list says which providers have a sign-in, and which an API key",
     "5:probe": "with probe, providers are requested in parallel, within 5 s; failures are reported",
     "5:diagnose": "providers/diagnose checks table, sources, network, clock and sign-in, without secrets",
+    "5:templates": "providers/templates lists the providers that can be added, with their fields",
+    "5:add": "providers/add adds a table to the user's file; an existing name or an invalid value is 1010",
     "5:settings-schema": "rows of each kind, under the configuration's; mapping says where a value goes",
     "5:settings-schema-of-a-model": "settings/schema has the rows for a chat with a model, without a request",
     "5:settings": "settings/get shows what is saved; settings/save persists and answers the merged whole",

@@ -196,7 +196,7 @@ async def set_key(
     Raises:
         ChatError: see `find_key_slot`; or the key cannot be stored, or the file cannot be changed.
     """
-    async with _lock(environment):
+    async with lock_configuration(environment):
         slot = await run_blocking(find_key_slot, provider, file, environment)
         stored = await store_key(key, provider, environment, before=slot.before, in_file=in_file)
         values = {**(slot.table if slot.is_new else {}), "api_key": stored.source}
@@ -220,7 +220,7 @@ async def remove_key(provider: str, file: Path, environment: Environment) -> Rem
     Raises:
         ConfigError: the key cannot be deleted, or the file cannot be read or changed.
     """
-    async with _lock(environment):
+    async with lock_configuration(environment):
         configuration = await run_blocking(ConfigurationFile, file)
         source = configuration.providers.get(provider, {}).get("api_key")
         if not isinstance(source, str) or not is_stored(source, environment):
@@ -232,8 +232,8 @@ async def remove_key(provider: str, file: Path, environment: Environment) -> Rem
 
 
 @asynccontextmanager
-async def _lock(environment: Environment) -> AsyncIterator[None]:
-    """Prevent other processes and sessions from setting or removing keys at the same time."""
+async def lock_configuration(environment: Environment) -> AsyncIterator[None]:
+    """Prevent other processes and sessions from changing keys and tables at the same time."""
     from filelock import AsyncFileLock, Timeout  # Deferred: few sessions set a key.
 
     path = environment.places.state_dir / FOLDER / "keys.lock"

@@ -61,6 +61,8 @@ _ROWS = (
     Method("models/setPolicy", models.models_set_policy, params.SetPolicyParams),
     Method("providers/list", providers.providers_list, params.ProvidersListParams),
     Method("providers/diagnose", providers.providers_diagnose, params.ProvidersDiagnoseParams),
+    Method("providers/templates", providers.providers_templates),
+    Method("providers/add", providers.providers_add, params.ProvidersAddParams),
     Method("settings/schema", settings.settings_schema, params.SettingsSchemaParams),
     Method("settings/get", settings.settings_get),
     Method("settings/save", settings.settings_save, params.SettingsSaveParams, changes=True),

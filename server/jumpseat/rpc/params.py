@@ -111,6 +111,14 @@ class ContextFetchParams(Params):
     url: Annotated[str, Field(min_length=1)]
 
 
+class ProvidersAddParams(Params):
+    """`providers/add`."""
+
+    id: Annotated[str, Field(min_length=1)]
+    kind: Annotated[str, Field(min_length=1)]
+    values: dict[str, str] = Field(default_factory=dict)
+
+
 class KeysSetParams(Params):
     """`keys/set`. The key is left out of the `repr`, which a log or a traceback could contain."""
 
