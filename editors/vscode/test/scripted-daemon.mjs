@@ -3,7 +3,7 @@ const [behaviour = 'well'] = process.argv.slice(2);
 
 const METHODS = [
   ...['chat/start', 'chat/cancel', 'edit/start', 'models/list', 'providers/list', 'auth/signIn'],
-  ...['conversations/list', 'transcript/render'],
+  ...['conversations/list', 'transcript/render', 'keys/set', 'providers/add', 'tools/run'],
 ];
 
 function send(message) {

@@ -83,25 +83,6 @@ def test_a_provider_with_an_api_key_says_how_to_set_it(window):
     assert "keys set" not in shown.inner_text()
 
 
-def test_the_key_of_a_provider_is_asked_for_in_a_terminal(window, code_server):
-    file = code_server.home / "config.toml"
-    before = file.read_text()
-    file.write_text(f'{before}\n[providers.keyed]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n')
-    try:
-        window.start("jumpseat.setKey")
-        window.pick("Other…")
-        window.quick_input.get_by_role("textbox").fill("keyed")
-        window.page.keyboard.press("Enter")
-        # It waits for the key: a program that has ended is not among them.
-        running = "vscode.tasks.taskExecutions.find(({ task }) => task.name === 'Set the API key of keyed')"
-        arguments = window.wait(f"{running} && {running}.task.execution.args")
-        assert arguments == ["keys", "set", "--", "keyed"]
-        window.js("vscode.window.terminals.forEach((each) => each.dispose())")
-        window.wait("!vscode.window.terminals.length")
-    finally:
-        file.write_text(before)
-
-
 def test_the_configuration_file_is_opened(window, code_server):
     window.command("jumpseat.openConfiguration")
     window.wait(

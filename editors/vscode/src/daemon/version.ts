@@ -10,6 +10,9 @@ const NEEDED: (keyof Requests)[] = [
   'auth/signIn',
   'conversations/list',
   'transcript/render',
+  'keys/set',
+  'providers/add',
+  'tools/run',
 ];
 
 /** Throw an error that says what to do if the daemon is too old or too new. */

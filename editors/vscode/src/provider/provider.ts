@@ -75,7 +75,11 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
     return this.#list.find(id);
   }
 
-  async provideLanguageModelChatInformation(): Promise<ModelRow[]> {
+  async provideLanguageModelChatInformation(options: { silent: boolean }): Promise<ModelRow[]> {
+    if (!options.silent) {
+      // The user has chosen jumpseat in "Add Models" of VS Code's list of models.
+      await vscode.commands.executeCommand('jumpseat.manageProviders');
+    }
     try {
       return listRows(await this.#list.waitForModels());
     } catch (error) {

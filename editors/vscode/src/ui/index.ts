@@ -4,7 +4,10 @@ import type { Disposable } from 'vscode-jsonrpc/node';
 import type { Daemon } from '../daemon/supervisor';
 import type { ModelProvider } from '../provider/provider';
 import { refreshModels, selectModel } from './account/models';
-import { openConfiguration, runDoctor, runInTerminal, setKey, type FindProgram } from './account/programs';
+import { diagnoseModels } from './account/diagnosis';
+import { setKey } from './account/keys';
+import { openConfiguration, runDoctor, runInTerminal, type FindProgram } from './account/programs';
+import { addProvider, manageProviders } from './account/providers';
 import { Account } from './account/signIn';
 import { showStatus, createStatusBar, watchSignOut } from './account/status';
 import { watchSteps } from './account/walkthrough';
@@ -78,7 +81,12 @@ export function registerUi(
     registerCommand('jumpseat.installLocalModel', () =>
       runInTerminal(program, 'Install the local model', ['local', 'install']),
     ),
-    registerCommand('jumpseat.setKey', (provider?: unknown) => setKey(program, daemon, asText(provider))),
+    registerCommand('jumpseat.setKey', (provider?: unknown) => setKey(daemon, asText(provider))),
+    registerCommand('jumpseat.manageProviders', () => manageProviders(daemon)),
+    registerCommand('jumpseat.addProvider', () => addProvider(daemon)),
+    registerCommand('jumpseat.diagnoseModels', (provider?: unknown) =>
+      diagnoseModels(daemon, asText(provider)),
+    ),
     registerCommand('jumpseat.openConfiguration', () => openConfiguration(program)),
     registerCommand('jumpseat.doctor', () => runDoctor(program)),
     registerCommand('jumpseat.showLog', () => {

@@ -6,6 +6,7 @@ import type { ChatDelta, ChatParams, ChatResult, EditParams, EditResult, WireErr
 import type {
   AuthPrompt,
   AuthStatus,
+  Check,
   Conversation,
   ConversationRow,
   Diagnostic,
@@ -14,6 +15,7 @@ import type {
   PromptRow,
   Provider,
   SavedSettings,
+  Template,
   TranscriptContent,
   TranscriptTurn,
 } from './lists';
@@ -67,6 +69,14 @@ export interface Requests {
   >;
   'models/setPolicy': Call<{ model: string; state: 'enabled' }, { model: ModelInfo }>;
   'providers/list': Call<{ probe?: boolean }, { providers: Provider[] }>;
+  'providers/templates': Call<Record<string, never>, { templates: Template[] }>;
+  'providers/add': Call<{ id: string; kind: string; values: Record<string, string> }, { provider: Provider }>;
+  'providers/diagnose': Call<{ provider: string }, { checks: Check[] }>;
+  'keys/set': Call<
+    { provider: string; key: string },
+    { stored?: 'keyring' | 'file'; test?: { ok: boolean; error?: WireError } }
+  >;
+  'settings/get': Call<Record<string, never>, { settings: SavedSettings }>;
   'settings/save': Call<
     { settings: SavedSettings },
     { settings: SavedSettings; warnings?: { code: string; message: string }[] }

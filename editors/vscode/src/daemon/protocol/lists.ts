@@ -91,6 +91,23 @@ export interface Provider {
   settingsSchema: SettingsRow[];
 }
 
+/** A provider that can be added, with the fields of its form. */
+export interface Template {
+  id: string;
+  title: string;
+  kind: string;
+  needsKey: boolean;
+  fields: SettingsRow[];
+}
+
+/** One check of a provider. `ok` is null if it was inconclusive. */
+export interface Check {
+  name: string;
+  ok: boolean | null;
+  message: string;
+  hint?: string;
+}
+
 /** The settings that the daemon saves for all clients, in the configuration's snake_case. In params, `null` deletes. */
 export interface SavedSettings {
   default_provider?: string | null;

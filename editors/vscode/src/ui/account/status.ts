@@ -75,6 +75,7 @@ function toProviderRow(provider: Provider, failure: WireError | undefined): Row 
 
 const COMMANDS: Row[] = [
   { label: '$(symbol-misc) Select Model', command: 'jumpseat.selectModel' },
+  { label: '$(server) Manage Providers', command: 'jumpseat.manageProviders' },
   { label: '$(refresh) Refresh Models', command: 'jumpseat.refreshModels' },
   { label: '$(history) History', command: 'jumpseat.history' },
   { label: '$(sign-in) Sign In', command: 'jumpseat.signIn' },

@@ -1,0 +1,101 @@
+import { DaemonError } from '../../daemon/errors';
+import type { Check, ModelInfo, Provider, WireError } from '../../daemon/protocol';
+import { findActions, findWaysInto, type Action } from '../common/problems';
+import { describeState, isSignedOut } from '../common/words';
+
+/** A reason why models of a provider are missing, or that they are not. */
+export interface Finding {
+  label: string;
+  detail: string;
+  /** The fix. */
+  action?: Action;
+}
+
+const OPEN_CONFIGURATION: Action = { title: 'Open Configuration', command: 'jumpseat.openConfiguration' };
+
+/** Explain which models of a provider are missing in VS Code, why, and how to fix it. */
+export function explainModels(
+  provider: Provider,
+  models: readonly ModelInfo[],
+  failure: WireError | undefined,
+  checks: readonly Check[],
+): Finding[] {
+  const findings = [
+    ...explainProvider(provider, models, failure),
+    ...checks.filter(({ ok }) => ok === false).map(explainCheck),
+    ...explainMissing(models),
+  ];
+  const shown = models.filter((model) => model.pickerEnabled && model.policy !== 'disabled').length;
+  return shown > 0
+    ? [{ label: `$(check) ${count(shown)} in the picker`, detail: '' }, ...findings]
+    : findings;
+}
+
+function explainProvider(
+  provider: Provider,
+  models: readonly ModelInfo[],
+  failure: WireError | undefined,
+): Finding[] {
+  const [way] = findWaysInto(provider);
+  if (isSignedOut(provider.auth)) {
+    const detail = provider.auth.message ?? 'The provider needs to be set up.';
+    return [{ label: `$(warning) ${describeState(provider)}`, detail, ...(way && { action: way }) }];
+  }
+  if (failure) {
+    const error = new DaemonError(failure.code, failure.message, failure.data);
+    const [action] = findActions(error);
+    return [{ label: '$(warning) no list of models', detail: error.sentence, ...(action && { action }) }];
+  }
+  if (models.length === 0) {
+    const detail = 'The provider lists no models. Add them to models in its table of the configuration file.';
+    return [{ label: '$(warning) no models', detail, action: OPEN_CONFIGURATION }];
+  }
+  return [];
+}
+
+function explainCheck({ name, message, hint }: Check): Finding {
+  return {
+    label: `$(error) ${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`,
+    detail: hint === undefined ? message : `${message} ${hint}`,
+  };
+}
+
+function explainMissing(models: readonly ModelInfo[]): Finding[] {
+  const findings: Finding[] = [];
+  const add = (found: readonly ModelInfo[], why: string, detail: string, action?: Action): void => {
+    if (found.length > 0) {
+      const names = found.map(({ model }) => model).join(', ');
+      const label = `$(info) ${count(found.length)} ${why}`;
+      findings.push({ label, detail: `${detail} ${names}`, ...(action && { action }) });
+    }
+  };
+  const usable = models.filter((model) => model.policy !== 'disabled' && model.pickerEnabled);
+  add(
+    models.filter((model) => model.policy === 'disabled'),
+    'disabled by a policy',
+    'Your account or organization has disabled them:',
+  );
+  const [first] = usable.filter((model) => model.policy === 'unconfigured');
+  add(
+    usable.filter((model) => model.policy === 'unconfigured'),
+    'with terms that are not accepted',
+    'Select one to accept its terms:',
+    first && { title: 'Select Model', command: 'jumpseat.selectModel' },
+  );
+  add(
+    models.filter((model) => !model.pickerEnabled && model.policy !== 'disabled'),
+    'not meant for a picker',
+    'The provider leaves them out of lists; name one in a transcript to use it:',
+  );
+  add(
+    usable.filter((model) => !model.supportsToolUse),
+    'not in agent mode',
+    'They cannot call tools, as far as jumpseat knows. If the server can, set supports_tool_use or capabilities:',
+    OPEN_CONFIGURATION,
+  );
+  return findings;
+}
+
+function count(models: number): string {
+  return models === 1 ? '1 model' : `${models} models`;
+}

@@ -1,0 +1,68 @@
+import * as vscode from 'vscode';
+
+import { DaemonError } from '../../daemon/errors';
+import type { Daemon } from '../../daemon/supervisor';
+import { runWithCancel, showError, showInformation, showWarning } from '../common/messages';
+import { describeAccount } from '../common/words';
+
+const TITLE = 'Set API Key';
+
+/** Ask for a provider's key, which the daemon tries and stores. */
+export async function setKey(daemon: Daemon, named?: string): Promise<void> {
+  const provider = named ?? (await pickKeyed(daemon));
+  const key = provider === undefined ? undefined : await askForKey(provider);
+  if (provider !== undefined && key !== undefined && key !== '') {
+    await storeKey(daemon, provider, key);
+  }
+}
+
+/** Ask for a key without displaying it. Returns undefined if the user cancels. */
+export async function askForKey(provider: string, isOptional = false): Promise<string | undefined> {
+  const prompt = `The API key of ${provider}, which the daemon stores in the keyring or in a private file`;
+  const key = await vscode.window.showInputBox({
+    title: TITLE,
+    prompt: isOptional ? `${prompt}. Leave it empty if the server does not need one.` : prompt,
+    password: true,
+    ignoreFocusOut: true,
+  });
+  return key?.trim();
+}
+
+/** Let the daemon try and store a key, and show the result. */
+export async function storeKey(daemon: Daemon, provider: string, key: string): Promise<void> {
+  const { stored, test } = await runWithCancel(`Trying the key of ${provider}`, (token) =>
+    daemon.request('keys/set', { provider, key }, token),
+  );
+  const place = stored === 'keyring' ? 'in the keyring' : 'in a private file';
+  if (stored === undefined && test?.error) {
+    showError(
+      new DaemonError(test.error.code, `The key was not stored. ${test.error.message}`, test.error.data),
+    );
+  } else if (test?.error) {
+    showWarning(`The key of ${provider} is stored ${place}, but could not be tried: ${test.error.message}`);
+  } else {
+    showInformation(`The key of ${provider} works, and is stored ${place}.`);
+  }
+}
+
+interface Row extends vscode.QuickPickItem {
+  id?: string;
+}
+
+/** Pick a provider with an API key, or a well-known service, whose table the daemon adds. */
+async function pickKeyed(daemon: Daemon): Promise<string | undefined> {
+  const [{ providers }, { templates }] = await Promise.all([
+    daemon.request('providers/list', {}),
+    daemon.request('providers/templates', {}),
+  ]);
+  const keyed = providers.filter((each) => each.authMethod === 'api_key');
+  const others = templates.filter(
+    ({ id, needsKey }) => needsKey && !providers.some((each) => each.id === id),
+  );
+  const rows: Row[] = [
+    ...keyed.map((each) => ({ label: each.name, description: describeAccount(each), id: each.id })),
+    { label: 'not configured yet', kind: vscode.QuickPickItemKind.Separator },
+    ...others.map(({ id, title }) => ({ label: title, id })),
+  ];
+  return (await vscode.window.showQuickPick(rows, { title: TITLE, placeHolder: 'Provider' }))?.id;
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { SettingsRow } from '../../../src/daemon/protocol';
+import { findMistake, formatRule, parseValue } from '../../../src/ui/account/fields';
+
+const NUMBER: SettingsRow = {
+  key: 'temperature',
+  order: 0,
+  type: 'number',
+  description: '',
+  minimum: 0,
+  maximum: 2,
+  optional: false,
+  mapping: 'parameters',
+};
+
+test('a value has the type of its row', () => {
+  assert.equal(parseValue(NUMBER, '0.5'), 0.5);
+  assert.equal(parseValue({ type: 'string' }, '0.5'), '0.5');
+  assert.deepEqual(parseValue({ type: 'list' }, '["a"]'), ['a']);
+  assert.throws(() => parseValue({ type: 'integer' }, '0.5'));
+});
+
+test('a mistake is found before a value is sent', () => {
+  assert.equal(findMistake(NUMBER, '1'), undefined);
+  assert.equal(findMistake(NUMBER, '3'), 'This must be number, 0 to 2.');
+  assert.equal(findMistake(NUMBER, 'x'), 'This must be of type number.');
+  assert.equal(findMistake(NUMBER, ' '), 'This must not be empty.');
+  assert.equal(findMistake({ ...NUMBER, optional: true }, ''), undefined);
+});
+
+test('the rule of a row is described', () => {
+  assert.equal(formatRule({ ...NUMBER, type: 'enum', choices: ['low', 'high'] }), 'low, high');
+});
