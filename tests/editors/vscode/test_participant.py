@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
@@ -124,3 +126,20 @@ def test_thinking_is_sent_back_as_thinking(chat, provider):
     chat.answer_has("Hello there.")
     answer = provider.chats[1]["messages"][1]
     assert (answer["content"], answer["reasoning_content"]) == ("Yes.", "Let me think.")
+
+
+def test_the_tokens_of_an_answer_and_of_the_window_are_shown(chat, provider):
+    usage = {"prompt_tokens": 1204, "completion_tokens": 87, "cost": 0.25}
+    for _ in range(2):
+        provider.script(Reply.events(completion_stream(["Two."], usage=usage)))
+        chat.ask("@jumpseat One?")
+        chat.answer_has("Two.")
+        chat.answered()
+        chat.answer_has("fake:fake-model · 1,204 tokens in · 87 out")
+    chat.start("jumpseat.status")
+    row = chat.quick_input.get_by_text("tokens in")
+    chat.shows(row)
+    answers, tokens_in = (int(each.replace(",", "")) for each in re.findall(r"[\d,]+", row.inner_text())[:2])
+    assert answers >= 2
+    assert tokens_in >= 2408
+    chat.page.keyboard.press("Escape")

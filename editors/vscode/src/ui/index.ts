@@ -16,6 +16,7 @@ import { Participant } from './chat/participant';
 import { FactsReader } from './common/facts';
 import { registerCommand, showInformation, watchFailures, watchMessages } from './common/messages';
 import { useProviders } from './common/problems';
+import { SessionUsage } from './common/usage';
 import { ConversationActions } from './conversations/actions';
 import { Conversations } from './conversations/conversations';
 import { showHistory } from './conversations/history';
@@ -45,6 +46,7 @@ export function registerUi(
   const refreshQuota = (provider: string): void => {
     facts.refreshAccount(provider).catch(() => undefined);
   };
+  const usage = new SessionUsage(daemon);
   const account = new Account(daemon);
   const approvals = new Approvals(daemon);
   const transcripts = new Transcripts(daemon);
@@ -52,7 +54,8 @@ export function registerUi(
   const icon = vscode.Uri.joinPath(context.extensionUri, 'images', 'icon.png');
   return [
     facts,
-    createStatusBar(facts),
+    usage,
+    createStatusBar(facts, usage),
     watchSteps(facts),
     watchFailures(daemon),
     watchMessages(daemon),
@@ -74,7 +77,7 @@ export function registerUi(
     registerCommand('jumpseat.selectTools', () => chooseTools(daemon)),
     registerCommand('jumpseat.signIn', (provider?: unknown) => account.signIn(asText(provider))),
     registerCommand('jumpseat.signOut', (provider?: unknown) => account.signOut(asText(provider))),
-    registerCommand('jumpseat.status', () => showStatus(daemon, facts.current.failures)),
+    registerCommand('jumpseat.status', () => showStatus(daemon, facts.current.failures, usage.describe())),
     registerCommand('jumpseat.history', () => {
       showHistory(daemon, actions);
     }),

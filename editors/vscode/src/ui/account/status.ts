@@ -6,6 +6,7 @@ import type { Daemon } from '../../daemon/supervisor';
 import type { Facts, FactsReader } from '../common/facts';
 import { showWarning } from '../common/messages';
 import { describeLoss, findWaysInto } from '../common/problems';
+import type { SessionUsage } from '../common/usage';
 import { describeAccount, isSignedOut, isUnreachable, findLeastQuota, formatQuota } from '../common/words';
 import { formatLabel, formatStatus } from './statusText';
 
@@ -16,12 +17,12 @@ const COLOURS = {
 };
 
 /** Create the status bar item. */
-export function createStatusBar(facts: FactsReader): vscode.Disposable {
+export function createStatusBar(facts: FactsReader, usage: SessionUsage): vscode.Disposable {
   const item = vscode.window.createStatusBarItem('jumpseat.status', vscode.StatusBarAlignment.Right, 100);
   item.name = 'jumpseat';
   item.command = 'jumpseat.status';
   const show = (): void => {
-    const { text, formatTooltip: tooltip, look } = formatStatus(facts.current);
+    const { text, formatTooltip: tooltip, look } = formatStatus(facts.current, usage.describe());
     item.text = text;
     item.tooltip = new vscode.MarkdownString(tooltip);
     item.backgroundColor = COLOURS[look];
@@ -29,7 +30,7 @@ export function createStatusBar(facts: FactsReader): vscode.Disposable {
   };
   show();
   item.show();
-  return vscode.Disposable.from(item, facts.onDidChange(show));
+  return vscode.Disposable.from(item, facts.onDidChange(show), usage.onDidChange(show));
 }
 
 /** Report that a provider was lost elsewhere: a sign-in ended in another editor, or the local model was removed. */
@@ -73,6 +74,8 @@ function toProviderRow(provider: Provider, failure: WireError | undefined): Row 
   };
 }
 
+const SESSION: Row = { label: 'This window', kind: vscode.QuickPickItemKind.Separator };
+
 const COMMANDS: Row[] = [
   { label: '$(symbol-misc) Select Model', command: 'jumpseat.selectModel' },
   { label: '$(server) Manage Providers', command: 'jumpseat.manageProviders' },
@@ -86,7 +89,7 @@ const COMMANDS: Row[] = [
 ];
 
 /** Show the providers with their accounts and quotas, and the available actions. */
-export async function showStatus(daemon: Daemon, failures: Facts['failures']): Promise<void> {
+export async function showStatus(daemon: Daemon, failures: Facts['failures'], usage: string): Promise<void> {
   let rows: Row[];
   let title = 'jumpseat';
   try {
@@ -108,6 +111,7 @@ export async function showStatus(daemon: Daemon, failures: Facts['failures']): P
   }
   const items: Row[] = [
     ...rows,
+    ...(usage ? [SESSION, { label: usage }] : []),
     { label: 'Commands', kind: vscode.QuickPickItemKind.Separator },
     ...COMMANDS,
   ];

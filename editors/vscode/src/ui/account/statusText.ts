@@ -38,7 +38,7 @@ function formatProvider(provider: Provider, failure: WireError | undefined): str
   ];
 }
 
-function tooltip(facts: Facts): string {
+function tooltip(facts: Facts, usage: string): string {
   const version = facts.version === undefined ? '' : ` ${facts.version}`;
   const lines = [`**jumpseat${version}** · ${facts.state}`, ''];
   if (facts.failure !== undefined) {
@@ -49,6 +49,9 @@ function tooltip(facts: Facts): string {
     lines.push(`Default model: ${escapeMarkdown(facts.model.id)}${limits === '' ? '' : ` (${limits})`}`, '');
   }
   facts.providers.forEach((each) => lines.push(...formatProvider(each, facts.failures.get(each.id))));
+  if (usage !== '') {
+    lines.push('', `This window: ${escapeMarkdown(usage)}`);
+  }
   return lines.join('\n');
 }
 
@@ -58,11 +61,15 @@ export function formatLabel(text: string): string {
   return words.startsWith('jumpseat') ? words : `jumpseat: ${words}`;
 }
 
-/** Return the contents of the status bar item. */
-export function formatStatus(facts: Facts): StatusText {
+/**
+ * Return the contents of the status bar item.
+ *
+ * @param usage the tokens and the cost of the window so far
+ */
+export function formatStatus(facts: Facts, usage = ''): StatusText {
   const show = (icon: string, text: string, look: StatusText['look'] = 'normal'): StatusText => ({
     text: `$(${icon}) ${text}`,
-    formatTooltip: tooltip(facts),
+    formatTooltip: tooltip(facts, usage),
     look,
   });
   if (facts.state === 'failed') {

@@ -5,12 +5,13 @@ import type { Disposable } from 'vscode-jsonrpc/node';
 import { keepsConversations } from '../../base/settings';
 import { addDetails, modelConfiguration } from '../../base/untyped';
 import { asDaemonError, type DaemonError } from '../../daemon/errors';
-import type { Block, ChatParams, ChatResult, Prompt } from '../../daemon/protocol';
+import type { Block, ChatParams, ChatResult, PartialResult, Prompt } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import { DEFAULT_ID, thinkingOf } from '../../provider/models';
 import { VENDOR, type ModelProvider } from '../../provider/provider';
 import { markShown } from '../common/messages';
 import { findActions, asMarkdown, SELECT_MODEL } from '../common/problems';
+import { formatUsage } from '../common/usage';
 import { questionBlocks } from '../input/contexts';
 import { parsePromptCall, formatPromptList, type PromptCall } from '../input/prompts';
 import { readAttachedBlocks } from '../input/references';
@@ -123,7 +124,7 @@ export class Participant {
       );
       answer.close(result);
       Object.assign(record, toRecord(result));
-      return addDetails({ metadata: asMetadata(record) }, `${result.provider}:${result.model}`);
+      return addDetails({ metadata: asMetadata(record) }, describeAnswer(result));
     } catch (error) {
       const failure = asDaemonError(error);
       answer.closeNotices();
@@ -135,7 +136,8 @@ export class Participant {
       }
       const metadata = asMetadata(record);
       // Stopping is not an error: the partial answer is shown.
-      return failure.cancelled ? { metadata } : { ...showRefusal(failure, request, stream), metadata };
+      const shown = failure.cancelled ? { metadata } : { ...showRefusal(failure, request, stream), metadata };
+      return failure.data.partial ? addDetails(shown, describeAnswer(failure.data.partial)) : shown;
     } finally {
       progress.dispose();
       this.#approvals.end(params.turnId);
@@ -210,6 +212,11 @@ function buildParams(
     ...(prompt?.settings && { settings: prompt.settings }),
     ...(conversationId !== undefined && { conversationId }),
   };
+}
+
+/** Return the footer of an answer: its model, tokens and cost. */
+function describeAnswer({ provider, model, usage }: PartialResult): string {
+  return [`${provider}:${model}`, formatUsage(usage)].filter(Boolean).join(' · ');
 }
 
 function toRecord(result: ChatResult): Partial<TurnRecord> {

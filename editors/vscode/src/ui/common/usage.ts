@@ -1,0 +1,88 @@
+import { Emitter, type Disposable, type Event } from 'vscode-jsonrpc/node';
+
+import type { Usage } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+
+const DOT = ' · ';
+const NUMBER = new Intl.NumberFormat('en');
+
+const NONE = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheCreationTokens: 0,
+  reasoningTokens: 0,
+};
+
+/** Format the tokens and the cost of an answer in one line. Returns an empty text if neither was reported. */
+export function formatUsage(usage: Usage | undefined): string {
+  return usage ? [...formatTokens(usage), ...(usage.cost ? [formatMoney(usage.cost)] : [])].join(DOT) : '';
+}
+
+function formatTokens({
+  inputTokens,
+  outputTokens,
+  cacheReadTokens,
+  reasoningTokens = 0,
+}: Omit<Usage, 'cost'>): string[] {
+  if (inputTokens === 0 && outputTokens === 0) {
+    return [];
+  }
+  const add = (tokens: number, what: string): string =>
+    tokens > 0 ? ` (${NUMBER.format(tokens)} ${what})` : '';
+  return [
+    `${NUMBER.format(inputTokens)} tokens in${add(cacheReadTokens, 'cached')}`,
+    `${NUMBER.format(outputTokens)} out${add(reasoningTokens, 'thinking')}`,
+  ];
+}
+
+/** Format an amount. Small amounts have more digits. */
+function formatMoney({ amount, currency }: { amount: number; currency: string }): string {
+  const text = amount.toFixed(amount >= 1 || amount === 0 ? 2 : 4);
+  return currency === 'USD' ? `$${text}` : `${text} ${currency}`;
+}
+
+/** The tokens and the cost of all answers since the window was opened, by whatever part of VS Code they were requested. */
+export class SessionUsage implements Disposable {
+  readonly #changed = new Emitter<void>();
+  readonly #subscription: Disposable;
+  readonly #costs = new Map<string, number>();
+  readonly #tokens = { ...NONE };
+  #answers = 0;
+
+  readonly onDidChange: Event<void> = this.#changed.event;
+
+  constructor(daemon: Pick<Daemon, 'onNotification'>) {
+    this.#subscription = daemon.onNotification('chat/delta', ({ delta }) => {
+      if (delta.type === 'done' && delta.usage) {
+        this.#add(delta.usage);
+      }
+    });
+  }
+
+  /** Describe the usage in one line. Returns an empty text before the first answer. */
+  describe(): string {
+    if (this.#answers === 0) {
+      return '';
+    }
+    const answers = this.#answers === 1 ? '1 answer' : `${this.#answers} answers`;
+    const costs = [...this.#costs].map(([currency, amount]) => formatMoney({ amount, currency }));
+    return [answers, ...formatTokens(this.#tokens), ...costs].join(DOT);
+  }
+
+  dispose(): void {
+    this.#subscription.dispose();
+    this.#changed.dispose();
+  }
+
+  #add({ cost, ...tokens }: Usage): void {
+    this.#answers += 1;
+    for (const key of Object.keys(this.#tokens) as (keyof typeof NONE)[]) {
+      this.#tokens[key] += tokens[key] ?? 0;
+    }
+    if (cost) {
+      this.#costs.set(cost.currency, (this.#costs.get(cost.currency) ?? 0) + cost.amount);
+    }
+    this.#changed.fire();
+  }
+}
