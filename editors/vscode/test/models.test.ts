@@ -97,7 +97,7 @@ test('the first row is the default model, whichever that is', () => {
     model({ id: 'a:2', name: 'Two', isDefault: true }),
   ]);
 
-  assert.deepEqual([first?.id, first?.name, first?.isDefault], ['default', '(default)', true]);
+  assert.deepEqual([first?.id, first?.name, first?.isDefault], ['default', '(default) Two', true]);
   assert.match(first?.tooltip ?? '', /The default model of jumpseat.* a:2/);
   assert.deepEqual(
     others.map(({ id }) => id),
@@ -114,7 +114,10 @@ test('a model has names, abilities and facts', () => {
   );
   assert.deepEqual(row.capabilities, { imageInput: true, toolCalling: true });
   assert.deepEqual([row.isUserSelectable, row.multiplierNumeric], [true, 0.33]);
-  assert.equal(row.tooltip, 'copilot:gpt-4.1 · 128,000 tokens of context · counts 0.33× against the quota');
+  assert.equal(
+    row.tooltip,
+    'copilot:gpt-4.1 · 128,000 tokens of context · images, tools · counts 0.33× against the quota',
+  );
   assert.equal(row.configurationSchema, undefined);
 });
 

@@ -47,7 +47,7 @@ def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, pro
         # It is there the next time.
         window.load()
         window.new_chat()
-        assert window.model_button.get_attribute("aria-label") == "Models, (default)"
+        assert window.model_button.get_attribute("aria-label") == "Models, (default) fake-model"
         window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
         context.close()
     storage = home / "data/User/globalStorage/jumpseat.jumpseat/daemon"

@@ -44,7 +44,7 @@ def rows(*names: str) -> Reply:
 
 
 def test_the_default_row_follows_the_default_model_and_the_answer_names_it(chat, provider):
-    chat.choose_model("(default)")
+    chat.choose_model("(default) fake-model")
     provider.script(hello())
     chat.ask("@jumpseat Who answers?")
     chat.shows(chat.answers.last.locator("code").get_by_text(MODEL))
@@ -118,3 +118,21 @@ def test_a_provider_that_cannot_be_reached_is_not_shown_as_ready(window, code_se
         window.sees("does not answer", within=row)
         window.page.keyboard.press("Escape")
     window.shows(window.status.get_by_text("fake-model"))
+
+
+def test_the_models_of_vs_codes_own_features_are_recommended_and_set(window, provider):
+    provider.list(rows("fake-model", "fake-model-mini"))
+    window.command("jumpseat.refreshModels")
+    window.start("jumpseat.setUtilityModels")
+    window.sees("Model for summaries", within=window.quick_input)
+    window.page.keyboard.press("Enter")
+    window.sees("Model for titles", within=window.quick_input)
+    window.page.keyboard.press("Enter")
+    window.notified("VS Code now uses fake-model for texts and fake-model-mini for titles.")
+    chosen = "['utilityModel', 'utilitySmallModel'].map((name) => settings.get(name))"
+    settings = "const settings = vscode.workspace.getConfiguration('chat');"
+    assert window.js(f"{settings} return {chosen}") == [f"jumpseat/{MODEL}", "jumpseat/fake:fake-model-mini"]
+    window.js(
+        f"{settings} for (const name of ['utilityModel', 'utilitySmallModel']) "
+        "await settings.update(name, undefined, 1)"
+    )

@@ -55,7 +55,7 @@ function toDefaultRow(model: ModelInfo): ModelRow {
     ...toRow(model),
     id: DEFAULT_ID,
     // VS Code sorts by name and preselects the first row. A parenthesis sorts before all letters.
-    name: '(default)',
+    name: `(default) ${model.name}`,
     detail: model.id,
     family: DEFAULT_ID,
     version: DEFAULT_ID,
@@ -120,6 +120,17 @@ function formatTooltip(model: ModelInfo): string {
   const facts = [model.id];
   if (model.maxContextTokens !== undefined) {
     facts.push(`${number.format(model.maxContextTokens)} tokens of context`);
+  }
+  if (model.maxOutputTokens !== undefined) {
+    facts.push(`${number.format(model.maxOutputTokens)} of output`);
+  }
+  const abilities = [
+    model.supportsVision && 'images',
+    model.supportsThinking && 'thinking',
+    model.supportsToolUse && 'tools',
+  ].filter((each) => each !== false);
+  if (abilities.length > 0) {
+    facts.push(abilities.join(', '));
   }
   if (model.billing?.multiplier !== undefined) {
     facts.push(`counts ${number.format(model.billing.multiplier)}× against the quota`);

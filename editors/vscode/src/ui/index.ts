@@ -10,6 +10,7 @@ import { openConfiguration, runDoctor, runInTerminal, type FindProgram } from '.
 import { addProvider, manageProviders } from './account/providers';
 import { Account } from './account/signIn';
 import { showStatus, createStatusBar, watchSignOut } from './account/status';
+import { setUtilityModels } from './account/utility';
 import { watchSteps } from './account/walkthrough';
 import { ask, usePrompt } from './chat/ask';
 import { Participant } from './chat/participant';
@@ -74,6 +75,7 @@ export function registerUi(
     registerCommand('jumpseat.refreshModels', async () => {
       showInformation(await refreshModels(daemon, models));
     }),
+    registerCommand('jumpseat.setUtilityModels', () => setUtilityModels(daemon)),
     registerCommand('jumpseat.selectTools', () => chooseTools(daemon)),
     registerCommand('jumpseat.signIn', (provider?: unknown) => account.signIn(asText(provider))),
     registerCommand('jumpseat.signOut', (provider?: unknown) => account.signOut(asText(provider))),

@@ -78,6 +78,7 @@ const SESSION: Row = { label: 'This window', kind: vscode.QuickPickItemKind.Sepa
 
 const COMMANDS: Row[] = [
   { label: '$(symbol-misc) Select Model', command: 'jumpseat.selectModel' },
+  { label: '$(list-selection) Set Utility Models', command: 'jumpseat.setUtilityModels' },
   { label: '$(server) Manage Providers', command: 'jumpseat.manageProviders' },
   { label: '$(refresh) Refresh Models', command: 'jumpseat.refreshModels' },
   { label: '$(history) History', command: 'jumpseat.history' },
