@@ -143,3 +143,15 @@ def test_the_tokens_of_an_answer_and_of_the_window_are_shown(chat, provider):
     assert answers >= 2
     assert tokens_in >= 2408
     chat.page.keyboard.press("Escape")
+
+
+def test_a_command_for_code_is_about_the_selection_and_its_prompt_can_be_replaced(chat, provider):
+    chat.open_file("area.py", "import math\n\ndef area(r):\n    return math.pi * r\n", select=(2, 4))
+    provider.script(hello())
+    chat.ask("@jumpseat /fix It is too small.")
+    chat.answer_has("Hello there.")
+    sent = text_of(provider.chats[0]["messages"][0])
+    assert "`area.py`, lines 3-4" in sent
+    assert "Find the bug in the following and fix it." in sent
+    assert sent.endswith("It is too small.")
+    assert "import math" not in sent

@@ -14,7 +14,7 @@ import { findActions, asMarkdown, SELECT_MODEL } from '../common/problems';
 import { formatUsage } from '../common/usage';
 import { questionBlocks } from '../input/contexts';
 import { parsePromptCall, formatPromptList, type PromptCall } from '../input/prompts';
-import { readAttachedBlocks } from '../input/references';
+import { readAttachedBlocks, readSelectedBlocks } from '../input/references';
 import type { Approvals } from '../tools/approvals';
 import { selectTools } from '../tools/selection';
 import { AnswerStream } from './answerStream';
@@ -30,6 +30,13 @@ import {
 
 const ID = 'jumpseat.chat';
 const PROMPT_COMMAND = 'prompt';
+/** The commands of the chat that use a prompt of the daemon, which the user's configuration may replace. */
+const PROMPTS: Readonly<Record<string, string>> = {
+  explain: 'explain',
+  fix: 'fix',
+  tests: 'tests',
+  doc: 'docs',
+};
 /** The stop reasons after which the model can go on. */
 const CONTINUED: ReadonlySet<string> = new Set(['max_tokens', 'max_rounds', 'pause_turn']);
 /** VS Code's own picker, which determines the model for the next question. */
@@ -79,10 +86,11 @@ export class Participant {
       }
       const prompt = call && (await this.#daemon.request('prompts/get', call, token));
       const past = readPastTurns(context);
-      const question = questionBlocks(
-        await readAttachedBlocks(request.references),
-        prompt?.text ?? request.prompt,
-      );
+      const attached = await readAttachedBlocks(request.references);
+      if (attached.length === 0 && isAboutCode(request)) {
+        attached.push(...readSelectedBlocks());
+      }
+      const question = questionBlocks(attached, prompt?.text ?? request.prompt);
       const params = buildParams(request, prompt, past, question);
       const tools = selectTools(request.toolReferences);
       // A model that cannot call tools refuses a question with tools.
@@ -161,8 +169,17 @@ export class Participant {
   }
 }
 
-/** Return the prompt that a question calls with `/prompt NAME` or `/NAME`. The name is empty if `/prompt` is alone. */
+/** Whether a question uses a command whose prompt needs code. */
+function isAboutCode({ command }: vscode.ChatRequest): boolean {
+  return command !== undefined && command in PROMPTS;
+}
+
+/** Return the prompt that a question calls with a command or `/NAME`. The name is empty if `/prompt` is alone. */
 function parseCall(request: vscode.ChatRequest): PromptCall | undefined {
+  const name = PROMPTS[request.command ?? ''];
+  if (name !== undefined) {
+    return { name, input: request.prompt.trim() };
+  }
   return request.command === PROMPT_COMMAND
     ? (parsePromptCall(`/${request.prompt.trim()}`) ?? { name: '', input: '' })
     : parsePromptCall(request.prompt);

@@ -35,6 +35,15 @@ function toBlock(document: vscode.TextDocument, range?: vscode.Range): Block {
   };
 }
 
+/** Return a block for the selection of the active editor, or for its whole document. Returns none without an editor. */
+export function readSelectedBlocks(): Block[] {
+  const editor = vscode.window.activeTextEditor;
+  if (!editor) {
+    return [];
+  }
+  return [toBlock(editor.document, editor.selection.isEmpty ? undefined : editor.selection)];
+}
+
 async function readFileBlock(uri: vscode.Uri): Promise<Block> {
   const mediaType = imageType(uri.path);
   if (mediaType !== undefined) {
