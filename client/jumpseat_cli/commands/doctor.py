@@ -25,10 +25,10 @@ from jumpseat_cli.terminal.running import run_work
 def doctor(provider: str | None, no_chat: bool, config: Path | None, own: bool, as_json: bool) -> int:
     """Find problems and suggest fixes.
 
-    Checks the installation, the configuration, the daemon, each provider that is set up, and each server of
-    tools, which it starts; or only PROVIDER: its key, the network, its models, and one short chat. The chat
-    goes to the default model; for other providers, it never goes to a model that costs premium requests. The
-    checks run commands from the configuration, and a keyring may prompt.
+    Checks the installation, the configuration, the daemon, each tool server (which it starts), and each
+    provider that is set up: its key, the network, its models, and one short chat. With PROVIDER, checks only
+    this provider. The chat goes to the default model; for other providers, it never goes to a model that
+    costs premium requests. The checks run commands from the configuration, and a keyring may prompt.
 
     The report does not contain secrets, so you can paste it into a bug report.
 
