@@ -188,6 +188,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "5:transcript-editors": "text that Vim or Emacs would read as settings of the file is escaped everywhere",
     "5:transcript-by-hand": "hand-written and unfinished text is read by stated rules",
     "5:transcript-front-matter": "model, system and settings with their types; a fault names its line",
+    "5:transcript-tools": "tools in front matter are daemonTools; a server's name selects all its tools",
     "5:transcript-conversation": "conversation in front matter is conversationId; an illegal one is left out",
     "5:transcript-thinking": "turns[].thinking has the lines of the thinking, its markers included",
     "5:transcript-check": "transcript/check has what a chat would object to, with the place in the text",

@@ -47,6 +47,19 @@ async def test_a_conversation_becomes_a_text_and_is_read_back(chatty: Daemon) ->
     }
 
 
+@pytest.mark.requirement("5:transcript-tools")
+async def test_front_matter_has_the_tools_of_a_chat(chatty: Daemon) -> None:
+    text = await render(chatty, [], model="fake:m", daemonTools=["files/*", "shed/echo"])
+
+    assert text == "---\nmodel: fake:m\ntools:\n- files/*\n- shed/echo\n---\n"
+    assert await parse(chatty, text) == {
+        "messages": [],
+        "model": "fake:m",
+        "daemonTools": ["files/*", "shed/echo"],
+        "turns": [],
+    }
+
+
 @pytest.mark.requirement("5:transcript-by-hand")
 @pytest.mark.parametrize("empty", [None, {}, [], {"messages": None}, {"messages": {}}, {"text": None}])
 @pytest.mark.asyncio(loop_scope="module")

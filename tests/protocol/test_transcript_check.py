@@ -79,6 +79,7 @@ async def test_a_diagnostic_has_range_severity_message_and_code(served: Daemon) 
         ("---\nmodel: 7\n---\nHi.", [("front_matter", 1, "model: 7")]),
         ("---\nmodel: ''\n---\nHi.", [("invalid_params", 1, "model: ''")]),
         ("---\nmodel: fkae:m\n---\nHi.", [("request", 1, "model: fkae:m")]),
+        ("---\ntools: files, flies/*\n---\nHi.", [("invalid_params", 1, "tools: files, flies/*")]),
         ("---\nconversation: a b\n---\nHi.", [("conversation_id", 2, "conversation: a b")]),
         ("---\nconversation: 7\n---\nHi.", [("conversation_id", 2, "conversation: 7")]),
         ("## Me\n\n```tool_use id=a name=f\n{}\n```\n", [("invalid_params", 1, "## Me")]),

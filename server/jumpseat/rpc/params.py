@@ -93,6 +93,7 @@ class TranscriptRenderParams(Params):
     messages: Conversation = Field(default_factory=list)
     system: str | None = None
     model: Annotated[str, Field(min_length=1)] | None = None
+    daemon_tools: list[str] = Field(default_factory=list)
     settings: JsonObject = Field(default_factory=dict)
     conversation_id: Annotated[str, Field(min_length=1)] | None = None
     trim_answers: bool = False

@@ -49,6 +49,21 @@ def test_a_plain_value_is_a_json_value_or_a_string(plain: str, value: Any) -> No
     assert type(found["x"]) is type(value)
 
 
+@pytest.mark.requirement("5:transcript-tools")
+@pytest.mark.parametrize(
+    ("plain", "selectors"),
+    [
+        ("files", ["files/*"]),
+        ("files, github/search_*", ["files/*", "github/search_*"]),
+        ("[files/read, shed]", ["files/read", "shed/*"]),
+        ("[]", []),
+        ("", []),
+    ],
+)
+def test_tools_are_a_list_of_selectors_or_text_with_commas(plain: str, selectors: list[str]) -> None:
+    assert parse(f"---\ntools: {plain}\n---\n").tools == selectors
+
+
 @pytest.mark.parametrize("nothing", ["", "null", "~", "Null"])
 def test_a_key_without_a_value_is_absent(nothing: str) -> None:
     assert settings_of(f"x: {nothing}") == {}
@@ -63,6 +78,8 @@ def test_a_key_without_a_value_is_absent(nothing: str) -> None:
         ("model: m\nmodel: n", 3, "the key model occurs twice"),
         ("model: m\n\ttemperature: 1", 3, "cannot start any token"),
         ("model: 1", 2, "model must be text"),
+        ("tools: 1", 2, "tools must be a list of selectors"),
+        ("tools: [1]", 2, "tools must be a list of selectors"),
         ("x: 1\nsystem: {a: b}", 3, "system must be text"),
         ("settings: 3", 2, "settings must be keys with values"),
         ("temperature: 1\nsettings:\n  temperature: 2", 4, "temperature occurs twice"),

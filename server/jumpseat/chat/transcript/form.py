@@ -100,6 +100,9 @@ class Transcript:
     messages: Sequence[Message]
     system: str | None = None
     model: str | None = None
+    tools: Sequence[str] = ()
+    """Selectors of the tools that the daemon runs."""
+
     settings: Mapping[str, Any] = field(default_factory=dict)
     conversation: str | None = None
     """The id of the conversation from the front matter."""

@@ -1,4 +1,4 @@
-"""Front matter: the model, system prompt, settings and id of a conversation, between two `---` lines.
+"""Front matter: the model, system prompt, tools, settings and id of a conversation, between two `---` lines.
 
 The syntax is a subset of YAML 1.2 with JSON values: `yes`, `off`, `010`, `12:30` and dates are strings.
 Anchors, tags and repeated keys are not allowed. Settings are in `settings`; other top-level keys are settings
@@ -21,7 +21,7 @@ LARGEST = 1 << 20
 """The maximum number of characters between the `---` lines, which is longer than any system prompt."""
 
 _NOT_CLOSED = "the front matter is not closed by a line of ---"
-_OWN_KEYS = ("model", "system", "settings", "conversation")
+_OWN_KEYS = ("model", "system", "tools", "settings", "conversation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,9 @@ class FrontMatter:
 
     system: str | None = None
     model: str | None = None
+    tools: Sequence[str] = ()
+    """Selectors of the tools that the daemon runs, such as `files/*`."""
+
     settings: Mapping[str, Any] = field(default_factory=dict)
     conversation: str | None = None
     end_line: int = 0
@@ -77,6 +80,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         raise FrontMatterError(fault.line + 1, fault.problem) from None
     settings: dict[str, Any] = {}
     words: dict[str, str] = {}
+    tools: list[str] = []
     places: dict[str, LinePart] = {}
 
     def place(path: str, pair: YamlPair) -> None:
@@ -98,6 +102,9 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
                 raise FrontMatterError(pair.line + 1, f"{key} must be text; put it in quotation marks")
             words[key] = value
             continue
+        if key == "tools":
+            tools = _read_tools(pair)
+            continue
         if key == "settings" and not isinstance(value, dict):
             raise FrontMatterError(pair.line + 1, "settings must be keys with values")
         for name, setting in pair.parts.items() if key == "settings" else [(key, pair)]:
@@ -106,11 +113,25 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
             if setting.value is not None:
                 settings[name] = setting.value
                 place(f"settings.{name}", setting)
-    return FrontMatter(**words, settings=settings, end_line=end + 1, places=places)
+    return FrontMatter(**words, tools=tools, settings=settings, end_line=end + 1, places=places)
+
+
+def _read_tools(pair: YamlPair) -> list[str]:
+    """Return the selectors of `tools`: a list, or text with commas. A server's name selects all its tools."""
+    words = pair.value.split(",") if isinstance(pair.value, str) else pair.value
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise FrontMatterError(pair.line + 1, "tools must be a list of selectors such as files/*")
+    selectors = [word.strip() for word in words if word.strip()]
+    return [selector if "/" in selector else f"{selector}/*" for selector in selectors]
 
 
 def write_front_matter(
-    *, system: str | None, model: str | None, settings: Mapping[str, Any], conversation: str | None
+    *,
+    system: str | None,
+    model: str | None,
+    tools: Sequence[str],
+    settings: Mapping[str, Any],
+    conversation: str | None,
 ) -> list[str]:
     """Return the lines of the front matter with both `---`; empty if there are no values.
 
@@ -120,10 +141,11 @@ def write_front_matter(
     pairs = {
         "model": model,
         "system": system,
+        "tools": list(tools),
         "settings": {key: value for key, value in settings.items() if value is not None},
         "conversation": conversation,
     }
-    pairs = {key: value for key, value in pairs.items() if value is not None and value != {}}
+    pairs = {key: value for key, value in pairs.items() if value not in (None, {}, [])}
     if not pairs:
         return []
 

@@ -69,6 +69,7 @@ def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | Non
         messages=tuple(messages),
         system=front.system,
         model=front.model,
+        tools=front.tools,
         settings=front.settings,
         conversation=front.conversation,
         turns=tuple(turns),

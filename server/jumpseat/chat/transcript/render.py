@@ -41,6 +41,7 @@ def render(
     *,
     system: str | None = None,
     model: str | None = None,
+    tools: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     conversation: str | None = None,
     roles: RoleNames | None = None,
@@ -51,6 +52,7 @@ def render(
     Args:
         messages: the conversation, oldest first.
         model: the model's name as the user wrote it.
+        tools: selectors of the tools that the daemon runs.
         settings: JSON values by the names of the settings.
         conversation: the conversation's id.
         roles: the role names in headings; None for the standard ones.
@@ -61,7 +63,9 @@ def render(
         InvalidRequestError: the front matter would be larger, or nested deeper, than `parse` allows.
     """
     form = get_form(roles or RoleNames())
-    lines = write_front_matter(system=system, model=model, settings=settings or {}, conversation=conversation)
+    lines = write_front_matter(
+        system=system, model=model, tools=tools, settings=settings or {}, conversation=conversation
+    )
     for message in messages:
         if lines:
             lines.append("")

@@ -38,6 +38,8 @@ async def transcript_parse(session: Session, call: MethodCall[TranscriptParams])
         result["system"] = read.system
     if read.model is not None:
         result["model"] = read.model
+    if read.tools:
+        result["daemonTools"] = list(read.tools)
     if read.settings:
         result["settings"] = dict(read.settings)
     if read.conversation is not None and can_be_kept(read.conversation):
@@ -54,6 +56,7 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
         params.messages,
         system=params.system,
         model=params.model,
+        tools=params.daemon_tools,
         settings=params.settings,
         conversation=params.conversation_id,
         roles=await find_role_names(session, params.model),

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from jumpseat.chat import Problem
+from jumpseat.chat import InvalidRequestError, Problem
 from jumpseat.chat.transcript import (
     FrontMatter,
     FrontMatterError,
@@ -20,6 +20,7 @@ from jumpseat.connections.faults import to_wire_error
 from jumpseat.connections.keeping import ID_RULE, can_be_kept
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
+from jumpseat.connections.tools import open_tools
 from jumpseat.connections.wording import name_commands
 from jumpseat.engine import Finding, TurnRequest, check_turn, to_finding
 from jumpseat.rpc.decode import turn_from_wire
@@ -53,6 +54,13 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
     )
     turn_request, findings = await compute(takes_long, _decode_turn, read)
     findings += await check_turn(session.registry, turn_request, session.tokens)
+    if read.tools:
+        servers = (await open_tools(session)).servers
+        findings += [
+            Finding("tools", f"There is no tool server named {name}.", InvalidRequestError.kind)
+            for name in dict.fromkeys(selector.partition("/")[0] for selector in read.tools)
+            if name not in servers
+        ]
     if "conversation" in front.places and not (front.conversation and can_be_kept(front.conversation)):
         message = f"conversation is ignored: it {ID_RULE}."
         findings.append(Finding("conversation", message, "conversation_id", is_error=False))
