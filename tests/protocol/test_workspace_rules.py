@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,19 @@ async def editor(home: Path, upstream: FakeUpstream, workspace: Path) -> AsyncIt
 def system_of(upstream: FakeUpstream, number: int = -1) -> str | None:
     messages: list[dict[str, Any]] = upstream.requests[number].json["messages"]
     return next((each["content"] for each in messages if each["role"] == "system"), None)
+
+
+@pytest.mark.requirement("13:rules")
+@pytest.mark.parametrize("form", [str, Path.as_uri])
+async def test_the_rules_are_those_of_the_folder_that_the_turn_names(
+    editor: Daemon, upstream: FakeUpstream, workspace: Path, form: Callable[[Path], str]
+) -> None:
+    upstream.default(Reply.events(completion_stream("Arr.")))
+    folders = [form(workspace.parent / "second"), form(workspace)]
+    chat = {"messages": [user("Hi")], "workspaceRules": True, "workspaceFolders": folders}
+    answer = await editor.request("chat/start", chat)
+
+    assert answer.deltas[0]["rules"] == ["CLAUDE.md"]
 
 
 @pytest.mark.requirement("13:rules")

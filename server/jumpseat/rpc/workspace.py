@@ -37,5 +37,9 @@ def to_path(uri: Any) -> Path | None:
 
 
 async def read_workspace_rules(session: Session, params: TurnParams) -> WorkspaceRules | None:
-    """Return the rules of the workspace folder, or of the working directory, if the client asks for them."""
-    return await run_blocking(read_rules, session.directory) if params.workspace_rules else None
+    """Return the rules of the first folder, or of the working directory, if the client asks for them."""
+    if not params.workspace_rules:
+        return None
+    named = (params.workspace_folders or [""])[0]
+    folder = to_path(named) or Path(named)
+    return await run_blocking(read_rules, folder if folder.is_absolute() else session.directory)
