@@ -8,7 +8,7 @@ from pathlib import Path
 
 PLUGIN = Path(__file__).parents[2] / "editors" / "neovim"
 
-ORDER = ("core", "daemon", "display", "account", "input", "sources", "chat", "edit", "entry")
+ORDER = ("core", "daemon", "display", "account", "input", "tools", "sources", "chat", "edit", "entry")
 """Every folder of the plug-in's modules, lowest first; `entry` has the files that Neovim itself loads."""
 
 COMPUTED = "a computed name"

@@ -184,11 +184,11 @@ class Child:
 
     def send(self) -> None:
         """Send the chat."""
-        self.command("JumpseatSend")
+        self.command("Jumpseat send")
 
     def stop(self) -> None:
         """Stop the answer."""
-        self.command("JumpseatStop")
+        self.command("Jumpseat stop")
 
     def idle(self) -> None:
         """Wait until no chat and no edit runs."""

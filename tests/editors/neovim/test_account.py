@@ -34,7 +34,7 @@ def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(c
     child.idle()
     child.lua("_G.pick = ...", "fake:other-model")
     child.lua(PICK)
-    child.command("JumpseatModel")
+    child.command("Jumpseat model")
     child.wait("vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == 'model: fake:other-model'")
     assert any(
         line.startswith("fake:fake-model") and line.endswith("default")
@@ -49,7 +49,7 @@ def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(c
 
 def test_a_model_that_is_named_outside_of_a_chat_becomes_the_default(home: Path) -> None:
     with running_neovim(home) as child:
-        child.command("JumpseatModel fake:other-model")
+        child.command("Jumpseat model fake:other-model")
         child.wait("#_G.messages == 1")
         assert "is now the default model" in child.messages[0]
 
@@ -57,7 +57,7 @@ def test_a_model_that_is_named_outside_of_a_chat_becomes_the_default(home: Path)
 def test_a_wrong_default_model_is_refused_with_the_nearest_names(home, provider):
     provider.default(MODELS, path="/v1/models")
     with running_neovim(home) as child:
-        child.command("JumpseatModel fake:fake-modle")
+        child.command("Jumpseat model fake:fake-modle")
         child.wait("#_G.messages == 1")
         assert "fake:fake-model" in child.messages[0]
         assert "is now the default model" not in child.messages[0]
@@ -69,7 +69,7 @@ def test_a_default_model_that_the_configuration_overrides_is_reported(home: Path
     file = home / "config.toml"
     file.write_text('default_model = "fake:fake-model"\n' + file.read_text())
     with running_neovim(home) as child:
-        child.command("JumpseatModel fake:other-model")
+        child.command("Jumpseat model fake:other-model")
         child.wait("#_G.messages == 1")
         assert f'no effect here: {file} sets it to "fake:fake-model"' in child.messages[0]
 
@@ -109,7 +109,7 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
 
 
 def test_the_status_lists_the_providers_and_the_daemon(child):
-    child.command("JumpseatStatus")
+    child.command("Jumpseat status")
     child.sees("fake: configured")
     assert f"jumpseat {jumpseat.__version__}" in child.screen
     assert "copilot: signed out" in child.screen
@@ -120,7 +120,7 @@ def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
     child.wait("_G.listed")
     assert child.lua("return vim.fn.getcompletion('JumpseatLogin ', 'cmdline')") == ["copilot"]
 
-    child.command("JumpseatLogin fake")
+    child.command("Jumpseat login fake")
     child.wait("#_G.messages > 0")
     assert "There is no sign-in to fake: its key is set in the configuration." in child.messages[0]
     assert "Store the API key of fake" in child.messages[0]
@@ -134,13 +134,13 @@ def test_hints_name_the_commands_of_the_plug_in(empty_home):
         child.has_chosen()
         child.sees("✗ ")
         words = " ".join(child.screen.split())
-        assert "run `:JumpseatLogin`" in words
+        assert "run `:Jumpseat login`" in words
         assert "jumpseat login" not in words
 
 
 def test_the_logs_are_opened(child):
     child.lua("for line = 1, 40 do require('jumpseat.core.log').write('%d', line) end")
-    child.command("JumpseatLog")
+    child.command("Jumpseat log")
     child.wait("vim.api.nvim_buf_get_name(0):find('jumpseat') ~= nil")
     assert "the log was opened" in child.lua(
         "return table.concat(vim.fn.readfile(require('jumpseat.core.log').path()), ' ')"

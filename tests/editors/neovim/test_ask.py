@@ -31,7 +31,7 @@ def test_a_question_that_is_asked_while_an_answer_is_written_stays_below_it(chil
     gate = chats.begin(child, provider, "One\n\n")
     child.command(f"edit {file}")
     child.command("2,3JumpseatAsk Why two?")
-    assert "The question is below it: :JumpseatSend sends it afterwards." in child.messages[0]
+    assert "The question is below it: :Jumpseat send sends it afterwards." in child.messages[0]
     child.wait("vim.fn.search('```context', 'nw') > 0")
     assert child.text.rstrip().endswith("y = 2\nz = 3\n\n```\n\nWhy two?")
     provider.open(gate)
@@ -54,7 +54,7 @@ def test_a_question_that_is_asked_before_the_first_words_of_an_answer_stays_belo
     provider.script(Reply.events([gate, *WORDS]))
     child.ask("Question.")
     provider.wait_for_request(1)
-    child.command("JumpseatAsk And then?")
+    child.command("Jumpseat ask And then?")
     provider.open(gate)
     child.idle()
     assert child.body.startswith("## Me\n\nQuestion.\n\n## Assistant\n\nHello there.\n\n## Me\n\n")
@@ -70,7 +70,7 @@ def test_a_question_is_shown_with_a_state_while_the_program_starts(home, provide
         child.command("1JumpseatAsk Why is it one?")
         child.sees("Why is it one?")
         child.sees("starting jumpseat")
-        child.command("JumpseatAsk And two?")
+        child.command("Jumpseat ask And two?")
         go.touch()
         child.sees("Hello there.")
         child.idle()

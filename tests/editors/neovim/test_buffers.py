@@ -27,14 +27,14 @@ def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_ch
     provider.script(held("Half", gate=Gate()), Reply.events(WORDS))
     child.write("Hello?")
     child.command("write")
-    child.command("JumpseatSend")
+    child.command("Jumpseat send")
     child.sees("Half")
     child.command("edit!")
     provider.wait_for_disconnect(1)
     child.idle()
     assert child.text == "## Me\n\nHello?"
 
-    child.command("JumpseatSend")
+    child.command("Jumpseat send")
     child.idle()
     assert child.text.endswith("## Me\n\nHello?\n\n## Assistant\n\nHello there.\n\n## Me\n\n")
     assert "complete'.omnifunc" in child.lua("return vim.bo.omnifunc")
@@ -44,7 +44,7 @@ def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_ch
 def test_a_buffer_that_is_not_a_chat_is_not_sent(child, provider, tmp_path, name):
     (tmp_path / name).write_text("TOKEN = 'x'\n")
     child.command(f"edit {tmp_path / name}")
-    child.command("JumpseatSend")
+    child.command("Jumpseat send")
     child.wait("#_G.messages > 0")
     assert "This buffer is not a chat." in child.messages[0]
     assert (child.text, child.lua("return vim.bo.omnifunc ~= ''")) == (
@@ -60,7 +60,7 @@ def test_a_markdown_file_becomes_a_chat_only_if_the_user_wants(child, provider, 
     (tmp_path / "notes.md").write_text("# Notes\n\nWhy?\n")
     child.command(f"edit {tmp_path / 'notes.md'}")
     child.lua("local choice = ... vim.fn.confirm = function() return choice end", choice)
-    child.command("JumpseatSend")
+    child.command("Jumpseat send")
     child.idle()
     assert len(provider.requests) == sent
     assert ("Hello there." in child.text) is bool(sent)
@@ -74,7 +74,7 @@ def test_a_chat_that_is_deleted_and_opened_again_is_a_chat(child, provider):
     child.command("bdelete")
     child.command(f"edit {file}")
     child.sees("default model")
-    child.command("JumpseatSend")
+    child.command("Jumpseat send")
     child.idle()
     assert "Hello there." in child.text
 
@@ -87,7 +87,7 @@ def test_two_neovims_on_one_saved_chat_each_have_their_own_answer(home, provider
         for child in (first, second):
             child.command("set autoread")
             child.command(f"Jumpseat {file}")
-            child.command("JumpseatSend")
+            child.command("Jumpseat send")
             child.idle()
         first.command("write")
         assert "Hello there." in file.read_text("utf-8")
@@ -111,7 +111,7 @@ def test_a_chat_that_another_neovim_has_open_is_opened_with_a_warning(home, prov
             child.command(f"Jumpseat {file}")
         assert first.messages == []
         assert "another Neovim has it open" in second.messages[0]
-        second.command("JumpseatSend")
+        second.command("Jumpseat send")
         second.idle()
         assert "Hello there." in second.text
 
@@ -120,7 +120,7 @@ def test_an_answer_that_is_undone_while_it_streams_is_stopped_and_can_be_redone(
     gate = Gate()
     provider.script(held("One ", gate=gate))
     child.keys("iMy question.<Esc>")
-    child.command("JumpseatSend")
+    child.command("Jumpseat send")
     child.sees("One")
     child.command("undo")
     provider.open(gate)
@@ -169,7 +169,7 @@ def test_a_chat_that_is_locked_during_an_answer_gets_all_of_it(child, provider):
 def test_a_locked_chat_is_not_sent(child, provider):
     child.write("Question.")
     child.command("set nomodifiable")
-    child.command("JumpseatSend")
+    child.command("Jumpseat send")
     assert child.messages == ["jumpseat: The answer cannot be written into this buffer: 'modifiable' is off."]
     assert provider.requests == []
 
@@ -239,7 +239,7 @@ def test_a_small_screen_has_room_for_the_status(child, provider):
     child.command("set columns=12 lines=4")
     child.ask("Question.")
     child.idle()
-    child.command("JumpseatStatus")
+    child.command("Jumpseat status")
     child.wait("vim.api.nvim_win_get_config(0).relative == 'editor'")
     assert child.lua("return vim.api.nvim_win_get_height(0)") == 1
 

@@ -22,7 +22,7 @@ def test_an_answer_streams_below_the_question_and_the_next_question_follows(chil
     child.ask("Say hello.")
     child.sees("Hello.")
     assert "fake:fake-model · answering" in child.screen
-    assert ":JumpseatStop" in child.screen
+    assert ":Jumpseat stop" in child.screen
 
     provider.open(gate)
     child.idle()
@@ -59,7 +59,7 @@ def test_an_answer_that_is_stopped_before_the_first_token_leaves_the_question(ch
     assert child.text == "## Me\n\nA slow one."
     assert provider.requests == []
 
-    child.command("JumpseatSend")
+    child.command("Jumpseat send")
     child.idle()
     assert child.text.count("## Assistant") == 1
 
@@ -119,7 +119,7 @@ def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(ch
     gate = Gate()
     provider.script(held("One ", "two ", gate=gate))
     child.keys("iMy question.<Esc>")
-    child.command("JumpseatSend")
+    child.command("Jumpseat send")
     child.sees("One two")
     provider.open(gate)
     child.idle()
@@ -296,7 +296,7 @@ def test_a_partial_answer_stays_when_the_connection_breaks(child, provider):
 
 
 def test_a_chat_without_a_question_is_not_sent(child, provider):
-    child.command("JumpseatSend")
+    child.command("Jumpseat send")
     child.wait("#_G.messages > 0")
     assert "There is no question" in child.messages[0]
     assert provider.requests == []
@@ -341,4 +341,4 @@ def test_nothing_is_loaded_before_a_command_is_used(home: Path) -> None:
             )
             == []
         )
-        assert child.lua("return vim.fn.exists(':JumpseatAsk')") == 2
+        assert child.lua("return vim.fn.exists(':Jumpseat')") == 2

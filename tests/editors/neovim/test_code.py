@@ -50,9 +50,9 @@ def test_code_blocks_are_yanked_and_inserted_into_the_last_file(child, provider,
     provider.script(Reply.events(completion_stream(["Here:\n\n```python\nx = 1\n", "y = 2\n```\n\nDone."])))
     child.ask("Code?")
     child.idle()
-    child.command("JumpseatYank")
+    child.command("Jumpseat yank")
     assert child.lua("return vim.fn.getreg('\"')") == "x = 1\ny = 2\n"
-    child.command("JumpseatInsert")
+    child.command("Jumpseat insert")
     lines = child.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.py'), 0, -1, false)")
     assert lines == ["first", "x = 1", "y = 2", "second"]
 
@@ -72,7 +72,7 @@ def test_the_block_at_the_cursor_is_yanked_without_its_indentation(child, provid
     child.ask("Code?")
     child.idle()
     child.lua("assert(vim.fn.search(..., 'bw') > 0)", word)
-    child.command("JumpseatYank")
+    child.command("Jumpseat yank")
     assert child.lua("return vim.fn.getreg('\"')") == code
 
 
@@ -95,8 +95,8 @@ def test_code_is_yanked_as_the_model_wrote_it(child, provider):
     child.idle()
     assert "\n# vim\\: set ts=4 :\n" in child.text
     child.lua("vim.fn.search('index', 'bw')")
-    child.command("JumpseatYank")
+    child.command("Jumpseat yank")
     assert child.lua("return vim.fn.getreg('\"')") == ESCAPED
     child.lua("vim.fn.search('code', 'bw')")
-    child.command("JumpseatYank")
+    child.command("Jumpseat yank")
     assert child.lua("return vim.fn.getreg('\"')") == "vi: code\n"

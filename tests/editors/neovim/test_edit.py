@@ -51,7 +51,7 @@ def test_a_range_is_rewritten_shown_as_a_diff_and_accepted_in_one_step_of_undo(e
     assert screen.index("if x == True:") < screen.index("if x:\n") < screen.index("return 1")
     assert editing.text == BEFORE.rstrip("\n")
 
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert editing.text == "def f(x):\n    if x:\n        return 1\n    return 2"
     assert "if x == True" not in editing.screen
     editing.command("undo")
@@ -67,7 +67,7 @@ def test_a_rejected_edit_leaves_nothing(editing, provider):
     provider.script(answer("    if x:\n        return 1\n"))
     editing.command("2,3JumpseatEdit Simplify.")
     ready(editing)
-    editing.command("JumpseatReject")
+    editing.command("Jumpseat reject")
     assert editing.text == BEFORE.rstrip("\n")
     assert "if x:" not in editing.screen
     assert editing.lua("return vim.bo.modified") is False
@@ -82,7 +82,7 @@ def test_an_edit_of_text_that_has_changed_is_shown_beside_it_and_not_applied(edi
     editing.command("3substitute/1/99/")
     provider.open(gate)
     ready(editing)
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert "has changed since it was sent" in editing.messages[-1]
     buffers = editing.lua("""
         return vim.tbl_map(function(win)
@@ -108,7 +108,7 @@ def test_changes_elsewhere_do_not_stop_an_edit(editing, provider):
     editing.lua("vim.api.nvim_buf_set_lines(0, -1, -1, false, { '# end' })")
     provider.open(gate)
     ready(editing)
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     after = "# one\n# two\ndef f(x):\n    if x:\n        return 1\n    return 2\n# end"
     assert editing.text == after
 
@@ -117,9 +117,9 @@ def test_an_edit_is_requested_again_with_another_instruction(editing, provider):
     provider.script(answer("    if y:\n        return 1\n"), answer("    if x:\n        return 1\n"))
     editing.command("2,3JumpseatEdit First.")
     ready(editing)
-    editing.command("JumpseatAgain Second.")
+    editing.command("Jumpseat again Second.")
     ready(editing, 2)
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert editing.text == "def f(x):\n    if x:\n        return 1\n    return 2"
     assert "Second." in str(provider.requests[1].json["messages"])
 
@@ -171,7 +171,7 @@ def test_an_answer_of_one_long_line_does_not_stop_neovim(editing, provider):
     ready(editing)
     # About 200 ms. Measuring the rest of the line for each of its pieces took 2 seconds or more.
     assert editing.lua("return _G.longest") < 1000
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert editing.lua("return #vim.fn.getline(4)") == len("    " + line)
 
 
@@ -180,7 +180,7 @@ def test_lines_that_come_above_the_first_one_are_shown(editing, provider):
     editing.command("1JumpseatEdit Comment it.")
     ready(editing)
     assert editing.screen.startswith("# One or two.\ndef f(x):\n    if x")
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert editing.text == "# One or two.\n" + BEFORE.rstrip("\n")
 
 
@@ -195,7 +195,7 @@ def test_a_stopped_edit_applies_nothing(editing, provider):
     provider.script(Reply.events([chunk({"content": "    if x:\n"}), Gate()]))
     editing.command("2,3JumpseatEdit Simplify.")
     provider.wait_for_request(1)
-    editing.command("JumpseatStop")
+    editing.command("Jumpseat stop")
     ready(editing)
     provider.wait_for_disconnect(1)
     assert editing.lua("return _G.edits") == [False]
@@ -205,25 +205,25 @@ def test_a_stopped_edit_applies_nothing(editing, provider):
 def test_characters_of_wide_text_are_replaced_exactly(editing, provider):
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a 😀 wörd b', 'c' })")
     provider.script(answer("wort"))
-    editing.keys("gg0fwve:JumpseatEdit Deutsch.<CR>")
+    editing.keys("gg0fwve:Jumpseat edit Deutsch.<CR>")
     ready(editing)
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert editing.text == "a 😀 wort b\nc"
 
 
 def test_a_block_selection_is_replaced_line_by_line(editing, provider):
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a1 x', 'a2 y', 'a3 z' })")
     provider.script(answer("bb1\nbb2\nbb3"))
-    editing.keys("gg0<C-v>jjl:JumpseatEdit B.<CR>")
+    editing.keys("gg0<C-v>jjl:Jumpseat edit B.<CR>")
     ready(editing)
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert editing.text == "bb1 x\nbb2 y\nbb3 z"
 
 
 def test_a_block_that_would_get_another_number_of_lines_is_not_offered(editing, provider):
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a1 x', 'a2 y' })")
     provider.script(answer("one"))
-    editing.keys("gg0<C-v>jl:JumpseatEdit B.<CR>")
+    editing.keys("gg0<C-v>jl:Jumpseat edit B.<CR>")
     ready(editing)
     assert "does not have as many lines" in editing.messages[-1]
     assert editing.text == "a1 x\na2 y"
@@ -236,12 +236,12 @@ def test_a_file_with_crlf_gets_no_carriage_return(editing, provider, tmp_path):
     editing.command(f"edit {file}")
     editing.command("1,2JumpseatEdit Upper.")
     ready(editing)
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     editing.command("write")
     assert file.read_bytes() == b"ONE\r\nTWO\r\nthree\r\n"
 
 
-@pytest.mark.parametrize("action", [":JumpseatReject<CR>", "Gp", "ix<BS><Esc>"])
+@pytest.mark.parametrize("action", [":Jumpseat reject<CR>", "Gp", "ix<BS><Esc>"])
 def test_an_edit_that_fails_shows_the_reason_below_the_text_until_it_is_read(editing, provider, action):
     provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401))
     editing.command("2,3JumpseatEdit Simplify.")
@@ -272,7 +272,7 @@ def test_a_finished_edit_whose_buffer_is_read_again_is_not_applied(editing, prov
     editing.command("2,3JumpseatEdit Simplify.")
     ready(editing)
     editing.command("edit!")
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert editing.text == BEFORE.rstrip("\n")
     assert editing.messages[-1] == "jumpseat: There is no finished edit in this buffer."
 
@@ -282,11 +282,11 @@ def test_an_edit_that_is_still_written_is_not_accepted(editing, provider):
     provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
     editing.command("2,3JumpseatEdit Simplify.")
     provider.wait_for_request(1)
-    editing.command("JumpseatAccept")
-    assert editing.messages == ["jumpseat: The edit is still being written; :JumpseatStop stops it."]
+    editing.command("Jumpseat accept")
+    assert editing.messages == ["jumpseat: The edit is still being written; :Jumpseat stop stops it."]
     provider.open(gate)
     ready(editing)
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert "    if x:\n" in editing.text
 
 
@@ -297,7 +297,7 @@ def test_a_new_line_that_is_wider_than_the_window_is_shown_to_its_end(editing, p
     ready(editing)
     editing.sees("part_19")
     assert long in editing.screen.replace("\n", "")
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert editing.text.endswith(f"\n{long}")
 
 
@@ -313,18 +313,18 @@ def test_a_block_with_short_lines_and_wide_characters_is_replaced_exactly(editin
     lines = ["a1 x", "", "ü", "a3 😀z", "four"]
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, ...)", lines)
     provider.script(answer(" X\n\n\n 🙂\nur"))
-    editing.keys("gg0ll<C-v>4jl:JumpseatEdit B.<CR>")
+    editing.keys("gg0ll<C-v>4jl:Jumpseat edit B.<CR>")
     ready(editing)
     target = str(provider.requests[0].json["messages"])
     assert r" x\n\n\n 😀\nur" in target
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert editing.text == "a1 X\n\nü\na3 🙂z\nfour"
 
 
 def test_text_for_a_line_that_a_block_does_not_reach_is_added_at_its_end(editing, provider):
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'abcd', 'ü', 'efgh' })")
     provider.script(answer("CD\n!\nGH"))
-    editing.keys("gg0ll<C-v>2jl:JumpseatEdit B.<CR>")
+    editing.keys("gg0ll<C-v>2jl:Jumpseat edit B.<CR>")
     ready(editing)
-    editing.command("JumpseatAccept")
+    editing.command("Jumpseat accept")
     assert editing.text == "abCD\nü!\nefGH"

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 def history(child: Child, *choices: str, words: str = "") -> None:
     """Run the command, and choose the first item with each of these texts."""
     child.will_choose(*choices)
-    child.command(f"JumpseatHistory {words}")
+    child.command(f"Jumpseat history {words}")
     child.has_chosen()
 
 
@@ -56,7 +56,7 @@ def test_times_are_those_of_the_users_clock(home, provider):
         before = child.lua("return os.date('%Y-%m-%d %H', os.time() - 60)")
         after = child.lua("return os.date('%Y-%m-%d %H')")
         child.lua("vim.ui.select = function(items, options) _G.row = options.format_item(items[1]) end")
-        child.command("JumpseatHistory")
+        child.command("Jumpseat history")
         child.wait("_G.row")
         row = child.lua("return _G.row")
         assert row.startswith((before, after)), row
@@ -91,7 +91,7 @@ def test_a_kept_conversation_is_previewed_and_deleted(home, provider):
         history(child, "Which colour", "Delete", "Delete")
         child.wait("#_G.messages == 1")
         assert child.messages == ["jumpseat: The conversation was deleted."]
-        child.command("JumpseatHistory")
+        child.command("Jumpseat history")
         child.wait("#_G.messages == 2")
         assert child.messages[1] == "jumpseat: No conversation was found."
     assert kept(home) == []

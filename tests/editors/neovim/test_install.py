@@ -26,7 +26,7 @@ def install(child: Child) -> None:
         vim.api.nvim_create_autocmd('User', { pattern = 'JumpseatInstalled',
           callback = function(args) _G.installed = args.data.ok end })
     """)
-    child.command("JumpseatInstall")
+    child.command("Jumpseat install")
     for _ in range(10):  # Within the time of one request of ours.
         if child.lua("return vim.wait(15000, function() return _G.installed ~= nil end, 50)"):
             break
@@ -35,12 +35,12 @@ def install(child: Child) -> None:
 def test_a_failed_installation_says_why_and_what_to_do(home, tmp_path):
     path = path_with_uv_that_says(tmp_path, "No such release.")
     with running_neovim(home, options={"package": "~/jumpseat"}, env={"PATH": path}) as child:
-        child.command("JumpseatInstall")
+        child.command("Jumpseat install")
         child.wait("#_G.messages == 2")
         message = child.messages[1]
         assert message.startswith("jumpseat: No such release.")
         assert message.endswith(
-            " Set the option package to install a wheel or a checkout. :JumpseatLog shows all output."
+            " Set the option package to install a wheel or a checkout. :Jumpseat log shows all output."
         )
         asked = f" --directory {child.lua(DIRECTORY)} --key {jumpseat.__version__} ~/jumpseat "
         assert asked in message
@@ -49,7 +49,7 @@ def test_a_failed_installation_says_why_and_what_to_do(home, tmp_path):
 def test_without_a_python_that_can_install_the_message_says_what_is_needed(home, tmp_path):
     path = path_with_uv_that_says(tmp_path, "", code=1).split(":")[0]
     with running_neovim(home, env={"PATH": path}) as child:
-        child.command("JumpseatInstall")
+        child.command("Jumpseat install")
         child.wait("#_G.messages == 2")
         assert "needs uv, or Python 3.11 or newer with venv" in child.messages[1]
 
@@ -110,7 +110,7 @@ def test_each_line_of_the_installer_is_logged_as_one_line(home, tmp_path):
         "sys.stderr.write('the end')\nsys.exit(20)\n",
     )
     with running_neovim(home, env={"PATH": path}) as child:
-        child.command("JumpseatInstall")
+        child.command("Jumpseat install")
         child.wait("#_G.messages == 2")
         log = child.lua("return vim.fn.readfile(require('jumpseat.core.log').path())")
         lines = [line.partition(" ")[2] for line in log]
@@ -135,9 +135,9 @@ def test_an_installed_version_is_installed_again_only_on_request(home, tmp_path)
         (directory / "current.json").write_text(
             json.dumps({"key": jumpseat.__version__, "program": f"{tmp_path}/bin/uv"})
         )
-        child.command("JumpseatInstall")
-        assert child.messages[-1].endswith("is already installed; run :JumpseatInstall! to reinstall it.")
-        child.command("JumpseatInstall!")
+        child.command("Jumpseat install")
+        assert child.messages[-1].endswith("is already installed; run :Jumpseat install! to reinstall it.")
+        child.command("Jumpseat install!")
         child.wait("#_G.messages == 3")
         assert " --again" in child.messages[-1]
 

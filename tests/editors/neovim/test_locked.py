@@ -12,9 +12,9 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 def test_a_locked_chat_gets_no_model_and_no_question(child, provider):
     child.command("setlocal nomodifiable")
-    child.command("JumpseatModel fake:other-model")
+    child.command("Jumpseat model fake:other-model")
     child.wait("#_G.messages == 1")
-    child.command("JumpseatAsk Why?")
+    child.command("Jumpseat ask Why?")
     assert child.messages == [
         "jumpseat: The chat cannot be changed: 'modifiable' is off.",
         "jumpseat: The question cannot be written into the chat: 'modifiable' is off.",
@@ -37,7 +37,7 @@ def test_code_is_not_inserted_into_a_locked_file(child, provider, tmp_path):
     child.command("setlocal nomodifiable")
     child.command("Jumpseat")
     child.write("```\nx = 1\n```")
-    child.command("JumpseatInsert")
+    child.command("Jumpseat insert")
     assert child.messages == ["jumpseat: Code cannot be inserted into a.py: 'modifiable' is off."]
 
 
@@ -46,6 +46,6 @@ def test_code_is_inserted_into_a_read_only_file_as_typed_text_is(child, provider
     child.command(f"view {tmp_path / 'a.py'}")
     child.command("Jumpseat")
     child.write("```\nx = 1\n```")
-    child.command("JumpseatInsert")
+    child.command("Jumpseat insert")
     child.command("buffer a.py")
     assert child.text == "first\nx = 1"

@@ -65,7 +65,7 @@ def test_a_new_chat_gets_that_heading_also_after_the_program_was_missing(german,
 def test_a_question_of_the_command_has_the_heading_of_the_configuration(german, provider):
     provider.script(Reply.events(WORDS))
     with running_neovim(german) as child:
-        child.command("JumpseatAsk Hello?")
+        child.command("Jumpseat ask Hello?")
         child.wait("#vim.api.nvim_buf_get_lines(0, 0, -1, false) > 12")
         assert child.body == "## Ich\n\nHello?\n\n## KI\n\nHello there.\n\n## Ich\n\n"
 

@@ -54,7 +54,7 @@ def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat_and_in_the
         child.sees("✗ jumpseat ended with code 1 before it was ready: The disk is full.")
         child.idle()
         assert child.text == "## Me\n\nHello?"
-        child.command("JumpseatLog")
+        child.command("Jumpseat log")
         assert "\nThe disk is full.\n" in child.text
 
 
@@ -66,9 +66,9 @@ def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(ho
         child.command("Jumpseat")
         child.ask("Hello?")
         child.sees("starting jumpseat")
-        child.command("JumpseatStop")
+        child.command("Jumpseat stop")
         child.idle()
-        child.command("JumpseatSend")
+        child.command("Jumpseat send")
         go.touch()
         child.idle()
         assert child.text.count("Hello there.") == 1
@@ -187,14 +187,14 @@ def test_a_log_that_has_grown_is_put_aside(home):
     log.parent.mkdir(parents=True)
     log.write_text("old\n" * 300_000)
     with running_neovim(home) as child:
-        child.command("JumpseatStatus")
+        child.command("Jumpseat status")
         child.sees("fake: configured")
     assert log.with_name("jumpseat.log.1").read_text().startswith("old")
     assert "old" not in log.read_text()
 
 
 def test_a_message_of_the_daemon_is_shown(child, home):
-    child.command("JumpseatStatus")
+    child.command("Jumpseat status")
     child.sees("fake: configured")
     (home / "config.toml").write_text("[providers\n")
     child.wait("#_G.messages == 1")

@@ -140,7 +140,7 @@ def test_neovim_ends_without_a_question_about_a_chat_that_is_kept(home, provider
         child.wait("not vim.bo.modified")
         child.idle()
         child.ask("What is in @buffer?")
-        child.sees("x = 1")
+        child.sees("a.py, line 1")
         child.wait("not vim.bo.modified")
         child.idle()
         child.write("A draft.")

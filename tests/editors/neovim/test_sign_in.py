@@ -24,7 +24,7 @@ def child(empty_home: Path, github: GitHub) -> Iterator[Child]:
 
 def sign_in(child: Child, github: GitHub) -> str:
     """Sign in, and return the screen with the code."""
-    child.command("JumpseatLogin copilot")
+    child.command("Jumpseat login copilot")
     child.sees("Code:  ")
     screen = child.screen
     code = screen.partition("Code:  ")[2].split()[0].rstrip("│")
@@ -45,12 +45,12 @@ def test_a_user_signs_in_by_code_and_page_and_sees_the_quota(child, github):
     child.idle()
     child.sees("% left")
     assert "You said: Hello" in child.text
-    child.command("JumpseatStatus")
+    child.command("Jumpseat status")
     child.sees("copilot: signed in as octocat")
 
 
 def test_a_sign_in_whose_window_is_closed_is_cancelled(child, github):
-    child.command("JumpseatLogin copilot")
+    child.command("Jumpseat login copilot")
     child.sees("Code:  ")
     child.keys("q")
     child.wait("#_G.messages > 0")
@@ -64,7 +64,7 @@ def test_a_sign_out_in_another_neovim_is_noticed(child, github, empty_home):
         second.command("Jumpseat")
         second.ask("Hello")
         second.idle()
-        child.command("JumpseatLogout copilot")
+        child.command("Jumpseat logout copilot")
         second.wait("#_G.messages > 0")
         assert "You are signed out of copilot." in second.messages[0]
         assert len(child.messages) == 2
@@ -75,7 +75,7 @@ def test_the_terms_of_a_model_are_shown_and_accepted_only_by_the_user(child, git
     sign_in(child, github)
     child.command("Jumpseat")
     child.will_choose("terms not accepted", answer)
-    child.command("JumpseatModel")
+    child.command("Jumpseat model")
     child.has_chosen()
     terms = child.lua("return _G.prompts")[1]
     assert terms.endswith("\nAccept the terms for your account?")

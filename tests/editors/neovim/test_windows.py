@@ -55,5 +55,5 @@ def test_the_only_answer_is_stopped_from_any_window(home, provider, tmp_path):
         child.command("wincmd p")
         child.stop()
         assert child.messages[1] == (
-            "jumpseat: Several chats are being answered. Run :JumpseatStop in one of them."
+            "jumpseat: Several chats are being answered. Run :Jumpseat stop in one of them."
         )

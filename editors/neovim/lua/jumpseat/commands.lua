@@ -1,4 +1,4 @@
---- The commands of `plugin/jumpseat.lua`, by name.
+--- The subcommands of `:Jumpseat`, their completion, and the commands of earlier releases.
 local M = {}
 
 local function current_buffer() return vim.api.nvim_get_current_buf() end
@@ -13,32 +13,32 @@ local function check_size(target)
   return refusal == nil
 end
 
-function M.Open(args)
-  require('jumpseat.chat').open({ file = args.args ~= '' and args.args or nil, new = args.bang })
-end
-
-function M.Send() require('jumpseat.chat').send(current_buffer()) end
-
-function M.Ask(args)
+--- Return the region of a command, or nil if there is none or it is too large.
+---@param args table
+---@return jumpseat.Region? target
+---@return boolean is_usable false if the region is too large
+local function find_target(args)
   local target = require('jumpseat.core.region').from_command(current_buffer(), args)
-  if not target or check_size(target) then require('jumpseat.chat.ask').ask(args.args, target) end
+  return target, not target or check_size(target)
 end
 
-function M.Edit(args)
-  local buf = current_buffer()
+---@param args table
+local function ask(args)
+  local target, is_usable = find_target(args)
+  if is_usable then require('jumpseat.chat.ask').ask(args.args, target) end
+end
+
+---@param args table
+local function edit(args)
   local region = require('jumpseat.core.region')
   local line = vim.fn.line('.')
-  local target = region.from_command(buf, args) or region.lines(buf, line, line)
-  if check_size(target) then require('jumpseat.edit').start(target, args.args) end
+  local target, is_usable = find_target(args)
+  if is_usable then
+    require('jumpseat.edit').start(target or region.lines(current_buffer(), line, line), args.args)
+  end
 end
 
-function M.Accept() require('jumpseat.edit').accept(current_buffer()) end
-
-function M.Reject() require('jumpseat.edit').reject(current_buffer()) end
-
-function M.Again(args) require('jumpseat.edit').rewrite_again(current_buffer(), args.args) end
-
-function M.Stop()
+local function stop()
   local buf = current_buffer()
   local chat = require('jumpseat.chat')
   if chat.stop(buf) or require('jumpseat.edit').stop(buf) then return end
@@ -48,42 +48,8 @@ function M.Stop()
   elseif #running == 0 then
     require('jumpseat.core.log').notify('Nothing is running in this buffer.')
   else
-    require('jumpseat.core.log').warn('Several chats are being answered. Run :JumpseatStop in one of them.')
+    require('jumpseat.core.log').warn('Several chats are being answered. Run :Jumpseat stop in one of them.')
   end
-end
-
-function M.Model(args) require('jumpseat.input.models').choose(current_buffer(), args.args) end
-
-function M.Login(args) require('jumpseat.account').sign_in(args.args ~= '' and args.args or nil) end
-
-function M.Logout(args) require('jumpseat.account').sign_out(args.args ~= '' and args.args or nil) end
-
-function M.Status() require('jumpseat.account.status').show() end
-
-function M.Log() require('jumpseat.account.status').open_logs() end
-
-function M.History(args) require('jumpseat.chat.history').pick(args.args, args.bang) end
-
-function M.Yank() require('jumpseat.chat.code').yank(current_buffer()) end
-
-function M.Insert() require('jumpseat.chat.code').insert(current_buffer()) end
-
-function M.Setting(args) require('jumpseat.input.settings').describe(args.args) end
-
-function M.Install(args) require('jumpseat.daemon.install').run(args.bang) end
-
---- Commands that work even if the user's options are invalid.
-local UNCONDITIONAL = { Stop = true, Reject = true, Log = true }
-
---- Run a command, unless one of the user's options is invalid.
----@param name string
----@param args table
-function M.run(name, args)
-  local problem = require('jumpseat.core.config').check()[1]
-  if problem and not UNCONDITIONAL[name] then
-    return require('jumpseat.core.log').warn(problem .. ' See :help jumpseat-options.')
-  end
-  M[name](args)
 end
 
 ---@param words string[]
@@ -93,15 +59,227 @@ local function filter_by_prefix(words, lead)
   return vim.tbl_filter(function(word) return vim.startswith(word, lead) end, words)
 end
 
-M.complete = {
-  models = function(lead) return filter_by_prefix(require('jumpseat.input.models').list_names(), lead) end,
-  sign_ins = function(lead)
-    local ids = {}
-    for _, each in ipairs(require('jumpseat.daemon.lists').providers:get_cached()) do
-      if each.authMethod == 'device_code' then table.insert(ids, each.id) end
-    end
-    return filter_by_prefix(ids, lead)
-  end,
+---@param lead string
+---@return string[]
+local function complete_models(lead)
+  return filter_by_prefix(require('jumpseat.input.models').list_names(), lead)
+end
+
+---@param lead string
+---@return string[]
+local function complete_sign_ins(lead)
+  local ids = {}
+  for _, each in ipairs(require('jumpseat.daemon.lists').providers:get_cached()) do
+    if each.authMethod == 'device_code' then table.insert(ids, each.id) end
+  end
+  return filter_by_prefix(ids, lead)
+end
+
+---@param lead string
+---@return string[]
+local function complete_tools(lead)
+  return filter_by_prefix(require('jumpseat.daemon.lists').list_selectors(), lead)
+end
+
+---@param lead string
+---@return string[]
+local function complete_files(lead) return vim.fn.getcompletion(lead, 'file') end
+
+---@return string[]
+local function complete_prompts(lead)
+  local names = vim.tbl_map(
+    function(prompt) return prompt.name end,
+    require('jumpseat.daemon.lists').prompts:get_cached()
+  )
+  return filter_by_prefix(names, lead)
+end
+
+---@class jumpseat.Subcommand
+---@field about string what it does, in the imperative
+---@field run fun(args: table) receives the arguments of a user command, without the subcommand
+---@field complete? fun(lead: string): string[]
+---@field is_safe? boolean whether it works even if the user's options are invalid
+
+---@type table<string, jumpseat.Subcommand>
+M.subcommands = {
+  open = {
+    about = 'open the last chat, with ! a new one, or the chat in a file',
+    run = function(args)
+      require('jumpseat.chat').open({ file = args.args ~= '' and args.args or nil, new = args.bang })
+    end,
+    complete = complete_files,
+  },
+  toggle = {
+    about = 'hide the chats of this tab page, or open the last chat',
+    run = function() require('jumpseat.chat').toggle() end,
+  },
+  send = {
+    about = 'send the chat in this buffer',
+    run = function() require('jumpseat.chat').send(current_buffer()) end,
+  },
+  ask = { about = 'ask in the last chat, about the range if there is one', run = ask },
+  prompt = {
+    about = 'use a prompt, about the range or the file',
+    run = function(args)
+      local target, is_usable = find_target(args)
+      if is_usable then require('jumpseat.palette').use_prompt(args.args, target) end
+    end,
+    complete = complete_prompts,
+  },
+  palette = {
+    about = 'choose a prompt or a command',
+    run = function(args)
+      local target, is_usable = find_target(args)
+      local function run(name) M.run(name, vim.tbl_extend('force', args, { args = '' })) end
+      if is_usable then require('jumpseat.palette').open(target, M.subcommands, run) end
+    end,
+  },
+  edit = { about = 'rewrite the range, or the current line', run = edit },
+  accept = {
+    about = 'apply the rewritten text',
+    run = function() require('jumpseat.edit').accept(current_buffer()) end,
+  },
+  reject = {
+    about = 'discard the rewritten text',
+    run = function() require('jumpseat.edit').reject(current_buffer()) end,
+    is_safe = true,
+  },
+  again = {
+    about = 'rewrite again, with another instruction if one is given',
+    run = function(args) require('jumpseat.edit').rewrite_again(current_buffer(), args.args) end,
+  },
+  stop = { about = 'stop the answer or the edit', run = stop, is_safe = true },
+  ['next-turn'] = {
+    about = 'go to the next turn',
+    run = function() require('jumpseat.chat.turns').move(current_buffer(), 1) end,
+  },
+  ['previous-turn'] = {
+    about = 'go to the previous turn',
+    run = function() require('jumpseat.chat.turns').move(current_buffer(), -1) end,
+  },
+  regenerate = {
+    about = 'ask the question at the cursor, or the last one, again',
+    run = function() require('jumpseat.chat.turns').regenerate(current_buffer()) end,
+  },
+  ['next-variant'] = {
+    about = 'show the next variant of this turn',
+    run = function() require('jumpseat.chat.turns').switch(current_buffer(), 1) end,
+  },
+  ['previous-variant'] = {
+    about = 'show the previous variant of this turn',
+    run = function() require('jumpseat.chat.turns').switch(current_buffer(), -1) end,
+  },
+  next = { about = 'show the next chat', run = function() require('jumpseat.chat').cycle(1) end },
+  previous = { about = 'show the previous chat', run = function() require('jumpseat.chat').cycle(-1) end },
+  close = {
+    about = 'close the windows of this chat',
+    run = function() require('jumpseat.chat').close(current_buffer()) end,
+  },
+  keys = {
+    about = 'show the keys of chats',
+    run = function() require('jumpseat.input.keys').show() end,
+    is_safe = true,
+  },
+  model = {
+    about = 'choose the model of the chat, or elsewhere the default model',
+    run = function(args) require('jumpseat.input.models').choose(current_buffer(), args.args) end,
+    complete = complete_models,
+  },
+  tools = {
+    about = 'select the tools of the chat',
+    run = function(args) require('jumpseat.tools.select').choose(current_buffer(), args.args) end,
+    complete = complete_tools,
+  },
+  approve = {
+    about = 'show the call that waits for an approval',
+    run = function() require('jumpseat.tools.approvals').open(current_buffer()) end,
+  },
+  yank = {
+    about = 'yank the code block at the cursor, or the last one',
+    run = function() require('jumpseat.chat.code').yank(current_buffer()) end,
+  },
+  insert = {
+    about = 'insert that code block into the last file',
+    run = function() require('jumpseat.chat.code').insert(current_buffer()) end,
+  },
+  history = {
+    about = 'select a kept conversation, with ! only of this directory',
+    run = function(args) require('jumpseat.chat.history').pick(args.args, args.bang) end,
+  },
+  setting = {
+    about = 'explain a setting of the front matter',
+    run = function(args) require('jumpseat.input.settings').describe(args.args) end,
+  },
+  login = {
+    about = 'sign in',
+    run = function(args) require('jumpseat.account').sign_in(args.args ~= '' and args.args or nil) end,
+    complete = complete_sign_ins,
+  },
+  logout = {
+    about = 'sign out',
+    run = function(args) require('jumpseat.account').sign_out(args.args ~= '' and args.args or nil) end,
+    complete = complete_sign_ins,
+  },
+  status = {
+    about = 'show providers, accounts and the daemon',
+    run = function() require('jumpseat.account.status').show() end,
+  },
+  log = {
+    about = 'show the logs',
+    run = function() require('jumpseat.account.status').open_logs() end,
+    is_safe = true,
+  },
+  install = {
+    about = 'install the daemon, with ! again',
+    run = function(args) require('jumpseat.daemon.install').run(args.bang) end,
+  },
 }
+
+--- Run a subcommand, unless one of the user's options is invalid.
+---@param name string
+---@param args table
+function M.run(name, args)
+  local subcommand = M.subcommands[name]
+  local problem = require('jumpseat.core.config').check()[1]
+  if problem and not subcommand.is_safe then
+    return require('jumpseat.core.log').warn(problem .. ' See :help jumpseat-options.')
+  end
+  subcommand.run(args)
+end
+
+--- Run `:Jumpseat`. Without a subcommand, it asks about the range, or opens a chat.
+---@param args table the arguments of a user command
+function M.dispatch(args)
+  local name, rest = args.args:match('^%s*(%S+)%s*(.-)%s*$')
+  if not name then return M.run(args.range > 0 and 'ask' or 'open', args) end
+  local subcommand, bang = name:match('^([%a-]+)(!?)$')
+  if subcommand and M.subcommands[subcommand] then
+    return M.run(subcommand, vim.tbl_extend('force', args, { args = rest, bang = args.bang or bang == '!' }))
+  end
+  -- A path is the chat to open, as in earlier releases.
+  if name:find('[/\\.~]') then return M.run('open', args) end
+  require('jumpseat.core.log').warn(('There is no subcommand %s. See :help jumpseat-commands.'):format(name))
+end
+
+--- Complete a subcommand, or its argument.
+---@param lead string
+---@param line string
+---@return string[]
+function M.complete(lead, line)
+  local name = line:match('Jumpseat!?%s+([%a-]+)!?%s')
+  if not name then
+    local names = vim.tbl_keys(M.subcommands)
+    table.sort(names)
+    return filter_by_prefix(names, lead)
+  end
+  local complete = vim.tbl_get(M.subcommands, name, 'complete')
+  return complete and complete(lead) or {}
+end
+
+--- Complete the argument of a command of an earlier release.
+---@param alias string
+---@param lead string
+---@return string[]
+function M.complete_alias(alias, lead) return M.complete(lead, ('Jumpseat %s '):format(alias:lower())) end
 
 return M

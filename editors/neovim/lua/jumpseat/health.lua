@@ -32,14 +32,14 @@ local function check_providers()
       if ready == 0 then
         vim.health.warn(
           'No provider is ready.',
-          { 'Sign in with :JumpseatLogin', 'Or ask in a chat, which offers to install the local model' }
+          { 'Sign in with :Jumpseat login', 'Or ask in a chat, which offers to install the local model' }
         )
       end
       done()
     end)
   end)
   if not answered then
-    vim.health.error('jumpseat did not answer within five seconds.', { 'See :JumpseatLog' })
+    vim.health.error('jumpseat did not answer within five seconds.', { 'See :Jumpseat log' })
   end
 end
 
@@ -70,7 +70,7 @@ function M.check()
   if not check_options() then return end
   local command = config.find_command()
   if not command then
-    vim.health.error('The program jumpseat was not found.', { 'Run :JumpseatInstall', config.ADVICE })
+    vim.health.error('The program jumpseat was not found.', { 'Run :Jumpseat install', config.ADVICE })
     return
   end
   vim.health.ok('Program: ' .. table.concat(command, ' '))

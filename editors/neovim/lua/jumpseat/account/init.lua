@@ -2,6 +2,7 @@
 local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
 local config = require('jumpseat.core.config')
+local float = require('jumpseat.display.float')
 local log = require('jumpseat.core.log')
 local status = require('jumpseat.account.status')
 local view = require('jumpseat.display.view')
@@ -56,7 +57,7 @@ local function show_prompt(prompt)
     copy(prompt.userCode) .. ' Waiting for you to enter it there …',
     'Press q to cancel.',
   }
-  running.close = status.open_window(lines, M.cancel)
+  running.close = float.open(lines, { on_close = M.cancel }).close
   if config.get().open_browser then pcall(vim.ui.open, prompt.verificationUri) end
 end
 

@@ -1,5 +1,6 @@
---- The window of `:JumpseatStatus`, other small windows, and the logs.
+--- The window of `:Jumpseat status`, other small windows, and the logs.
 local client = require('jumpseat.daemon.client')
+local float = require('jumpseat.display.float')
 local lists = require('jumpseat.daemon.lists')
 local log = require('jumpseat.core.log')
 
@@ -11,48 +12,6 @@ local M = {}
 function M.describe_state(state)
   if state == 'not_required' then return 'no sign-in needed' end
   return (state:gsub('_', ' '))
-end
-
---- Show lines in a floating window, which `q` closes.
----@param lines string[]
----@param on_close? fun() called if the user closes the window
----@return fun() close
-function M.open_window(lines, on_close)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].modifiable, vim.bo[buf].bufhidden = false, 'wipe'
-  local columns, rows = vim.o.columns, vim.o.lines
-  local widths = vim.tbl_map(vim.fn.strdisplaywidth, lines)
-  local width = math.max(1, math.min(math.max(40, unpack(widths)) + 1, columns - 4))
-  local height = 0
-  for _, each in ipairs(widths) do
-    height = height + math.max(1, math.ceil(each / width))
-  end
-  height = math.max(1, math.min(height, rows - 5))
-  local win = vim.api.nvim_open_win(buf, true, {
-    relative = 'editor',
-    width = width,
-    height = height,
-    col = math.floor((columns - width) / 2),
-    row = math.max(0, math.floor((rows - height) / 2) - 1),
-    style = 'minimal',
-    border = 'rounded',
-    title = ' jumpseat ',
-  })
-  vim.wo[win].wrap = true
-  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = buf })
-  local is_closed_by_user = true
-  vim.api.nvim_create_autocmd('BufWipeout', {
-    buffer = buf,
-    once = true,
-    callback = function()
-      if is_closed_by_user and on_close then vim.schedule(on_close) end
-    end,
-  })
-  return function()
-    is_closed_by_user = false
-    if vim.api.nvim_win_is_valid(win) then vim.api.nvim_win_close(win, true) end
-  end
 end
 
 ---@param quota table
@@ -93,7 +52,7 @@ function M.show()
     local info = client.info()
     local lines = { ('jumpseat %s'):format(info and info.serverInfo.version or '?'), '', 'Providers' }
     vim.list_extend(lines, format_providers(result.providers))
-    M.open_window(lines)
+    float.open(lines)
   end)
 end
 

@@ -123,7 +123,7 @@ local function add_question(this, question)
     if vim.api.nvim_buf_is_loaded(buf) then write(text) end
   end
   if is_answering then
-    log.notify('An answer is being written. The question is below it: :JumpseatSend sends it afterwards.')
+    log.notify('An answer is being written. The question is below it: :Jumpseat send sends it afterwards.')
   else
     on_rendered = send.prepare(this)(write)
   end
@@ -138,7 +138,8 @@ end
 --- only the region, so that the user can write a question about it.
 ---@param question string
 ---@param target jumpseat.Region?
-function M.ask(question, target)
+---@param is_complete? boolean whether to send the question; default: if it is not empty
+function M.ask(question, target, is_complete)
   local content = {}
   if target then table.insert(content, region.block(target)) end
   if question ~= '' then table.insert(content, { type = 'text', text = question }) end
@@ -148,7 +149,8 @@ function M.ask(question, target)
   if not vim.bo[this.buf].modifiable then
     return log.warn("The question cannot be written into the chat: 'modifiable' is off.")
   end
-  local asked = { content = content, lines = lines, is_complete = question ~= '' }
+  if is_complete == nil then is_complete = question ~= '' end
+  local asked = { content = content, lines = lines, is_complete = is_complete }
   send.run_when_prepared(this, function() add_question(this, asked) end)
 end
 

@@ -46,12 +46,21 @@ function M.name_heading(buf)
   end)
 end
 
+--- Return the lines of the front matter of a new chat, and a blank line; empty if no option asks for any.
+---@param options jumpseat.Options
+---@return string[]
+local function build_front_matter(options)
+  local lines = {}
+  if options.model then table.insert(lines, 'model: ' .. options.model) end
+  if #(options.tools or {}) > 0 then table.insert(lines, 'tools: ' .. table.concat(options.tools, ', ')) end
+  return #lines > 0 and vim.iter({ '---', lines, '---', '' }):flatten():totable() or {}
+end
+
 --- Write the initial text of a chat into an empty buffer.
 ---@param buf integer
 ---@param lines? string[] the text, instead of front matter and an empty question
 function M.write_initial_text(buf, lines)
-  local model = config.get().model
-  local head = model and { '---', 'model: ' .. model, '---', '' } or {}
+  local head = build_front_matter(config.get())
   -- `nvim -M` and `:set nomodifiable` make every new buffer read-only.
   vim.bo[buf].modifiable = true
   local text = lines or vim.list_extend(vim.list_slice(head), { M.HEADING, '', '' })

@@ -3,12 +3,15 @@ local chats = require('jumpseat.core.chats')
 local config = require('jumpseat.core.config')
 local create = require('jumpseat.chat.create')
 local fire = require('jumpseat.core.event')
+local folds = require('jumpseat.display.folds')
+local keys = require('jumpseat.input.keys')
 local log = require('jumpseat.core.log')
 local recognize = require('jumpseat.chat.recognize')
 local send = require('jumpseat.chat.send')
 local settings = require('jumpseat.input.settings')
 local transcript = require('jumpseat.daemon.transcript')
 local view = require('jumpseat.display.view')
+local windows = require('jumpseat.display.windows')
 
 local M = {}
 
@@ -26,9 +29,17 @@ local function decorate(win)
   transcript.parse(text, function(err, parsed)
     local is_shown = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf
     if not err and is_shown and vim.api.nvim_buf_get_changedtick(buf) == tick then
-      view.fold_all(win, parsed)
+      folds.fold_all(win, parsed)
     end
   end)
+end
+
+--- Fold the thinking and the blocks of a chat in all windows that show it.
+---@param buf integer
+function M.fold(buf)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    decorate(win)
+  end
 end
 
 --- Set up a buffer after its text was read, for the first time or again.
@@ -39,10 +50,9 @@ local function set_up_text(buf)
   -- Keep the buffer when another chat takes the window, even with 'nohidden'.
   if vim.bo[buf].bufhidden == '' then vim.bo[buf].bufhidden = 'hide' end
   vim.bo[buf].omnifunc = "v:lua.require'jumpseat.input.complete'.omnifunc"
-  vim.bo[buf].keywordprg = ':JumpseatSetting'
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    decorate(win)
-  end
+  vim.bo[buf].keywordprg = ':Jumpseat setting'
+  keys.map(buf)
+  M.fold(buf)
   view.update(buf, {})
   settings.check(buf)
 end
@@ -81,8 +91,8 @@ end
 --- Return a window of this tab page that shows a chat, preferably the current one.
 ---@return integer?
 local function find_chat_window()
-  local windows = { vim.api.nvim_get_current_win(), unpack(vim.api.nvim_tabpage_list_wins(0)) }
-  return vim.iter(windows):find(
+  local candidates = { vim.api.nvim_get_current_win(), unpack(vim.api.nvim_tabpage_list_wins(0)) }
+  return vim.iter(candidates):find(
     function(win) return chats.get(vim.api.nvim_win_get_buf(win)) and not vim.wo[win].winfixbuf end
   )
 end
@@ -95,9 +105,7 @@ local function show(buf)
   if win then
     vim.api.nvim_set_current_win(win)
   else
-    local opened = pcall(vim.cmd, config.get().window)
-    -- There may be no room, or the user may have set 'winfixbuf' in the window.
-    if not opened or vim.wo.winfixbuf then vim.cmd('tab split') end
+    windows.open(buf, config.get().window, config.get().size)
   end
   vim.api.nvim_win_set_buf(0, buf)
   decorate(vim.api.nvim_get_current_win())
@@ -160,6 +168,37 @@ function M.open(options)
   return buf
 end
 
+--- Hide the chats of this tab page, or open the last chat if there is none.
+function M.toggle()
+  local shown = vim.tbl_filter(
+    function(win) return chats.get(vim.api.nvim_win_get_buf(win)) ~= nil end,
+    vim.api.nvim_tabpage_list_wins(0)
+  )
+  if #shown == 0 then return M.open() end
+  for _, win in ipairs(shown) do
+    windows.close(win, chats.source())
+  end
+end
+
+--- Close the windows of this tab page that show a chat. The chat stays open in the background.
+---@param buf integer
+function M.close(buf)
+  if not chats.get(buf) then return log.warn('This buffer is not a chat.') end
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.api.nvim_win_get_buf(win) == buf then windows.close(win, chats.source()) end
+  end
+end
+
+--- Show another open chat.
+---@param step integer 1 for the next one, -1 for the previous one
+function M.cycle(step)
+  local buffers = chats.list()
+  if #buffers == 0 then return log.notify('No chat is open.') end
+  local current = vim.api.nvim_get_current_buf()
+  local at = vim.iter(ipairs(buffers)):find(function(_, buf) return buf == current end) or 0
+  M.open({ buf = buffers[(at - 1 + step) % #buffers + 1] })
+end
+
 --- Whether the buffer is a chat, or the user agrees to make it one. The whole buffer is sent, and the answer is written into
 --- it, so only Markdown qualifies.
 ---@param buf integer
@@ -167,7 +206,7 @@ end
 local function confirm_chat(buf)
   if chats.get(buf) then return true end
   if not vim.list_contains(vim.split(vim.bo[buf].filetype, '.', { plain = true }), 'markdown') then
-    log.warn('This buffer is not a chat. :Jumpseat opens one, and :JumpseatAsk asks about this buffer.')
+    log.warn('This buffer is not a chat. :Jumpseat opens one, and :Jumpseat ask asks about this buffer.')
     return false
   end
   if recognize.begins_as_chat(buf) then return true end

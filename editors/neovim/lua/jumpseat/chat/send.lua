@@ -1,5 +1,6 @@
 --- Sends a chat: parses the question, expands its references, and writes the answer below it.
 local answer = require('jumpseat.display.answer')
+local approvals = require('jumpseat.tools.approvals')
 local client = require('jumpseat.daemon.client')
 local config = require('jumpseat.core.config')
 local create = require('jumpseat.chat.create')
@@ -7,9 +8,11 @@ local fire = require('jumpseat.core.event')
 local log = require('jumpseat.core.log')
 local models = require('jumpseat.input.models')
 local references = require('jumpseat.input.references')
+local region = require('jumpseat.core.region')
 local transcript = require('jumpseat.daemon.transcript')
 local turns = require('jumpseat.daemon.turn')
 local view = require('jumpseat.display.view')
+local workspace = require('jumpseat.tools.workspace')
 
 local M = {}
 
@@ -62,6 +65,9 @@ local function finish(chat, written, headings, outcome, is_sent)
   local err = not outcome.cancelled and outcome.error or nil
   local after = written:has_text() and '\n\n' .. headings.user .. '\n\n' or ''
   if after == '' then written:remove() end
+  if result.stopReason == 'max_rounds' then
+    written:add_notice('The limit of tool calls was reached. :Jumpseat send lets the model go on.')
+  end
   written:close(after, err, outcome.cancelled)
   -- Only this client's own errors have code 0, and they may mean that the daemon is gone.
   if is_sent and not (err and err.code == 0) then written:mark_kept() end
@@ -72,6 +78,23 @@ local function finish(chat, written, headings, outcome, is_sent)
     require('jumpseat.account').show_quota(chat.buf, written.model)
   end
   fire('TurnEnded', { buf = chat.buf, error = err, stop_reason = result.stopReason })
+end
+
+--- Remember the questions as they are sent: the user may edit one later, and ask it again.
+---@param chat jumpseat.Chat
+---@param sections jumpseat.Section[]
+---@param shift integer the number of lines that were added above the sections
+local function remember_questions(chat, sections, shift)
+  chat.asked = {}
+  for number, section in ipairs(sections) do
+    if section.role == 'user' and section.message then
+      local is_last = vim.iter(sections):skip(number):all(function(each) return not each.message end)
+      local stop = is_last and vim.api.nvim_buf_line_count(chat.buf) or section.endLine + shift
+      local last = region.find_last_line(chat.buf, stop)
+      chat.asked[section.message] =
+        vim.api.nvim_buf_get_lines(chat.buf, section.startLine + shift, last, false)
+    end
+  end
 end
 
 ---@param chat jumpseat.Chat
@@ -104,8 +127,10 @@ local function start_turn(chat, params, headings, is_sent)
     end)
   end
   chat.answer = written
-  chat.turn = turns.start('chat/start', params, function(deltas)
+  local turn
+  turn = turns.start('chat/start', params, function(deltas)
     written:write(deltas)
+    approvals.receive(chat.buf, turn.id, deltas)
     if chat.answer ~= written then return end
     if not written:is_valid() then
       M.abort(chat)
@@ -114,8 +139,10 @@ local function start_turn(chat, params, headings, is_sent)
     if written.model then update_front_matter() end
   end, function(result)
     outcome = result
+    approvals.forget(turn.id)
     finish_if_complete()
   end)
+  chat.turn = turn
   end_preparation(chat)
 end
 
@@ -152,12 +179,47 @@ function M.prepare(chat)
   end
 end
 
+--- Whether the model was interrupted between calls of tools, so that it can go on without another question.
+---@param parsed jumpseat.Parsed
+---@return boolean
+local function can_continue(parsed)
+  local last = parsed.messages[#parsed.messages]
+  return last ~= nil and last.role == 'assistant' and last.content[#last.content].type == 'tool_result'
+end
+
+--- Remove the empty section for the next question, because the answer continues above it.
+---@param buf integer
+---@param parsed jumpseat.Parsed
+local function remove_empty_section(buf, parsed)
+  local last = parsed.turns[#parsed.turns]
+  if not last.message then vim.api.nvim_buf_set_lines(buf, last.startLine, -1, false, {}) end
+end
+
+--- Return the params of a turn.
+---@param parsed jumpseat.Parsed
+---@return table
+local function build_params(parsed)
+  local options = config.get()
+  return {
+    messages = parsed.messages,
+    system = parsed.system,
+    model = parsed.model,
+    settings = parsed.settings,
+    daemonTools = parsed.daemonTools,
+    workspaceFolders = { workspace.folder() },
+    workspaceRules = options.rules,
+    conversationId = parsed.conversationId,
+    keep = options.keep,
+    transcript = true,
+  }
+end
+
 --- Send the conversation in the buffer of a chat.
 ---@param chat jumpseat.Chat
 function M.send(chat)
   local buf = chat.buf
   if chat.turn or chat.preparing then
-    return log.warn('An answer is being written; :JumpseatStop stops it.')
+    return log.warn('An answer is being written; :Jumpseat stop stops it.')
   end
   local step = M.prepare(chat)
   create.name_heading(buf)
@@ -168,40 +230,31 @@ function M.send(chat)
     change()
     if was_sent then tick = vim.api.nvim_buf_get_changedtick(buf) end
   end
-  transcript.parse(
-    transcript.text(buf),
-    step(function(parsed)
-      local last = parsed.messages[#parsed.messages]
-      if not last or last.role ~= 'user' then
-        M.reset(chat)
-        return log.warn('There is no question: write one at the end of the chat.')
-      end
-      if run_model_command(chat, parsed) then return end
-      references.expand(
-        buf,
-        parsed,
-        write,
-        step(function()
-          transcript.fetch_headings(
-            parsed.model,
-            step(
-              function(headings)
-                start_turn(chat, {
-                  messages = parsed.messages,
-                  system = parsed.system,
-                  model = parsed.model,
-                  settings = parsed.settings,
-                  conversationId = parsed.conversationId,
-                  keep = config.get().keep,
-                  transcript = true,
-                }, headings, is_sent())
-              end
-            )
-          )
-        end)
-      )
-    end)
-  )
+  local function start(parsed)
+    transcript.fetch_headings(
+      parsed.model,
+      step(function(headings) start_turn(chat, build_params(parsed), headings, is_sent()) end)
+    )
+  end
+  local function on_parsed(parsed)
+    if can_continue(parsed) then
+      write(function() remove_empty_section(buf, parsed) end)
+      return start(parsed)
+    end
+    local last = parsed.messages[#parsed.messages]
+    if not last or last.role ~= 'user' then
+      M.reset(chat)
+      return log.warn('There is no question: write one at the end of the chat.')
+    end
+    if run_model_command(chat, parsed) then return end
+    local head = transcript.front_matter_end(buf)
+    local function on_expanded()
+      remember_questions(chat, parsed.turns, transcript.front_matter_end(buf) - head)
+      start(parsed)
+    end
+    references.expand(buf, parsed, write, step(on_expanded))
+  end
+  transcript.parse(transcript.text(buf), step(on_parsed))
 end
 
 --- Stop the answer of a chat. The text received so far stays.

@@ -6,6 +6,7 @@ local M = {}
 ---@field preparing (fun())[]? identifies the question that is being prepared; lists the actions to run afterwards
 ---@field turn jumpseat.Turn?
 ---@field answer jumpseat.Answer? the answer of `turn`
+---@field asked table<integer, string[]> the lines of each question when it was sent, by the index of its message
 
 ---@type table<integer, jumpseat.Chat>
 local chats = {}
@@ -47,7 +48,7 @@ end
 ---@return jumpseat.Chat
 function M.add(buf)
   if next(chats) == nil then watch_sources() end
-  chats[buf] = { buf = buf }
+  chats[buf] = { buf = buf, asked = {} }
   return chats[buf]
 end
 

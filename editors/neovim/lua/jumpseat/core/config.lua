@@ -20,16 +20,20 @@ end
 M.ADVICE = "Set it with :lua require('jumpseat').setup({ command = { '/path/to/jumpseat' } })"
 
 ---@class jumpseat.Options
----@field command? string[] the program, without `attach`; default: the one `:JumpseatInstall` installed, else `jumpseat` on PATH
+---@field command? string[] the program, without `attach`; default: the one `:Jumpseat install` installed, else `jumpseat` on PATH
 ---@field args? string[] further arguments of `jumpseat attach`
 ---@field config? table the configuration overlay that is sent as `initializationOptions.config`
 ---@field model? string the model that is written to the front matter of new chats
 ---@field directory? string the directory for new chats
----@field window? string the command that opens a window for a chat
+---@field tools? string[] selectors of the tools of new chats, such as `files/*`
+---@field rules? boolean whether the daemon adds the rules of the workspace, such as AGENTS.md; default false
+---@field keys? false|table<string, string|string[]|false> the keys of chats, by subcommand; false for none
+---@field window? string where a chat opens: right, left, above, below, tab, float, or a command that opens a window
+---@field size? number the columns or lines of that window, or a share of the screen
 ---@field open_browser? boolean whether signing in may open a browser; default: not over SSH
 ---@field keep? boolean whether the daemon keeps the conversations; default true
 ---@field log_level? string the daemon's log level
----@field package? string the pip requirement that `:JumpseatInstall` installs; default: the wheel in this plug-in, or the checkout
+---@field package? string the pip requirement that `:Jumpseat install` installs; default: the wheel in this plug-in, or the checkout
 
 ---@param value any
 ---@return boolean
@@ -41,6 +45,18 @@ end
 ---@return boolean
 local function is_command(value) return is_words(value) and #value > 0 end
 
+---@param value any
+---@return boolean
+local function is_keys(value)
+  if value == false then return true end
+  return type(value) == 'table'
+    and vim.iter(value):all(
+      function(command, keys)
+        return type(command) == 'string' and (keys == false or type(keys) == 'string' or is_words(keys))
+      end
+    )
+end
+
 local LOG_LEVELS = { 'debug', 'info', 'warning', 'error' }
 
 --- The rule for each option: a type name or a predicate, and the words that describe it in messages.
@@ -51,7 +67,11 @@ local RULES = {
   config = { is = 'table', words = 'a table' },
   model = { is = 'string', words = 'a string' },
   directory = { is = 'string', words = 'a string' },
+  tools = { is = is_words, words = "a list of selectors, such as { 'files/*' }" },
+  rules = { is = 'boolean', words = 'true or false' },
+  keys = { is = is_keys, words = "false, or a table of keys by subcommand, such as { send = '<CR>' }" },
   window = { is = 'string', words = 'a string' },
+  size = { is = function(value) return type(value) == 'number' and value > 0 end, words = 'a number above 0' },
   open_browser = { is = 'boolean', words = 'true or false' },
   keep = { is = 'boolean', words = 'true or false' },
   log_level = {
@@ -96,8 +116,9 @@ function M.get()
   local options = vim.tbl_extend('force', {
     args = {},
     directory = vim.fs.joinpath(data, 'jumpseat', 'chats'),
-    window = 'botright vsplit',
+    window = 'right',
     keep = true,
+    rules = false,
     open_browser = not (vim.env.SSH_CLIENT or vim.env.SSH_CONNECTION or vim.env.SSH_TTY),
     log_level = 'warning',
   }, (read()))
@@ -105,13 +126,13 @@ function M.get()
   return options
 end
 
---- Return the directory that `:JumpseatInstall` installs into.
+--- Return the directory that `:Jumpseat install` installs into.
 ---@return string
 function M.install_directory()
   return vim.fs.joinpath(vim.fn.stdpath('data') --[[@as string]], 'jumpseat', 'daemon')
 end
 
---- Return the program that `:JumpseatInstall` installed for this version, or nil.
+--- Return the program that `:Jumpseat install` installed for this version, or nil.
 ---@return string?
 function M.find_installed()
   -- The file can be absent, corrupt, or of another shape.

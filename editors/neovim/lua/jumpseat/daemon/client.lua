@@ -12,7 +12,11 @@ local INITIALIZE_MS = 20000
 local COALESCE_MS = 16
 local PROTOCOL = 1
 --- The commands that the daemon names in its hints.
-local COMMANDS = { signIn = ':JumpseatLogin', check = ':checkhealth jumpseat' }
+local COMMANDS = { signIn = ':Jumpseat login', check = ':checkhealth jumpseat' }
+local CAPABILITIES = {
+  workspace = { applyEdit = true },
+  experimental = { jumpseat = { approveTools = true, unsaved = true } },
+}
 --- The methods that this plug-in requires.
 local NEEDED = {
   'chat/start',
@@ -41,6 +45,8 @@ local crashes = {}
 local serial = 0
 ---@type table<string, fun(params: table)[]>
 local listeners = {}
+---@type table<string, fun(params: table): table>
+local handlers = {}
 
 --- Call `listener` for each notification of this method. This module itself emits `end` when the process has ended.
 ---@param method string
@@ -48,6 +54,22 @@ local listeners = {}
 function M.on(method, listener)
   listeners[method] = listeners[method] or {}
   table.insert(listeners[method], listener)
+end
+
+--- Answer the daemon's requests of this method with the result of `handler`.
+---@param method string
+---@param handler fun(params: table): table
+function M.handle(method, handler) handlers[method] = handler end
+
+---@param method string
+---@param params table?
+---@return table? result
+---@return table? err
+local function handle_request(method, params)
+  local handler = handlers[method]
+  if handler then return wire.prepare(handler(wire.remove_nulls(params or {}))) end
+  -- vim.lsp.rpc raises an error for any other code, and never answers.
+  return nil, { code = vim.lsp.protocol.ErrorCodes.MethodNotFound, message = 'no such method' }
 end
 
 ---@param method string
@@ -68,7 +90,7 @@ local function describe_missing()
   return wire.error(
     'config',
     'The program jumpseat was not found.',
-    'Run :JumpseatInstall. ' .. config.ADVICE .. '.'
+    'Run :Jumpseat install. ' .. config.ADVICE .. '.'
   )
 end
 
@@ -78,9 +100,9 @@ end
 ---@return jumpseat.Error
 local function describe_too_old(command, version, lacks)
   local name = ('jumpseat%s at %s'):format(version and ' ' .. version or '', table.concat(command, ' '))
-  local hint = (':JumpseatInstall! installs jumpseat %s for this plug-in.'):format(config.version)
+  local hint = (':Jumpseat install! installs jumpseat %s for this plug-in.'):format(config.version)
   if config.get().command then
-    hint = ('Upgrade it to %s, or remove the option command from your configuration and run :JumpseatInstall.'):format(
+    hint = ('Upgrade it to %s, or remove the option command from your configuration and run :Jumpseat install.'):format(
       config.version
     )
   end
@@ -110,7 +132,7 @@ end
 local function describe_early_exit(command, code, line)
   if line:find("'attach'", 1, true) then return describe_too_old(command, nil, 'attach') end
   local reason = line ~= '' and ': ' .. line:gsub('%.$', '') or ''
-  local hint = ('See :JumpseatLog, or run `%s attach` in a terminal.'):format(table.concat(command, ' '))
+  local hint = ('See :Jumpseat log, or run `%s attach` in a terminal.'):format(table.concat(command, ' '))
   return wire.error(
     'connection',
     ('jumpseat ended with code %d before it was ready%s.'):format(code, reason),
@@ -137,7 +159,7 @@ local function handle_exit(gone, command, code, signal)
   local err = wire.error(
     'connection',
     ('jumpseat ended unexpectedly (code %d).'):format(code),
-    again and 'It was restarted.' or 'It ended too often to be restarted automatically. See :JumpseatLog.'
+    again and 'It was restarted.' or 'It ended too often to be restarted automatically. See :Jumpseat log.'
   )
   log.error(err)
   if again then M.start() end
@@ -187,7 +209,7 @@ local function initialize(new, command, options)
     {
       processId = vim.uv.os_getpid(),
       rootUri = vim.NIL,
-      capabilities = vim.empty_dict(),
+      capabilities = CAPABILITIES,
       clientInfo = {
         name = 'Neovim',
         version = ('%d.%d.%d'):format(version.major, version.minor, version.patch),
@@ -205,7 +227,7 @@ local function initialize(new, command, options)
     handle_initialize(
       new,
       command,
-      wire.error('connection', 'jumpseat did not answer within 20 seconds.', 'See :JumpseatLog.')
+      wire.error('connection', 'jumpseat did not answer within 20 seconds.', 'See :Jumpseat log.')
     )
   end, INITIALIZE_MS)
 end
@@ -227,10 +249,7 @@ function M.start()
   local new = { rpc = nil, state = 'starting', waiting = {}, pending = {} } ---@diagnostic disable-line: assign-type-mismatch
   local dispatchers = {
     notification = function(method, params) emit(method, wire.remove_nulls(params) or {}) end,
-    server_request = function()
-      -- vim.lsp.rpc raises an error for any other code, and never answers.
-      return nil, { code = vim.lsp.protocol.ErrorCodes.MethodNotFound, message = 'no such method' }
-    end,
+    server_request = handle_request,
     on_exit = function(code, signal)
       vim.schedule(function() handle_exit(new, command, code, signal) end)
     end,

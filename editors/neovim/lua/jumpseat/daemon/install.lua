@@ -1,4 +1,4 @@
---- `:JumpseatInstall`: installs the daemon into its own virtual environment, with the script that all editors share.
+--- `:Jumpseat install`: installs the daemon into its own virtual environment, with the script that all editors share.
 local config = require('jumpseat.core.config')
 local fire = require('jumpseat.core.event')
 local log = require('jumpseat.core.log')
@@ -55,7 +55,7 @@ local function run(number, arguments)
       if result.code == 0 and result.signal == 0 then return finish(last, true) end
       if not FAILED[result.code] then return run(number + 1, arguments) end
       finish(
-        last .. ' Set the option package to install a wheel or a checkout. :JumpseatLog shows all output.',
+        last .. ' Set the option package to install a wheel or a checkout. :Jumpseat log shows all output.',
         false
       )
     end)
@@ -69,7 +69,7 @@ function M.run(again)
   if installing then return log.warn('jumpseat is already being installed.') end
   if not again and config.find_installed() then
     return log.notify(
-      ('jumpseat %s is already installed; run :JumpseatInstall! to reinstall it.'):format(config.version)
+      ('jumpseat %s is already installed; run :Jumpseat install! to reinstall it.'):format(config.version)
     )
   end
   installing = true

@@ -45,7 +45,20 @@ end
 
 M.providers = new('providers/list', 'providers', { 'providers/didChange', 'auth/didChange' })
 M.models = new('models/list', 'models', { 'models/didChange' })
+M.tools = new('tools/list', 'tools', { 'tools/didChange' })
 M.prompts = new('prompts/list', 'prompts', { 'prompts/didChange' })
+
+--- Return the selectors that completion offers: each server, and each tool.
+---@return string[]
+function M.list_selectors()
+  local selectors, servers = {}, {}
+  for _, tool in ipairs(M.tools:get_cached()) do
+    if not servers[tool.server] then table.insert(selectors, tool.server .. '/*') end
+    servers[tool.server] = true
+    table.insert(selectors, tool.server .. '/' .. tool.tool)
+  end
+  return selectors
+end
 
 --- Return the provider that a model's name starts with, or else the default provider.
 ---@param model string?

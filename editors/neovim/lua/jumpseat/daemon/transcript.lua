@@ -9,6 +9,7 @@ local M = {}
 ---@field turns jumpseat.Section[]
 ---@field model string?
 ---@field system string?
+---@field daemonTools string[]? selectors of tools
 ---@field settings table?
 ---@field conversationId string?
 
@@ -91,7 +92,7 @@ end
 
 --- Replace the front matter with one that the daemon renders from these values.
 ---@param buf integer
----@param head { model: string?, system: string?, settings: table?, conversationId: string? }
+---@param head { model: string?, system: string?, daemonTools: string[]?, settings: table?, conversationId: string? }
 ---@param write fun(change: fun()) makes the change
 ---@param callback fun(err: jumpseat.Error?)
 function M.set_front_matter(buf, head, write, callback)
@@ -99,6 +100,7 @@ function M.set_front_matter(buf, head, write, callback)
     messages = {},
     model = head.model,
     system = head.system,
+    daemonTools = head.daemonTools,
     settings = head.settings and next(head.settings) and head.settings or nil,
     conversationId = head.conversationId,
   }
@@ -114,17 +116,20 @@ function M.set_front_matter(buf, head, write, callback)
   end)
 end
 
---- Set the model in the front matter of a chat, and leave the rest unchanged.
+--- Set values in the front matter of a chat, and leave the rest unchanged.
 ---@param buf integer
----@param model string
+---@param changes table<string, any> `vim.NIL` removes a value
 ---@param callback fun(err: jumpseat.Error?)
-function M.set_model(buf, model, callback)
+function M.set_head(buf, changes, callback)
   if not vim.bo[buf].modifiable then
     return callback(wire.error('request', "The chat cannot be changed: 'modifiable' is off."))
   end
   M.parse(M.text(buf), function(err, parsed)
     if err then return callback(err) end
-    local head = vim.tbl_extend('force', parsed, { model = model })
+    local head = {}
+    for key, value in pairs(vim.tbl_extend('force', parsed, changes)) do
+      head[key] = value ~= vim.NIL and value or nil
+    end
     M.set_front_matter(buf, head, function(change) change() end, callback)
   end)
 end

@@ -1,4 +1,5 @@
 --- Writes an answer into a chat buffer. The daemon's deltas contain the lines of the transcript.
+local folds = require('jumpseat.display.folds')
 local region = require('jumpseat.core.region')
 local view = require('jumpseat.display.view')
 local writer = require('jumpseat.display.writer')
@@ -17,7 +18,9 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.answer')
 ---@field model string? the provider and model that answer
 ---@field usage table?
 ---@field conversation string? the kept conversation that the turn belongs to
----@field private notices string[]
+---@field private notices [string, string][] messages below the answer, with their highlight groups
+---@field private round integer? the mark above the calls of the last round
+---@field private is_round_over boolean? whether a result of that round was written
 ---@field private is_unkept boolean? the daemon could not keep the turn
 local Answer = {}
 Answer.__index = Answer
@@ -57,11 +60,58 @@ end
 function Answer:_fold_thinking()
   if not self.thinking then return end
   local first = vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, self.thinking, {})[1]
-  view.fold(self.buf, first, self.writer:last_row() - 1)
+  folds.fold(self.buf, first, self.writer:last_row() - 1)
   self.thinking = nil
 end
 
---- Write a batch of deltas as one change of the buffer. Thinking is a separate change, because it is folded.
+--- Remember where the calls of this round begin, so that they can be folded with their results.
+---@private
+---@param delta table
+function Answer:_mark_round(delta)
+  if delta.type == 'block_done' then self.is_round_over = true end
+  if delta.type ~= 'tool_use_done' or (self.round and not self.is_round_over) then return end
+  self.is_round_over = false
+  local options = { id = self.round }
+  self.round = vim.api.nvim_buf_set_extmark(self.buf, namespace, self.writer:last_row(), 0, options)
+end
+
+---@private
+function Answer:_fold_calls()
+  if not self.round then return end
+  local first = vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, self.round, {})[1]
+  folds.fold_blocks(self.buf, first, self.writer:last_row() + 1)
+end
+
+--- Remember what a delta says about the turn.
+---@private
+---@param delta table
+function Answer:_take_note(delta)
+  local type = delta.type
+  if type == 'start' then
+    self.model = view.changes(delta).model
+    self.conversation = delta.conversationId
+    if delta.rules and #delta.rules > 0 then
+      table.insert(
+        self.notices,
+        { 'Rules of the workspace: ' .. table.concat(delta.rules, ', '), 'JumpseatLabel' }
+      )
+    end
+  elseif type == 'warning' then
+    table.insert(self.notices, { delta.message, 'JumpseatWarning' })
+    if delta.code == 'conversation_not_kept' then self.is_unkept = true end
+  elseif type == 'citation' and delta.url then
+    table.insert(self.notices, { (delta.title and delta.title .. ' ' or '') .. delta.url, 'JumpseatLabel' })
+  elseif type == 'usage' then
+    self.usage = delta.usage
+  end
+end
+
+--- Labels of the heading while a block of this kind is written.
+local LABELS = { text_start = '…', thinking_start = 'thinking …', tool_use_start = 'calling a tool …' }
+--- The deltas that complete a block which is folded.
+local COMPLETE = { thinking_done = true, tool_use_done = true, block_done = true, done = true }
+
+--- Write a batch of deltas as one change of the buffer. Thinking and calls are separate changes, because they are folded.
 ---@param deltas table[]
 function Answer:write(deltas)
   if not self.writer:is_valid() then return end
@@ -78,40 +128,35 @@ function Answer:write(deltas)
       self.writer:replace(self.heading)
       self.written, self.thinking = false, nil
     end
+    if type == 'tool_use_done' or type == 'block_done' then
+      flush()
+      self:_mark_round(delta)
+    end
     if delta.transcript then
       table.insert(text, delta.transcript)
       self.written = true
     end
-    local changes = view.changes(delta)
-    state = vim.tbl_extend('force', state, changes)
-    if type == 'start' then
-      self.model = changes.model
-      self.conversation = delta.conversationId
-    elseif type == 'text_start' then
-      self:_show_label('…')
-    elseif type == 'thinking_start' then
-      self:_show_label('thinking …')
-      -- If this block starts before the one above it is complete, its text comes later and is not folded.
-      if delta.transcript then
-        flush()
-        -- Use a mark, because the front matter above may be rewritten meanwhile.
-        self.thinking = vim.api.nvim_buf_set_extmark(self.buf, namespace, self.writer:last_row() - 2, 0, {})
-      end
-    elseif type == 'thinking_done' or type == 'done' then
+    state = vim.tbl_extend('force', state, view.changes(delta))
+    self:_take_note(delta)
+    if LABELS[type] then self:_show_label(LABELS[type]) end
+    -- If this block starts before the one above it is complete, its text comes later and is not folded.
+    if type == 'thinking_start' and delta.transcript then
+      flush()
+      -- Use a mark, because the front matter above may be rewritten meanwhile.
+      self.thinking = vim.api.nvim_buf_set_extmark(self.buf, namespace, self.writer:last_row() - 2, 0, {})
+    elseif COMPLETE[type] then
       flush()
       self:_fold_thinking()
-    elseif type == 'warning' then
-      table.insert(self.notices, delta.message)
-      if delta.code == 'conversation_not_kept' then self.is_unkept = true end
-    elseif type == 'citation' and delta.url then
-      table.insert(self.notices, (delta.title and delta.title .. ' ' or '') .. delta.url)
-    elseif type == 'usage' then
-      self.usage = delta.usage
+      self:_fold_calls()
     end
   end
   flush()
   if next(state) then view.update(self.buf, state) end
 end
+
+--- Show a message below the answer when it ends.
+---@param message string
+function Answer:add_notice(message) table.insert(self.notices, { message, 'JumpseatWarning' }) end
 
 ---@return boolean
 function Answer:has_text() return self.written end
@@ -166,19 +211,19 @@ function Answer:close(after, err, stopped)
     self:_fold_thinking()
   end
   local row = self.writer:last_row()
+  self.writer:append(after)
   if after ~= '' then
     local label = view.summary(self.model, self.usage) .. (stopped and ' · stopped' or '')
     view.show_label(self.buf, self:_heading_row(), label, self.mark)
   elseif stopped then
-    view.show_below(self.buf, row, 'Stopped before the answer began.', 'Comment')
+    view.show_below(self.buf, row, 'Stopped before the answer began.', 'JumpseatLabel')
   elseif not err then
-    view.show_below(self.buf, row, 'The model returned no text.', 'DiagnosticWarn')
+    view.show_below(self.buf, row, 'The model returned no text.', 'JumpseatWarning')
   end
   for _, notice in ipairs(self.notices) do
-    view.show_below(self.buf, row, notice, 'DiagnosticWarn')
+    view.show_below(self.buf, row, notice[1], notice[2])
   end
   if err then view.show_error(self.buf, row, err) end
-  self.writer:append(after)
   self.writer:close()
 end
 

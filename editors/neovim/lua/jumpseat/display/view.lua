@@ -1,5 +1,8 @@
 --- Displays a chat's state around its text: the window bar, labels at headings, messages and folds.
+local folds = require('jumpseat.display.folds')
 local wire = require('jumpseat.core.wire')
+
+require('jumpseat.core.highlights')
 
 local M = {}
 
@@ -17,7 +20,12 @@ local LABELS = {
   streaming = 'answering',
   retrying = 'waiting to retry',
   stopping = 'stopping',
+  calling = 'running a tool',
+  approving = 'waiting for your approval',
 }
+
+--- The commands that the window bar names in some states.
+local HINTS = { approving = ':Jumpseat approve' }
 
 ---@class jumpseat.Status
 ---@field state? string a key of LABELS; nil if nothing is running
@@ -52,10 +60,10 @@ function M.winbar()
   vim.list_extend(parts, { format_usage(status.usage) })
   vim.list_extend(parts, { status.quota })
   local left = ' ' .. table.concat(parts, ' · ')
-  local hint = '  ' .. (status.state and ':JumpseatStop' or ':JumpseatSend') .. ' '
+  local hint = ('  %s '):format(HINTS[status.state] or status.state and ':Jumpseat stop' or ':Jumpseat send')
   local width = vim.api.nvim_win_get_width(vim.g.statusline_winid or 0)
   local fits = vim.fn.strdisplaywidth(left .. hint) <= width
-  return escape(left) .. '%<' .. (fits and '%=%#Comment#' .. hint or '')
+  return escape(left) .. '%<' .. (fits and '%=%#JumpseatLabel#' .. hint or '')
 end
 
 --- Return the changes of the display that a delta causes, for `update`.
@@ -73,6 +81,10 @@ function M.changes(delta)
     return { state = 'thinking', detail = vim.NIL }
   elseif type == 'text_start' then
     return { state = 'streaming', detail = vim.NIL }
+  elseif type == 'tool_approval' then
+    return { state = 'approving', detail = vim.NIL }
+  elseif type == 'tool_status' then
+    return { state = delta.status == 'running' and 'calling' or 'waiting', detail = vim.NIL }
   elseif type == 'progress' then
     return { detail = delta.text or vim.NIL }
   elseif type == 'usage' then
@@ -115,7 +127,8 @@ local headings = {}
 ---@param id integer? the mark of the label to replace
 ---@return integer id
 function M.show_label(buf, row, text, id)
-  local options = { id = id, virt_text = { { text, 'Comment' } }, hl_mode = 'combine', undo_restore = false }
+  local options =
+    { id = id, virt_text = { { text, 'JumpseatLabel' } }, hl_mode = 'combine', undo_restore = false }
   id = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
   headings[buf] = headings[buf] or {}
   headings[buf][id] = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1]
@@ -207,6 +220,7 @@ end
 ---@class jumpseat.Message
 ---@field text string
 ---@field highlight string
+---@field is_above boolean whether the message is shown above its line
 
 ---@type table<integer, table<integer, jumpseat.Message>> by buffer and mark: the messages below lines
 local messages = {}
@@ -221,7 +235,7 @@ local function put_below(buf, row, message, id)
     function(line) return { { line, message.highlight } } end,
     wrap(message.text, math.min(WIDTH, M.width_of(buf)))
   )
-  local options = { id = id, virt_lines = lines, undo_restore = false }
+  local options = { id = id, virt_lines = lines, virt_lines_above = message.is_above, undo_restore = false }
   id = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
   messages[buf] = messages[buf] or {}
   messages[buf][id] = message
@@ -232,7 +246,17 @@ end
 ---@param row integer from 0
 ---@param text string
 ---@param highlight string
-function M.show_below(buf, row, text, highlight) put_below(buf, row, { text = text, highlight = highlight }) end
+function M.show_below(buf, row, text, highlight)
+  local win = vim.fn.win_findbuf(buf)[1]
+  -- A fold would hide the message with its last line.
+  local is_folded = win and vim.api.nvim_win_call(win, function() return vim.fn.foldclosed(row + 1) end) ~= -1
+  local is_above = is_folded and row + 1 < vim.api.nvim_buf_line_count(buf)
+  put_below(
+    buf,
+    is_above and row + 1 or row,
+    { text = text, highlight = highlight, is_above = is_above or false }
+  )
+end
 
 -- Neovim does not wrap virtual lines, so wrap them again when a window changes its width.
 vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
@@ -250,9 +274,7 @@ vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
 ---@param buf integer
 ---@param row integer
 ---@param err jumpseat.Error
-function M.show_error(buf, row, err)
-  M.show_below(buf, row, '✗ ' .. wire.format_error(err), 'DiagnosticError')
-end
+function M.show_error(buf, row, err) M.show_below(buf, row, '✗ ' .. wire.format_error(err), 'JumpseatError') end
 
 --- Remove the messages below lines. The labels of headings stay.
 ---@param buf integer
@@ -266,51 +288,6 @@ function M.clear_messages(buf)
   return removed
 end
 
---- Fold lines in every window that shows the buffer.
----@param buf integer
----@param first integer from 0
----@param last integer from 0, inclusive
-function M.fold(buf, first, last)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    vim.api.nvim_win_call(win, function() pcall(vim.cmd, ('%d,%dfold'):format(first + 1, last + 1)) end)
-  end
-end
-
---- Open the folds that contain these lines, in every window that shows the buffer.
----@param buf integer
----@param first integer from 0
----@param last integer from 0, inclusive
-function M.unfold(buf, first, last)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    vim.api.nvim_win_call(win, function() vim.cmd(('silent! %d,%dfoldopen!'):format(first + 1, last + 1)) end)
-  end
-end
-
---- Fold the images of a chat in every window that shows it: their lines are many kilobytes long.
----@param buf integer
-function M.fold_images(buf)
-  local start, fence
-  for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
-    if start and line == fence then
-      M.fold(buf, start - 1, row - 1)
-      start = nil
-    elseif not start and line:find('^```+image%f[^%w_]') then
-      start, fence = row, line:match('^`+')
-    end
-  end
-end
-
----@return string
-function M.foldtext()
-  local first, last = vim.v.foldstart, vim.v.foldend
-  if vim.startswith(vim.fn.getline(first), '`') then
-    return ('▸ Image (%d kB)'):format(math.ceil(#vim.fn.getline(first + 1) * 3 / 4 / 1024))
-  end
-  -- The markup takes four lines: the two tags of `<details>`, and a blank line inside each.
-  local count = math.max(1, last - first + 1 - 4)
-  return ('▸ Thinking (%d line%s)'):format(count, count == 1 and '' or 's')
-end
-
 --- Set the options of a window that shows a chat. Folds are manual: `foldexpr` would run for each piece of an answer.
 ---@param win integer
 function M.set_up_window(win)
@@ -318,26 +295,12 @@ function M.set_up_window(win)
   options.winbar = "%{%v:lua.require'jumpseat.display.view'.winbar()%}"
   options.wrap, options.linebreak = true, true
   options.foldmethod, options.foldenable, options.foldlevel = 'manual', true, 0
-  options.foldtext = "v:lua.require'jumpseat.display.view'.foldtext()"
-end
-
---- Fold the thinking and the images of a chat's current text, in a window that may have old folds.
----@param win integer
----@param parsed jumpseat.Parsed
-function M.fold_all(win, parsed)
-  vim.api.nvim_win_call(win, function()
-    vim.cmd('normal! zE')
-    for _, section in ipairs(parsed.turns) do
-      for _, range in ipairs(section.thinking or {}) do
-        vim.cmd(('%d,%dfold'):format(range.startLine + 1, range.endLine))
-      end
-    end
-  end)
-  M.fold_images(vim.api.nvim_win_get_buf(win))
+  options.foldtext = "v:lua.require'jumpseat.display.folds'.foldtext()"
 end
 
 ---@param buf integer
 function M.forget(buf)
+  folds.forget(buf)
   statuses[buf], messages[buf], headings[buf] = nil, nil, nil
 end
 

@@ -35,7 +35,10 @@ end
 ---@return integer row, integer col
 function Writer:_position(mark)
   local at = vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, mark, {})
-  return at[1], at[2]
+  local count = vim.api.nvim_buf_line_count(self.buf)
+  if at[1] < count then return at[1], at[2] end
+  -- Undo has removed the last lines of the buffer, and left the mark behind them.
+  return count - 1, #vim.api.nvim_buf_get_lines(self.buf, count - 1, count, false)[1]
 end
 
 ---@return integer row from 0
@@ -123,7 +126,17 @@ function Writer:append(text)
   local lines = vim.split(text, '\n', { plain = true })
   local cursors = self:_plan_cursors(lines)
   local row, col = self:_position(self.last)
-  self:edit(function() vim.api.nvim_buf_set_text(self.buf, row, col, row, col, lines) end)
+  local is_below = #lines > 1
+    and lines[1] == ''
+    and col == #vim.api.nvim_buf_get_lines(self.buf, row, row + 1, false)[1]
+  self:edit(function()
+    if is_below then
+      -- A change of the last line of a fold would take that line out of the fold.
+      vim.api.nvim_buf_set_lines(self.buf, row + 1, row + 1, false, vim.list_slice(lines, 2))
+    else
+      vim.api.nvim_buf_set_text(self.buf, row, col, row, col, lines)
+    end
+  end)
   table.insert(self.chunks, text)
   local end_col = #lines[#lines] + (#lines == 1 and col or 0)
   vim.api.nvim_buf_set_extmark(

@@ -1,4 +1,5 @@
 --- Previews changes to the lines of a buffer, and applies them.
+local compare = require('jumpseat.core.diff')
 local view = require('jumpseat.display.view')
 
 local M = {}
@@ -13,7 +14,6 @@ local function join(lines) return #lines > 0 and table.concat(lines, '\n') .. '\
 ---@param new string[]
 ---@return integer[][] hunks first line and number of lines in the old text, then the same for the new text
 local function compute_hunks(old, new)
-  local compare = vim.text.diff or vim.diff -- renamed in Neovim 0.12
   return compare(join(old), join(new), { result_type = 'indices' }) --[[@as integer[][] ]]
 end
 
@@ -40,7 +40,7 @@ local function to_virtual_lines(buf, lines)
   local width, result = view.width_of(buf), {}
   for _, line in ipairs(lines) do
     for _, piece in ipairs(view.split(line == '' and ' ' or line, width)) do
-      table.insert(result, { { piece, 'DiffAdd' } })
+      table.insert(result, { { piece, 'JumpseatDiffAdd' } })
     end
   end
   return result
@@ -59,7 +59,7 @@ function M.show(buf, row, old, new)
     if removed > 0 then
       vim.api.nvim_buf_set_extmark(buf, namespace, row + first - 1, 0, {
         end_row = math.min(row + first - 1 + removed, count),
-        hl_group = 'DiffDelete',
+        hl_group = 'JumpseatDiffDelete',
         hl_eol = true,
         strict = false,
       })

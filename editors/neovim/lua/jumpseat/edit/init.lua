@@ -3,6 +3,7 @@ local client = require('jumpseat.daemon.client')
 local config = require('jumpseat.core.config')
 local diff = require('jumpseat.edit.diff')
 local fire = require('jumpseat.core.event')
+local folds = require('jumpseat.display.folds')
 local log = require('jumpseat.core.log')
 local region = require('jumpseat.core.region')
 local turns = require('jumpseat.daemon.turn')
@@ -232,9 +233,9 @@ local function finish(edit, outcome)
   local new_lines = replacement and compute_lines(edit, replacement)
   if new_lines then
     edit.new_lines = new_lines
-    view.unfold(buf, row, spans[#spans].row)
+    folds.unfold(buf, row, spans[#spans].row)
     diff.show(buf, row, edit.lines, new_lines)
-    log.notify('The edit is ready: :JumpseatAccept applies it, :JumpseatReject discards it.')
+    log.notify('The edit is ready: :Jumpseat accept applies it, :Jumpseat reject discards it.')
   else
     clear(buf)
     if outcome.cancelled then
@@ -279,7 +280,7 @@ local function start_edit(target, instruction)
     size = 0,
   }
   edits[buf] = edit
-  view.unfold(buf, first, last)
+  folds.unfold(buf, first, last)
   view.update(buf, { state = client.info() and 'waiting' or 'starting' })
   show_progress(edit)
   local params = {
@@ -305,7 +306,7 @@ function M.start(target, instruction)
   end
   if edits[target.buf] then
     return log.warn(
-      'This buffer already has an edit. Run :JumpseatAccept, :JumpseatReject or :JumpseatStop first.'
+      'This buffer already has an edit. Run :Jumpseat accept, :Jumpseat reject or :Jumpseat stop first.'
     )
   end
   if instruction ~= '' then return start_edit(target, instruction) end
@@ -336,7 +337,7 @@ end
 local function get_finished(buf)
   local edit = edits[buf]
   if not edit then return log.warn('There is no finished edit in this buffer.') end
-  if edit.turn then return log.warn('The edit is still being written; :JumpseatStop stops it.') end
+  if edit.turn then return log.warn('The edit is still being written; :Jumpseat stop stops it.') end
   return edit
 end
 

@@ -45,6 +45,11 @@ local function list_models()
   )
 end
 
+---@return jumpseat.Completion[]
+local function list_tools()
+  return vim.tbl_map(function(selector) return { word = selector } end, lists.list_selectors())
+end
+
 ---@param buf integer
 ---@param key string
 ---@return jumpseat.Completion[]
@@ -102,6 +107,8 @@ local function find_place()
   if row > 1 and row < transcript.front_matter_end(buf) then
     local key, value = before:match('^%s*([%w_]+):%s+(.*)$')
     if key == 'model' then return place_at(value, lists.models, list_models) end
+    local selector = key == 'tools' and value:match('[^,%[%s]*$') or before:match('^%s*%- (%S*)$')
+    if selector then return place_at(selector, lists.tools, list_tools) end
     if key then
       return place_at(value, lists.providers, function() return list_values(buf, key) end)
     end

@@ -50,7 +50,7 @@ end
 ---@param id string
 local function use(buf, id)
   if chats.get(buf) then
-    return transcript.set_model(buf, id, function(err)
+    return transcript.set_head(buf, { model = id }, function(err)
       if err then return log.error(err) end
       view.update(buf, { model = id })
     end)

@@ -1,9 +1,9 @@
 --- Expands `@buffer`, `@selection`, `@file:PATH`, `@diagnostics` and `/PROMPT` in a question.
 local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
+local folds = require('jumpseat.display.folds')
 local region = require('jumpseat.core.region')
 local transcript = require('jumpseat.daemon.transcript')
-local view = require('jumpseat.display.view')
 local wire = require('jumpseat.core.wire')
 
 local M = {}
@@ -255,7 +255,7 @@ function M.expand(buf, parsed, write, callback)
       for _, win in ipairs(at_end) do
         vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
       end
-      view.fold_images(buf)
+      folds.fold_blocks(buf, section.startLine, section.startLine + #lines)
       if not has_prompt then return callback() end
       transcript.set_front_matter(buf, parsed, write, callback)
     end)

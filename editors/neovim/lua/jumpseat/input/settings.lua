@@ -16,6 +16,7 @@ local CHECK_MS = 300
 M.KEYS = {
   model = 'The model, as provider:model.',
   system = 'The system prompt.',
+  tools = 'The tools that the model may use: selectors such as files/*.',
   settings = 'Settings of the provider.',
   conversation = 'The kept conversation that the chat continues.',
 }

@@ -1,0 +1,219 @@
+--- The turns of a chat: moves between them, asks a question again, and switches between the variants that this makes.
+local chat = require('jumpseat.chat')
+local chats = require('jumpseat.core.chats')
+local log = require('jumpseat.core.log')
+local transcript = require('jumpseat.daemon.transcript')
+local view = require('jumpseat.display.view')
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace('jumpseat.turns')
+
+---@class jumpseat.Tail a question with everything below it
+---@field lines string[]
+---@field branches { offset: integer, branch: jumpseat.Branch }[] the branches below the question, by their distance in lines
+
+---@class jumpseat.Branch the variants of a chat from one question on
+---@field mark integer the mark at the question's heading
+---@field tails (jumpseat.Tail|false)[] false for the one that the buffer shows
+---@field current integer
+---@field label integer?
+
+---@type table<integer, jumpseat.Branch[]> by buffer
+local branches = {}
+
+--- Parse a chat, and continue unless it has changed meanwhile.
+---@param buf integer
+---@param continue fun(parsed: jumpseat.Parsed)
+local function parse(buf, continue)
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  transcript.parse(transcript.text(buf), function(err, parsed)
+    if err then return log.error(err) end
+    if vim.api.nvim_buf_is_loaded(buf) and tick == vim.api.nvim_buf_get_changedtick(buf) then
+      continue(parsed)
+    end
+  end)
+end
+
+---@param buf integer
+---@return boolean
+local function is_idle_chat(buf)
+  if not chats.get(buf) then
+    log.warn('This buffer is not a chat.')
+  elseif chat.is_running(buf) then
+    log.warn('An answer is being written; :Jumpseat stop stops it.')
+  elseif not vim.bo[buf].modifiable then
+    log.warn("The chat cannot be changed: 'modifiable' is off.")
+  else
+    return true
+  end
+  return false
+end
+
+--- Move the cursor to the heading of another turn.
+---@param buf integer
+---@param step integer 1 for the next one, -1 for the previous one
+function M.move(buf, step)
+  local win = vim.api.nvim_get_current_win()
+  parse(buf, function(parsed)
+    if vim.api.nvim_win_get_buf(win) ~= buf then return end
+    local line = vim.api.nvim_win_get_cursor(win)[1]
+    local rows = vim.tbl_map(function(section) return section.startLine + 1 end, parsed.turns)
+    local ahead = vim.tbl_filter(function(row) return (row - line) * step > 0 end, rows)
+    local target = step > 0 and ahead[1] or ahead[#ahead]
+    if not target then return end
+    vim.api.nvim_win_call(win, function() vim.cmd("normal! m'") end)
+    vim.api.nvim_win_set_cursor(win, { target, 0 })
+  end)
+end
+
+--- Return the number of a question's section: the question at this row or above it, or else the first one.
+---@param parsed jumpseat.Parsed
+---@param row integer from 0
+---@return integer?
+local function find_question(parsed, row)
+  local found
+  for number, section in ipairs(parsed.turns) do
+    local is_question = section.role == 'user' and section.message
+    if is_question and (not found or section.startLine <= row) then found = number end
+  end
+  return found
+end
+
+---@param buf integer
+---@param branch jumpseat.Branch
+---@return integer row from 0
+local function row_of(buf, branch)
+  return vim.api.nvim_buf_get_extmark_by_id(buf, namespace, branch.mark, {})[1]
+end
+
+---@param buf integer
+---@param row integer
+---@return integer mark
+local function set_mark(buf, row)
+  return vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, { right_gravity = false })
+end
+
+---@param buf integer
+---@param branch jumpseat.Branch
+local function show_label(buf, branch)
+  if branch.label then view.remove_label(buf, branch.label) end
+  local text = ('variant %d of %d'):format(branch.current, #branch.tails)
+  branch.label = view.show_label(buf, row_of(buf, branch), text)
+end
+
+--- Take the branches below a row out of the buffer.
+---@param buf integer
+---@param row integer
+---@return { offset: integer, branch: jumpseat.Branch }[]
+local function detach_below(buf, row)
+  local kept, detached = {}, {}
+  for _, branch in ipairs(branches[buf] or {}) do
+    local at = row_of(buf, branch)
+    if at > row then
+      vim.api.nvim_buf_del_extmark(buf, namespace, branch.mark)
+      if branch.label then view.remove_label(buf, branch.label) end
+      table.insert(detached, { offset = at - row, branch = branch })
+    else
+      table.insert(kept, branch)
+    end
+  end
+  branches[buf] = kept
+  return detached
+end
+
+--- Store the text that the buffer shows as one of the variants. After an undo, it may be one that is already stored.
+---@param branch jumpseat.Branch
+---@param tail jumpseat.Tail
+local function store(branch, tail)
+  for number, each in ipairs(branch.tails) do
+    if each and vim.deep_equal(each.lines, tail.lines) then
+      branch.current = number
+      return
+    end
+  end
+  branch.tails[branch.current] = tail
+end
+
+---@param buf integer
+---@param row integer
+---@return jumpseat.Branch
+local function find_or_create_branch(buf, row)
+  branches[buf] = branches[buf] or {}
+  local found = vim.iter(branches[buf]):find(function(branch) return row_of(buf, branch) == row end)
+  if found then return found end
+  local branch = { mark = set_mark(buf, row), tails = { false }, current = 1 }
+  table.insert(branches[buf], branch)
+  return branch
+end
+
+--- Return the question as it was sent, if the user has edited it since, with everything below it.
+---@param buf integer
+---@param section jumpseat.Section
+---@return string[]
+local function collect_tail(buf, section)
+  local question = chats.get(buf).asked[section.message]
+  local lines = question and vim.list_extend(vim.list_slice(question), { '' })
+    or vim.api.nvim_buf_get_lines(buf, section.startLine, section.endLine, false)
+  return vim.list_extend(lines, vim.api.nvim_buf_get_lines(buf, section.endLine, -1, false))
+end
+
+--- Ask the question at the cursor again: the one of the turn in which the cursor is. Everything below the question becomes a
+--- variant. If the question was edited, so does its former text.
+---@param buf integer
+function M.regenerate(buf)
+  if not is_idle_chat(buf) then return end
+  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  parse(buf, function(parsed)
+    local number = find_question(parsed, row)
+    if not number then return log.warn('There is no question to ask again.') end
+    local section = parsed.turns[number]
+    local has_answer = vim.iter(parsed.turns):skip(number):any(function(each) return each.message ~= nil end)
+    if has_answer then
+      local branch = find_or_create_branch(buf, section.startLine)
+      local lines = collect_tail(buf, section)
+      store(branch, { lines = lines, branches = detach_below(buf, section.startLine) })
+      table.insert(branch.tails, false)
+      branch.current = #branch.tails
+      vim.api.nvim_buf_set_lines(buf, section.endLine, -1, false, {})
+      show_label(buf, branch)
+    end
+    vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
+    chat.send(buf)
+  end)
+end
+
+--- Show another variant of the turn at the cursor, or else of the last turn above it that has some.
+---@param buf integer
+---@param step integer
+function M.switch(buf, step)
+  if not is_idle_chat(buf) then return end
+  local line, found = vim.api.nvim_win_get_cursor(0)[1], nil
+  for _, branch in ipairs(branches[buf] or {}) do
+    local row = row_of(buf, branch)
+    if row < line and (not found or row > row_of(buf, found)) then found = branch end
+  end
+  if not found then return log.notify('There are no variants here. :Jumpseat regenerate makes one.') end
+  local row = row_of(buf, found)
+  local lines = vim.api.nvim_buf_get_lines(buf, row, -1, false)
+  store(found, { lines = lines, branches = detach_below(buf, row) })
+  found.current = (found.current - 1 + step) % #found.tails + 1
+  local tail = found.tails[found.current] --[[@as jumpseat.Tail]]
+  view.clear_messages(buf)
+  vim.api.nvim_buf_set_lines(buf, row, -1, false, tail.lines)
+  for _, each in ipairs(tail.branches) do
+    each.branch.mark = set_mark(buf, row + each.offset)
+    table.insert(branches[buf], each.branch)
+    show_label(buf, each.branch)
+  end
+  show_label(buf, found)
+  vim.api.nvim_win_set_cursor(0, { row + 1, 0 })
+  chat.fold(buf)
+end
+
+vim.api.nvim_create_autocmd('BufUnload', {
+  group = vim.api.nvim_create_augroup('jumpseat.turns', {}),
+  callback = function(args) branches[args.buf] = nil end,
+})
+
+return M

@@ -1,0 +1,16 @@
+--- The highlight groups. `default` leaves those that the user or a colour scheme has defined.
+local GROUPS = {
+  JumpseatDiffAdd = 'DiffAdd',
+  JumpseatDiffDelete = 'DiffDelete',
+  JumpseatError = 'DiagnosticError',
+  JumpseatLabel = 'Comment',
+  JumpseatTitle = 'Title',
+  JumpseatWarning = 'DiagnosticWarn',
+}
+
+for name, target in pairs(GROUPS) do
+  -- Unlike nvim_set_hl(), the command restores the link after `:highlight clear`.
+  vim.cmd(('highlight default link %s %s'):format(name, target))
+end
+
+return GROUPS

@@ -1,0 +1,95 @@
+"""The daemon's prompts, the palette, and the rules of the workspace, in Neovim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.upstream import Reply
+from tests.editors.neovim.child import Child, running_neovim
+from tests.editors.provider import WORDS, config_of, sent
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+
+@pytest.fixture
+def editing(home: Path, tmp_path: Path) -> Iterator[Child]:
+    """A Neovim with a file of two lines."""
+    file = tmp_path / "a.py"
+    file.write_text("x = 1\ny = 2\n")
+    with running_neovim(home, str(file)) as child:
+        yield child
+
+
+@pytest.mark.scenario("prompts")
+def test_a_prompt_is_used_about_the_range_and_about_the_file(editing, provider):
+    provider.default(Reply.events(WORDS))
+    editing.command("2Jumpseat prompt explain")
+    editing.sees("Hello there.")
+    editing.idle()
+    (question,) = sent(provider, 0)
+    assert "y = 2" in question
+    assert "x = 1" not in question
+    assert "/explain" not in question
+
+    editing.command("Jumpseat!")
+    editing.command("buffer a.py")
+    editing.command("Jumpseat prompt review briefly")
+    editing.wait("#vim.fn.win_findbuf(1) == 0")
+    provider.wait_for_request(2)
+    editing.idle()
+    assert "briefly" in sent(provider, 1)[-1]
+
+
+def test_a_built_in_prompt_without_a_selection_is_about_the_whole_file(editing, provider):
+    provider.default(Reply.events(WORDS))
+    editing.command("Jumpseat prompt explain")
+    editing.sees("Hello there.")
+    editing.idle()
+    assert "x = 1\ny = 2" in sent(provider, 0)[0]
+    editing.wait("vim.fn.getcompletion('Jumpseat prompt ex', 'cmdline')[1] == 'explain'")
+
+
+def test_a_prompt_that_needs_input_waits_for_it_in_the_chat(home, provider):
+    config_of(home, provider.base_url, '[prompts.title]\ntext = "A title for: {{input}}"\n')
+    with running_neovim(home) as child:
+        child.command("Jumpseat prompt title")
+        child.sees("/title")
+        child.idle()
+        assert provider.requests == []
+        provider.script(Reply.events(WORDS))
+        child.ask(" my page")
+        child.idle()
+        assert sent(provider, 0) == ["A title for: my page"]
+
+
+@pytest.mark.scenario("prompts")
+def test_the_palette_offers_prompts_and_commands(editing, provider):
+    provider.default(Reply.events(WORDS))
+    editing.will_choose("/fix", ":Jumpseat keys")
+    editing.command("1Jumpseat palette")
+    editing.sees("Hello there.")
+    editing.idle()
+    assert "x = 1" in sent(provider, 0)[0]
+    editing.command("Jumpseat palette")
+    editing.sees("Keys in a chat")
+
+
+@pytest.mark.scenario("workspace-rules")
+def test_the_rules_of_the_workspace_are_an_option_and_named_in_the_chat(home, provider, tmp_path):
+    (tmp_path / "AGENTS.md").write_text("Answer like a pirate.\n")
+    provider.default(Reply.events(WORDS))
+    with running_neovim(home) as child:
+        child.command(f"cd {tmp_path}")
+        child.command("Jumpseat")
+        child.ask("Hello?")
+        child.idle()
+        assert "pirate" not in str(provider.requests[0].json)
+        child.lua("require('jumpseat').setup({ rules = true })")
+        child.ask("Hello?")
+        child.idle()
+        assert "pirate" in provider.requests[1].json["messages"][0]["content"]
+        child.sees("Rules of the workspace: AGENTS.md")
+        assert "AGENTS.md" not in child.text

@@ -1,0 +1,129 @@
+"""Turns in Neovim: moves between them, questions asked again, and the variants that this makes."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.neovim.child import Child
+from tests.editors.provider import held, sent
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+
+def answers(child: Child, provider, question: str, answer: str) -> None:
+    """Ask, and wait for the answer."""
+    provider.script(Reply.events(completion_stream([answer])))
+    child.ask(question)
+    child.idle()
+
+
+def on(child: Child, text: str) -> None:
+    """Put the cursor on the first line with this text."""
+    child.lua("vim.api.nvim_win_set_cursor(0, { vim.fn.search(..., 'cnw'), 0 })", text)
+
+
+@pytest.mark.scenario("regenerate")
+def test_the_last_question_is_asked_again_and_the_answers_are_variants(child, provider):
+    answers(child, provider, "First?", "Yes.")
+    answers(child, provider, "Colour?", "Blue.")
+    provider.script(Reply.events(completion_stream(["Red."])))
+    child.keys("gr")
+    child.sees("Red.")
+    child.idle()
+    assert "Blue." not in child.text
+    assert sent(provider, 2) == ["First?", "Yes.", "Colour?"]
+    assert "## Me variant 2 of 2" in child.screen
+
+    child.keys("[v")
+    assert child.text.endswith("Colour?\n\n## Assistant\n\nBlue.\n\n## Me\n\n")
+    assert "## Me variant 1 of 2" in child.screen
+    child.keys("]v")
+    assert child.text.endswith("Colour?\n\n## Assistant\n\nRed.\n\n## Me\n\n")
+    child.keys("[v")
+    child.keys("u")
+    assert "Red." in child.text
+    child.keys("[v")
+    assert "Blue." in child.text
+
+    answers(child, provider, "Sure?", "Sure.")
+    assert sent(provider, 3) == ["First?", "Yes.", "Colour?", "Blue.", "Sure?"]
+
+
+@pytest.mark.scenario("edit-question")
+def test_an_earlier_question_is_edited_and_the_chat_goes_on_from_there(child, provider):
+    answers(child, provider, "Colour of the sky?", "Blue.")
+    answers(child, provider, "Sure?", "Sure.")
+    on(child, "Colour of the sky")
+    child.command("substitute/sky/sea/")
+    provider.script(Reply.events(completion_stream(["Green."])))
+    child.keys("gr")
+    child.sees("Green.")
+    child.idle()
+    assert child.body.startswith("## Me\n\nColour of the sea?\n\n## Assistant\n\nGreen.\n\n## Me\n")
+    assert sent(provider, 2) == ["Colour of the sea?"]
+
+    child.keys("[v")
+    assert child.body == (
+        "## Me\n\nColour of the sky?\n\n## Assistant\n\nBlue.\n\n## Me\n\nSure?\n\n"
+        "## Assistant\n\nSure.\n\n## Me\n\n"
+    )
+
+
+def test_variants_of_a_later_turn_belong_to_their_variant(child, provider):
+    answers(child, provider, "One?", "A1.")
+    answers(child, provider, "Two?", "B1.")
+    provider.script(Reply.events(completion_stream(["B2."])))
+    child.keys("gr")
+    child.sees("B2.")
+    child.idle()
+    on(child, "One?")
+    provider.script(Reply.events(completion_stream(["A2."])))
+    child.keys("gr")
+    child.sees("A2.")
+    child.idle()
+    assert "Two?" not in child.text
+    child.keys("[v")
+    assert "A1." in child.text
+    assert "B2." in child.text
+    child.keys("G[v")
+    assert child.text.endswith("A1.\n\n## Me\n\nTwo?\n\n## Assistant\n\nB1.\n\n## Me\n\n")
+
+
+def test_a_question_without_an_answer_is_sent_and_makes_no_variant(child, provider):
+    provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401))
+    child.ask("Hello?")
+    child.sees("✗ ")
+    child.idle()
+    provider.script(Reply.events(completion_stream(["Hi."])))
+    child.keys("gr")
+    child.sees("Hi.")
+    child.idle()
+    assert "variant" not in child.screen
+    child.keys("]v")
+    assert child.messages == ["jumpseat: There are no variants here. :Jumpseat regenerate makes one."]
+
+
+def test_nothing_is_asked_again_while_an_answer_is_written(child, provider):
+    gate = Gate()
+    provider.script(held("Half", gate=gate))
+    child.ask("Hello?")
+    child.sees("Half")
+    child.keys("gr")
+    assert child.messages == ["jumpseat: An answer is being written; :Jumpseat stop stops it."]
+    provider.open(gate)
+    child.idle()
+    assert child.text.count("Half End.") == 1
+
+
+@pytest.mark.scenario("chat-keys")
+def test_keys_go_to_the_next_and_the_previous_turn(child, provider):
+    answers(child, provider, "One?", "First.\n\n## Summary\n\nText.")
+    child.command("normal! gg")
+    lines = []
+    for keys in ("]]", "]]", "]]", "]]", "[[", "[["):
+        child.keys(keys)
+        child.lua("vim.wait(100, function() return false end)")
+        lines.append(child.lua("return vim.api.nvim_get_current_line()"))
+    assert lines == ["## Me", "## Assistant", "## Me", "## Me", "## Assistant", "## Me"]
