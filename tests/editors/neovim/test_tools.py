@@ -205,25 +205,40 @@ def test_a_tool_reads_and_changes_the_unsaved_text_in_one_step_of_undo(child, pr
     assert child.text == "one\ntwo\nthree"
 
 
-def test_a_buffer_that_changed_after_the_question_is_not_overwritten(child, notes):
-    child.command(f"edit {notes}")
-    child.keys("Gozwei<Esc>")
-    applied = child.lua("""
+def apply_edit(child: Child, change: str) -> Any:
+    """Let the daemon's request replace the first line, after this change of the buffer; return the answer."""
+    return child.lua(f"""
         require('jumpseat.tools.workspace')
         local client = require('jumpseat.daemon.client')
         local _, handlers = debug.getupvalue(client.handle, 1)
         local uri = vim.uri_from_bufnr(0)
-        local document = handlers['workspace/unsaved']({ uris = { uri } }).documents[1]
-        vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'eins' })
-        return handlers['workspace/applyEdit']({ edit = { documentChanges = { {
-          textDocument = { uri = document.uri, version = document.version },
-          edits = { { newText = 'x', range = {
-            start = { line = 0, character = 0 }, ['end'] = { line = 1, character = 0 } } } },
-        } } } })
+        local document = handlers['workspace/unsaved']({{ uris = {{ uri }} }}).documents[1]
+        {change}
+        return handlers['workspace/applyEdit']({{ edit = {{ documentChanges = {{ {{
+          textDocument = {{ uri = document.uri, version = document.version }},
+          edits = {{ {{ newText = 'x\\n', range = {{
+            start = {{ line = 0, character = 0 }}, ['end'] = {{ line = 1, character = 0 }} }} }} }},
+        }} }} }} }})
     """)
+
+
+def test_a_buffer_that_changed_after_the_question_is_not_overwritten(child, notes):
+    child.command(f"edit {notes}")
+    child.keys("Gozwei<Esc>")
+    applied = apply_edit(child, "vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'eins' })")
     assert applied["applied"] is False
     assert applied["failureReason"].endswith("notes.md has changed.")
     assert child.text == "eins\ntwo\nthree\nzwei"
+
+
+def test_a_change_while_the_user_types_is_a_step_of_undo_of_its_own(child, notes):
+    child.command(f"edit {notes}")
+    child.keys("Gozwei")
+    assert apply_edit(child, "")["applied"] is True
+    child.keys("<Esc>")
+    assert child.text == "x\ntwo\nthree\nzwei"
+    child.command("undo")
+    assert child.text == "one\ntwo\nthree\nzwei"
 
 
 @pytest.mark.scenario("tools")

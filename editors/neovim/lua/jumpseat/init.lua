@@ -1,4 +1,4 @@
---- The functions for users and other plug-ins.
+--- The functions for users and other plug-ins. They load the other modules when they are called.
 local M = {}
 
 --- Set options. This is optional, and the same as setting `vim.g.jumpseat`.
@@ -11,15 +11,100 @@ function M.setup(options) vim.g.jumpseat = vim.tbl_extend('force', vim.g.jumpsea
 function M.statusline()
   local view = package.loaded['jumpseat.display.view']
   if not view then return '' end
-  local buf = vim.api.nvim_get_current_buf()
   local approvals = package.loaded['jumpseat.tools.approvals']
   local waiting = approvals and approvals.count() or 0
   local sign = waiting == 1 and '1 call waits for approval'
     or waiting > 1 and waiting .. ' calls wait for approval'
     or ''
+  local buf = vim.api.nvim_get_current_buf()
   local model = (view.status(buf).model or ''):gsub('^[^:]*:', '')
   local label = view.status(buf).state ~= 'approving' and view.label(buf) or ''
   return vim.trim(table.concat({ model, label, sign }, ' '))
+end
+
+---@class jumpseat.AskOptions
+---@field question string
+---@field buffer? integer a buffer whose text is sent with the question
+---@field first? integer the first line of that text, from 1; default: the whole buffer
+---@field last? integer the last line of that text
+---@field model? string
+---@field system? string
+---@field keep? boolean whether the daemon keeps the conversation; default false
+---@field on_delta? fun(text: string) called with each piece of the answer's text, at most once per frame
+---@field on_done? fun(err: jumpseat.Error?, result: table?) called once with the result of `chat/start`
+
+--- Ask a question without a chat.
+---@param options jumpseat.AskOptions
+---@return { stop: fun() } turn
+function M.ask(options)
+  assert(type(options.question) == 'string', 'question must be a string')
+  local content = {}
+  if options.buffer then table.insert(content, require('jumpseat.core.region').block(M._region(options))) end
+  table.insert(content, { type = 'text', text = options.question })
+  local params = {
+    messages = { { role = 'user', content = content } },
+    model = options.model or require('jumpseat.core.config').get().model,
+    system = options.system,
+    keep = options.keep or false,
+  }
+  local turn = require('jumpseat.daemon.turn').start('chat/start', params, function(deltas)
+    local text = {}
+    for _, delta in ipairs(deltas) do
+      if delta.type == 'text_delta' then table.insert(text, delta.text) end
+    end
+    if #text > 0 and options.on_delta then options.on_delta(table.concat(text)) end
+  end, function(outcome)
+    if options.on_done then options.on_done(outcome.error, outcome.result) end
+  end)
+  return { stop = function() turn:stop() end }
+end
+
+---@private
+---@param options { buffer: integer, first: integer?, last: integer? }
+---@return jumpseat.Region
+function M._region(options)
+  local buf = options.buffer == 0 and vim.api.nvim_get_current_buf() or options.buffer
+  local last = options.last or options.first or vim.api.nvim_buf_line_count(buf)
+  return require('jumpseat.core.region').lines(buf, options.first or 1, last)
+end
+
+---@class jumpseat.EditOptions
+---@field instruction string
+---@field buffer? integer default: the current one
+---@field first? integer the first line, from 1; default: the whole buffer
+---@field last? integer
+
+--- Rewrite lines of a buffer. The new text is shown as a diff; the event `JumpseatEditEnded` reports the end.
+---@param options jumpseat.EditOptions
+function M.edit(options)
+  assert(type(options.instruction) == 'string', 'instruction must be a string')
+  local target = M._region(vim.tbl_extend('keep', options, { buffer = 0 }))
+  require('jumpseat.edit').start(target, options.instruction)
+end
+
+---@class jumpseat.ChatInfo
+---@field buffer integer
+---@field model? string
+---@field state? string `waiting`, `streaming`, `approving` and the like; nil if nothing is running
+---@field conversation? string the id of the kept conversation
+
+--- Return the open chats.
+---@return jumpseat.ChatInfo[]
+function M.chats()
+  local transcript, view = require('jumpseat.daemon.transcript'), require('jumpseat.display.view')
+  return vim.tbl_map(function(buf)
+    local status = view.status(buf)
+    local conversation = transcript.find_value(buf, 'conversation')
+    return { buffer = buf, model = status.model, state = status.state, conversation = conversation }
+  end, require('jumpseat.core.chats').list())
+end
+
+--- Fetch the models of all providers, as the daemon's `models/list` describes them.
+---@param callback fun(err: jumpseat.Error?, models: table[]?)
+function M.models(callback)
+  require('jumpseat.daemon.lists').models:get(
+    function(err, result) callback(err, result and result.models) end
+  )
 end
 
 return M

@@ -6,9 +6,11 @@ local fire = require('jumpseat.core.event')
 local folds = require('jumpseat.display.folds')
 local keys = require('jumpseat.input.keys')
 local log = require('jumpseat.core.log')
+local markdown = require('jumpseat.display.markdown')
 local recognize = require('jumpseat.chat.recognize')
 local send = require('jumpseat.chat.send')
 local settings = require('jumpseat.input.settings')
+local tokens = require('jumpseat.input.tokens')
 local transcript = require('jumpseat.daemon.transcript')
 local view = require('jumpseat.display.view')
 local windows = require('jumpseat.display.windows')
@@ -45,7 +47,7 @@ end
 --- Set up a buffer after its text was read, for the first time or again.
 ---@param buf integer
 local function set_up_text(buf)
-  if vim.bo[buf].filetype == '' then vim.bo[buf].filetype = 'markdown' end
+  markdown.set_up(buf)
   vim.bo[buf].modeline = false
   -- Keep the buffer when another chat takes the window, even with 'nohidden'.
   if vim.bo[buf].bufhidden == '' then vim.bo[buf].bufhidden = 'hide' end
@@ -74,7 +76,11 @@ function M.attach(buf)
     require('jumpseat.sources').register()
     create.name_heading(buf)
   end)
-  on({ 'TextChanged', 'InsertLeave' }, function() settings.check_later(buf) end)
+  on({ 'TextChanged', 'InsertLeave' }, function()
+    markdown.highlight(buf)
+    settings.check_later(buf)
+    tokens.count_later(buf)
+  end)
   -- The text disappears, or is replaced with the text of the file.
   on({ 'BufReadPre', 'BufUnload' }, function() send.abort(chat) end)
   on('BufReadPost', function() set_up_text(buf) end)

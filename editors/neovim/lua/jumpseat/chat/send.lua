@@ -6,6 +6,7 @@ local config = require('jumpseat.core.config')
 local create = require('jumpseat.chat.create')
 local fire = require('jumpseat.core.event')
 local log = require('jumpseat.core.log')
+local markdown = require('jumpseat.display.markdown')
 local models = require('jumpseat.input.models')
 local references = require('jumpseat.input.references')
 local region = require('jumpseat.core.region')
@@ -102,8 +103,9 @@ end
 ---@param headings { user: string, assistant: string }
 ---@param is_sent boolean whether the buffer still matches the sent conversation
 local function start_turn(chat, params, headings, is_sent)
+  markdown.highlight(chat.buf)
   local written = answer.new(chat.buf, headings.assistant)
-  view.update(chat.buf, { state = 'waiting', detail = vim.NIL })
+  view.update(chat.buf, { state = 'waiting', detail = vim.NIL, tokens = vim.NIL })
   fire('TurnStarted', { buf = chat.buf })
   -- Record the model and the kept conversation in the front matter, so that the chat continues with both after the
   -- default model changes, and from another editor.

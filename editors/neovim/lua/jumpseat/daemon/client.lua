@@ -313,6 +313,10 @@ end
 ---@return table?
 function M.info() return connection and connection.info end
 
+--- Whether the daemon was started, even if it does not answer yet.
+---@return boolean
+function M.is_started() return connection ~= nil end
+
 --- End the process. There is no need to wait: the daemon also ends the session when its input closes.
 function M.stop()
   local current = connection

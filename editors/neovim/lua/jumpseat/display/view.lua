@@ -33,6 +33,7 @@ local HINTS = { approving = ':Jumpseat approve' }
 ---@field model? string
 ---@field usage? table
 ---@field quota? string
+---@field tokens? { tokens: integer, method: string } how much the next question would send
 
 ---@type table<integer, jumpseat.Status>
 local statuses = {}
@@ -59,6 +60,10 @@ function M.winbar()
   vim.list_extend(parts, { status.detail or M.label(buf) })
   vim.list_extend(parts, { format_usage(status.usage) })
   vim.list_extend(parts, { status.quota })
+  if status.tokens and not status.state then
+    local about = status.tokens.method == 'estimate' and 'about ' or ''
+    table.insert(parts, ('%s%d tokens to send'):format(about, status.tokens.tokens))
+  end
   local left = ' ' .. table.concat(parts, ' · ')
   local hint = ('  %s '):format(HINTS[status.state] or status.state and ':Jumpseat stop' or ':Jumpseat send')
   local width = vim.api.nvim_win_get_width(vim.g.statusline_winid or 0)

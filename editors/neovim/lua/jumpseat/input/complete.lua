@@ -1,8 +1,9 @@
 --- Completion in chats, for 'omnifunc' and for the sources of completion plug-ins: keys and values of the front matter,
 --- references, prompts and models.
+local contexts = require('jumpseat.input.contexts')
+local files = require('jumpseat.input.files')
 local lists = require('jumpseat.daemon.lists')
 local models = require('jumpseat.input.models')
-local references = require('jumpseat.input.references')
 local settings = require('jumpseat.input.settings')
 local transcript = require('jumpseat.daemon.transcript')
 
@@ -84,8 +85,15 @@ end
 ---@return jumpseat.Completion[]
 local function list_references(word)
   local quote, path = word:match('^@file:("?)(.*)$')
-  if not path then return references.WORDS end
-  local directory = path:find('^[/~$]') and '' or references.directory()
+  local kind = word:match('^@(%l+):')
+  if not path and kind then
+    return vim.tbl_map(
+      function(name) return { word = ('@%s:%s'):format(kind, name) } end,
+      contexts.list_arguments(kind)
+    )
+  end
+  if not path then return contexts.WORDS end
+  local directory = path:find('^[/~$]') and '' or files.directory()
   return vim.tbl_map(
     function(file) return format_reference(file:sub(#directory + 1), quote ~= '') end,
     vim.fn.getcompletion(directory .. path, 'file')

@@ -60,17 +60,18 @@ end
 --- Show the keys of chats.
 function M.show()
   local rows, width = {}, 0
+  local function add(keys, about)
+    if #keys == 0 then return end
+    local text = table.concat(keys, ' ')
+    width = math.max(width, #text)
+    table.insert(rows, { text, about })
+  end
   for _, each in ipairs(M.KEYS) do
     local normal, insert = find_keys(each)
-    local keys = table.concat(normal, ' ')
-    if #insert > 0 then keys = keys .. ' (also in Insert mode: ' .. table.concat(insert, ' ') .. ')' end
-    if keys ~= '' then table.insert(rows, { keys, each.about }) end
-    if #insert == 0 then width = math.max(width, #keys) end
+    add(normal, each.about)
+    add(insert, each.about .. ', in Insert mode')
   end
-  local lines = vim.tbl_map(
-    function(row) return (#row[1] > width and '%s  %s' or '%-' .. width .. 's  %s'):format(row[1], row[2]) end,
-    rows
-  )
+  local lines = vim.tbl_map(function(row) return ('%-' .. width .. 's  %s'):format(row[1], row[2]) end, rows)
   if #lines == 0 then lines = { 'The option keys is false.' } end
   vim.list_extend(lines, { '', ':help jumpseat-commands lists all commands.' })
   float.open(lines, { title = 'Keys in a chat' })

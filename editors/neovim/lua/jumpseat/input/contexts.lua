@@ -1,0 +1,295 @@
+--- Reads what the references of a question name, such as `@buffer` and `@file:PATH`, into blocks of the protocol.
+local chats = require('jumpseat.core.chats')
+local client = require('jumpseat.daemon.client')
+local files = require('jumpseat.input.files')
+local region = require('jumpseat.core.region')
+local wire = require('jumpseat.core.wire')
+
+local M = {}
+
+---@alias jumpseat.ContextCallback fun(reason: string?, blocks: table[]?)
+
+local SYMBOLS_MS = 3000
+
+---@param text string
+---@param label string
+---@param uri string?
+---@return table
+local function make_block(text, label, uri)
+  if text ~= '' and not vim.endswith(text, '\n') then text = text .. '\n' end
+  return { type = 'context', text = text ~= '' and text or 'none\n', label = label, uri = uri }
+end
+
+---@param buf integer
+---@return table
+local function build_diagnostics_block(buf)
+  local lines = {}
+  for _, each in ipairs(vim.diagnostic.get(buf)) do
+    local severity = vim.diagnostic.severity[each.severity]
+    table.insert(lines, ('%d:%d: %s: %s'):format(each.lnum + 1, each.col + 1, severity, each.message))
+  end
+  return make_block(table.concat(lines, '\n'), 'diagnostics', region.uri(buf))
+end
+
+---@param items vim.quickfix.entry[]
+---@param label string
+---@return table
+local function build_list_block(items, label)
+  local lines = vim.tbl_map(function(item)
+    local name = item.bufnr > 0 and vim.fn.fnamemodify(vim.api.nvim_buf_get_name(item.bufnr), ':.') or ''
+    return ('%s:%d:%d: %s'):format(name, item.lnum, item.col, item.text)
+  end, items)
+  return make_block(table.concat(lines, '\n'), label)
+end
+
+--- Return the files that are open, except chats.
+---@return integer[]
+local function list_buffers()
+  return vim.tbl_filter(function(buf)
+    local options = vim.bo[buf]
+    return options.buflisted
+      and options.buftype == ''
+      and vim.api.nvim_buf_is_loaded(buf)
+      and not chats.get(buf)
+      and vim.api.nvim_buf_get_name(buf) ~= ''
+  end, vim.api.nvim_list_bufs())
+end
+
+--- Run Git in the directory of the file that the question is about.
+---@param arguments string[]
+---@param label string
+---@param callback jumpseat.ContextCallback
+local function run_git(arguments, label, callback)
+  local source = chats.source()
+  local name = source and vim.api.nvim_buf_get_name(source) or ''
+  local cwd = name ~= '' and vim.fs.dirname(name) or vim.fn.getcwd()
+  local command = vim.list_extend({ 'git', '-C', cwd, 'diff', '--no-color', '--no-ext-diff' }, arguments)
+  local started = pcall(vim.system, command, { text = true }, function(result)
+    vim.schedule(function()
+      if result.code ~= 0 then return callback('@diff: ' .. vim.trim(result.stderr)) end
+      callback(nil, { make_block(result.stdout, label) })
+    end)
+  end)
+  if not started then callback('@diff: the program git was not found.') end
+end
+
+--- Flatten the symbols of a language server, which may contain others.
+---@param symbols table[]
+---@param depth integer
+---@param lines string[]
+---@return string[]
+local function list_symbols(symbols, depth, lines)
+  for _, symbol in ipairs(symbols) do
+    local range = symbol.range or symbol.location.range
+    local kind = vim.lsp.protocol.SymbolKind[symbol.kind] or 'Symbol'
+    table.insert(lines, ('%s%d: %s %s'):format(('  '):rep(depth), range.start.line + 1, kind, symbol.name))
+    list_symbols(symbol.children or {}, depth + 1, lines)
+  end
+  return lines
+end
+
+---@param buf integer
+---@param callback jumpseat.ContextCallback
+local function request_symbols(buf, callback)
+  local method = 'textDocument/documentSymbol'
+  if #vim.lsp.get_clients({ bufnr = buf, method = method }) == 0 then
+    return callback('@symbols: no language server of that buffer lists symbols.')
+  end
+  local is_answered = false
+  local function answer(reason, blocks)
+    if is_answered then return end
+    is_answered = true
+    callback(reason, blocks)
+  end
+  vim.lsp.buf_request_all(
+    buf,
+    method,
+    { textDocument = vim.lsp.util.make_text_document_params(buf) },
+    function(results)
+      local lines = {}
+      for _, result in pairs(results) do
+        list_symbols(result.result or {}, 0, lines)
+      end
+      answer(nil, { make_block(table.concat(lines, '\n'), 'symbols', region.uri(buf)) })
+    end
+  )
+  vim.defer_fn(function() answer('@symbols: the language server does not answer.') end, SYMBOLS_MS)
+end
+
+--- Return the section of a help file around a tag.
+---@param tag string
+---@return string? reason
+---@return table[]? blocks
+local function read_help(tag)
+  for _, tags in ipairs(vim.api.nvim_get_runtime_file('doc/tags', true)) do
+    for line in io.lines(tags) do
+      local name, file = line:match('^([^\t]+)\t([^\t]+)\t')
+      if name == tag then
+        local lines = vim.fn.readfile(vim.fs.joinpath(vim.fs.dirname(tags), file))
+        local at = 1
+        while at < #lines and not lines[at]:find('*' .. tag .. '*', 1, true) do
+          at = at + 1
+        end
+        local first, last = at, at
+        while first > 1 and not lines[first - 1]:find('^====') do
+          first = first - 1
+        end
+        while last < #lines and not lines[last + 1]:find('^====') do
+          last = last + 1
+        end
+        local text = table.concat(vim.list_slice(lines, first, last), '\n')
+        local reason = region.check_size('@help:' .. tag, #text)
+        return reason, not reason and { make_block(text, 'help: ' .. tag) } or nil
+      end
+    end
+  end
+  return ('@help: there is no tag %s.'):format(tag)
+end
+
+--- Return a buffer whose name ends with this path.
+---@param name string
+---@return integer?
+local function find_buffer(name)
+  local wanted = vim.fs.normalize(name)
+  return vim.iter(list_buffers()):find(function(buf)
+    local path = vim.fs.normalize(vim.api.nvim_buf_get_name(buf))
+    return path == wanted or vim.endswith(path, '/' .. wanted)
+  end)
+end
+
+---@param buf integer
+---@return table
+local function build_viewport_block(buf)
+  local win = vim.fn.win_findbuf(buf)[1]
+  local first, last = unpack(
+    win and vim.api.nvim_win_call(win, function() return { vim.fn.line('w0'), vim.fn.line('w$') } end)
+      or { 1, vim.o.lines }
+  )
+  return region.block(region.lines(buf, first, last))
+end
+
+---@param word string
+---@param buf integer
+---@return string? reason
+---@return table[]? blocks
+local function read_buffer(word, buf)
+  local reason = region.check_size(word, region.size_of_buffer(buf))
+  if reason then return reason end
+  return nil, { region.block(region.whole(buf)) }
+end
+
+--- Read references that need a buffer, by their words.
+---@type table<string, fun(buf: integer, callback: jumpseat.ContextCallback)>
+local OF_BUFFER = {
+  ['@buffer'] = function(buf, callback) callback(read_buffer('@buffer', buf)) end,
+  ['@diagnostics'] = function(buf, callback) callback(nil, { build_diagnostics_block(buf) }) end,
+  ['@viewport'] = function(buf, callback) callback(nil, { build_viewport_block(buf) }) end,
+  ['@symbols'] = request_symbols,
+  ['@selection'] = function(buf, callback)
+    local selection = region.last_selection(buf)
+    if not selection then return callback('@selection: nothing was selected in the last buffer.') end
+    local reason = region.check_size('@selection', region.size(selection))
+    callback(reason, not reason and { region.block(selection) } or nil)
+  end,
+  ['@loclist'] = function(buf, callback)
+    local win = vim.fn.win_findbuf(buf)[1]
+    callback(nil, { build_list_block(win and vim.fn.getloclist(win) or {}, 'location list') })
+  end,
+}
+
+--- Read all other references without an argument.
+---@type table<string, fun(callback: jumpseat.ContextCallback)>
+local PLAIN = {
+  ['@buffers'] = function(callback)
+    local blocks, size = {}, 0
+    for _, buf in ipairs(list_buffers()) do
+      size = size + region.size_of_buffer(buf)
+      table.insert(blocks, region.block(region.whole(buf)))
+    end
+    local reason = region.check_size('@buffers', size)
+    if #blocks == 0 then reason = '@buffers: no file is open.' end
+    callback(reason, blocks)
+  end,
+  ['@quickfix'] = function(callback) callback(nil, { build_list_block(vim.fn.getqflist(), 'quickfix list') }) end,
+  ['@diff'] = function(callback) run_git({ 'HEAD' }, 'git diff HEAD', callback) end,
+  ['@staged'] = function(callback) run_git({ '--staged' }, 'git diff --staged', callback) end,
+  ['@unstaged'] = function(callback) run_git({}, 'git diff', callback) end,
+  ['@clipboard'] = function(callback)
+    local read, text = pcall(vim.fn.getreg, '+')
+    if read and text ~= '' then return callback(nil, { make_block(text, 'clipboard') }) end
+    files.read_clipboard_image(callback)
+  end,
+}
+
+--- Read references with an argument.
+---@type table<string, fun(argument: string, callback: jumpseat.ContextCallback)>
+local WITH_ARGUMENT = {
+  file = function(path, callback) callback(files.read(path)) end,
+  help = function(tag, callback) callback(read_help(tag)) end,
+  buffer = function(name, callback)
+    local buf = find_buffer(name)
+    if not buf then return callback(('@buffer: no open file has the name %s.'):format(name)) end
+    callback(read_buffer('@buffer:' .. name, buf))
+  end,
+  url = function(url, callback)
+    client.request('context/fetch', { url = url }, function(err, result)
+      if err then return callback(wire.format_error(err)) end
+      callback(nil, { result.context })
+    end)
+  end,
+}
+
+--- The references that completion offers.
+---@type jumpseat.Completion[]
+M.WORDS = {
+  { word = '@buffer', menu = 'The last buffer that is not a chat.' },
+  { word = '@buffer:', menu = 'An open file, by its name.' },
+  { word = '@buffers', menu = 'All open files.' },
+  { word = '@clipboard', menu = 'The text or the image in the clipboard.' },
+  { word = '@diagnostics', menu = 'The diagnostics of the last buffer.' },
+  { word = '@diff', menu = 'What has changed since the last commit.' },
+  { word = '@file:', menu = 'A file, all files of a directory, or those of a pattern.' },
+  { word = '@help:', menu = 'A section of the help.' },
+  { word = '@loclist', menu = 'The location list of the last buffer.' },
+  { word = '@pin:', menu = 'With another reference, such as @pin:buffer: refreshed with every question.' },
+  { word = '@quickfix', menu = 'The quickfix list.' },
+  { word = '@selection', menu = 'The last selection in the last buffer.' },
+  { word = '@staged', menu = 'What is staged for the next commit.' },
+  { word = '@symbols', menu = 'The symbols of the last buffer, from its language server.' },
+  { word = '@unstaged', menu = 'What has changed and is not staged.' },
+  { word = '@url:', menu = 'A page on the web.' },
+  { word = '@viewport', menu = 'The visible lines of the last buffer.' },
+}
+
+--- Return the candidates for the argument of a reference, for completion.
+---@param kind string
+---@return string[]
+function M.list_arguments(kind)
+  if kind ~= 'buffer' then return {} end
+  return vim.tbl_map(
+    function(buf) return vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':.') end,
+    list_buffers()
+  )
+end
+
+---@param word string
+---@return boolean
+function M.is_reference(word)
+  local kind, argument = word:match('^@(%l+):(.+)$')
+  if kind then return WITH_ARGUMENT[kind] ~= nil and argument ~= '' end
+  return PLAIN[word] ~= nil or OF_BUFFER[word] ~= nil
+end
+
+--- Read a reference. The callback may run before this returns.
+---@param word string
+---@param callback jumpseat.ContextCallback
+function M.read(word, callback)
+  local kind, argument = word:match('^@(%l+):(.+)$')
+  if kind then return WITH_ARGUMENT[kind](argument, callback) end
+  if PLAIN[word] then return PLAIN[word](callback) end
+  local buf = chats.source()
+  if not buf then return callback(('%s: no file is open beside the chat.'):format(word)) end
+  OF_BUFFER[word](buf, callback)
+end
+
+return M
