@@ -166,3 +166,24 @@ def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(empty
         assert child.lua("return _G.offered") == ["Sign in", "Install the local model", "Not now"]
         child.sees("✗ ")
         assert child.text == "## Me\n\nHello?"
+
+
+def test_the_health_check_reports_versions_clipboard_and_completion(child, tmp_path):
+    child.command("checkhealth jumpseat")
+    version = child.lua("return tostring(vim.version())")
+    assert f"Neovim {version} is recent enough for jumpseat " in child.text
+    assert "Neither blink.cmp nor nvim-cmp is installed" in child.text
+    (tmp_path / "lua").mkdir()
+    (tmp_path / "lua" / "cmp.lua").write_text("return {}")
+    child.command(f"set rtp+={tmp_path}")
+    child.lua("""
+        local function ignore() end
+        local paste = function() return { {}, 'v' } end
+        vim.g.clipboard = { name = 'test', copy = { ['+'] = ignore, ['*'] = ignore },
+          paste = { ['+'] = paste, ['*'] = paste } }
+        vim.g.loaded_clipboard_provider = nil
+        vim.cmd('runtime autoload/provider/clipboard.vim')
+    """)
+    child.command("checkhealth jumpseat")
+    assert "Completion in chats through cmp" in child.text
+    assert "There is a clipboard" in child.text

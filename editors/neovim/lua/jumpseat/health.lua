@@ -43,6 +43,26 @@ local function check_providers()
   end
 end
 
+--- Report what makes chats more comfortable, if it is installed.
+local function check_surroundings()
+  if vim.fn.has('clipboard') == 1 then
+    vim.health.ok('There is a clipboard for codes and code blocks')
+  else
+    vim.health.info(
+      'There is no clipboard: see :help clipboard. Sign-in codes are sent to the terminal instead.'
+    )
+  end
+  local sources = vim.tbl_filter(function(name) return (pcall(require, name)) end, { 'blink.cmp', 'cmp' })
+  if #sources == 0 then
+    vim.health.info('Neither blink.cmp nor nvim-cmp is installed: CTRL-X CTRL-O completes in chats')
+  else
+    vim.health.ok('Completion in chats through ' .. table.concat(sources, ', '))
+  end
+  if #vim.api.nvim_get_runtime_file('parser/markdown.*', false) == 0 then
+    vim.health.info('There is no Tree-sitter parser for Markdown: chats use the syntax file')
+  end
+end
+
 --- Report invalid and unknown options.
 ---@return boolean ok whether no option is invalid
 local function check_options()
@@ -66,7 +86,7 @@ function M.check()
     return health.report_error(too_old)
   end
   vim.health.start('jumpseat')
-  vim.health.ok('Neovim is recent enough')
+  vim.health.ok(('Neovim %s is recent enough for jumpseat %s'):format(vim.version(), config.version))
   if not check_options() then return end
   local command = config.find_command()
   if not command then
@@ -75,6 +95,7 @@ function M.check()
   end
   vim.health.ok('Program: ' .. table.concat(command, ' '))
   check_providers()
+  check_surroundings()
   vim.health.info('Logs: ' .. vim.fn.stdpath('log'))
 end
 
