@@ -41,9 +41,9 @@
       ;; this one with the code.
       (if (null request)
           (plist-put jumpseat-account--sign-in :cancelled t)
-        (jumpseat-rpc-notify "$/cancelRequest" (list :id request))
+        (jumpseat--rpc-notify "$/cancelRequest" (list :id request))
         (jumpseat-account--finish-sign-in)
-        (jumpseat-say "The sign-in was cancelled.")))))
+        (jumpseat--say "The sign-in was cancelled.")))))
 
 (defun jumpseat-account--open-browser-p ()
   "Whether a browser may be opened."
@@ -75,7 +75,7 @@
             (buffer (get-buffer-create "*jumpseat sign-in*")))
         (kill-new code)
         (with-current-buffer buffer (jumpseat-account-mode))
-        (jumpseat-ui-show
+        (jumpseat--ui-show
          (buffer-name buffer)
          (list (format "Sign in to %s" (plist-get prompt :provider)) ""
                (concat "Page:  " page) (concat "Code:  " code) ""
@@ -86,7 +86,7 @@
         (when (jumpseat-account--open-browser-p)
           (condition-case failure
               (browse-url page)
-            (error (jumpseat-log-write "%s" (error-message-string failure)))))))))
+            (error (jumpseat--log-write "%s" (error-message-string failure)))))))))
 
 (defun jumpseat-account--sign-in-p (provider)
   "Whether users sign in to PROVIDER; others have an API key or need nothing."
@@ -99,7 +99,7 @@ If FITS is given, offer only the providers for which it returns non-nil."
   ;; the prompt.
   (let* ((ids (lambda (&rest _)
                 (mapcar (lambda (each) (plist-get each :id))
-                        (seq-filter (or fits #'identity) (jumpseat-models-known-providers)))))
+                        (seq-filter (or fits #'identity) (jumpseat--models-known-providers)))))
          (id (progn
                (funcall ids)
                (completing-read (concat prompt " (empty: the default one): ")
@@ -116,20 +116,20 @@ With a prefix argument, read its name."
   (let ((token (format "emacs-sign-in-%d" (setq jumpseat-account--count
                                                 (1+ jumpseat-account--count)))))
     (setq jumpseat-account--sign-in (list :token token :request nil :buffer nil :cancelled nil))
-    (jumpseat-rpc-request
+    (jumpseat--rpc-request
      "auth/signIn" (list :provider provider :token token)
      (lambda (err account)
        (when (equal token (plist-get jumpseat-account--sign-in :token))
          (jumpseat-account--finish-sign-in))
        (cond ((eql (plist-get err :code) -32800))
-             (err (jumpseat-say-error err))
+             (err (jumpseat--say-error err))
              ((not (equal "signed_in" (plist-get account :state)))
-              (jumpseat-say "%s %s" (jumpseat-account--describe account)
-                            (or (plist-get account :message) "")))
-             (t (jumpseat-say "Signed in to %s%s." (plist-get account :provider)
-                              (if-let ((login (plist-get account :login)))
-                                  (concat " as " login)
-                                ""))))))))
+              (jumpseat--say "%s %s" (jumpseat-account--describe account)
+                             (or (plist-get account :message) "")))
+             (t (jumpseat--say "Signed in to %s%s." (plist-get account :provider)
+                               (if-let ((login (plist-get account :login)))
+                                   (concat " as " login)
+                                 ""))))))))
 
 (defun jumpseat-account--describe-state (state)
   "Describe the STATE of an account in words."
@@ -147,19 +147,19 @@ With a prefix argument, read its name."
                        (jumpseat-account--read-provider "Sign out of"
                                                         #'jumpseat-account--sign-in-p))))
   (setq jumpseat-account--leaving t)
-  (jumpseat-rpc-request
+  (jumpseat--rpc-request
    "auth/signOut" (list :provider provider)
    (lambda (err account)
      (setq jumpseat-account--leaving nil)
-     (if err (jumpseat-say-error err)
-       (jumpseat-say "%s" (jumpseat-account--describe account))))))
+     (if err (jumpseat--say-error err)
+       (jumpseat--say "%s" (jumpseat-account--describe account))))))
 
 ;;; Quotas and accounts
 
 (defun jumpseat-account--describe-quota (account)
   "Describe the most used quota of ACCOUNT in a few words, or return nil."
   (let ((least (car (sort (seq-filter
-                           (lambda (each) (and (not (jumpseat-true-p (plist-get each :unlimited)))
+                           (lambda (each) (and (not (jumpseat--true-p (plist-get each :unlimited)))
                                                (plist-get each :percentRemaining)))
                            (plist-get account :quotas))
                           (lambda (a b) (< (plist-get a :percentRemaining)
@@ -170,16 +170,16 @@ With a prefix argument, read its name."
 
 (defun jumpseat-account--show-quota (err _reason)
   "Update this chat's quota after a turn, unless the turn ended with ERR."
-  (when-let ((model (and (not err) (jumpseat-view-get :model)))
+  (when-let ((model (and (not err) (jumpseat--view-get :model)))
              (buffer (current-buffer)))
-    (jumpseat-rpc-request
+    (jumpseat--rpc-request
      "auth/status" (list :provider (car (split-string model ":")))
      (lambda (failure account)
        (when (and (not failure) (buffer-live-p buffer))
          (with-current-buffer buffer
-           (jumpseat-view-update :quota (jumpseat-account--describe-quota account))))))))
+           (jumpseat--view-update :quota (jumpseat-account--describe-quota account))))))))
 
-(add-hook 'jumpseat-turn-ended-functions #'jumpseat-account--show-quota -90)
+(add-hook 'jumpseat--turn-ended-functions #'jumpseat-account--show-quota)
 
 (defun jumpseat-account--handle-change (account)
   "Report a lost sign-in of ACCOUNT, and show its quota in its chats."
@@ -189,22 +189,22 @@ With a prefix argument, read its name."
     (setf (alist-get provider jumpseat-account--states nil nil #'equal) state)
     (when (and (member state '("signed_out" "expired")) (not (equal before state))
                (not jumpseat-account--leaving))
-      (jumpseat-say "You are signed out of %s. %s" provider (or (plist-get account :message) "")))
-    (dolist (buffer (jumpseat-chat-list))
+      (jumpseat--say "You are signed out of %s. %s" provider (or (plist-get account :message) "")))
+    (dolist (buffer (jumpseat--chat-list))
       (with-current-buffer buffer
-        (when (string-prefix-p (concat provider ":") (or (jumpseat-view-get :model) ""))
-          (jumpseat-view-update :quota (jumpseat-account--describe-quota account)))))))
+        (when (string-prefix-p (concat provider ":") (or (jumpseat--view-get :model) ""))
+          (jumpseat--view-update :quota (jumpseat-account--describe-quota account)))))))
 
-(jumpseat-rpc-on 'auth/prompt #'jumpseat-account--show-prompt)
-(jumpseat-rpc-on 'auth/didChange #'jumpseat-account--handle-change)
-(jumpseat-rpc-on 'window/showMessage
-                 (lambda (params) (jumpseat-say "%s" (plist-get params :message))))
+(jumpseat--inbox-on 'auth/prompt #'jumpseat-account--show-prompt)
+(jumpseat--inbox-on 'auth/didChange #'jumpseat-account--handle-change)
+(jumpseat--inbox-on 'window/showMessage
+                  (lambda (params) (jumpseat--say "%s" (plist-get params :message))))
 
 ;;; Status
 
 (defun jumpseat-account--format-quota (quota)
   "Describe QUOTA in one line."
-  (if (jumpseat-true-p (plist-get quota :unlimited))
+  (if (jumpseat--true-p (plist-get quota :unlimited))
       (format "    %s: unlimited" (plist-get quota :name))
     (format "    %s: %d %% left%s" (plist-get quota :name)
             (floor (or (plist-get quota :percentRemaining) 0))
@@ -221,21 +221,21 @@ With a prefix argument, read its name."
      (list (concat "  " (plist-get provider :id) ": "
                    (jumpseat-account--describe-state (plist-get auth :state))
                    (and login (concat " as " login)) (and plan (concat ", " plan))
-                   (and (jumpseat-true-p (plist-get provider :isDefault)) "  (default)")))
+                   (and (jumpseat--true-p (plist-get provider :isDefault)) "  (default)")))
      (when (plist-get auth :message) (list (concat "    " (plist-get auth :message))))
      (mapcar #'jumpseat-account--format-quota (plist-get auth :quotas)))))
 
 (defun jumpseat-status ()
   "Show providers, accounts, quotas and the daemon."
   (interactive)
-  (jumpseat-models-providers
-   (jumpseat-make-callback
+  (jumpseat--models-providers
+   (jumpseat--make-callback
     (lambda (providers)
-      (jumpseat-ui-show
+      (jumpseat--ui-show
        "*jumpseat status*"
        (append (list (format "jumpseat %s  %s"
-                             (or (jumpseat-get (jumpseat-rpc-info) :serverInfo :version) "?")
-                             (string-join (jumpseat-program) " "))
+                             (or (jumpseat--get (jumpseat--rpc-info) :serverInfo :version) "?")
+                             (string-join (jumpseat--program) " "))
                      "" "Providers")
                (seq-mapcat #'jumpseat-account--format-provider providers))
        #'jumpseat-status)))))
@@ -243,18 +243,18 @@ With a prefix argument, read its name."
 (defun jumpseat-log ()
   "Show the log of this package and that of the daemon."
   (interactive)
-  (jumpseat-log-write "the log was opened")
-  (pop-to-buffer jumpseat-log-buffer)
+  (jumpseat--log-write "the log was opened")
+  (pop-to-buffer jumpseat--log-buffer)
   (goto-char (point-max))
-  (when (file-exists-p (jumpseat-log-file))
-    (with-current-buffer (find-file-other-window (jumpseat-log-file))
+  (when (file-exists-p (jumpseat--log-file))
+    (with-current-buffer (find-file-other-window (jumpseat--log-file))
       (auto-revert-tail-mode)
       (view-mode)
       (goto-char (point-max)))))
 
 (defun jumpseat-account--choose-mark (ok)
   "Return the mark for a check: passed, failed, or not made if OK is absent."
-  (cond ((jumpseat-true-p ok) "✓") ((eq ok :json-false) "✗") (t "–")))
+  (cond ((jumpseat--true-p ok) "✓") ((eq ok :json-false) "✗") (t "–")))
 
 (defun jumpseat-account--format-check (check)
   "Return the lines of the doctor's report for CHECK."
@@ -265,17 +265,17 @@ With a prefix argument, read its name."
 (defun jumpseat-doctor (provider)
   "Let the daemon check what PROVIDER needs, and show what it found."
   (interactive (list (jumpseat-account--read-provider "Check the provider")))
-  (jumpseat-models-providers
-   (jumpseat-make-callback
+  (jumpseat--models-providers
+   (jumpseat--make-callback
     (lambda (providers)
-      (let ((id (or provider (plist-get (jumpseat-models-provider nil providers) :id))))
-        (if (null id) (jumpseat-say "There is no default provider: name one.")
-          (jumpseat-say "Checking %s …" id)
-          (jumpseat-rpc-request
+      (let ((id (or provider (plist-get (jumpseat--models-provider nil providers) :id))))
+        (if (null id) (jumpseat--say "There is no default provider: name one.")
+          (jumpseat--say "Checking %s …" id)
+          (jumpseat--rpc-request
            "providers/diagnose" (list :provider id)
-           (jumpseat-make-callback
+           (jumpseat--make-callback
             (lambda (result)
-              (jumpseat-ui-show
+              (jumpseat--ui-show
                "*jumpseat doctor*"
                (append (list (concat "Checks of " id) "")
                        (seq-mapcat #'jumpseat-account--format-check (plist-get result :checks)))

@@ -17,7 +17,7 @@
 (defconst jumpseat-answer--thinking "<details><summary>Thinking</summary>\n\n"
   "The start of a thinking block.")
 
-(cl-defstruct (jumpseat-answer (:constructor jumpseat-answer--make) (:copier nil))
+(cl-defstruct (jumpseat--answer (:constructor jumpseat-answer--make) (:copier nil))
   writer
   lead                       ; the heading with its blank lines
   overlay                    ; the label at the heading
@@ -28,7 +28,7 @@
   usage
   conversation)              ; the kept conversation that the turn belongs to
 
-(defun jumpseat-answer-new (heading)
+(defun jumpseat--answer-new (heading)
   "Start an answer with HEADING below the last text in this buffer."
   (let* ((last (save-excursion
                  (save-restriction
@@ -36,40 +36,40 @@
                    (goto-char (point-max))
                    (skip-chars-backward " \t\n")
                    (point))))
-         (writer (jumpseat-writer-new last))
+         (writer (jumpseat--writer-new last))
          (answer (jumpseat-answer--make :writer writer :lead (concat "\n\n" heading "\n\n")))
          (at-end (seq-filter (lambda (window) (>= (window-point window) last))
                              (get-buffer-window-list nil nil t))))
     ;; Blank lines that stayed here would end up below the answer.
-    (jumpseat-writer-edit writer (delete-region last (point-max)))
+    (jumpseat--writer-edit writer (delete-region last (point-max)))
     (dolist (window at-end)
       (set-window-point window last))
-    (jumpseat-writer-append writer (jumpseat-answer-lead answer))
+    (jumpseat--writer-append writer (jumpseat--answer-lead answer))
     (jumpseat-answer--show-label answer "waiting …")
     answer))
 
 (defun jumpseat-answer--find-heading (answer)
   "Return the position of the heading of ANSWER."
-  (+ (jumpseat-writer-start (jumpseat-answer-writer answer)) 2))
+  (+ (jumpseat--writer-start (jumpseat--answer-writer answer)) 2))
 
 (defun jumpseat-answer--show-label (answer text)
   "Show TEXT after the heading of ANSWER."
-  (let ((overlay (jumpseat-answer-overlay answer)))
-    (setf (jumpseat-answer-overlay answer)
-          (jumpseat-view-show-label (jumpseat-answer--find-heading answer) text
-                                    (and overlay (overlay-buffer overlay) overlay)))))
+  (let ((overlay (jumpseat--answer-overlay answer)))
+    (setf (jumpseat--answer-overlay answer)
+          (jumpseat--view-show-label (jumpseat-answer--find-heading answer) text
+                                     (and overlay (overlay-buffer overlay) overlay)))))
 
 (defun jumpseat-answer--restart (answer)
   "Discard the blocks of ANSWER after the provider has started again."
-  (jumpseat-writer-replace (jumpseat-answer-writer answer) (jumpseat-answer-lead answer))
-  (setf (jumpseat-answer-written answer) nil
-        (jumpseat-answer-thinking answer) nil))
+  (jumpseat--writer-replace (jumpseat--answer-writer answer) (jumpseat--answer-lead answer))
+  (setf (jumpseat--answer-written answer) nil
+        (jumpseat--answer-thinking answer) nil))
 
 (defun jumpseat-answer--describe-retry (delta)
   "Describe the wait before a retry, from DELTA."
   (format "attempt %d of %d in %.1f s: %s" (plist-get delta :attempt)
           (plist-get delta :maxAttempts) (/ (plist-get delta :delayMs) 1000.0)
-          (jumpseat-get delta :error :message)))
+          (jumpseat--get delta :error :message)))
 
 (defun jumpseat-answer--describe-progress (delta)
   "Describe progress unrelated to the answer, such as loading a local model.
@@ -80,100 +80,100 @@ DELTA is a value of `$/progress'."
           ((and text percentage) (format "%s %d %%" text percentage))
           (t text))))
 
-(defun jumpseat-answer-write (answer deltas)
+(defun jumpseat--answer-write (answer deltas)
   "Write DELTAS of ANSWER in one change, except around thinking."
-  (when (jumpseat-writer-live-p (jumpseat-answer-writer answer))
-    (with-current-buffer (jumpseat-writer-buffer (jumpseat-answer-writer answer))
+  (when (jumpseat--writer-live-p (jumpseat--answer-writer answer))
+    (with-current-buffer (jumpseat--writer-buffer (jumpseat--answer-writer answer))
       (jumpseat-answer--write answer deltas))))
 
 (defun jumpseat-answer--write (answer deltas)
   "Write DELTAS of ANSWER into this buffer, and update its status."
-  (let* ((writer (jumpseat-answer-writer answer))
+  (let* ((writer (jumpseat--answer-writer answer))
          (text nil)
          (flush (lambda ()
-                  (jumpseat-writer-append writer (apply #'concat (nreverse text)))
+                  (jumpseat--writer-append writer (apply #'concat (nreverse text)))
                   (setq text nil))))
     (dolist (delta deltas)
-      (when (and (equal (plist-get delta :type) "response") (jumpseat-answer-written answer))
+      (when (and (equal (plist-get delta :type) "response") (jumpseat--answer-written answer))
         (funcall flush)
         (jumpseat-answer--restart answer))
       (when (plist-get delta :transcript)
         (push (plist-get delta :transcript) text)
-        (setf (jumpseat-answer-written answer) t))
+        (setf (jumpseat--answer-written answer) t))
       (pcase (plist-get delta :type)
         ("start"
-         (setf (jumpseat-answer-model answer)
+         (setf (jumpseat--answer-model answer)
                (concat (plist-get delta :provider) ":" (plist-get delta :model))
-               (jumpseat-answer-conversation answer) (plist-get delta :conversationId))
-         (jumpseat-view-update :state 'waiting :model (jumpseat-answer-model answer) :detail nil))
+               (jumpseat--answer-conversation answer) (plist-get delta :conversationId))
+         (jumpseat--view-update :state 'waiting :model (jumpseat--answer-model answer) :detail nil))
         ("retry"
-         (jumpseat-view-update :state 'retrying :detail (jumpseat-answer--describe-retry delta)))
+         (jumpseat--view-update :state 'retrying :detail (jumpseat-answer--describe-retry delta)))
         ("progress"
-         (jumpseat-view-update :detail (jumpseat-answer--describe-progress delta)))
+         (jumpseat--view-update :detail (jumpseat-answer--describe-progress delta)))
         ("text_start"
          (jumpseat-answer--show-label answer "…")
-         (jumpseat-view-update :state 'streaming :detail nil))
+         (jumpseat--view-update :state 'streaming :detail nil))
         ("thinking_start"
          (jumpseat-answer--show-label answer "thinking …")
-         (jumpseat-view-update :state 'thinking :detail nil)
+         (jumpseat--view-update :state 'thinking :detail nil)
          (funcall flush)
          ;; If this block starts before the one above it is complete, its text
          ;; comes later and is not folded.
          (when (plist-get delta :transcript)
-           (setf (jumpseat-answer-thinking answer)
-                 (copy-marker (- (jumpseat-writer-end writer)
+           (setf (jumpseat--answer-thinking answer)
+                 (copy-marker (- (jumpseat--writer-end writer)
                                  (length jumpseat-answer--thinking))))))
         ((or "thinking_done" "done")
          (funcall flush)
          (jumpseat-answer--fold answer))
         ("warning"
-         (push (plist-get delta :message) (jumpseat-answer-notices answer)))
+         (push (plist-get delta :message) (jumpseat--answer-notices answer)))
         ("citation"
          (when (plist-get delta :url)
            (push (string-join (delq nil (list (plist-get delta :title) (plist-get delta :url))) " ")
-                 (jumpseat-answer-notices answer))))
+                 (jumpseat--answer-notices answer))))
         ("usage"
-         (setf (jumpseat-answer-usage answer) (plist-get delta :usage))
-         (jumpseat-view-update :usage (plist-get delta :usage)))))
+         (setf (jumpseat--answer-usage answer) (plist-get delta :usage))
+         (jumpseat--view-update :usage (plist-get delta :usage)))))
     (funcall flush)))
 
 (defun jumpseat-answer--fold (answer)
   "Fold the complete thinking block of ANSWER."
-  (when-let ((start (jumpseat-answer-thinking answer)))
-    (jumpseat-view-fold start (jumpseat-writer-end (jumpseat-answer-writer answer)))
+  (when-let ((start (jumpseat--answer-thinking answer)))
+    (jumpseat--view-fold start (jumpseat--writer-end (jumpseat--answer-writer answer)))
     (set-marker start nil))
-  (setf (jumpseat-answer-thinking answer) nil))
+  (setf (jumpseat--answer-thinking answer) nil))
 
-(defun jumpseat-answer-remove (answer)
+(defun jumpseat--answer-remove (answer)
   "Remove ANSWER, so that its question can be sent again."
-  (when (jumpseat-writer-live-p (jumpseat-answer-writer answer))
-    (delete-overlay (jumpseat-answer-overlay answer))
-    (jumpseat-writer-replace (jumpseat-answer-writer answer) "")))
+  (when (jumpseat--writer-live-p (jumpseat--answer-writer answer))
+    (delete-overlay (jumpseat--answer-overlay answer))
+    (jumpseat--writer-replace (jumpseat--answer-writer answer) "")))
 
-(defun jumpseat-answer-close (answer after err stopped)
+(defun jumpseat--answer-close (answer after err stopped)
   "End ANSWER: show its model, its notices and ERR, and append AFTER.
 STOPPED is non-nil if the user stopped it."
-  (let ((writer (jumpseat-answer-writer answer)))
-    (when (jumpseat-writer-live-p writer)
-      (when (jumpseat-answer-thinking answer)
+  (let ((writer (jumpseat--answer-writer answer)))
+    (when (jumpseat--writer-live-p writer)
+      (when (jumpseat--answer-thinking answer)
         ;; The daemon ended before it could close the block.
-        (jumpseat-writer-append writer "\n\n</details>\n")
+        (jumpseat--writer-append writer "\n\n</details>\n")
         (jumpseat-answer--fold answer))
-      (with-current-buffer (jumpseat-writer-buffer writer)
-        (let ((end (marker-position (jumpseat-writer-end writer))))
+      (with-current-buffer (jumpseat--writer-buffer writer)
+        (let ((end (marker-position (jumpseat--writer-end writer))))
           (cond ((not (string-empty-p after))
                  (jumpseat-answer--show-label
-                  answer (concat (jumpseat-view-summary (jumpseat-answer-model answer)
-                                                        (jumpseat-answer-usage answer))
+                  answer (concat (jumpseat--view-summary (jumpseat--answer-model answer)
+                                                         (jumpseat--answer-usage answer))
                                  (and stopped " · stopped"))))
-                (stopped (jumpseat-view-show-below end "Stopped before the answer began."
-                                                   'jumpseat-note))
-                ((not err) (jumpseat-view-show-below end "The model returned no text." 'warning)))
-          (dolist (notice (reverse (jumpseat-answer-notices answer)))
-            (jumpseat-view-show-below end notice 'warning))
-          (when err (jumpseat-view-show-error end err))))
-      (jumpseat-writer-append writer after)
-      (jumpseat-writer-close writer))))
+                (stopped (jumpseat--view-show-below end "Stopped before the answer began."
+                                                    'jumpseat-note))
+                ((not err) (jumpseat--view-show-below end "The model returned no text." 'warning)))
+          (dolist (notice (reverse (jumpseat--answer-notices answer)))
+            (jumpseat--view-show-below end notice 'warning))
+          (when err (jumpseat--view-show-error end err))))
+      (jumpseat--writer-append writer after)
+      (jumpseat--writer-close writer))))
 
 (provide 'jumpseat-answer)
 ;;; jumpseat-answer.el ends here

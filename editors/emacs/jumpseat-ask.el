@@ -16,9 +16,9 @@
 (defun jumpseat-ask--check-idle ()
   "Signal a `user-error' if the last chat is being answered.
 A question would be inserted in the middle of the answer."
-  (when-let ((chat (car (jumpseat-chat-list))))
+  (when-let ((chat (car (jumpseat--chat-list))))
     (with-current-buffer chat
-      (when (jumpseat-send-running-p)
+      (when (jumpseat--send-running-p)
         (user-error "%s is being answered: %s stops that, %s opens another chat"
                     chat (substitute-command-keys "\\[jumpseat-stop]")
                     (substitute-command-keys "\\[universal-argument] \\[jumpseat]"))))))
@@ -32,7 +32,7 @@ A question would be inserted in the middle of the answer."
     ;; Replace the heading that a chat ends with.
     (when (save-excursion
             (beginning-of-line)
-            (looking-at (jumpseat-transcript-heading-regexp)))
+            (looking-at (jumpseat--transcript-heading-regexp)))
       (delete-region (line-beginning-position) (point))
       (skip-chars-backward " \t\n"))
     (delete-region (point) (point-max))
@@ -43,20 +43,20 @@ A question would be inserted in the middle of the answer."
   "Ask QUESTION in the last chat, about the region if it is active.
 An empty question only puts the region, from BEG to END, into the chat."
   (interactive
-   (let ((region (jumpseat-region-active)))
+   (let ((region (jumpseat--region-active)))
      (jumpseat-ask--check-idle)
      (cons (read-string (if region "Ask about the region: " "Ask: ")) region)))
   (jumpseat-ask--check-idle)
-  (let ((content (delq nil (list (when beg (jumpseat-region-block beg end))
+  (let ((content (delq nil (list (when beg (jumpseat--region-block beg end))
                                  (unless (string-empty-p question)
                                    (list :type "text" :text question))))))
     (deactivate-mark)
     (jumpseat)
     (when content
       (let ((chat (current-buffer)))
-        (jumpseat-transcript-render
-         (list :role "user" :content (vconcat content)) (jumpseat-transcript-model)
-         (jumpseat-make-callback
+        (jumpseat--transcript-render
+         (list :role "user" :content (vconcat content)) (jumpseat--transcript-model)
+         (jumpseat--make-callback
           (lambda (text)
             (when (buffer-live-p chat)
               (with-current-buffer chat
@@ -91,11 +91,11 @@ If the code may contain escaped lines, the daemon removes the escapes."
                  (buffer-substring-no-properties (car block) (cdr block)))))
     (if (not (string-match-p "^\\\\\\|\\\\:" code))
         (funcall callback code)
-      (jumpseat-transcript-parse
+      (jumpseat--transcript-parse
        ;; The full stops protect blank lines at both ends.
-       (concat (jumpseat-transcript-front-matter-text) (jumpseat-ask--find-heading (car block))
+       (concat (jumpseat--transcript-front-matter-text) (jumpseat-ask--find-heading (car block))
                "\n\n.\n" code ".\n")
-       (jumpseat-make-callback
+       (jumpseat--make-callback
         (lambda (conversation)
           (let ((blocks (plist-get (elt (plist-get conversation :messages) 0) :content)))
             (funcall callback (substring (plist-get (elt blocks 0) :text) 2 -1)))))))))
@@ -106,9 +106,9 @@ If the code may contain escaped lines, the daemon removes the escapes."
     (save-restriction
       (widen)
       (goto-char position)
-      (if (re-search-backward (jumpseat-transcript-heading-regexp) nil t)
+      (if (re-search-backward (jumpseat--transcript-heading-regexp) nil t)
           (match-string-no-properties 0)
-        jumpseat-transcript-question))))
+        jumpseat--transcript-question))))
 
 (defun jumpseat-copy-code ()
   "Copy the code block at point, or the last one."
@@ -116,12 +116,12 @@ If the code may contain escaped lines, the daemon removes the escapes."
   (jumpseat-ask--call-with-code
    (lambda (code)
      (kill-new code)
-     (jumpseat-say "Copied %d lines." (length (split-string code "\n" t))))))
+     (jumpseat--say "Copied %d lines." (length (split-string code "\n" t))))))
 
 (defun jumpseat-insert-code ()
   "Insert the code block at point, or the last one, into the last other buffer."
   (interactive)
-  (let ((target (or (jumpseat-chat-source)
+  (let ((target (or (jumpseat--chat-source)
                     (user-error "No file is open beside the chat: open one to insert the code"))))
     (with-current-buffer target (barf-if-buffer-read-only))
     (jumpseat-ask--call-with-code
@@ -132,7 +132,7 @@ If the code may contain escaped lines, the daemon removes the escapes."
              (when window (goto-char (window-point window)))
              (insert code)
              (when window (set-window-point window (point)))))
-         (jumpseat-say "Inserted into %s." (buffer-name target)))))))
+         (jumpseat--say "Inserted into %s." (buffer-name target)))))))
 
 (provide 'jumpseat-ask)
 ;;; jumpseat-ask.el ends here

@@ -24,7 +24,7 @@
 
 (defun jumpseat-chat--find-heading (limit)
   "Move after the next heading before LIMIT, and set the match data to it."
-  (re-search-forward (jumpseat-transcript-heading-regexp) limit t))
+  (re-search-forward (jumpseat--transcript-heading-regexp) limit t))
 
 (defconst jumpseat-chat--keywords
   '((jumpseat-chat--find-heading (0 'font-lock-function-name-face t))
@@ -40,7 +40,7 @@
   "The mode of chats if Markdown mode is not installed."
   (setq-local font-lock-defaults '(jumpseat-chat--keywords t)))
 
-(defun jumpseat-chat-text-mode ()
+(defun jumpseat--chat-text-mode ()
   "Switch to the major mode for chats."
   (if (fboundp 'markdown-mode) (markdown-mode) (jumpseat-plain-mode)))
 
@@ -55,76 +55,76 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
 
 \\{jumpseat-chat-mode-map}"
   :variable jumpseat-chat-mode
-  :lighter (:eval (jumpseat-view-lighter))
+  :lighter (:eval (jumpseat--view-lighter))
   (cond
    (jumpseat-chat-mode
-    (setq header-line-format '(:eval (jumpseat-view-header)))
+    (setq header-line-format '(:eval (jumpseat--view-header)))
     ;; By default, Emacs would jump by half a page whenever the text grows below
     ;; the window, which is hard to read.
     (setq-local scroll-conservatively 101)
     (setq-local buffer-offer-save (not jumpseat-keep))
     (setq-local sentence-end-double-space nil)
-    (add-hook 'completion-at-point-functions #'jumpseat-complete-at-point nil t)
-    (add-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake nil t)
-    (add-hook 'kill-buffer-hook #'jumpseat-send-stop nil t)
-    (add-hook 'change-major-mode-hook #'jumpseat-send-stop nil t)
+    (add-hook 'completion-at-point-functions #'jumpseat--complete-at-point nil t)
+    (add-hook 'flymake-diagnostic-functions #'jumpseat--check-flymake nil t)
+    (add-hook 'kill-buffer-hook #'jumpseat--send-stop nil t)
+    (add-hook 'change-major-mode-hook #'jumpseat--send-stop nil t)
     ;; `revert-buffer' sets the major mode again, which turns this mode off.
     (add-hook 'after-revert-hook #'jumpseat-chat-mode nil t)
-    (jumpseat-view-update :model (jumpseat-transcript-model))
+    (jumpseat--view-update :model (jumpseat--transcript-model))
     (dolist (mode '(visual-line-mode flymake-mode))
       (unless (and (boundp mode) (symbol-value mode))
         (push mode jumpseat-chat--modes)
         (funcall mode)))
-    (jumpseat-chat-fold))
+    (jumpseat--chat-fold))
    (t
     (mapc #'kill-local-variable '(header-line-format scroll-conservatively buffer-offer-save
                                                      sentence-end-double-space))
-    (remove-hook 'completion-at-point-functions #'jumpseat-complete-at-point t)
-    (remove-hook 'flymake-diagnostic-functions #'jumpseat-check-flymake t)
-    (remove-hook 'kill-buffer-hook #'jumpseat-send-stop t)
-    (remove-hook 'change-major-mode-hook #'jumpseat-send-stop t)
+    (remove-hook 'completion-at-point-functions #'jumpseat--complete-at-point t)
+    (remove-hook 'flymake-diagnostic-functions #'jumpseat--check-flymake t)
+    (remove-hook 'kill-buffer-hook #'jumpseat--send-stop t)
+    (remove-hook 'change-major-mode-hook #'jumpseat--send-stop t)
     (remove-hook 'after-revert-hook #'jumpseat-chat-mode t)
-    (jumpseat-send-stop)
+    (jumpseat--send-stop)
     (dolist (mode jumpseat-chat--modes)
       (funcall mode -1))
     (setq jumpseat-chat--modes nil)
-    (mapc #'jumpseat-view-clear '(message heading fold)))))
+    (mapc #'jumpseat--view-clear '(message heading fold)))))
 
 (defun jumpseat-send ()
   "Send the chat in this buffer."
   (interactive)
   (barf-if-buffer-read-only)
   (unless jumpseat-chat-mode (jumpseat-chat-mode))
-  (jumpseat-send-start))
+  (jumpseat--send-start))
 
-(defun jumpseat-chat-fold ()
+(defun jumpseat--chat-fold ()
   "Fold the thinking in this chat, at the lines that the daemon reports."
-  (jumpseat-view-clear 'fold)
+  (jumpseat--view-clear 'fold)
   (let ((buffer (current-buffer))
         (tick (buffer-chars-modified-tick))
-        (text (jumpseat-transcript-text)))
+        (text (jumpseat--transcript-text)))
     (when (string-match-p "^<details>" text)
-      (jumpseat-transcript-parse
+      (jumpseat--transcript-parse
        text
        (lambda (_err conversation)
          (when (and (buffer-live-p buffer) (eql tick (buffer-chars-modified-tick buffer)))
            (with-current-buffer buffer
              (seq-doseq (turn (plist-get conversation :turns))
                (seq-doseq (lines (plist-get turn :thinking))
-                 (jumpseat-view-fold (jumpseat-transcript-line (plist-get lines :startLine))
-                                     (jumpseat-transcript-line
-                                      (plist-get lines :endLine))))))))))))
+                 (jumpseat--view-fold (jumpseat--transcript-line (plist-get lines :startLine))
+                                      (jumpseat--transcript-line
+                                       (plist-get lines :endLine))))))))))))
 
 ;;; Opening
 
-(defun jumpseat-chat-new (text)
+(defun jumpseat--chat-new (text)
   "Create a new chat with TEXT."
   (let ((directory default-directory)
         (buffer (generate-new-buffer "*jumpseat*")))
     (with-current-buffer buffer
       (setq default-directory directory)
       (insert text)
-      (jumpseat-chat-text-mode)
+      (jumpseat--chat-text-mode)
       (setq buffer-undo-list nil)
       (set-buffer-modified-p nil)
       (jumpseat-chat-mode))
@@ -139,14 +139,14 @@ Do nothing if the user has edited that line."
         (save-restriction
           (widen)
           (goto-char place)
-          (when (looking-at (concat (regexp-quote jumpseat-transcript-question) "$"))
+          (when (looking-at (concat (regexp-quote jumpseat--transcript-question) "$"))
             (let ((modified (buffer-modified-p))
                   (undo buffer-undo-list)
                   (inhibit-read-only t))
               ;; Undo records positions.  If earlier edits can be undone, this
               ;; change must be an undo step too.
               (when (consp undo) (undo-boundary))
-              (jumpseat-transcript-replace (point) (match-end 0) heading)
+              (jumpseat--transcript-replace (point) (match-end 0) heading)
               (unless undo (setq buffer-undo-list nil))
               (restore-buffer-modified-p modified)))))
       (set-marker place nil))))
@@ -154,15 +154,15 @@ Do nothing if the user has edited that line."
 (defun jumpseat-chat--name-heading ()
   "Replace the heading of this new chat with the configured one."
   (let ((place (save-excursion
-                 (goto-char (jumpseat-transcript-front-matter-end))
+                 (goto-char (jumpseat--transcript-front-matter-end))
                  (skip-chars-forward "\n")
                  (point-marker))))
-    (jumpseat-transcript-fetch-headings
+    (jumpseat--transcript-fetch-headings
      jumpseat-model
      (lambda (_err headings)
        (when headings (jumpseat-chat--put-heading place (car headings)))))))
 
-(defun jumpseat-chat-show (buffer)
+(defun jumpseat--chat-show (buffer)
   "Show the chat BUFFER with point at its end."
   (pop-to-buffer buffer)
   (goto-char (point-max)))
@@ -170,12 +170,12 @@ Do nothing if the user has edited that line."
 (defun jumpseat (&optional new)
   "Open the last chat, or with a prefix argument NEW a new one."
   (interactive "P")
-  (let ((chat (and (not new) (car (jumpseat-chat-list)))))
-    (jumpseat-chat-show
+  (let ((chat (and (not new) (car (jumpseat--chat-list)))))
+    (jumpseat--chat-show
      (or chat
-         (jumpseat-chat-new
+         (jumpseat--chat-new
           (concat (when jumpseat-model (format "---\nmodel: %s\n---\n\n" jumpseat-model))
-                  jumpseat-transcript-question "\n\n"))))
+                  jumpseat--transcript-question "\n\n"))))
     ;; The chat is shown first, because it does not have to wait for the daemon.
     (unless chat (jumpseat-chat--name-heading))))
 
@@ -185,14 +185,14 @@ Do nothing if the user has edited that line."
   "Move to the next heading, or the COUNTth."
   (interactive "p")
   (end-of-line)
-  (when (re-search-forward (jumpseat-transcript-heading-regexp) nil 'end (or count 1))
+  (when (re-search-forward (jumpseat--transcript-heading-regexp) nil 'end (or count 1))
     (beginning-of-line)))
 
 (defun jumpseat-previous-turn (&optional count)
   "Move to the previous heading, or the COUNTth."
   (interactive "p")
   (beginning-of-line)
-  (re-search-backward (jumpseat-transcript-heading-regexp) nil 'end (or count 1)))
+  (re-search-backward (jumpseat--transcript-heading-regexp) nil 'end (or count 1)))
 
 (provide 'jumpseat-chat)
 ;;; jumpseat-chat.el ends here

@@ -11,23 +11,14 @@
 ;;; Code:
 
 (require 'flymake)
+(require 'jumpseat-region)
 (require 'jumpseat-transcript)
-
-(defun jumpseat-check--to-position (position)
-  "Convert POSITION, in LSP's units, to a position in this buffer."
-  (save-excursion
-    (goto-char (jumpseat-transcript-line (plist-get position :line)))
-    (let ((units (plist-get position :character)))
-      (while (and (> units 0) (not (eolp)))
-        (setq units (- units (if (> (char-after) #xFFFF) 2 1)))
-        (forward-char))
-      (point))))
 
 (defun jumpseat-check--to-diagnostic (diagnostic)
   "Convert DIAGNOSTIC from the daemon to a Flymake diagnostic for this buffer."
   (let* ((range (plist-get diagnostic :range))
-         (beg (jumpseat-check--to-position (plist-get range :start)))
-         (end (jumpseat-check--to-position (plist-get range :end))))
+         (beg (jumpseat--region-find (plist-get range :start)))
+         (end (jumpseat--region-find (plist-get range :end))))
     (flymake-make-diagnostic
      (current-buffer) beg (if (> end beg) end (min (1+ beg) (point-max)))
      (if (eql 1 (plist-get diagnostic :severity)) :error :warning)
@@ -38,25 +29,25 @@
 The rest is only text, and may be long."
   (save-restriction
     (widen)
-    (let ((end (jumpseat-transcript-front-matter-end)))
+    (let ((end (jumpseat--transcript-front-matter-end)))
       (cond ((> end (point-min))
-             (concat (jumpseat-transcript-front-matter-text) "\n" jumpseat-transcript-question
+             (concat (jumpseat--transcript-front-matter-text) "\n" jumpseat--transcript-question
                      "\n\n-\n"))
             ((save-excursion (goto-char (point-min)) (looking-at "---$"))
-             (jumpseat-transcript-text))))))
+             (jumpseat--transcript-text))))))
 
-(defun jumpseat-check-flymake (report &rest _)
+(defun jumpseat--check-flymake (report &rest _)
   "Have the daemon check this chat, and REPORT its diagnostics."
   (let ((buffer (current-buffer))
         (text (jumpseat-check--build-text)))
     (if (null text)
         (funcall report nil)
-      (jumpseat-rpc-request
+      (jumpseat--rpc-request
        "transcript/check" (list :text text)
        (lambda (err result)
          (when (buffer-live-p buffer)
            (with-current-buffer buffer
-            ;; Flymake signals an error for a report of an outdated check.
+             ;; Flymake signals an error for a report of an outdated check.
              (condition-case nil
                  (funcall report (unless err
                                    (mapcar #'jumpseat-check--to-diagnostic
@@ -65,11 +56,11 @@ The rest is only text, and may be long."
 
 (defun jumpseat-check--recheck (_params)
   "Check the chats again after the lists of models changed."
-  (dolist (buffer (jumpseat-chat-list))
+  (dolist (buffer (jumpseat--chat-list))
     (with-current-buffer buffer
       (when flymake-mode (flymake-start)))))
 
-(jumpseat-rpc-on 'models/didChange #'jumpseat-check--recheck)
+(jumpseat--inbox-on 'models/didChange #'jumpseat-check--recheck)
 
 (provide 'jumpseat-check)
 ;;; jumpseat-check.el ends here

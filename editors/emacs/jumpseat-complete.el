@@ -25,17 +25,17 @@
   (append (mapcar (lambda (each) (list (concat (car each) ": ") (cadr each)))
                   jumpseat-complete--keys)
           (mapcar (lambda (row) (list (concat (plist-get row :key) ": ")
-                                      (concat (jumpseat-models-describe-values row) ". "
+                                      (concat (jumpseat--models-describe-values row) ". "
                                               (plist-get row :description))))
-                  (jumpseat-models-rows))))
+                  (jumpseat--models-rows))))
 
 (defun jumpseat-complete--list-values (key)
   "Return the values that KEY can have in the front matter."
   (if (equal key "model")
-      (mapcar (lambda (model) (list (plist-get model :id) (jumpseat-models-describe model)))
-              (jumpseat-models-known))
+      (mapcar (lambda (model) (list (plist-get model :id) (jumpseat--models-describe model)))
+              (jumpseat--models-known))
     (when-let ((row (seq-find (lambda (each) (equal (plist-get each :key) key))
-                              (jumpseat-models-rows))))
+                              (jumpseat--models-rows))))
       (if (equal (plist-get row :type) "boolean")
           '(("true") ("false"))
         (mapcar (lambda (each) (list (format "%s" each))) (plist-get row :choices))))))
@@ -45,7 +45,7 @@
   (cons '("/model" "choose the model")
         (mapcar (lambda (each) (list (concat "/" (plist-get each :name))
                                      (or (plist-get each :description) "")))
-                (jumpseat-models-known-prompts))))
+                (jumpseat--models-known-prompts))))
 
 (defun jumpseat-complete--build-result (beg items)
   "Return ITEMS between BEG and point as `completion-at-point' expects them."
@@ -81,7 +81,7 @@
     (beginning-of-line)
     (skip-chars-backward " \t\n")
     (beginning-of-line)
-    (or (bobp) (looking-at (jumpseat-transcript-heading-regexp)))))
+    (or (bobp) (looking-at (jumpseat--transcript-heading-regexp)))))
 
 (defun jumpseat-complete--complete-path (string predicate action)
   "Complete paths as `complete-with-action' does with PREDICATE and ACTION.
@@ -123,14 +123,14 @@ With STATUS `exact', or after a directory, leave the quote open."
                             (line-beginning-position) t))
       (jumpseat-complete--complete-file (match-beginning 1)))
      ((eq (char-after beg) ?@)
-      (jumpseat-complete--build-result beg (mapcar #'list jumpseat-references-words)))
+      (jumpseat-complete--build-result beg (mapcar #'list jumpseat--references-words)))
      ((and (eq (char-after beg) ?/) (= beg (line-beginning-position))
            (jumpseat-complete--first-line-p))
       (jumpseat-complete--build-result beg (jumpseat-complete--list-prompts))))))
 
-(defun jumpseat-complete-at-point ()
+(defun jumpseat--complete-at-point ()
   "Complete words in questions, and the front matter of a chat."
-  (if (and (< (point) (jumpseat-transcript-front-matter-end)) (> (line-number-at-pos) 1))
+  (if (and (< (point) (jumpseat--transcript-front-matter-end)) (> (line-number-at-pos) 1))
       (jumpseat-complete--complete-front-matter)
     (jumpseat-complete--complete-word)))
 

@@ -45,7 +45,7 @@ A change is used after \\[jumpseat-restart]."
 Nil is the daemon's default."
   :type '(choice (const :tag "The daemon's default" nil) string))
 
-;; `jumpseat-file-p' reads this option before the package is loaded.
+;; `jumpseat--file-p' reads this option before the package is loaded.
 ;;;###autoload
 (defcustom jumpseat-directory (locate-user-emacs-file "jumpseat/chats/")
   "The directory in which \\[jumpseat-save] saves a new chat."
@@ -88,35 +88,35 @@ Nil means the wheel in this package, or the checkout that contains it."
 
 ;;; JSON values
 
-(defun jumpseat-true-p (value)
+(defun jumpseat--true-p (value)
   "Whether VALUE of a decoded message is true."
   (eq value t))
 
-(defun jumpseat-get (value &rest keys)
+(defun jumpseat--get (value &rest keys)
   "Return the value at the path KEYS in VALUE, a nested property list."
   (seq-reduce #'plist-get keys value))
 
-(defun jumpseat-list (array)
+(defun jumpseat--list (array)
   "Convert ARRAY of a decoded message to a list."
   (append array nil))
 
 ;;; Errors
 
-(defun jumpseat-make-failure (kind message &optional hint)
+(defun jumpseat--make-failure (kind message &optional hint)
   "Create an error in the daemon's form from KIND, MESSAGE and HINT."
   (list :code 0 :message message :data (list :kind kind :hint hint)))
 
-(defun jumpseat-format-error (err)
+(defun jumpseat--format-error (err)
   "Format ERR for the user: its message, then its hint."
-  (let ((hint (jumpseat-get err :data :hint))
+  (let ((hint (jumpseat--get err :data :hint))
         (message (plist-get err :message)))
     (if hint (concat message " " hint) message)))
 
 ;;; Log and messages
 
-(defconst jumpseat-log-buffer "*jumpseat log*" "The buffer of this package's own log.")
+(defconst jumpseat--log-buffer "*jumpseat log*" "The buffer of this package's own log.")
 
-(defun jumpseat-log-file ()
+(defun jumpseat--log-file ()
   "Return the path of the daemon's log, which the daemon writes itself."
   (locate-user-emacs-file "jumpseat/daemon.log"))
 
@@ -129,10 +129,10 @@ Nil means the wheel in this package, or the checkout that contains it."
       (search-forward "\n" (1- (point-max)) t)
       (delete-region (point-min) (point)))))
 
-(defun jumpseat-log-write (format &rest arguments)
+(defun jumpseat--log-write (format &rest arguments)
   "Append a line to the log: FORMAT with ARGUMENTS.
 Never log the text of chats."
-  (with-current-buffer (get-buffer-create jumpseat-log-buffer)
+  (with-current-buffer (get-buffer-create jumpseat--log-buffer)
     (unless (derived-mode-p 'special-mode)
       (special-mode)
       (setq buffer-undo-list t))
@@ -144,29 +144,29 @@ Never log the text of chats."
           (insert (format-time-string "%FT%T ") (apply #'format format arguments) "\n")
           (jumpseat-log--trim))))))
 
-(defun jumpseat-log-filter ()
+(defun jumpseat--log-filter ()
   "Return a process filter that logs each line once all of it has arrived."
   (let ((rest ""))
     (lambda (_process text)
       (let ((lines (split-string (concat rest text) "\n")))
         (setq rest (car (last lines)))
-        (dolist (line (butlast lines)) (jumpseat-log-write "%s" line))))))
+        (dolist (line (butlast lines)) (jumpseat--log-write "%s" line))))))
 
-(defun jumpseat-say (format &rest arguments)
+(defun jumpseat--say (format &rest arguments)
   "Show FORMAT with ARGUMENTS in the echo area, and log it."
   (let ((text (apply #'format-message format arguments)))
-    (jumpseat-log-write "%s" text)
+    (jumpseat--log-write "%s" text)
     (message "jumpseat: %s" text)))
 
-(defun jumpseat-say-error (err)
+(defun jumpseat--say-error (err)
   "Show the message and the hint of ERR."
-  (jumpseat-say "%s" (jumpseat-format-error err)))
+  (jumpseat--say "%s" (jumpseat--format-error err)))
 
-(defun jumpseat-make-callback (next)
+(defun jumpseat--make-callback (next)
   "Return a callback for a request that passes the result to NEXT.
 If the request fails, the callback shows the error instead."
   (lambda (err result)
-    (if err (jumpseat-say-error err) (funcall next result))))
+    (if err (jumpseat--say-error err) (funcall next result))))
 
 ;;; Chats
 
@@ -174,17 +174,17 @@ If the request fails, the callback shows the error instead."
   "Non-nil if this buffer is a chat.
 Use the command `jumpseat-chat-mode' to change this variable.")
 
-(defun jumpseat-chat-list ()
+(defun jumpseat--chat-list ()
   "Return the chats, most recently used first."
   (seq-filter (lambda (each) (with-current-buffer each jumpseat-chat-mode)) (buffer-list)))
 
-(defun jumpseat-chat-source ()
+(defun jumpseat--chat-source ()
   "Return the buffer that `@buffer' refers to, or nil.
 This is the last one that is neither a chat nor the daemon's log."
   (seq-find (lambda (each)
               (with-current-buffer each
                 (and (not jumpseat-chat-mode) (not (minibufferp))
-                     (not (equal buffer-file-name (expand-file-name (jumpseat-log-file))))
+                     (not (equal buffer-file-name (expand-file-name (jumpseat--log-file))))
                      (or buffer-file-name
                          (and (not (string-match-p "\\`[ *]" (buffer-name)))
                               (> (buffer-size) 0))))))
@@ -192,54 +192,54 @@ This is the last one that is neither a chat nor the daemon's log."
 
 ;;; The program
 
-(defun jumpseat-local-directory ()
+(defun jumpseat--local-directory ()
   "Return a local directory, even if `default-directory' is remote."
   (if (or (file-remote-p default-directory) (not (file-accessible-directory-p default-directory)))
       (expand-file-name "~/")
     default-directory))
 
-(defun jumpseat-install-directory ()
+(defun jumpseat--install-directory ()
   "Return the directory of the daemon's own installation."
   (locate-user-emacs-file "jumpseat/daemon/"))
 
-(defun jumpseat-installed-program ()
+(defun jumpseat--installed-program ()
   "Return this version's program in the daemon's own installation, or nil."
-  (let ((file (expand-file-name "current.json" (jumpseat-install-directory))))
+  (let ((file (expand-file-name "current.json" (jumpseat--install-directory))))
     ;; The file can be absent, corrupt, or of another shape.
     (ignore-errors
       (let ((current (with-temp-buffer
                        (insert-file-contents file)
                        (json-parse-buffer :object-type 'plist))))
         (when (equal (plist-get current :key) jumpseat-version)
-          (jumpseat-find-program (plist-get current :program)))))))
+          (jumpseat--find-program (plist-get current :program)))))))
 
-(defun jumpseat-find-program (name)
+(defun jumpseat--find-program (name)
   "Return the path of the program NAME on this machine, or nil.
 Also search common directories, which an Emacs that was not started from a shell
 often lacks."
-  (let ((default-directory (jumpseat-local-directory))
+  (let ((default-directory (jumpseat--local-directory))
         (exec-path (append exec-path '("~/.local/bin" "~/.cargo/bin" "/opt/homebrew/bin"
                                        "/usr/local/bin"))))
     (executable-find name)))
 
-(defun jumpseat-program ()
+(defun jumpseat--program ()
   "Return the daemon's command as a list of words, or nil if there is none."
   (or jumpseat-command
-      (when-let ((found (or (jumpseat-installed-program) (jumpseat-find-program "jumpseat"))))
+      (when-let ((found (or (jumpseat--installed-program) (jumpseat--find-program "jumpseat"))))
         (list found))))
 
-(defun jumpseat-run-process (command done)
+(defun jumpseat--run-process (command done)
   "Run COMMAND, a list of words, in the background.
 Call DONE with its exit code and its output, or with nil and the reason if it
 could not be started."
-  (let* ((default-directory (jumpseat-local-directory))
+  (let* ((default-directory (jumpseat--local-directory))
          (buffer (generate-new-buffer " *jumpseat process*"))
          (end (lambda (process _change)
                 (unless (process-live-p process)
                   (let ((output (with-current-buffer buffer (string-trim (buffer-string)))))
                     (kill-buffer buffer)
-                    (jumpseat-log-write "%s: %d\n%s" (string-join command " ")
-                                        (process-exit-status process) output)
+                    (jumpseat--log-write "%s: %d\n%s" (string-join command " ")
+                                         (process-exit-status process) output)
                     (run-at-time 0 nil done (process-exit-status process) output))))))
     (condition-case failure
         (let ((process (make-process :name "jumpseat-process" :buffer buffer :command command

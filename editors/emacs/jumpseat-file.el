@@ -16,15 +16,15 @@
 
 ;;;###autoload
 (progn
-  (defvar-local jumpseat-file-is-chat nil
+  (defvar-local jumpseat--file-is-chat nil
     "Whether this buffer was made a chat, regardless of its text.")
-  (put 'jumpseat-file-is-chat 'permanent-local t)
+  (put 'jumpseat--file-is-chat 'permanent-local t)
 
-  (defun jumpseat-file-p ()
+  (defun jumpseat--file-p ()
     "Whether this buffer was made a chat, or has the text of a saved one.
 That is a heading after front matter with a conversation or a model, or a
 heading in a file in `jumpseat-directory'."
-    (or jumpseat-file-is-chat
+    (or jumpseat--file-is-chat
         (save-excursion
           (save-restriction
             (widen)
@@ -46,8 +46,8 @@ heading in a file in `jumpseat-directory'."
   ;; The model may have written the local variables in a chat.  The mode that
   ;; they name would be chosen before `magic-mode-alist' is consulted, and
   ;; `normal-mode' would reset any value that a hook sets.
-  (advice-add 'inhibit-local-variables-p :before-until #'jumpseat-file-p)
-  (add-to-list 'magic-mode-alist '(jumpseat-file-p . jumpseat-file-mode))
+  (advice-add 'inhibit-local-variables-p :before-until #'jumpseat--file-p)
+  (add-to-list 'magic-mode-alist '(jumpseat--file-p . jumpseat--file-mode))
   ;; A "coding:" among the local variables would decode the text before the
   ;; buffer can be examined.
   (add-to-list 'auto-coding-regexp-alist
@@ -57,17 +57,17 @@ heading in a file in `jumpseat-directory'."
 
 (defun jumpseat-file--record ()
   "Record whether this buffer is a chat, even in another major mode later."
-  (setq jumpseat-file-is-chat jumpseat-chat-mode))
+  (setq jumpseat--file-is-chat jumpseat-chat-mode))
 
 (add-hook 'jumpseat-chat-mode-hook #'jumpseat-file--record)
 
-(defun jumpseat-file-mode ()
+(defun jumpseat--file-mode ()
   "Make this buffer, which visits a saved chat, a chat."
-  (jumpseat-chat-text-mode)
+  (jumpseat--chat-text-mode)
   (jumpseat-chat-mode)
   (let ((buffer (current-buffer)))
-    (jumpseat-transcript-fetch-headings
-     (jumpseat-transcript-model)
+    (jumpseat--transcript-fetch-headings
+     (jumpseat--transcript-model)
      (lambda (&rest _)
        (when (buffer-live-p buffer)
          (with-current-buffer buffer (font-lock-flush)))))))
@@ -80,9 +80,9 @@ heading in a file in `jumpseat-directory'."
   (let ((buffer (let ((enable-local-variables nil)) (find-file-noselect file))))
     (with-current-buffer buffer
       (unless jumpseat-chat-mode
-        (setq jumpseat-file-is-chat t)
-        (jumpseat-file-mode)))
-    (jumpseat-chat-show buffer)))
+        (setq jumpseat--file-is-chat t)
+        (jumpseat--file-mode)))
+    (jumpseat--chat-show buffer)))
 
 (defun jumpseat-save ()
   "Save this chat; a new one in `jumpseat-directory', under a name of its own."

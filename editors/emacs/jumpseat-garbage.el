@@ -26,7 +26,7 @@
 ;; with `let' while timers run, and a value that is set inside such a binding is
 ;; lost at its end.
 
-(defun jumpseat-garbage-defer ()
+(defun jumpseat--garbage-defer ()
   "Defer garbage collections, up to `jumpseat-garbage-limit'.
 Do not lower a higher threshold."
   (when jumpseat-garbage--timer
@@ -39,7 +39,7 @@ Do not lower a higher threshold."
                   (if (eql now (car jumpseat-garbage--raised)) (cdr jumpseat-garbage--raised) now)))
       (set-default-toplevel-value 'gc-cons-threshold jumpseat-garbage-limit))))
 
-(defun jumpseat-garbage-resume ()
+(defun jumpseat--garbage-resume ()
   "Reset the threshold once the user is idle, after a delay."
   (when (and jumpseat-garbage--raised (null jumpseat-garbage--timer))
     (setq jumpseat-garbage--timer

@@ -14,7 +14,7 @@
 (require 'jumpseat-ui)
 
 (defun jumpseat-history--make-item (row)
-  "Convert ROW of a list of conversations to an item of `jumpseat-ui-choose'."
+  "Convert ROW of a list of conversations to an item of `jumpseat--ui-choose'."
   (let ((turns (plist-get row :turns)))
     (list (plist-get row :title) row
           (string-join
@@ -36,26 +36,26 @@
 
 (defun jumpseat-history--read (id callback)
   "Call CALLBACK with the text of the kept conversation ID, and its data."
-  (jumpseat-rpc-request
+  (jumpseat--rpc-request
    "conversations/get" (list :id id)
-   (jumpseat-make-callback
+   (jumpseat--make-callback
     (lambda (conversation)
-      (jumpseat-rpc-request
+      (jumpseat--rpc-request
        "transcript/render"
        (list :messages (plist-get conversation :messages) :model (plist-get conversation :model)
              :system (plist-get conversation :system)
              :settings (plist-get conversation :settings) :conversationId id
              :trimAnswers t)
-       (jumpseat-make-callback
+       (jumpseat--make-callback
         (lambda (result) (funcall callback (plist-get result :text) conversation))))))))
 
 (defun jumpseat-history--continue (id)
   "Show the open chat of the kept conversation ID, or else open one."
   (if-let ((open (seq-find (lambda (chat)
                              (with-current-buffer chat
-                               (equal id (jumpseat-transcript-conversation))))
-                           (jumpseat-chat-list))))
-      (jumpseat-chat-show open)
+                               (equal id (jumpseat--transcript-conversation))))
+                           (jumpseat--chat-list))))
+      (jumpseat--chat-show open)
     (jumpseat-history--open id)))
 
 (defun jumpseat-history--open (id)
@@ -63,14 +63,14 @@
   (jumpseat-history--read
    id
    (lambda (text conversation)
-     (jumpseat-transcript-fetch-headings
+     (jumpseat--transcript-fetch-headings
       (plist-get conversation :model)
-      (jumpseat-make-callback
+      (jumpseat--make-callback
        (lambda (headings)
-         (jumpseat-chat-show
-          (jumpseat-chat-new
+         (jumpseat--chat-show
+          (jumpseat--chat-new
            ;; After a failed turn, the last message is the question itself.
-           (if (equal "user" (plist-get (jumpseat-transcript-find-last conversation) :role)) text
+           (if (equal "user" (plist-get (jumpseat--transcript-find-last conversation) :role)) text
              (concat text "\n" (car headings) "\n\n"))))))))))
 
 (defun jumpseat-history--preview (row)
@@ -78,34 +78,34 @@
   (jumpseat-history--read
    (plist-get row :id)
    (lambda (text _conversation)
-     (with-current-buffer (jumpseat-ui-show "*jumpseat conversation*" (list text))
+     (with-current-buffer (jumpseat--ui-show "*jumpseat conversation*" (list text))
        (goto-char (point-min))))))
 
 (defun jumpseat-history--delete (row)
   "Delete the conversation of ROW after a confirmation."
   (when (yes-or-no-p (format "Delete \"%s\"? " (plist-get row :title)))
-    (jumpseat-rpc-request
+    (jumpseat--rpc-request
      "conversations/delete" (list :id (plist-get row :id))
-     (jumpseat-make-callback
+     (jumpseat--make-callback
       (lambda (result)
-        (jumpseat-say (if (jumpseat-true-p (plist-get result :deleted))
-                          "The conversation was deleted."
-                        "The conversation was already deleted.")))))))
+        (jumpseat--say (if (jumpseat--true-p (plist-get result :deleted))
+                           "The conversation was deleted."
+                         "The conversation was already deleted.")))))))
 
 (defun jumpseat-history--rename (row)
   "Rename the conversation of ROW."
-  (jumpseat-rpc-request
+  (jumpseat--rpc-request
    "conversations/rename"
    (list :id (plist-get row :id) :title (read-string "Title: " (plist-get row :title)))
-   (jumpseat-make-callback
+   (jumpseat--make-callback
     (lambda (renamed)
-      (jumpseat-say "The conversation was renamed to \"%s\"." (plist-get renamed :title))))))
+      (jumpseat--say "The conversation was renamed to \"%s\"." (plist-get renamed :title))))))
 
 (defun jumpseat-history--fork (row)
   "Open a fork of the conversation of ROW."
-  (jumpseat-rpc-request
+  (jumpseat--rpc-request
    "conversations/fork" (list :id (plist-get row :id))
-   (jumpseat-make-callback
+   (jumpseat--make-callback
     (lambda (fork) (jumpseat-history--continue (plist-get fork :id))))))
 
 (defun jumpseat-history--choose-action (row)
@@ -115,18 +115,18 @@
                    ("Fork" jumpseat-history--fork)
                    ("Rename" jumpseat-history--rename)
                    ("Delete" jumpseat-history--delete))))
-    (jumpseat-ui-offer (plist-get row :title) actions (lambda (action) (funcall action row)))))
+    (jumpseat--ui-offer (plist-get row :title) actions (lambda (action) (funcall action row)))))
 
 (defun jumpseat-history--pick (params)
   "Let the user pick one of the conversations selected by PARAMS."
-  (jumpseat-rpc-request
+  (jumpseat--rpc-request
    "conversations/list" params
-   (jumpseat-make-callback
+   (jumpseat--make-callback
     (lambda (result)
       (let ((rows (plist-get result :conversations))
             (cursor (plist-get result :nextCursor)))
-        (if (seq-empty-p rows) (jumpseat-say "No conversation was found.")
-          (jumpseat-ui-choose
+        (if (seq-empty-p rows) (jumpseat--say "No conversation was found.")
+          (jumpseat--ui-choose
            "Conversation"
            (append (jumpseat-history--number-names (mapcar #'jumpseat-history--make-item rows))
                    (when cursor '(("… more" more ""))))

@@ -104,7 +104,7 @@ The number is nil for a new line."
     (jumpseat-hunks--match (vconcat old) 0 (length old) (vconcat new) 0 (length new) kept)
     (append kept nil)))
 
-(defun jumpseat-hunks-compute (old new)
+(defun jumpseat--hunks-compute (old new)
   "Return the hunks that turn the text OLD into the text NEW."
   (let* ((old-lines (jumpseat-hunks--split old))
          (new-lines (jumpseat-hunks--split new))
@@ -136,7 +136,7 @@ The number is nil for a new line."
         (setq position next)))
     text))
 
-(defun jumpseat-hunks-fontify (beg end text)
+(defun jumpseat--hunks-fontify (beg end text)
   "Return TEXT with the faces that it would have between BEG and END here."
   (let ((mode major-mode)
         (before (buffer-substring-no-properties (point-min) beg))
@@ -165,13 +165,13 @@ The number is nil for a new line."
     ;; The faces of the language come first, and leave the background to this
     ;; one.
     (add-face-text-property 0 (length added) 'jumpseat-rewrite-new t added)
-    (if (and line-end (not line-start)) (concat jumpseat-view-cursor added) added)))
+    (if (and line-end (not line-start)) (concat jumpseat--view-cursor added) added)))
 
-(defun jumpseat-hunks-show (start hunks new)
+(defun jumpseat--hunks-show (start hunks new)
   "Show HUNKS between the text of this buffer from START on and the text NEW."
-  (jumpseat-view-clear 'preview)
+  (jumpseat--view-clear 'preview)
   (pcase-dolist (`(,old-beg ,old-end ,new-beg ,new-end) hunks)
-    (let ((overlay (jumpseat-view-put-overlay (+ start old-beg) (+ start old-end) 'preview)))
+    (let ((overlay (jumpseat--view-put-overlay (+ start old-beg) (+ start old-end) 'preview)))
       ;; The face of the whole text would hide the hunk's face otherwise.
       (overlay-put overlay 'priority 1)
       (overlay-put overlay 'jumpseat-hunk (list old-beg old-end new-beg new-end))
@@ -184,7 +184,7 @@ The number is nil for a new line."
 
 ;;; The hunks of a buffer
 
-(defun jumpseat-hunks-find-shown ()
+(defun jumpseat--hunks-find-shown ()
   "Return the overlays of the hunks in this buffer, in buffer order."
   (save-restriction
     (widen)
@@ -192,7 +192,7 @@ The number is nil for a new line."
                       (overlays-in (point-min) (point-max)))
           (lambda (a b) (< (overlay-start a) (overlay-start b))))))
 
-(defun jumpseat-hunks-find-current (shown)
+(defun jumpseat--hunks-find-current (shown)
   "Return the overlay of SHOWN at point, or else the next or the last one."
   (let ((line (line-beginning-position)))
     (or (seq-find (lambda (each)
@@ -200,10 +200,10 @@ The number is nil for a new line."
                   shown)
         (car (last shown)))))
 
-(defun jumpseat-hunks-move (count)
+(defun jumpseat--hunks-move (count)
   "Move to the COUNTth next hunk, or backwards if COUNT is negative."
   (let* ((at (point))
-         (starts (mapcar #'overlay-start (jumpseat-hunks-find-shown)))
+         (starts (mapcar #'overlay-start (jumpseat--hunks-find-shown)))
          (there (if (> count 0) (seq-filter (lambda (each) (> each at)) starts)
                   (nreverse (seq-filter (lambda (each) (< each at)) starts)))))
     (goto-char (or (nth (1- (abs count)) there)

@@ -16,7 +16,7 @@
 
 (defvar jumpseat-install--running nil "Whether an installation is running.")
 
-(defvar jumpseat-installed-functions nil
+(defvar jumpseat--installed-functions nil
   "Functions that are called when an installation has ended.
 Their argument says whether it succeeded.")
 
@@ -30,8 +30,8 @@ Their argument says whether it succeeded.")
 
 (defun jumpseat-install--find-launchers ()
   "Return the commands that can run the script, best first."
-  (let ((uv (jumpseat-find-program "uv"))
-        (pythons (delq nil (mapcar #'jumpseat-find-program '("python3" "python")))))
+  (let ((uv (jumpseat--find-program "uv"))
+        (pythons (delq nil (mapcar #'jumpseat--find-program '("python3" "python")))))
     (append (when uv
               `((,uv "run" "--no-project" "--python" ">=3.11" ,jumpseat-install--script "--uv" ,uv)))
             (mapcar (lambda (python) (list python jumpseat-install--script)) pythons))))
@@ -39,8 +39,8 @@ Their argument says whether it succeeded.")
 (defun jumpseat-install--finish (ok message)
   "End the installation, which succeeded if OK, and show MESSAGE."
   (setq jumpseat-install--running nil)
-  (jumpseat-say "%s" message)
-  (run-hook-with-args 'jumpseat-installed-functions ok))
+  (jumpseat--say "%s" message)
+  (run-hook-with-args 'jumpseat--installed-functions ok))
 
 (defun jumpseat-install--run (launchers arguments)
   "Run the script with ARGUMENTS and the first of LAUNCHERS that can run it."
@@ -52,13 +52,13 @@ Their argument says whether it succeeded.")
           (default-directory (expand-file-name "~/"))
           (output "")
           (last ""))
-      (jumpseat-log-write "%s" (string-join command " "))
+      (jumpseat--log-write "%s" (string-join command " "))
       ;; The script ends when its input closes, and so with Emacs.
       (make-process
        :name "jumpseat-install" :command command :noquery t :connection-type 'pipe
        :stderr (make-pipe-process
                 :name "jumpseat-install-log" :noquery t :sentinel #'ignore
-                :filter (jumpseat-log-filter))
+                :filter (jumpseat--log-filter))
        :filter (lambda (_ text)
                  (setq output (concat output text)
                        last (car (last (split-string output "\n" t))))
@@ -82,16 +82,16 @@ Their argument says whether it succeeded.")
 With a prefix argument AGAIN, also if this version is installed."
   (interactive "P")
   (cond
-   (jumpseat-install--running (jumpseat-say "jumpseat is already being installed."))
-   ((and (not again) (jumpseat-installed-program))
-    (jumpseat-say "jumpseat %s is already installed; use a prefix argument to reinstall it."
-                  jumpseat-version))
+   (jumpseat-install--running (jumpseat--say "jumpseat is already being installed."))
+   ((and (not again) (jumpseat--installed-program))
+    (jumpseat--say "jumpseat %s is already installed; use a prefix argument to reinstall it."
+                   jumpseat-version))
    (t
     (setq jumpseat-install--running t)
-    (jumpseat-say "Installing jumpseat …")
+    (jumpseat--say "Installing jumpseat …")
     (jumpseat-install--run
      (jumpseat-install--find-launchers)
-     `("--directory" ,(expand-file-name (jumpseat-install-directory)) "--key" ,jumpseat-version
+     `("--directory" ,(expand-file-name (jumpseat--install-directory)) "--key" ,jumpseat-version
        ,@(when again '("--again"))
        ,@(when jumpseat-package (list jumpseat-package)))))))
 
@@ -99,32 +99,32 @@ With a prefix argument AGAIN, also if this version is installed."
 
 (defun jumpseat-install--install-local-model ()
   "Install the local model."
-  (jumpseat-say "Installing the local model …")
-  (jumpseat-run-process
-   (append (jumpseat-program) '("local" "install"))
+  (jumpseat--say "Installing the local model …")
+  (jumpseat--run-process
+   (append (jumpseat--program) '("local" "install"))
    (lambda (code output)
      (if (eql code 0)
-         (jumpseat-say "The local model is installed. Send the question again.")
-       (jumpseat-say "The local model was not installed: %s" output)))))
+         (jumpseat--say "The local model is installed. Send the question again.")
+       (jumpseat--say "The local model was not installed: %s" output)))))
 
 (defun jumpseat-install--offer (prompt &rest items)
   "Offer ITEMS, lists of a name and a function, and \"Not now\", at PROMPT."
-  (jumpseat-ui-offer prompt (append items '(("Not now" ignore))) #'funcall))
+  (jumpseat--ui-offer prompt (append items '(("Not now" ignore))) #'funcall))
 
 (defun jumpseat-install--offer-after (err _reason)
   "Offer the next step after ERR if no provider is ready or no program found."
   (cond
    ((null err))
    (jumpseat-install--running
-    (jumpseat-say "jumpseat is being installed: send the question again afterwards."))
-   ((null (jumpseat-program))
+    (jumpseat--say "jumpseat is being installed: send the question again afterwards."))
+   ((null (jumpseat--program))
     (jumpseat-install--offer "jumpseat is not installed"
                              '("Install jumpseat" jumpseat-install)))
-   ((equal "authentication" (jumpseat-get err :data :kind))
-    (jumpseat-models-providers
+   ((equal "authentication" (jumpseat--get err :data :kind))
+    (jumpseat--models-providers
      (lambda (failure providers)
        (unless (or failure
-                   (seq-some (lambda (each) (jumpseat-true-p (plist-get each :configured)))
+                   (seq-some (lambda (each) (jumpseat--true-p (plist-get each :configured)))
                              providers))
          (jumpseat-install--offer "No provider is ready"
                                   '("Sign in" jumpseat-login)
@@ -132,7 +132,7 @@ With a prefix argument AGAIN, also if this version is installed."
                                     jumpseat-install--install-local-model))))))))
 
 ;; Offer this before the user's own functions are called, which may fail.
-(add-hook 'jumpseat-turn-ended-functions #'jumpseat-install--offer-after -90)
+(add-hook 'jumpseat--turn-ended-functions #'jumpseat-install--offer-after)
 
 (provide 'jumpseat-install)
 ;;; jumpseat-install.el ends here

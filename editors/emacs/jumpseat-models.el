@@ -26,15 +26,15 @@
     (setq jumpseat-models--cache
           (seq-remove (lambda (each) (member (car each) methods)) jumpseat-models--cache))))
 
-(jumpseat-rpc-on 'providers/didChange (jumpseat-models--forget "providers/list"))
-(jumpseat-rpc-on 'auth/didChange (jumpseat-models--forget "providers/list"))
-(jumpseat-rpc-on 'models/didChange (jumpseat-models--forget "models/list"))
-(jumpseat-rpc-on 'settings/didChange (jumpseat-models--forget "providers/list" "models/list"))
-(jumpseat-rpc-on 'end (jumpseat-models--forget "providers/list" "models/list" "prompts/list"))
+(jumpseat--inbox-on 'providers/didChange (jumpseat-models--forget "providers/list"))
+(jumpseat--inbox-on 'auth/didChange (jumpseat-models--forget "providers/list"))
+(jumpseat--inbox-on 'models/didChange (jumpseat-models--forget "models/list"))
+(jumpseat--inbox-on 'settings/didChange (jumpseat-models--forget "providers/list" "models/list"))
+(jumpseat--inbox-on 'end (jumpseat-models--forget "providers/list" "models/list" "prompts/list"))
 
 (defun jumpseat-models--get (method callback)
   "Request METHOD; call CALLBACK with an error or nil, and the result."
-  (jumpseat-rpc-request
+  (jumpseat--rpc-request
    method nil
    (lambda (err result)
      (unless err (setf (alist-get method jumpseat-models--cache nil nil #'equal) result))
@@ -50,40 +50,40 @@ If there is none, request it for the next call: completion cannot wait."
                             (lambda (&rest _)
                               (setq jumpseat-models--fetching
                                     (delete method jumpseat-models--fetching)))))
-    (jumpseat-list (plist-get (cdr known) key))))
+    (jumpseat--list (plist-get (cdr known) key))))
 
-(defun jumpseat-models-providers (callback)
+(defun jumpseat--models-providers (callback)
   "Call CALLBACK with an error or nil, and the list of providers."
   (jumpseat-models--get
    "providers/list"
    (lambda (err result)
-     (funcall callback err (jumpseat-list (plist-get result :providers))))))
+     (funcall callback err (jumpseat--list (plist-get result :providers))))))
 
-(defun jumpseat-models-known-providers ()
+(defun jumpseat--models-known-providers ()
   "Return the cached list of providers, for completion."
   (jumpseat-models--get-cached "providers/list" :providers))
 
-(defun jumpseat-models-known ()
+(defun jumpseat--models-known ()
   "Return the cached list of models, for completion."
   (jumpseat-models--get-cached "models/list" :models))
 
-(defun jumpseat-models-known-prompts ()
+(defun jumpseat--models-known-prompts ()
   "Return the cached list of named texts, for completion."
   (jumpseat-models--get-cached "prompts/list" :prompts))
 
 (defun jumpseat-models--fetch-prompts (_params)
   "Request the named texts early, to offer all of them after the first slash."
   (funcall (jumpseat-models--forget "prompts/list") nil)
-  (jumpseat-models-known-prompts))
+  (jumpseat--models-known-prompts))
 
-(jumpseat-rpc-on 'ready #'jumpseat-models--fetch-prompts)
-(jumpseat-rpc-on 'prompts/didChange #'jumpseat-models--fetch-prompts)
+(jumpseat--inbox-on 'ready #'jumpseat-models--fetch-prompts)
+(jumpseat--inbox-on 'prompts/didChange #'jumpseat-models--fetch-prompts)
 
-(defun jumpseat-models-provider (model providers)
+(defun jumpseat--models-provider (model providers)
   "Return the provider in PROVIDERS that MODEL names, or the default one."
   (or (seq-find (lambda (each) (and model (string-prefix-p (concat (plist-get each :id) ":") model)))
                 providers)
-      (seq-find (lambda (each) (jumpseat-true-p (plist-get each :isDefault))) providers)))
+      (seq-find (lambda (each) (jumpseat--true-p (plist-get each :isDefault))) providers)))
 
 ;;; Models
 
@@ -91,13 +91,13 @@ If there is none, request it for the next call: completion cannot wait."
   "Format TOKENS in thousands."
   (format "%dk" (round tokens 1000)))
 
-(defun jumpseat-models-describe (model)
+(defun jumpseat--models-describe (model)
   "Describe the name, limits, cost and abilities of MODEL in one line."
   (let* ((context (plist-get model :maxContextTokens))
          (output (plist-get model :maxOutputTokens))
-         (multiplier (jumpseat-get model :billing :multiplier))
+         (multiplier (jumpseat--get model :billing :multiplier))
          (policy (plist-get model :policy))
-         (abilities (seq-filter (lambda (each) (jumpseat-true-p (plist-get model (car each))))
+         (abilities (seq-filter (lambda (each) (jumpseat--true-p (plist-get model (car each))))
                                 '((:supportsVision . "images") (:supportsThinking . "thinking")
                                   (:supportsToolUse . "tools")))))
     (string-join
@@ -111,7 +111,7 @@ If there is none, request it for the next call: completion cannot wait."
                  (when multiplier (format "%gx" multiplier))
                  (when abilities (mapconcat #'cdr abilities ", "))
                  (when (and policy (not (equal policy "enabled"))) "terms not accepted")
-                 (when (jumpseat-true-p (plist-get model :isDefault)) "default")))
+                 (when (jumpseat--true-p (plist-get model :isDefault)) "default")))
      " · ")))
 
 (defun jumpseat-models--use (buffer id)
@@ -120,15 +120,15 @@ If there is none, request it for the next call: completion cannot wait."
    ((not (buffer-live-p buffer)))
    ((with-current-buffer buffer jumpseat-chat-mode)
     (with-current-buffer buffer
-      (jumpseat-transcript-update (lambda (now) (append (list :model id) now))
-                                  (lambda () (jumpseat-view-update :model id)))))
+      (jumpseat--transcript-update (lambda (now) (append (list :model id) now))
+                                   (lambda () (jumpseat--view-update :model id)))))
    (t
-    (jumpseat-rpc-request
+    (jumpseat--rpc-request
      "settings/save" (list :settings (list :default_model id))
-     (jumpseat-make-callback
+     (jumpseat--make-callback
       (lambda (result)
-        (jumpseat-say "%s" (or (plist-get (elt (plist-get result :warnings) 0) :message)
-                               (concat id " is now the default model for all clients.")))))))))
+        (jumpseat--say "%s" (or (plist-get (elt (plist-get result :warnings) 0) :message)
+                                (concat id " is now the default model for all clients.")))))))))
 
 (defun jumpseat-models--use-with-terms (buffer model)
   "Use MODEL in BUFFER; if it has terms to accept, ask the user first."
@@ -137,9 +137,9 @@ If there is none, request it for the next call: completion cannot wait."
     (if (not (and terms (equal (plist-get model :policy) "unconfigured")))
         (jumpseat-models--use buffer id)
       (when (yes-or-no-p (concat terms "\nAccept the terms for your account? "))
-        (jumpseat-rpc-request
+        (jumpseat--rpc-request
          "models/setPolicy" (list :model id :state "enabled")
-         (jumpseat-make-callback (lambda (_result) (jumpseat-models--use buffer id))))))))
+         (jumpseat--make-callback (lambda (_result) (jumpseat-models--use buffer id))))))))
 
 (defun jumpseat-model (&optional name)
   "Choose the model of this chat, or elsewhere the default of all clients.
@@ -149,41 +149,41 @@ NAME is the model; without it all models are offered."
     (if name (jumpseat-models--use buffer name)
       (jumpseat-models--get
        "models/list"
-       (jumpseat-make-callback
+       (jumpseat--make-callback
         (lambda (result)
           (let ((models (seq-remove (lambda (each) (eq (plist-get each :pickerEnabled) :json-false))
                                     (plist-get result :models))))
             (if (null models)
-                (jumpseat-say "No models are available. %s"
-                              (mapconcat (lambda (each) (jumpseat-get each :error :message))
-                                         (plist-get result :errors) " "))
-              (jumpseat-ui-choose
+                (jumpseat--say "No models are available. %s"
+                               (mapconcat (lambda (each) (jumpseat--get each :error :message))
+                                          (plist-get result :errors) " "))
+              (jumpseat--ui-choose
                "Model"
                (mapcar (lambda (each)
-                         (list (plist-get each :id) each (jumpseat-models-describe each)))
+                         (list (plist-get each :id) each (jumpseat--models-describe each)))
                        models)
                'jumpseat-model
                (lambda (model) (jumpseat-models--use-with-terms buffer model)))))))))))
 
 ;;; Settings
 
-(defun jumpseat-models-describe-values (row)
+(defun jumpseat--models-describe-values (row)
   "Describe the type and the limits of the settings ROW."
   (string-join
    (delq nil
          (list (plist-get row :type)
-               (when-let ((choices (jumpseat-list (plist-get row :choices))))
+               (when-let ((choices (jumpseat--list (plist-get row :choices))))
                  (mapconcat (lambda (each) (format "%s" each)) choices ", "))
                (when (plist-get row :minimum) (format "at least %g" (plist-get row :minimum)))
                (when (plist-get row :maximum) (format "at most %g" (plist-get row :maximum)))
                (when (plist-get row :default) (format "default %s" (plist-get row :default)))))
    ", "))
 
-(defun jumpseat-models-rows ()
+(defun jumpseat--models-rows ()
   "Return the cached settings of the provider of this chat."
-  (jumpseat-list
-   (plist-get (jumpseat-models-provider (jumpseat-transcript-model)
-                                        (jumpseat-models-known-providers))
+  (jumpseat--list
+   (plist-get (jumpseat--models-provider (jumpseat--transcript-model)
+                                         (jumpseat--models-known-providers))
               :settingsSchema)))
 
 (defun jumpseat-models--format-value (value)
@@ -218,7 +218,7 @@ setting."
                         (t (mapcar (lambda (each) (format "%s" each)) (plist-get row :choices)))))
          (prompt (format "%s%s (%s; empty removes it): "
                          (if problem (concat (propertize problem 'face 'error) "\n") "")
-                         (plist-get row :key) (jumpseat-models-describe-values row)))
+                         (plist-get row :key) (jumpseat--models-describe-values row)))
          (text (string-trim (if choices (completing-read prompt choices nil nil initial)
                               (read-string prompt initial)))))
     (unless (string-empty-p text) (jumpseat-models--parse-value type text))))
@@ -226,15 +226,15 @@ setting."
 (defun jumpseat-models--check (conversation key value callback)
   "Check VALUE for the setting KEY of CONVERSATION with the daemon.
 Call CALLBACK with nil, or with a sentence that describes the problem."
-  (jumpseat-transcript-render-front-matter
+  (jumpseat--transcript-render-front-matter
    (list :model (plist-get conversation :model) :settings (list key value))
    (lambda (err text)
-     (if err (funcall callback (jumpseat-format-error err))
-       (jumpseat-rpc-request
-        "transcript/check" (list :text (concat text "\n" jumpseat-transcript-question "\n\n-\n"))
+     (if err (funcall callback (jumpseat--format-error err))
+       (jumpseat--rpc-request
+        "transcript/check" (list :text (concat text "\n" jumpseat--transcript-question "\n\n-\n"))
         (lambda (failure result)
           (funcall callback
-                   (if failure (jumpseat-format-error failure)
+                   (if failure (jumpseat--format-error failure)
                      (plist-get (seq-find (lambda (each)
                                             (equal (plist-get each :code) "invalid_params"))
                                           (plist-get result :diagnostics))
@@ -247,7 +247,7 @@ CONVERSATION is the parsed text of the chat in BUFFER."
                          (when value (list key value)))))
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
-        (jumpseat-transcript-update
+        (jumpseat--transcript-update
          (lambda (now) (append (list :settings changed) now)))))))
 
 (defun jumpseat-models--set (buffer conversation row &optional initial problem)
@@ -258,15 +258,15 @@ INITIAL, start with the current value."
          (value (jumpseat-models--read-value
                  row
                  (or initial
-                     (jumpseat-models--format-value (jumpseat-get conversation :settings key)))
+                     (jumpseat-models--format-value (jumpseat--get conversation :settings key)))
                  problem)))
     (if (null value) (jumpseat-models--put buffer conversation key nil)
       (jumpseat-models--check
        conversation key value
        (lambda (wrong)
          (if wrong
-             (jumpseat-ui-call-when-free #'jumpseat-models--set buffer conversation row
-                                         (jumpseat-models--format-value value) wrong)
+             (jumpseat--ui-call-when-free #'jumpseat-models--set buffer conversation row
+                                          (jumpseat-models--format-value value) wrong)
            (jumpseat-models--put buffer conversation key value)))))))
 
 (defun jumpseat-settings ()
@@ -275,19 +275,19 @@ INITIAL, start with the current value."
   (unless jumpseat-chat-mode
     (user-error "This is not a chat; %s opens one" (substitute-command-keys "\\[jumpseat]")))
   (let ((buffer (current-buffer)))
-    (jumpseat-transcript-parse
-     (jumpseat-transcript-text)
-     (jumpseat-make-callback
+    (jumpseat--transcript-parse
+     (jumpseat--transcript-text)
+     (jumpseat--make-callback
       (lambda (conversation)
-        (jumpseat-rpc-request
+        (jumpseat--rpc-request
          "settings/schema" (list :model (plist-get conversation :model))
-         (jumpseat-make-callback
+         (jumpseat--make-callback
           (lambda (result)
-            (jumpseat-ui-choose
+            (jumpseat--ui-choose
              "Setting"
              (mapcar (lambda (row)
                        (list (plist-get row :key) row
-                             (format "%s  %s" (jumpseat-models-describe-values row)
+                             (format "%s  %s" (jumpseat--models-describe-values row)
                                      (plist-get row :description))))
                      (plist-get result :settingsSchema))
              'jumpseat-setting

@@ -23,14 +23,14 @@
 (declare-function flycheck-error-level "ext:flycheck")
 (declare-function flycheck-error-message "ext:flycheck")
 
-(defconst jumpseat-references-words '("@buffer" "@selection" "@diagnostics" "@file:")
+(defconst jumpseat--references-words '("@buffer" "@selection" "@diagnostics" "@file:")
   "The words that completion offers.")
 
 (defconst jumpseat-references--regexp
   "\\(?:\\`\\|[ \t\n]\\)\\(@file:\"\\([^\"\n]+\\)\"\\|@[^ \t\n]+\\)"
   "Matches words that may be references; group 2 is a quoted path.")
 
-(define-error 'jumpseat-references-missing "No such reference")
+(define-error 'jumpseat--references-missing "No such reference")
 
 (defun jumpseat-references--format-diagnostics ()
   "Return the diagnostics of this buffer, one per line."
@@ -55,41 +55,41 @@
   "Return the block for the file PATH, relative to the chat's directory."
   (let ((file (expand-file-name path)))
     (unless (and (file-readable-p file) (file-regular-p file))
-      (signal 'jumpseat-references-missing (list (format "The file %s cannot be read." path))))
+      (signal 'jumpseat--references-missing (list (format "The file %s cannot be read." path))))
     (with-temp-buffer
       (insert-file-contents file)
-      (list :type "context" :text (buffer-string) :uri (jumpseat-region-uri file)
+      (list :type "context" :text (buffer-string) :uri (jumpseat--region-uri file)
             :languageId (let ((mode (assoc-default file auto-mode-alist #'string-match-p)))
-                          (and (symbolp mode) mode (jumpseat-region-language mode)))))))
+                          (and (symbolp mode) mode (jumpseat--region-language mode)))))))
 
 (defun jumpseat-references--build-block (word)
-  "Return the block for WORD, or signal `jumpseat-references-missing'."
+  "Return the block for WORD, or signal `jumpseat--references-missing'."
   (if (string-prefix-p "@file:" word)
       (jumpseat-references--build-file-block (string-remove-prefix "@file:" word))
-    (let ((source (jumpseat-chat-source)))
+    (let ((source (jumpseat--chat-source)))
       (unless source
-        (signal 'jumpseat-references-missing
+        (signal 'jumpseat--references-missing
                 (list (format "%s: no file is open beside the chat." word))))
       (with-current-buffer source
         (pcase word
-          ("@buffer" (jumpseat-region-block 1 (1+ (buffer-size))))
+          ("@buffer" (jumpseat--region-block 1 (1+ (buffer-size))))
           ("@diagnostics"
-           (list :type "context" :uri (jumpseat-region-uri buffer-file-name) :label "diagnostics"
+           (list :type "context" :uri (jumpseat--region-uri buffer-file-name) :label "diagnostics"
                  :text (concat (string-join (jumpseat-references--format-diagnostics) "\n") "\n")))
           (_ (jumpseat-references--build-selection-block)))))))
 
 (defun jumpseat-references--build-selection-block ()
-  "Return the region's block, or signal `jumpseat-references-missing'."
+  "Return the region's block, or signal `jumpseat--references-missing'."
   (condition-case refused
-      (apply #'jumpseat-region-block
-             (or (jumpseat-region-active)
+      (apply #'jumpseat--region-block
+             (or (jumpseat--region-active)
                  (user-error "Nothing is selected in the last buffer")))
     (user-error
-     (signal 'jumpseat-references-missing (list (format "@selection: %s." (cadr refused)))))))
+     (signal 'jumpseat--references-missing (list (format "@selection: %s." (cadr refused)))))))
 
 (defun jumpseat-references--build-blocks (text)
   "Return the blocks for the references in TEXT.
-Signal `jumpseat-references-missing' if one cannot be resolved."
+Signal `jumpseat--references-missing' if one cannot be resolved."
   (let ((start 0) blocks)
     (while (string-match jumpseat-references--regexp text start)
       (setq start (match-end 1))
@@ -101,7 +101,7 @@ Signal `jumpseat-references-missing' if one cannot be resolved."
          ((not (and path (file-exists-p path)))
           ;; The punctuation may be the end of a sentence.
           (setq word (replace-regexp-in-string "[.,;:?!)]+\\'" "" word))))
-        (when (or (member word (remove "@file:" jumpseat-references-words))
+        (when (or (member word (remove "@file:" jumpseat--references-words))
                   (string-match-p "\\`@file:." word))
           (push (jumpseat-references--build-block word) blocks))))
     (nreverse blocks)))
@@ -113,7 +113,7 @@ Signal `jumpseat-references-missing' if one cannot be resolved."
 
 (defun jumpseat-references--insert-blocks (content)
   "Insert the blocks for its references into CONTENT, the blocks of a question.
-Signal `jumpseat-references-missing' if one cannot be resolved."
+Signal `jumpseat--references-missing' if one cannot be resolved."
   (vconcat
    (seq-mapcat
     (lambda (block)
@@ -140,7 +140,7 @@ makes callbacks of requests; see `jumpseat-send--make-step'."
         (funcall callback content nil)
       (let ((name (match-string 1 text))
             (input (substring text (match-end 0))))
-        (jumpseat-rpc-request
+        (jumpseat--rpc-request
          "prompts/get" (list :name name :input input)
          (funcall step
                   (lambda (prompt)
@@ -160,13 +160,13 @@ makes callbacks of requests; see `jumpseat-send--make-step'."
 
 ;;; The question
 
-(defun jumpseat-references-expand (conversation section step done)
+(defun jumpseat--references-expand (conversation section step done)
   "Expand the prompt and the references in the last question of CONVERSATION.
 SECTION is the position of the question in this buffer, as a cons.  Call DONE
 with the conversation to send.  STEP makes callbacks of requests; see
 `jumpseat-send--make-step'."
   (let* ((place (cons (copy-marker (car section)) (copy-marker (cdr section))))
-         (before (plist-get (jumpseat-transcript-find-last conversation) :content)))
+         (before (plist-get (jumpseat--transcript-find-last conversation) :content)))
     (jumpseat-references--expand-prompt
      before step
      (lambda (prompted prompt)
@@ -176,31 +176,31 @@ with the conversation to send.  STEP makes callbacks of requests; see
                (jumpseat-references--put
                 (if prompt (jumpseat-references--add-prompt-settings conversation prompt) conversation)
                 content place (and prompt t) step done)))
-         (jumpseat-references-missing
+         (jumpseat--references-missing
           (funcall (funcall step #'ignore)
-                   (jumpseat-make-failure "request" (cadr missing)) nil)))))))
+                   (jumpseat--make-failure "request" (cadr missing)) nil)))))))
 
 (defun jumpseat-references--put (conversation content place prompted step done)
   "Make CONTENT the last question of CONVERSATION, and of this buffer at PLACE.
 If a prompt was expanded (PROMPTED), write the front matter too.  STEP and DONE
-are as for `jumpseat-references-expand'."
+are as for `jumpseat--references-expand'."
   (let* ((buffer (current-buffer))
          (messages (copy-sequence (plist-get conversation :messages)))
          (last (1- (length messages)))
          (message (plist-put (copy-sequence (elt messages last)) :content content)))
     (aset messages last message)
-    (jumpseat-transcript-render
+    (jumpseat--transcript-render
      message (plist-get conversation :model)
      (funcall
       step
       (lambda (text)
-        (jumpseat-transcript-replace (car place) (cdr place) (concat text "\n"))
+        (jumpseat--transcript-replace (car place) (cdr place) (concat text "\n"))
         (when prompted
-          (jumpseat-transcript-render-front-matter
+          (jumpseat--transcript-render-front-matter
            conversation
            (lambda (failure head)
              (when (and (not failure) (buffer-live-p buffer))
-               (with-current-buffer buffer (jumpseat-transcript-put-front-matter head))))))
+               (with-current-buffer buffer (jumpseat--transcript-put-front-matter head))))))
         (funcall done (append (list :messages messages) conversation)))))))
 
 (provide 'jumpseat-references)

@@ -8,9 +8,7 @@
 
 ;; One `jumpseat attach' process for this Emacs.  Requests start it if needed.
 ;; They never block, and have no time limit, because a model may think for
-;; minutes.  A timer handles the daemon's messages in order, instead of the
-;; process filter: in jsonrpc.el of Emacs 28, an error or a question in the
-;; minibuffer in the filter would delay all later messages.
+;; minutes.
 
 ;;; Code:
 
@@ -18,6 +16,7 @@
 (require 'jsonrpc)
 (require 'jumpseat-core)
 (require 'jumpseat-garbage)
+(require 'jumpseat-inbox)
 
 (defconst jumpseat-rpc--restarts 5
   "The maximum number of restarts within `jumpseat-rpc--restart-seconds'.")
@@ -45,62 +44,22 @@
 
 (defvar jumpseat-rpc--link nil "The running process, or nil.")
 (defvar jumpseat-rpc--crashes nil "When processes ended unexpectedly.")
-(defvar jumpseat-rpc--listeners nil "An alist of methods and functions; see `jumpseat-rpc-on'.")
-(defvar jumpseat-rpc--inbox nil "The queued callbacks, in order.")
-(defvar jumpseat-rpc--inbox-timer nil "The timer for the queued callbacks.")
-
-;;; Queued callbacks
-
-(defun jumpseat-rpc--drain ()
-  "Run the queued callbacks; an error in one does not stop the others."
-  (setq jumpseat-rpc--inbox-timer nil)
-  (while jumpseat-rpc--inbox
-    (let ((call (pop jumpseat-rpc--inbox)))
-      (when jumpseat-rpc--inbox
-        (jumpseat-rpc--schedule))
-      (condition-case failure
-          (apply (car call) (cdr call))
-        (quit nil)
-        ((debug error)
-         (jumpseat-say "Internal error: %s" (error-message-string failure)))))))
-
-(defun jumpseat-rpc--schedule ()
-  "Start the timer for the queued callbacks.
-This also works in a recursive edit within a callback, which may last."
-  (unless jumpseat-rpc--inbox-timer
-    (setq jumpseat-rpc--inbox-timer (run-at-time 0 nil #'jumpseat-rpc--drain))))
-
-(defun jumpseat-rpc--enqueue (function &rest arguments)
-  "Queue FUNCTION to be called with ARGUMENTS after all queued callbacks."
-  (setq jumpseat-rpc--inbox (nconc jumpseat-rpc--inbox (list (cons function arguments))))
-  (jumpseat-rpc--schedule))
-
-(defun jumpseat-rpc-on (method listener)
-  "Call LISTENER with the params of each notification METHOD, a symbol.
-This file itself emits `ready', with the answer to `initialize', and `end', with
-the error after a process has ended."
-  (cl-pushnew listener (alist-get method jumpseat-rpc--listeners) :test #'equal))
-
-(defun jumpseat-rpc--emit (method params)
-  "Call the listeners of METHOD with PARAMS."
-  (dolist (listener (alist-get method jumpseat-rpc--listeners))
-    (funcall listener params)))
 
 ;;; Process errors
 
 (defun jumpseat-rpc--make-missing-error ()
   "Create the error for a missing program."
   (if jumpseat-command
-      (jumpseat-make-failure "config" (format "The program %s was not found." (car jumpseat-command))
-                             (format-message "Correct `jumpseat-command', or set it to nil."))
-    (jumpseat-make-failure
+      (jumpseat--make-failure "config" (format "The program %s was not found." (car jumpseat-command))
+                              (format-message "Correct `jumpseat-command', or set it to nil."))
+    (jumpseat--make-failure
      "config" "The program jumpseat was not found."
      (substitute-command-keys "Run \\[jumpseat-install], or set `jumpseat-command'."))))
 
 (defun jumpseat-rpc--make-too-old-error (link lacks)
   "Create the error for the program of LINK, which LACKS some methods."
-  (let ((version (jumpseat-get (jumpseat-rpc--link-info link) :serverInfo :version)))
-    (jumpseat-make-failure
+  (let ((version (jumpseat--get (jumpseat-rpc--link-info link) :serverInfo :version)))
+    (jumpseat--make-failure
      "config"
      (format "jumpseat %sat %s is too old for this package (it lacks %s)."
              (if version (concat version " ") "")
@@ -114,7 +73,7 @@ the error after a process has ended."
 (defun jumpseat-rpc--resume-garbage ()
   "Resume garbage collection if no answer is awaited."
   (unless (and jumpseat-rpc--link (jumpseat-rpc--link-pending jumpseat-rpc--link))
-    (jumpseat-garbage-resume)))
+    (jumpseat--garbage-resume)))
 
 (defun jumpseat-rpc--fail-all (link err)
   "Pass ERR to all callbacks that wait for LINK."
@@ -124,13 +83,13 @@ the error after a process has ended."
           (jumpseat-rpc--link-waiting link) nil)
     (jumpseat-rpc--resume-garbage)
     (dolist (callback callbacks)
-      (jumpseat-rpc--enqueue callback err nil))
-    (jumpseat-rpc--enqueue #'jumpseat-rpc--emit 'end err)))
+      (jumpseat--inbox-add callback err nil))
+    (jumpseat--inbox-add #'jumpseat--inbox-emit 'end err)))
 
 (defun jumpseat-rpc--report-early-end (link code)
   "Report why LINK ended with CODE before it was ready."
   (let ((command (jumpseat-rpc--link-command link)))
-    (jumpseat-run-process
+    (jumpseat--run-process
      (append command '("attach" "--help"))
      (lambda (probe output)
        (let* ((said (if (eql probe 0) (jumpseat-rpc--get-stderr link) output))
@@ -140,7 +99,7 @@ the error after a process has ended."
           ;; A release without `attach' reports it as an unknown command.
           (if (and (not (eql probe 0)) (string-search "'attach'" output))
               (jumpseat-rpc--make-too-old-error link "attach")
-            (jumpseat-make-failure
+            (jumpseat--make-failure
              "connection"
              (format "jumpseat ended with code %d before it was ready%s." code
                      (if (string-empty-p reason) "" (concat ": " reason)))
@@ -154,25 +113,25 @@ the error after a process has ended."
           (cons now (seq-filter (lambda (at) (< (- now at) jumpseat-rpc--restart-seconds))
                                 jumpseat-rpc--crashes)))
     (let* ((again (<= (length jumpseat-rpc--crashes) jumpseat-rpc--restarts))
-           (err (jumpseat-make-failure
+           (err (jumpseat--make-failure
                  "connection" (format "jumpseat ended unexpectedly (code %d)." code)
                  (if again "It was restarted."
                    (substitute-command-keys
                     "It ended too often to be restarted automatically. See \\[jumpseat-log].")))))
-      (jumpseat-say-error err)
-      (when again (jumpseat-rpc-start))
+      (jumpseat--say-error err)
+      (when again (jumpseat--rpc-start))
       (jumpseat-rpc--fail-all link err))))
 
 (defun jumpseat-rpc--handle-end (link)
   "Handle the end of the process of LINK."
   (let ((code (process-exit-status (jumpseat-rpc--link-process link)))
         (state (jumpseat-rpc--link-state link)))
-    (jumpseat-log-write "jumpseat ended: code %d\n%s" code (jumpseat-rpc--get-stderr link))
+    (jumpseat--log-write "jumpseat ended: code %d\n%s" code (jumpseat-rpc--get-stderr link))
     (when (eq jumpseat-rpc--link link) (setq jumpseat-rpc--link nil))
     (setf (jumpseat-rpc--link-state link) 'ending)
     (pcase state
       ('ending (jumpseat-rpc--fail-all
-                link (jumpseat-make-failure "connection" "jumpseat was stopped.")))
+                link (jumpseat--make-failure "connection" "jumpseat was stopped.")))
       ('starting (jumpseat-rpc--report-early-end link code))
       (_ (jumpseat-rpc--handle-crash link code)))))
 
@@ -192,8 +151,8 @@ the error after a process has ended."
   (when (eq (jumpseat-rpc--link-state link) 'starting)
     (setf (jumpseat-rpc--link-info link) result)
     (unless err
-      (let* ((methods (jumpseat-get result :capabilities :experimental :jumpseat :methods))
-             (lacks (seq-difference jumpseat-rpc--needed (jumpseat-list methods))))
+      (let* ((methods (jumpseat--get result :capabilities :experimental :jumpseat :methods))
+             (lacks (seq-difference jumpseat-rpc--needed (jumpseat--list methods))))
         (when lacks (setq err (jumpseat-rpc--make-too-old-error link (string-join lacks ", "))))))
     (if err
         (progn
@@ -207,12 +166,12 @@ the error after a process has ended."
         (setf (jumpseat-rpc--link-waiting link) nil)
         (dolist (each waiting)
           (apply #'jumpseat-rpc--send link each)))
-      (jumpseat-rpc--emit 'ready result))))
+      (jumpseat--inbox-emit 'ready result))))
 
 (defun jumpseat-rpc--handle-notification (connection method params)
   "Handle the notification METHOD of CONNECTION with PARAMS."
   (when (and jumpseat-rpc--link (eq connection (jumpseat-rpc--link-connection jumpseat-rpc--link)))
-    (jumpseat-rpc--enqueue #'jumpseat-rpc--emit method params)))
+    (jumpseat--inbox-add #'jumpseat--inbox-emit method params)))
 
 (defun jumpseat-rpc--refuse (_connection _method _params)
   "Reject a request: the daemon does not send any to clients like this one."
@@ -225,12 +184,12 @@ request; jsonrpc.el would drop the message, and the request would never end."
   (condition-case failure
       (json-parse-buffer :object-type 'plist :null-object nil :false-object :json-false)
     (error
-     (jumpseat-log-write "A message could not be read: %s" (error-message-string failure))
+     (jumpseat--log-write "A message could not be read: %s" (error-message-string failure))
      (goto-char (point-min))
      (when (looking-at "{\"jsonrpc\": ?\"2.0\", ?\"id\": ?\\([0-9]+\\)")
        (list :id (string-to-number (match-string 1))
-             :error (jumpseat-make-failure "protocol" "Emacs could not parse the response of jumpseat."
-                                           (substitute-command-keys "See \\[jumpseat-log].")))))))
+             :error (jumpseat--make-failure "protocol" "Emacs could not parse the response of jumpseat."
+                                            (substitute-command-keys "See \\[jumpseat-log].")))))))
 
 (defun jumpseat-rpc--filter (filter process text)
   "Call FILTER of jsonrpc.el with PROCESS and TEXT.
@@ -240,8 +199,8 @@ Messages are parsed by `jumpseat-rpc--read'."
 
 (defun jumpseat-rpc--connect (link)
   "Start the process of LINK."
-  (let* ((default-directory (jumpseat-local-directory))
-         (file (jumpseat-log-file))
+  (let* ((default-directory (jumpseat--local-directory))
+         (file (jumpseat--log-file))
          (words (append (jumpseat-rpc--link-command link)
                         (list "attach" "--log-level" jumpseat-log-level
                               "--log-file" (expand-file-name file))
@@ -258,7 +217,7 @@ Messages are parsed by `jumpseat-rpc--read'."
                           :notification-dispatcher #'jumpseat-rpc--handle-notification
                           :request-dispatcher #'jumpseat-rpc--refuse
                           :on-shutdown (lambda (_connection)
-                                         (jumpseat-rpc--enqueue #'jumpseat-rpc--handle-end link)))))
+                                         (jumpseat--inbox-add #'jumpseat-rpc--handle-end link)))))
     (make-directory (file-name-directory file) t)
     (setf (jumpseat-rpc--link-connection link)
           ;; Logging each message would take more time than everything else.
@@ -270,14 +229,14 @@ Messages are parsed by `jumpseat-rpc--read'."
              (apply #'jsonrpc-process-connection :events-buffer-scrollback-size 0 arguments))))
     (add-function :around (process-filter (jumpseat-rpc--link-process link)) #'jumpseat-rpc--filter)))
 
-(defun jumpseat-rpc-start ()
+(defun jumpseat--rpc-start ()
   "Start the daemon's process if it is not running.
 Return an error if it cannot be started; later errors are passed to requests."
   (unless jumpseat-rpc--link
-    (let* ((command (jumpseat-program))
+    (let* ((command (jumpseat--program))
            (link (jumpseat-rpc--make-link :command command)))
       (condition-case failure
-          (if (not (and command (jumpseat-find-program (car command))))
+          (if (not (and command (jumpseat--find-program (car command))))
               (jumpseat-rpc--make-missing-error)
             (jumpseat-rpc--connect link)
             (setq jumpseat-rpc--link link)
@@ -285,7 +244,7 @@ Return an error if it cannot be started; later errors are passed to requests."
             (jumpseat-rpc--initialize link)
             nil)
         (file-error
-         (jumpseat-log-write "%s" (error-message-string failure))
+         (jumpseat--log-write "%s" (error-message-string failure))
          (jumpseat-rpc--make-missing-error))))))
 
 (defun jumpseat-rpc--initialize (link)
@@ -300,7 +259,7 @@ Return an error if it cannot be started; later errors are passed to requests."
    (lambda (err result) (jumpseat-rpc--handle-initialize link err result)))
   (run-at-time jumpseat-rpc--initialize-seconds nil
                #'jumpseat-rpc--handle-initialize link
-               (jumpseat-make-failure
+               (jumpseat--make-failure
                 "connection"
                 (format "jumpseat did not answer within %d seconds."
                         jumpseat-rpc--initialize-seconds)
@@ -314,7 +273,7 @@ and one that does not read would block Emacs."
   (when jumpseat-rpc--link
     (setf (jumpseat-rpc--link-state jumpseat-rpc--link) 'ending)))
 
-(defun jumpseat-rpc-stop ()
+(defun jumpseat--rpc-stop ()
   "End the process, without waiting for it."
   (when-let ((link jumpseat-rpc--link))
     (setf (jumpseat-rpc--link-state link) 'ending)
@@ -326,10 +285,10 @@ and one that does not read would block Emacs."
 (defun jumpseat-restart ()
   "Start the connection to the daemon again."
   (interactive)
-  (jumpseat-rpc-stop)
+  (jumpseat--rpc-stop)
   (setq jumpseat-rpc--crashes nil)
-  (let ((err (jumpseat-rpc-start)))
-    (if err (jumpseat-say-error err) (jumpseat-say "jumpseat was restarted."))))
+  (let ((err (jumpseat--rpc-start)))
+    (if err (jumpseat--say-error err) (jumpseat--say "jumpseat was restarted."))))
 
 ;;; Requests
 
@@ -361,36 +320,36 @@ Call CALLBACK with an error or nil, and the result."
                        (setf (jumpseat-rpc--link-pending link)
                              (delq entry (jumpseat-rpc--link-pending link)))
                        (jumpseat-rpc--resume-garbage)
-                       (jumpseat-rpc--enqueue callback err result)))))
+                       (jumpseat--inbox-add callback err result)))))
     (push entry (jumpseat-rpc--link-pending link))
-    (jumpseat-garbage-defer)
+    (jumpseat--garbage-defer)
     (condition-case failure
         (jumpseat-rpc--call link method (jumpseat-rpc--make-valid params) answered)
       (error
-       (jumpseat-log-write "%s was not sent: %s" method (error-message-string failure))
+       (jumpseat--log-write "%s was not sent: %s" method (error-message-string failure))
        ;; If the process has just ended, handling its end answers the request.
        (when (process-live-p (jumpseat-rpc--link-process link))
          (funcall answered
-                  (jumpseat-make-failure "internal" (format "%s could not be sent: %s." method
-                                                            (error-message-string failure)))
+                  (jumpseat--make-failure "internal" (format "%s could not be sent: %s." method
+                                                             (error-message-string failure)))
                   nil))))))
 
-(defun jumpseat-rpc-request (method params callback)
+(defun jumpseat--rpc-request (method params callback)
   "Send the request METHOD with PARAMS, starting the daemon if necessary.
 Call CALLBACK once, later, with an error or nil, and the result."
-  (let ((err (jumpseat-rpc-start)))
+  (let ((err (jumpseat--rpc-start)))
     (cond
-     (err (jumpseat-rpc--enqueue callback err nil))
+     (err (jumpseat--inbox-add callback err nil))
      ((eq (jumpseat-rpc--link-state jumpseat-rpc--link) 'starting)
       (push (list method params callback) (jumpseat-rpc--link-waiting jumpseat-rpc--link)))
      (t (jumpseat-rpc--send jumpseat-rpc--link method params callback)))))
 
-(defun jumpseat-rpc-notify (method params)
+(defun jumpseat--rpc-notify (method params)
   "Send the notification METHOD with PARAMS, if the daemon is connected."
   (when (and jumpseat-rpc--link (eq (jumpseat-rpc--link-state jumpseat-rpc--link) 'ready))
     (jsonrpc-notify (jumpseat-rpc--link-connection jumpseat-rpc--link) (intern method) params)))
 
-(defun jumpseat-rpc-info ()
+(defun jumpseat--rpc-info ()
   "Return the daemon's answer to `initialize', or nil if not connected."
   (and jumpseat-rpc--link (jumpseat-rpc--link-info jumpseat-rpc--link)))
 

@@ -16,12 +16,20 @@
 (require 'jumpseat-references)
 (require 'jumpseat-turn)
 
-(defvar jumpseat-turn-started-hook nil
-  "Functions that are called without arguments in a chat when a turn starts.")
+(defcustom jumpseat-turn-started-hook nil
+  "Functions that are called without arguments in a chat when a turn starts."
+  :type 'hook
+  :group 'jumpseat)
 
-(defvar jumpseat-turn-ended-functions nil
+(defcustom jumpseat-turn-ended-functions nil
   "Functions that are called in a chat when a turn has ended.
-Their arguments are the error or nil, and the stop reason or nil.")
+Their arguments are the error or nil, and the stop reason or nil."
+  :type 'hook
+  :group 'jumpseat)
+
+(defvar jumpseat--turn-ended-functions nil
+  "The package's own functions that are called when a turn has ended.
+They run before `jumpseat-turn-ended-functions', whose value is the user's.")
 
 (defvar-local jumpseat-send--turn nil "The running turn of this chat.")
 (defvar-local jumpseat-send--preparing nil
@@ -30,46 +38,51 @@ Their arguments are the error or nil, and the stop reason or nil.")
 (defvar-local jumpseat-send--failed nil
   "Whether the last answer in this chat ended with an error.")
 
-(defun jumpseat-send-running-p ()
+(defun jumpseat--send-running-p ()
   "Whether an answer in this buffer is being prepared or written."
   (or jumpseat-send--turn jumpseat-send--preparing))
 
-(defun jumpseat-send-stop ()
+(defun jumpseat--send-stop ()
   "Stop the answer in this buffer, and return whether there was one."
   (cond (jumpseat-send--turn
-         (jumpseat-view-update :state 'stopping)
-         (jumpseat-turn-stop jumpseat-send--turn)
+         (jumpseat--view-update :state 'stopping)
+         (jumpseat--turn-stop jumpseat-send--turn)
          t)
         (jumpseat-send--preparing
          (setq jumpseat-send--preparing nil)
-         (jumpseat-view-update :state nil)
+         (jumpseat--view-update :state nil)
          t)))
 
 (defun jumpseat-send--watch (&rest _)
   "Stop an answer that the user has undone or deleted."
   (when (and jumpseat-send--answer
-             (not (jumpseat-writer-live-p (jumpseat-answer-writer jumpseat-send--answer))))
+             (not (jumpseat--writer-live-p (jumpseat--answer-writer jumpseat-send--answer))))
     (setq jumpseat-send--answer nil)
-    (jumpseat-send-stop)))
+    (jumpseat--send-stop)))
 
 (defun jumpseat-send--reset ()
   "Reset this chat to the state in which nothing is running."
   (setq jumpseat-send--turn nil
         jumpseat-send--preparing nil)
   (remove-hook 'after-change-functions #'jumpseat-send--watch t)
-  (jumpseat-view-update :state nil :detail nil))
+  (jumpseat--view-update :state nil :detail nil))
+
+(defun jumpseat-send--report-end (err reason)
+  "Run the hooks for the end of a turn with ERR or nil, and the stop REASON."
+  (run-hook-with-args 'jumpseat--turn-ended-functions err reason)
+  (run-hook-with-args 'jumpseat-turn-ended-functions err reason))
 
 (defun jumpseat-send--fail (err)
   "Show ERR at the end of this chat, which was not sent."
   (jumpseat-send--reset)
-  (jumpseat-view-clear)
+  (jumpseat--view-clear)
   (save-restriction
     (widen)
     (save-excursion
       (goto-char (point-max))
       (skip-chars-backward " \t\n")
-      (jumpseat-view-show-error (point) err)))
-  (run-hook-with-args 'jumpseat-turn-ended-functions err nil))
+      (jumpseat--view-show-error (point) err)))
+  (jumpseat-send--report-end err nil))
 
 (defun jumpseat-send--make-step (preparing next)
   "Return a callback for a request during the preparation PREPARING.
@@ -85,14 +98,14 @@ preparation.  It does nothing if the user has stopped the preparation."
 (defun jumpseat-send--close (answer headings outcome err)
   "Write the end of ANSWER and the user's heading of HEADINGS into this chat.
 OUTCOME is the turn's outcome, and ERR its error or nil."
-  (let ((empty (not (jumpseat-answer-written answer))))
+  (let ((empty (not (jumpseat--answer-written answer))))
     (setq jumpseat-send--answer nil
           jumpseat-send--failed (and err (not empty)))
-    (when empty (jumpseat-answer-remove answer))
-    (jumpseat-answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
-                           err (plist-get outcome :cancelled))
+    (when empty (jumpseat--answer-remove answer))
+    (jumpseat--answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
+                            err (plist-get outcome :cancelled))
     (jumpseat-send--reset)
-    (jumpseat-view-update :usage (jumpseat-answer-usage answer))))
+    (jumpseat--view-update :usage (jumpseat--answer-usage answer))))
 
 (defun jumpseat-send--finish (buffer turn answer headings outcome)
   "Handle the end of TURN in the chat in BUFFER.
@@ -101,45 +114,45 @@ HEADINGS."
   (let* ((result (plist-get outcome :result))
          (err (and (not (plist-get outcome :cancelled)) (plist-get outcome :error))))
     (when (plist-get result :usage)
-      (setf (jumpseat-answer-usage answer) (plist-get result :usage)))
+      (setf (jumpseat--answer-usage answer) (plist-get result :usage)))
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
         ;; A reverted buffer may already have another turn.
         (when (eq turn jumpseat-send--turn)
           (jumpseat-send--close answer headings outcome err))
-        (run-hook-with-args 'jumpseat-turn-ended-functions err (plist-get result :stopReason))))))
+        (jumpseat-send--report-end err (plist-get result :stopReason))))))
 
 (defun jumpseat-send--update-front-matter (answer conversation head)
   "Write ANSWER's model and kept conversation to the front matter.
 The chat then continues with both, even if the default changes.  CONVERSATION is
 what was sent, and HEAD the text of its front matter.  If the user has changed
 the front matter since, leave it unchanged."
-  (let ((writer (jumpseat-answer-writer answer))
+  (let ((writer (jumpseat--answer-writer answer))
         (model (plist-get conversation :model))
-        (id (jumpseat-answer-conversation answer)))
+        (id (jumpseat--answer-conversation answer)))
     (unless (and model (equal id (plist-get conversation :conversationId)))
-      (jumpseat-transcript-render-front-matter
-       (append (list :model (or model (jumpseat-answer-model answer)) :conversationId id)
+      (jumpseat--transcript-render-front-matter
+       (append (list :model (or model (jumpseat--answer-model answer)) :conversationId id)
                conversation)
        (lambda (err text)
-         (when (and (not err) (jumpseat-writer-live-p writer))
-           (with-current-buffer (jumpseat-writer-buffer writer)
-             (when (equal head (jumpseat-transcript-front-matter-text))
-               (jumpseat-writer-edit writer (jumpseat-transcript-put-front-matter text))))))))))
+         (when (and (not err) (jumpseat--writer-live-p writer))
+           (with-current-buffer (jumpseat--writer-buffer writer)
+             (when (equal head (jumpseat--transcript-front-matter-text))
+               (jumpseat--writer-edit writer (jumpseat--transcript-put-front-matter text))))))))))
 
 (defun jumpseat-send--start-turn (conversation headings)
   "Send CONVERSATION, and write the answer into this buffer, with HEADINGS."
   (let* ((buffer (current-buffer))
-         (answer (jumpseat-answer-new (cdr headings)))
-         (head (jumpseat-transcript-front-matter-text))
+         (answer (jumpseat--answer-new (cdr headings)))
+         (head (jumpseat--transcript-front-matter-text))
          (turn nil)
          (pinned nil))
     (setq jumpseat-send--answer answer
           jumpseat-send--failed nil)
     (add-hook 'after-change-functions #'jumpseat-send--watch nil t)
-    (jumpseat-view-update :state 'waiting)
+    (jumpseat--view-update :state 'waiting)
     (setq turn
-          (jumpseat-turn-start
+          (jumpseat--turn-start
            "chat/start"
            (list :messages (plist-get conversation :messages)
                  :system (plist-get conversation :system)
@@ -149,8 +162,8 @@ the front matter since, leave it unchanged."
                  :keep (if jumpseat-keep t :json-false)
                  :transcript t)
            (lambda (deltas)
-             (jumpseat-answer-write answer deltas)
-             (when (and (not pinned) (jumpseat-answer-model answer) (buffer-live-p buffer))
+             (jumpseat--answer-write answer deltas)
+             (when (and (not pinned) (jumpseat--answer-model answer) (buffer-live-p buffer))
                (setq pinned t)
                (jumpseat-send--update-front-matter answer conversation head)))
            (lambda (outcome) (jumpseat-send--finish buffer turn answer headings outcome)))
@@ -163,13 +176,13 @@ the front matter since, leave it unchanged."
   (let* ((last (1- (length (plist-get conversation :messages))))
          (turn (seq-find (lambda (each) (eql (plist-get each :message) last))
                          (plist-get conversation :turns))))
-    (cons (jumpseat-transcript-line (plist-get turn :startLine))
-          (jumpseat-transcript-line (plist-get turn :endLine)))))
+    (cons (jumpseat--transcript-line (plist-get turn :startLine))
+          (jumpseat--transcript-line (plist-get turn :endLine)))))
 
 (defun jumpseat-send--choose-model (conversation)
   "If the question of CONVERSATION is /model, remove it and choose the model.
 Return whether it was."
-  (let* ((content (plist-get (jumpseat-transcript-find-last conversation) :content))
+  (let* ((content (plist-get (jumpseat--transcript-find-last conversation) :content))
          (text (or (and (= 1 (length content)) (plist-get (elt content 0) :text)) "")))
     (when (string-match "\\`/model[ \t]*\\(\\S-*\\)[ \t\n]*\\'" text)
       (let ((name (match-string 1 text))
@@ -195,38 +208,38 @@ One undo step restores it."
       (delete-region answer (point-max)))
     (undo-boundary)
     (jumpseat-send--reset)
-    (jumpseat-send-start)))
+    (jumpseat--send-start)))
 
 (defun jumpseat-send--continue (conversation step)
   "Continue to send CONVERSATION, the parsed text of this chat.
 STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
-  (let ((role (plist-get (jumpseat-transcript-find-last conversation) :role)))
+  (let ((role (plist-get (jumpseat--transcript-find-last conversation) :role)))
     (cond
      ((and jumpseat-send--failed (equal role "assistant"))
       (jumpseat-send--ask-again conversation))
      ((not (equal role "user"))
       (jumpseat-send--reset)
-      (jumpseat-say "There is no question: write one at the end of the chat."))
+      (jumpseat--say "There is no question: write one at the end of the chat."))
      ((jumpseat-send--choose-model conversation))
      (t
-      (jumpseat-view-clear)
-      (jumpseat-references-expand
+      (jumpseat--view-clear)
+      (jumpseat--references-expand
        conversation (jumpseat-send--find-section conversation) step
        (lambda (expanded)
-         (jumpseat-transcript-fetch-headings
+         (jumpseat--transcript-fetch-headings
           (plist-get expanded :model)
           (funcall step (lambda (headings) (jumpseat-send--start-turn expanded headings))))))))))
 
-(defun jumpseat-send-start ()
+(defun jumpseat--send-start ()
   "Send this chat, unless it is being answered."
-  (if (jumpseat-send-running-p)
-      (jumpseat-say "An answer is being written; %s stops it."
-                    (substitute-command-keys "\\[jumpseat-stop]"))
-    (jumpseat-view-update :state 'preparing)
+  (if (jumpseat--send-running-p)
+      (jumpseat--say "An answer is being written; %s stops it."
+                     (substitute-command-keys "\\[jumpseat-stop]"))
+    (jumpseat--view-update :state 'preparing)
     (let ((step (apply-partially #'jumpseat-send--make-step
                                  (setq jumpseat-send--preparing (list 'question)))))
-      (jumpseat-transcript-parse
-       (jumpseat-transcript-text)
+      (jumpseat--transcript-parse
+       (jumpseat--transcript-text)
        (funcall step (lambda (conversation) (jumpseat-send--continue conversation step)))))))
 
 (provide 'jumpseat-send)

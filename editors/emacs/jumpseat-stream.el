@@ -17,7 +17,7 @@
 (require 'cl-lib)
 (require 'jumpseat-core)
 
-(cl-defstruct (jumpseat-writer (:constructor jumpseat-writer--make) (:copier nil))
+(cl-defstruct (jumpseat--writer (:constructor jumpseat-writer--make) (:copier nil))
   buffer
   start                      ; markers; text typed at one of them stays outside
   end
@@ -25,36 +25,36 @@
   (undo nil)                 ; the undo list after the last write
   (ended nil))               ; deleted or undone by the user, or complete
 
-(defun jumpseat-writer-new (position)
+(defun jumpseat--writer-new (position)
   "Create a writer at POSITION in this buffer."
   (jumpseat-writer--make :buffer (current-buffer) :start (copy-marker position)
                          :end (copy-marker position)))
 
-(defun jumpseat-writer-live-p (writer)
+(defun jumpseat--writer-live-p (writer)
   "Whether more can be written with WRITER.
 Nil after the user has deleted the text or undone the writing."
-  (when (and (buffer-live-p (jumpseat-writer-buffer writer)) (not (jumpseat-writer-ended writer)))
-    (when (and (jumpseat-writer-chunks writer)
-               (= (jumpseat-writer-start writer) (jumpseat-writer-end writer)))
-      (setf (jumpseat-writer-ended writer) t))
-    (not (jumpseat-writer-ended writer))))
+  (when (and (buffer-live-p (jumpseat--writer-buffer writer)) (not (jumpseat--writer-ended writer)))
+    (when (and (jumpseat--writer-chunks writer)
+               (= (jumpseat--writer-start writer) (jumpseat--writer-end writer)))
+      (setf (jumpseat--writer-ended writer) t))
+    (not (jumpseat--writer-ended writer))))
 
 (defun jumpseat-writer--join-undo (writer)
   "Make the next change part of the undo step of WRITER.
 If something else has changed the buffer since, start another step."
   (cond ((eq buffer-undo-list t))
-        ((and (jumpseat-writer-undo writer) (null (car buffer-undo-list))
-              (eq (cdr buffer-undo-list) (jumpseat-writer-undo writer)))
+        ((and (jumpseat--writer-undo writer) (null (car buffer-undo-list))
+              (eq (cdr buffer-undo-list) (jumpseat--writer-undo writer)))
          (setq buffer-undo-list (cdr buffer-undo-list)))
-        ((not (eq buffer-undo-list (jumpseat-writer-undo writer)))
+        ((not (eq buffer-undo-list (jumpseat--writer-undo writer)))
          (undo-boundary))))
 
-(defmacro jumpseat-writer-edit (writer &rest body)
+(defmacro jumpseat--writer-edit (writer &rest body)
   "Change the buffer of WRITER with BODY, in the undo step of earlier writes."
   (declare (indent 1) (debug t))
   (let ((writer- (make-symbol "writer")))
     `(let ((,writer- ,writer))
-       (with-current-buffer (jumpseat-writer-buffer ,writer-)
+       (with-current-buffer (jumpseat--writer-buffer ,writer-)
          (jumpseat-writer--join-undo ,writer-)
          (save-excursion
            (save-restriction
@@ -65,58 +65,58 @@ If something else has changed the buffer since, start another step."
                  ;; Some functions, such as `replace-region-contents', start an
                  ;; undo step.
                  (undo-amalgamate-change-group before)
-                 (setf (jumpseat-writer-undo ,writer-)
+                 (setf (jumpseat--writer-undo ,writer-)
                        (if (eq buffer-undo-list t) nil buffer-undo-list))))))))))
 
 (defun jumpseat-writer--find-followers (writer)
   "Return the windows whose point is at the end of the text of WRITER.
 Return nil unless that is also the end of the buffer."
-  (let ((end (marker-position (jumpseat-writer-end writer))))
+  (let ((end (marker-position (jumpseat--writer-end writer))))
     (when (= end (1+ (buffer-size)))
       (seq-filter (lambda (window) (= (window-point window) end))
                   (get-buffer-window-list nil nil t)))))
 
-(defun jumpseat-writer-append (writer text)
+(defun jumpseat--writer-append (writer text)
   "Add TEXT at the end of the text of WRITER.
 Point moves to the new end only in windows where it was at the old one, so
 that a user who types there continues after the text."
   ;; A carriage return would be visible, and would be saved in the file.
   (setq text (replace-regexp-in-string "\r" "" text t t))
-  (when (and (jumpseat-writer-live-p writer) (not (string-empty-p text)))
-    (with-current-buffer (jumpseat-writer-buffer writer)
-      (let* ((end (jumpseat-writer-end writer))
+  (when (and (jumpseat--writer-live-p writer) (not (string-empty-p text)))
+    (with-current-buffer (jumpseat--writer-buffer writer)
+      (let* ((end (jumpseat--writer-end writer))
              (followers (jumpseat-writer--find-followers writer))
              (point-follows (and (= (point) end) (eobp)))
              ;; Fontification and the hooks of modes would take most of the
-             ;; time; see `jumpseat-writer-close'.
+             ;; time; see `jumpseat--writer-close'.
              (inhibit-modification-hooks t))
-        (jumpseat-writer-edit writer
+        (jumpseat--writer-edit writer
           (goto-char end)
           (syntax-ppss-flush-cache (point))
           ;; The property `fontified' keeps redisplay from fontifying the text.
           (insert (propertize text 'fontified t))
           (set-marker end (point))
-          (push text (jumpseat-writer-chunks writer)))
+          (push text (jumpseat--writer-chunks writer)))
         (when point-follows (goto-char end))
         (dolist (window followers)
           (set-window-point window end))))))
 
 (defun jumpseat-writer--get-text (writer)
   "Return the text that WRITER has written."
-  (let ((text (apply #'concat (reverse (jumpseat-writer-chunks writer)))))
-    (setf (jumpseat-writer-chunks writer) (unless (string-empty-p text) (list text)))
+  (let ((text (apply #'concat (reverse (jumpseat--writer-chunks writer)))))
+    (setf (jumpseat--writer-chunks writer) (unless (string-empty-p text) (list text)))
     text))
 
 (defun jumpseat-writer--untouched-p (writer)
   "Whether the user has left the text of WRITER unchanged."
-  (with-current-buffer (jumpseat-writer-buffer writer)
+  (with-current-buffer (jumpseat--writer-buffer writer)
     (save-restriction
       (widen)
-      (equal (buffer-substring-no-properties (jumpseat-writer-start writer)
-                                             (jumpseat-writer-end writer))
+      (equal (buffer-substring-no-properties (jumpseat--writer-start writer)
+                                             (jumpseat--writer-end writer))
              (jumpseat-writer--get-text writer)))))
 
-(defun jumpseat-writer-replace (writer text)
+(defun jumpseat--writer-replace (writer text)
   "Replace the text of WRITER with TEXT, changing only what differs.
 Do nothing if the user has edited the text."
   (when (jumpseat-writer--untouched-p writer)
@@ -125,31 +125,31 @@ Do nothing if the user has edited the text."
            (same (if (string= old text) (length old)
                    (1- (abs (compare-strings old nil nil text nil nil))))))
       (unless (string= old text)
-        (with-current-buffer (jumpseat-writer-buffer writer)
+        (with-current-buffer (jumpseat--writer-buffer writer)
           (let ((followers (jumpseat-writer--find-followers writer))
-                (end (jumpseat-writer-end writer)))
-            (jumpseat-writer-edit writer
-              (goto-char (+ (jumpseat-writer-start writer) same))
+                (end (jumpseat--writer-end writer)))
+            (jumpseat--writer-edit writer
+              (goto-char (+ (jumpseat--writer-start writer) same))
               (delete-region (point) end)
               (insert (substring text same))
               (set-marker end (point)))
-            (setf (jumpseat-writer-chunks writer)
+            (setf (jumpseat--writer-chunks writer)
                   (unless (string-empty-p text) (list text)))
             (dolist (window followers)
               (set-window-point window end))))))
     t))
 
-(defun jumpseat-writer-close (writer)
+(defun jumpseat--writer-close (writer)
   "Stop writing with WRITER; the text stays."
-  (when (jumpseat-writer-live-p writer)
-    (with-current-buffer (jumpseat-writer-buffer writer)
+  (when (jumpseat--writer-live-p writer)
+    (with-current-buffer (jumpseat--writer-buffer writer)
       (save-restriction
         (widen)
-        (font-lock-flush (jumpseat-writer-start writer) (jumpseat-writer-end writer)))
+        (font-lock-flush (jumpseat--writer-start writer) (jumpseat--writer-end writer)))
       (unless (eq buffer-undo-list t) (undo-boundary)))
-    (setf (jumpseat-writer-ended writer) t)
-    (set-marker (jumpseat-writer-start writer) nil)
-    (set-marker (jumpseat-writer-end writer) nil)))
+    (setf (jumpseat--writer-ended writer) t)
+    (set-marker (jumpseat--writer-start writer) nil)
+    (set-marker (jumpseat--writer-end writer) nil)))
 
 (provide 'jumpseat-stream)
 ;;; jumpseat-stream.el ends here

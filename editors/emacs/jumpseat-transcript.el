@@ -13,32 +13,32 @@
 
 (require 'jumpseat-rpc)
 
-(defconst jumpseat-transcript-question "## Me"
+(defconst jumpseat--transcript-question "## Me"
   "The heading of questions that is understood with every configuration.")
 
-(defvar jumpseat-transcript--headings (list jumpseat-transcript-question "## Assistant")
+(defvar jumpseat-transcript--headings (list jumpseat--transcript-question "## Assistant")
   "The known headings; a configuration may define others.")
 
-(defun jumpseat-transcript-heading-regexp ()
+(defun jumpseat--transcript-heading-regexp ()
   "Return a regular expression that matches a line with a known heading."
   (concat "^" (regexp-opt jumpseat-transcript--headings) "[ \t]*$"))
 
-(defun jumpseat-transcript-text ()
+(defun jumpseat--transcript-text ()
   "Return the text of this buffer, with a line end at its end."
   (save-restriction
     (widen)
     (let ((text (buffer-substring-no-properties (point-min) (point-max))))
       (if (string-suffix-p "\n" text) text (concat text "\n")))))
 
-(defun jumpseat-transcript-parse (text callback)
+(defun jumpseat--transcript-parse (text callback)
   "Parse TEXT; call CALLBACK with an error or nil, and the conversation."
-  (jumpseat-rpc-request "transcript/parse" (list :text text) callback))
+  (jumpseat--rpc-request "transcript/parse" (list :text text) callback))
 
-(defun jumpseat-transcript-render (message model callback)
+(defun jumpseat--transcript-render (message model callback)
   "Render MESSAGE of a chat with MODEL.
 Call CALLBACK with an error or nil, and the text without its last line end.  The
 texts of an answer are trimmed of blank lines."
-  (jumpseat-rpc-request
+  (jumpseat--rpc-request
    "transcript/render" (list :messages (vector message) :model model :trimAnswers t)
    (lambda (err result)
      (funcall callback err
@@ -48,11 +48,11 @@ texts of an answer are trimmed of blank lines."
                  "\n" (replace-regexp-in-string "\\`---\n\\(?:.*\n\\)*?---\n+" ""
                                                 (plist-get result :text))))))))
 
-(defun jumpseat-transcript-fetch-headings (model callback)
+(defun jumpseat--transcript-fetch-headings (model callback)
   "Fetch the headings of both roles, which the configuration may rename.
 MODEL is the chat's model.  Call CALLBACK with an error or nil, and a cons of
 the user's and the assistant's heading."
-  (jumpseat-rpc-request
+  (jumpseat--rpc-request
    "transcript/render"
    (list :messages [(:role "user" :content "-") (:role "assistant" :content "-")] :model model)
    (lambda (err result)
@@ -64,7 +64,7 @@ the user's and the assistant's heading."
                                 :test #'equal))
                   (cons (match-string 1 text) (match-string 2 text))))))))
 
-(defun jumpseat-transcript-front-matter-end ()
+(defun jumpseat--transcript-front-matter-end ()
   "Return the position after the front matter, or `point-min' without any."
   (save-excursion
     (save-restriction
@@ -74,11 +74,11 @@ the user's and the assistant's heading."
           (point)
         (point-min)))))
 
-(defun jumpseat-transcript-front-matter-text ()
+(defun jumpseat--transcript-front-matter-text ()
   "Return the text of the front matter of this buffer."
   (save-restriction
     (widen)
-    (buffer-substring-no-properties (point-min) (jumpseat-transcript-front-matter-end))))
+    (buffer-substring-no-properties (point-min) (jumpseat--transcript-front-matter-end))))
 
 (defun jumpseat-transcript--find-value (key)
   "Return the value of KEY in the front matter of this buffer, or nil."
@@ -87,25 +87,25 @@ the user's and the assistant's heading."
       (widen)
       (goto-char (point-min))
       (when (re-search-forward (concat "^" key ":[ \t]*[\"']?\\([^ \t\n\"']+\\)")
-                               (jumpseat-transcript-front-matter-end) t)
+                               (jumpseat--transcript-front-matter-end) t)
         (match-string-no-properties 1)))))
 
-(defun jumpseat-transcript-model ()
+(defun jumpseat--transcript-model ()
   "Return the model in the front matter of this buffer, or nil."
   (jumpseat-transcript--find-value "model"))
 
-(defun jumpseat-transcript-conversation ()
+(defun jumpseat--transcript-conversation ()
   "Return the id of the kept conversation that this buffer continues, or nil."
   (jumpseat-transcript--find-value "conversation"))
 
-(defun jumpseat-transcript-find-last (conversation)
+(defun jumpseat--transcript-find-last (conversation)
   "Return the last message of CONVERSATION, or nil."
-  (car (last (jumpseat-list (plist-get conversation :messages)))))
+  (car (last (jumpseat--list (plist-get conversation :messages)))))
 
-(defun jumpseat-transcript-render-front-matter (conversation callback)
+(defun jumpseat--transcript-render-front-matter (conversation callback)
   "Render the front matter of CONVERSATION.
 Call CALLBACK with an error or nil, and the text with a line end at its end."
-  (jumpseat-rpc-request
+  (jumpseat--rpc-request
    "transcript/render"
    (list :messages [] :model (plist-get conversation :model)
          :system (plist-get conversation :system)
@@ -117,17 +117,17 @@ Call CALLBACK with an error or nil, and the text with a line end at its end."
                 (let ((text (string-trim (plist-get result :text))))
                   (if (string-empty-p text) "" (concat text "\n"))))))))
 
-(defun jumpseat-transcript-put-front-matter (text)
+(defun jumpseat--transcript-put-front-matter (text)
   "Replace the front matter of this buffer with TEXT."
   (save-excursion
     (save-restriction
       (widen)
-      (let ((end (jumpseat-transcript-front-matter-end)))
-        (jumpseat-transcript-replace
+      (let ((end (jumpseat--transcript-front-matter-end)))
+        (jumpseat--transcript-replace
          (point-min) end
          (if (or (> end (point-min)) (string-empty-p text)) text (concat text "\n")))))))
 
-(defun jumpseat-transcript-replace (beg end text)
+(defun jumpseat--transcript-replace (beg end text)
   "Replace the text from BEG to END of this buffer with TEXT.
 Change only what differs, so that point and markers stay."
   (save-restriction
@@ -135,7 +135,7 @@ Change only what differs, so that point and markers stay."
     (narrow-to-region beg end)
     (replace-region-contents (point-min) (point-max) (lambda () text) 0.1)))
 
-(defun jumpseat-transcript-line (line)
+(defun jumpseat--transcript-line (line)
   "Return the start of LINE of this buffer, counted from 0."
   (save-excursion
     (save-restriction
@@ -144,22 +144,22 @@ Change only what differs, so that point and markers stay."
       (forward-line line)
       (point))))
 
-(defun jumpseat-transcript-update (changes &optional done)
+(defun jumpseat--transcript-update (changes &optional done)
   "Change the front matter of this buffer, and leave the rest unchanged.
 CHANGES is called with the conversation and returns another one.  DONE is
 called in the buffer after the change.  Errors are shown."
   (let ((buffer (current-buffer)))
-    (jumpseat-transcript-parse
-     (jumpseat-transcript-text)
-     (jumpseat-make-callback
+    (jumpseat--transcript-parse
+     (jumpseat--transcript-text)
+     (jumpseat--make-callback
       (lambda (conversation)
-        (jumpseat-transcript-render-front-matter
+        (jumpseat--transcript-render-front-matter
          (funcall changes conversation)
-         (jumpseat-make-callback
+         (jumpseat--make-callback
           (lambda (text)
             (when (buffer-live-p buffer)
               (with-current-buffer buffer
-                (jumpseat-transcript-put-front-matter text)
+                (jumpseat--transcript-put-front-matter text)
                 (when done (funcall done))))))))))))
 
 (provide 'jumpseat-transcript)

@@ -16,10 +16,10 @@
 
 (defconst jumpseat-turn--frame 0.016 "One frame at 60 Hz, in seconds.")
 
-(cl-defstruct (jumpseat-turn (:constructor jumpseat-turn--make) (:copier nil))
+(cl-defstruct (jumpseat--turn (:constructor jumpseat-turn--make) (:copier nil))
   id
   on-deltas                  ; called with lists of deltas, once a frame at most
-  on-end                     ; called once; see `jumpseat-turn-start'
+  on-end                     ; called once; see `jumpseat--turn-start'
   (queued nil)               ; deltas, the last one first
   (timer nil)
   (ended nil)
@@ -30,42 +30,42 @@
 
 (defun jumpseat-turn--flush (turn)
   "Deliver the queued deltas of TURN."
-  (when-let ((timer (jumpseat-turn-timer turn)))
+  (when-let ((timer (jumpseat--turn-timer turn)))
     (cancel-timer timer)
-    (setf (jumpseat-turn-timer turn) nil))
-  (when-let ((deltas (nreverse (jumpseat-turn-queued turn))))
-    (setf (jumpseat-turn-queued turn) nil)
-    (funcall (jumpseat-turn-on-deltas turn) deltas)))
+    (setf (jumpseat--turn-timer turn) nil))
+  (when-let ((deltas (nreverse (jumpseat--turn-queued turn))))
+    (setf (jumpseat--turn-queued turn) nil)
+    (funcall (jumpseat--turn-on-deltas turn) deltas)))
 
 (defun jumpseat-turn--queue (id delta)
   "Queue DELTA for the turn with this ID."
-  (when-let ((turn (seq-find (lambda (each) (equal (jumpseat-turn-id each) id))
+  (when-let ((turn (seq-find (lambda (each) (equal (jumpseat--turn-id each) id))
                              jumpseat-turn--running)))
-    (push delta (jumpseat-turn-queued turn))
-    (unless (jumpseat-turn-timer turn)
-      (setf (jumpseat-turn-timer turn)
+    (push delta (jumpseat--turn-queued turn))
+    (unless (jumpseat--turn-timer turn)
+      (setf (jumpseat--turn-timer turn)
             (run-at-time jumpseat-turn--frame nil #'jumpseat-turn--flush turn)))))
 
-(jumpseat-rpc-on 'chat/delta
-                 (lambda (params)
-                   (jumpseat-turn--queue (plist-get params :turnId) (plist-get params :delta))))
-(jumpseat-rpc-on '$/progress
-                 (lambda (params)
-                   (jumpseat-turn--queue (plist-get params :token)
-                                         (append '(:type "progress") (plist-get params :value)))))
+(jumpseat--inbox-on 'chat/delta
+                  (lambda (params)
+                    (jumpseat-turn--queue (plist-get params :turnId) (plist-get params :delta))))
+(jumpseat--inbox-on '$/progress
+                  (lambda (params)
+                    (jumpseat-turn--queue (plist-get params :token)
+                                          (append '(:type "progress") (plist-get params :value)))))
 
 (defun jumpseat-turn--finish (turn err result)
   "End TURN with ERR or RESULT."
-  (unless (jumpseat-turn-ended turn)
-    (setf (jumpseat-turn-ended turn) t)
+  (unless (jumpseat--turn-ended turn)
+    (setf (jumpseat--turn-ended turn) t)
     (setq jumpseat-turn--running (delq turn jumpseat-turn--running))
     ;; End the turn even if its last deltas cannot be shown.
     (unwind-protect (jumpseat-turn--flush turn)
-      (funcall (jumpseat-turn-on-end turn)
+      (funcall (jumpseat--turn-on-end turn)
                (list :error err :result result
                      :cancelled (eql (plist-get err :code) -32800))))))
 
-(defun jumpseat-turn-start (method params on-deltas on-end)
+(defun jumpseat--turn-start (method params on-deltas on-end)
   "Start a turn with the request METHOD and PARAMS, and return the turn.
 ON-DELTAS is called with lists of deltas, which include the values of
 `$/progress' with the type \"progress\".  ON-END is called once with a property
@@ -74,18 +74,18 @@ list: :error or :result, and :cancelled."
                      (setq jumpseat-turn--count (1+ jumpseat-turn--count))))
          (turn (jumpseat-turn--make :id id :on-deltas on-deltas :on-end on-end)))
     (push turn jumpseat-turn--running)
-    (jumpseat-rpc-request method (append (list :turnId id :workDoneToken id) params)
-                          (lambda (err result) (jumpseat-turn--finish turn err result)))
+    (jumpseat--rpc-request method (append (list :turnId id :workDoneToken id) params)
+                           (lambda (err result) (jumpseat-turn--finish turn err result)))
     turn))
 
-(defun jumpseat-turn-stop (turn)
+(defun jumpseat--turn-stop (turn)
   "Stop TURN.  The text received so far stays."
-  (unless (or (jumpseat-turn-ended turn) (jumpseat-turn-stopped turn))
-    (setf (jumpseat-turn-stopped turn) t)
-    (jumpseat-rpc-request "chat/cancel" (list :turnId (jumpseat-turn-id turn))
-                          (lambda (err answer)
-                            (unless (or err (jumpseat-true-p (plist-get answer :cancelled)))
-                              (setf (jumpseat-turn-stopped turn) nil))))))
+  (unless (or (jumpseat--turn-ended turn) (jumpseat--turn-stopped turn))
+    (setf (jumpseat--turn-stopped turn) t)
+    (jumpseat--rpc-request "chat/cancel" (list :turnId (jumpseat--turn-id turn))
+                           (lambda (err answer)
+                             (unless (or err (jumpseat--true-p (plist-get answer :cancelled)))
+                               (setf (jumpseat--turn-stopped turn) nil))))))
 
 (provide 'jumpseat-turn)
 ;;; jumpseat-turn.el ends here

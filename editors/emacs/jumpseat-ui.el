@@ -13,14 +13,14 @@
 
 (require 'jumpseat-core)
 
-(defun jumpseat-ui-call-when-free (function &rest arguments)
+(defun jumpseat--ui-call-when-free (function &rest arguments)
   "Call FUNCTION with ARGUMENTS when no minibuffer is in use.
 FUNCTION may ask the user, and must not interrupt other input."
   (if (active-minibuffer-window)
       (let ((hook nil))
         (setq hook (lambda ()
                      (remove-hook 'minibuffer-exit-hook hook)
-                     (run-at-time 0 nil #'apply #'jumpseat-ui-call-when-free function arguments)))
+                     (run-at-time 0 nil #'apply #'jumpseat--ui-call-when-free function arguments)))
         (add-hook 'minibuffer-exit-hook hook))
     ;; Quitting is inhibited in timers, so allow it here.
     (let ((inhibit-quit nil))
@@ -29,7 +29,7 @@ FUNCTION may ask the user, and must not interrupt other input."
         (quit nil)))))
 
 (defun jumpseat-ui--make-table (items category)
-  "Return a completion table of ITEMS with CATEGORY; see `jumpseat-ui-choose'."
+  "Return a completion table of ITEMS with CATEGORY; see `jumpseat--ui-choose'."
   (let ((annotate (lambda (name)
                     (let ((note (nth 2 (assoc name items))))
                       (if (or (null note) (string-empty-p note)) "" (concat "  " note))))))
@@ -50,33 +50,33 @@ In a minibuffer with completion they are bound to commands."
 
 (defun jumpseat-ui--read (prompt items category)
   "Read the name of one of ITEMS at PROMPT, and return its value or nil.
-CATEGORY is as for `jumpseat-ui-choose'."
+CATEGORY is as for `jumpseat--ui-choose'."
   (let ((name (minibuffer-with-setup-hook (lambda () (jumpseat-ui--insert-literally items))
                 (completing-read (concat prompt ": ") (jumpseat-ui--make-table items category) nil t))))
     (nth 1 (assoc name items))))
 
-(defun jumpseat-ui-choose (prompt items category callback)
+(defun jumpseat--ui-choose (prompt items category callback)
   "Let the user choose one of ITEMS when the minibuffer is free.
 ITEMS are lists of a name, a value and a note.  CATEGORY is a symbol by which
 other packages recognize the kind of items at PROMPT.  Call CALLBACK with the
 value, unless the user chose nothing."
-  (jumpseat-ui-call-when-free
+  (jumpseat--ui-call-when-free
    (lambda ()
      (when-let ((value (jumpseat-ui--read prompt items category)))
        (funcall callback value)))))
 
-(defun jumpseat-ui-offer (prompt actions callback)
+(defun jumpseat--ui-offer (prompt actions callback)
   "Let the user choose one of ACTIONS, and call CALLBACK with its value.
 PROMPT includes their names, because Emacs lists them only on request."
-  (jumpseat-ui-choose (format "%s (%s)" prompt (mapconcat #'car actions ", "))
-                      actions 'jumpseat-action callback))
+  (jumpseat--ui-choose (format "%s (%s)" prompt (mapconcat #'car actions ", "))
+                       actions 'jumpseat-action callback))
 
 (define-derived-mode jumpseat-ui-mode special-mode "jumpseat"
   "The mode of windows with information about jumpseat."
   :interactive nil
   (visual-line-mode))
 
-(defun jumpseat-ui-show (name lines &optional refresh)
+(defun jumpseat--ui-show (name lines &optional refresh)
   "Show LINES in the buffer NAME, and return it.
 REFRESH is called by \\`g' to show them again."
   (with-current-buffer (get-buffer-create name)

@@ -24,14 +24,14 @@
     (streaming . "answering") (retrying . "waiting to retry") (stopping . "stopping"))
   "The labels of the states.")
 
-(defun jumpseat-view-get (key)
+(defun jumpseat--view-get (key)
   "Return the value of KEY in the status of this buffer."
   (plist-get jumpseat-view--status key))
 
 (defvar-local jumpseat-view--header nil
   "The text of the header line, cached until the status changes.")
 
-(defun jumpseat-view-update (&rest values)
+(defun jumpseat--view-update (&rest values)
   "Set VALUES, keys and their values, in the status of this buffer."
   (while values
     (setq jumpseat-view--status
@@ -39,7 +39,7 @@
   (setq jumpseat-view--header nil)
   (force-mode-line-update))
 
-(defun jumpseat-view-format-usage (usage)
+(defun jumpseat--view-format-usage (usage)
   "Describe USAGE in a few words, or return nil."
   (when usage
     (let ((cost (plist-get usage :cost)))
@@ -49,10 +49,10 @@
 
 (defun jumpseat-view--describe-state ()
   "Describe the activity of this buffer in a few words, or return nil."
-  (or (jumpseat-view-get :detail)
-      (alist-get (jumpseat-view-get :state) jumpseat-view--labels)))
+  (or (jumpseat--view-get :detail)
+      (alist-get (jumpseat--view-get :state) jumpseat-view--labels)))
 
-(defun jumpseat-view-header ()
+(defun jumpseat--view-header ()
   "Return the text of the header line of a chat.
 It is cached: redisplay calls this for each piece of an answer, and looking up
 keys is slow."
@@ -61,12 +61,12 @@ keys is slow."
 
 (defun jumpseat-view--make-header ()
   "Create the text of the header line."
-  (let* ((parts (list (or (jumpseat-view-get :model) "default model")
+  (let* ((parts (list (or (jumpseat--view-get :model) "default model")
                       (jumpseat-view--describe-state)
-                      (jumpseat-view-format-usage (jumpseat-view-get :usage))
-                      (jumpseat-view-get :quota)))
+                      (jumpseat--view-format-usage (jumpseat--view-get :usage))
+                      (jumpseat--view-get :quota)))
          (hint (substitute-command-keys
-                (if (jumpseat-view-get :state) "\\[jumpseat-stop] stops "
+                (if (jumpseat--view-get :state) "\\[jumpseat-stop] stops "
                   "\\[jumpseat-send] sends ")))
          (left (concat " " (string-join (delq nil parts) " · "))))
     ;; In a header line, a percent sign starts a construct.
@@ -76,55 +76,55 @@ keys is slow."
              (propertize " " 'display `(space :align-to (- right ,(length hint))))
              (propertize hint 'face 'jumpseat-note)))))
 
-(defun jumpseat-view-lighter ()
+(defun jumpseat--view-lighter ()
   "Return the mode line text for this buffer."
-  (let ((state (alist-get (jumpseat-view-get :state) jumpseat-view--labels)))
+  (let ((state (alist-get (jumpseat--view-get :state) jumpseat-view--labels)))
     (concat " jumpseat" (and state (concat ":" state)))))
 
-(defun jumpseat-view-summary (model usage)
+(defun jumpseat--view-summary (model usage)
   "Return the label of an answer's heading, with MODEL and USAGE."
-  (string-join (delq nil (list model (jumpseat-view-format-usage usage))) " · "))
+  (string-join (delq nil (list model (jumpseat--view-format-usage usage))) " · "))
 
 ;;; Overlays
 
-(defun jumpseat-view-put-overlay (beg end kind)
-  "Create an overlay from BEG to END of KIND; see `jumpseat-view-clear'."
+(defun jumpseat--view-put-overlay (beg end kind)
+  "Create an overlay from BEG to END of KIND; see `jumpseat--view-clear'."
   (let ((overlay (make-overlay beg end nil t)))
     (overlay-put overlay 'jumpseat-kind kind)
     (overlay-put overlay 'evaporate (< beg end))
     overlay))
 
-(defconst jumpseat-view-cursor (propertize " " 'cursor t)
+(defconst jumpseat--view-cursor (propertize " " 'cursor t)
   "A blank before text that is shown at the end of a line.
 It makes Emacs draw a cursor at the end of that line on the blank, instead of on
 or after the text.")
 
-(defun jumpseat-view-show-label (position text &optional overlay)
+(defun jumpseat--view-show-label (position text &optional overlay)
   "Show TEXT after the heading at POSITION, reusing OVERLAY if there is one."
   (let ((overlay (or overlay
-                     (jumpseat-view-put-overlay
+                     (jumpseat--view-put-overlay
                       position (save-excursion (goto-char position) (line-end-position))
                       'heading))))
     (overlay-put overlay 'after-string
-                 (concat jumpseat-view-cursor (propertize text 'face 'jumpseat-note)))
+                 (concat jumpseat--view-cursor (propertize text 'face 'jumpseat-note)))
     overlay))
 
-(defun jumpseat-view-show-below (position text face)
+(defun jumpseat--view-show-below (position text face)
   "Show TEXT in FACE below the line at POSITION, until the next turn."
   (let* ((at (save-excursion (goto-char position) (line-end-position)))
          (filled (with-temp-buffer
                    (insert text)
                    (let ((fill-column 76)) (fill-region (point-min) (point-max)))
                    (string-trim (buffer-string))))
-         (overlay (jumpseat-view-put-overlay at at 'message)))
+         (overlay (jumpseat--view-put-overlay at at 'message)))
     (overlay-put overlay 'after-string
-                 (concat jumpseat-view-cursor (propertize (concat "\n" filled) 'face face)))))
+                 (concat jumpseat--view-cursor (propertize (concat "\n" filled) 'face face)))))
 
-(defun jumpseat-view-show-error (position err)
+(defun jumpseat--view-show-error (position err)
   "Show ERR below the line at POSITION."
-  (jumpseat-view-show-below position (concat "✗ " (jumpseat-format-error err)) 'jumpseat-error))
+  (jumpseat--view-show-below position (concat "✗ " (jumpseat--format-error err)) 'jumpseat-error))
 
-(defun jumpseat-view-clear (&optional kind)
+(defun jumpseat--view-clear (&optional kind)
   "Remove the overlays of KIND (by default `message'); leave others alone."
   (save-restriction
     (widen)
@@ -132,19 +132,19 @@ or after the text.")
 
 ;;; Folds
 
-(defvar jumpseat-view-fold-map
+(defvar jumpseat-fold-map
   (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "RET") #'jumpseat-toggle-thinking)
-    (define-key map [mouse-1] #'jumpseat-toggle-thinking)
+    (define-key map (kbd "RET") #'jumpseat-toggle-fold)
+    (define-key map [mouse-1] #'jumpseat-toggle-fold)
     map)
   "Keymap on folded thinking.")
 
-(defun jumpseat-view-fold (beg end)
+(defun jumpseat--view-fold (beg end)
   "Fold the thinking from the line at BEG to the end of the line before END."
   (let* ((end (save-excursion (goto-char end) (if (bolp) (1- (point)) (point))))
-         (overlay (jumpseat-view-put-overlay beg end 'fold)))
+         (overlay (jumpseat--view-put-overlay beg end 'fold)))
     (overlay-put overlay 'isearch-open-invisible #'jumpseat-view--open)
-    (overlay-put overlay 'keymap jumpseat-view-fold-map)
+    (overlay-put overlay 'keymap jumpseat-fold-map)
     ;; The markup takes four lines: the two tags of `<details>', and a blank
     ;; line inside each.
     (overlay-put overlay 'jumpseat-lines (max 1 (- (count-lines beg end) 4)))
@@ -166,7 +166,7 @@ or after the text.")
   (sort (seq-filter (lambda (each) (eq (overlay-get each 'jumpseat-kind) 'fold)) (overlays-in beg end))
         (lambda (a b) (< (overlay-start a) (overlay-start b)))))
 
-(defun jumpseat-toggle-thinking (&optional all)
+(defun jumpseat-toggle-fold (&optional all)
   "Show or hide the thinking at point, else the last before it.
 With a prefix argument ALL, that of the whole chat."
   (interactive "P")

@@ -55,13 +55,13 @@
                    jumpseat-settings jumpseat-status jumpseat-stop))
   (autoload command "jumpseat" nil t))
 ;;;###autoload
-(autoload 'jumpseat-file-mode "jumpseat")
+(autoload 'jumpseat--file-mode "jumpseat")
 
 (defun jumpseat-stop ()
   "Stop the answer or the rewrite of this buffer; a partial answer stays."
   (interactive)
-  (unless (or (jumpseat-send-stop) (jumpseat-rewrite-stop))
-    (jumpseat-say "Nothing is running in this buffer.")))
+  (unless (or (jumpseat--send-stop) (jumpseat--rewrite-stop))
+    (jumpseat--say "Nothing is running in this buffer.")))
 
 ;;;###autoload (autoload 'jumpseat-command-map "jumpseat" nil nil 'keymap)
 (defvar jumpseat-command-map
@@ -88,7 +88,7 @@
                  ("C-c C-k" . jumpseat-stop)
                  ("C-c C-n" . jumpseat-next-turn)
                  ("C-c C-p" . jumpseat-previous-turn)
-                 ("C-c C-t" . jumpseat-toggle-thinking)
+                 ("C-c C-t" . jumpseat-toggle-fold)
                  ("C-c C-v" . jumpseat-model)
                  ("C-c C-o" . jumpseat-settings)
                  ("C-c C-w" . jumpseat-copy-code)
@@ -98,18 +98,18 @@
                  ("<remap> <save-buffer>" . jumpseat-save)))
   (define-key jumpseat-chat-mode-map (kbd key) command))
 
-(easy-menu-define jumpseat-chat-menu jumpseat-chat-mode-map
+(easy-menu-define jumpseat--chat-menu jumpseat-chat-mode-map
   "Menu in chats."
   '("Jumpseat"
-    ["Send" jumpseat-send :active (not (jumpseat-send-running-p))]
-    ["Stop" jumpseat-stop :active (jumpseat-send-running-p)]
+    ["Send" jumpseat-send :active (not (jumpseat--send-running-p))]
+    ["Stop" jumpseat-stop :active (jumpseat--send-running-p)]
     "---"
     ["Choose Model..." jumpseat-model]
     ["Choose Setting..." jumpseat-settings]
     "---"
     ["Next Heading" jumpseat-next-turn]
     ["Previous Heading" jumpseat-previous-turn]
-    ["Show or Hide Thinking" jumpseat-toggle-thinking]
+    ["Show or Hide Thinking" jumpseat-toggle-fold]
     ["Copy Code Block" jumpseat-copy-code]
     ["Insert Code Block into Last File" jumpseat-insert-code]
     "---"

@@ -34,7 +34,7 @@
 
 (defun ask-in-an-empty-home (question)
   "Install the daemon and the model, and print the chat with QUESTION."
-  (advice-add 'jumpseat-say :before (lambda (&rest words) (push (apply #'format words) ask-said)))
+  (advice-add 'jumpseat--say :before (lambda (&rest words) (push (apply #'format words) ask-said)))
   (call-interactively #'jumpseat-install)
   (princ (concat (ask-wait-for "is installed\\.\\'\\|failed") "\n"))
   (add-hook 'jumpseat-turn-ended-functions (lambda (&rest _) (setq ask-ended t)))

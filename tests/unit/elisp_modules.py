@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "editors" / "emacs"
 ORDER = (
     "jumpseat-core",
     "jumpseat-garbage",
+    "jumpseat-inbox",
     "jumpseat-rpc",
     "jumpseat-ui",
     "jumpseat-view",

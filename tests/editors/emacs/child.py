@@ -180,7 +180,7 @@ class Child:
 
     def idle(self) -> None:
         """Wait until no chat and no rewrite runs in the buffer that the user sees."""
-        self.wait("(not (jumpseat-view-get :state))")
+        self.wait("(not (jumpseat--view-get :state))")
 
     @property
     def messages(self) -> list[str]:

@@ -25,7 +25,7 @@ def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(c
     child.sees("fake:fake-model")
     child.sees("default")
     child.keys("fake:other-model^M")
-    child.wait('(equal (jumpseat-transcript-model) "fake:other-model")')
+    child.wait('(equal (jumpseat--transcript-model) "fake:other-model")')
     assert child.text.count("conversation: ") == 1
     child.ask("Second.")
     child.wait('(= 2 (how-many "Hello there" 1))')
@@ -53,7 +53,7 @@ def test_a_default_model_that_the_configuration_overrides_is_reported(home, pack
 
 def test_a_question_that_is_model_chooses_the_model_instead_of_being_sent(child, provider):
     child.ask("/model fake:other-model")
-    child.wait('(equal (jumpseat-transcript-model) "fake:other-model")')
+    child.wait('(equal (jumpseat--transcript-model) "fake:other-model")')
     assert "/model" not in child.text
     assert provider.requests == []
 
@@ -72,8 +72,8 @@ def test_a_choice_waits_until_the_user_has_left_the_minibuffer(child, provider):
 @pytest.mark.scenario("settings")
 def test_settings_are_completed_refused_with_the_rule_and_explained(child, provider):
     child.eval("""(progn (goto-char 1) (insert "---\nmodel: fake:fake-model\n\n---\n\n")
-                         (goto-char 1) (forward-line 2) (jumpseat-models-known-providers))""")
-    child.wait("(jumpseat-models-known-providers)")
+                         (goto-char 1) (forward-line 2) (jumpseat--models-known-providers))""")
+    child.wait("(jumpseat--models-known-providers)")
     child.keys("temp^[^I9")
     child.wait('(string-search "temperature: 9" (buffer-string))')
     found = """(mapcar (lambda (each) (list (line-number-at-pos (flymake-diagnostic-beg each))
@@ -107,7 +107,7 @@ def test_the_status_lists_the_providers_and_the_daemon(child):
 
 
 def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
-    child.wait("(jumpseat-models-known-providers)")
+    child.wait("(jumpseat--models-known-providers)")
     child.keys("^U^[xjumpseat-login^M")
     child.sees("Sign in to")
     child.keys("?")
@@ -135,7 +135,7 @@ def test_a_provider_is_checked(child, provider):
 
 
 def test_the_logs_are_opened(child):
-    child.wait("(progn (jumpseat-rpc-start) (jumpseat-rpc-info))")
+    child.wait("(progn (jumpseat--rpc-start) (jumpseat--rpc-info))")
     child.command("jumpseat-log")
     child.wait('(get-buffer-window "daemon.log")')
     assert "the log was opened" in child.eval('(with-current-buffer "*jumpseat log*" (buffer-string))')

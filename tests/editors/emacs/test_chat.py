@@ -178,11 +178,11 @@ def test_a_second_turn_keeps_opaque_data_after_an_edit_elsewhere_in_the_buffer(c
     def origin():
         child.eval("""(progn
             (setq parsed nil)
-            (jumpseat-transcript-parse (jumpseat-transcript-text)
+            (jumpseat--transcript-parse (jumpseat--transcript-text)
                                        (lambda (_ result) (setq parsed result))))""")
         child.wait("parsed")
         answer = "(elt (plist-get (elt (plist-get parsed :messages) 1) :content) 1)"
-        return child.eval(f"(jumpseat-get {answer} :origin)")
+        return child.eval(f"(jumpseat--get {answer} :origin)")
 
     chats.opaque_data(child, provider, replace, origin)
 
@@ -252,7 +252,7 @@ def test_a_chat_has_a_menu(child, provider):
     child.keys("^[`")
     child.sees("Menu bar")
     child.keys("jN")
-    child.wait("(and (not (active-minibuffer-window)) (= 2 (length (jumpseat-chat-list))))")
+    child.wait("(and (not (active-minibuffer-window)) (= 2 (length (jumpseat--chat-list))))")
 
 
 def test_a_chat_without_a_question_is_not_sent(child, provider):
@@ -276,7 +276,7 @@ def test_a_buffer_that_is_killed_stops_its_answer(child, provider):
     child.sees("Half")
     child.command("kill-current-buffer")
     provider.wait_for_disconnect(1)
-    assert child.eval("(length (jumpseat-chat-list))") == 0
+    assert child.eval("(length (jumpseat--chat-list))") == 0
 
 
 def test_without_markdown_mode_headings_and_the_front_matter_have_faces(child, provider):

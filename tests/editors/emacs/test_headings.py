@@ -75,9 +75,9 @@ def test_a_heading_that_the_user_has_changed_stays(slow):
     child, go = slow
     child.eval('(progn (goto-char 1) (search-forward "Me") (insert "!"))')
     go.touch()
-    child.wait("(jumpseat-rpc-info)")
+    child.wait("(jumpseat--rpc-info)")
     child.eval(
-        "(progn (setq asked nil) (jumpseat-transcript-fetch-headings nil (lambda (&rest _) (setq asked t))))"
+        "(progn (setq asked nil) (jumpseat--transcript-fetch-headings nil (lambda (&rest _) (setq asked t))))"
     )
     child.wait("asked")
     assert child.text == "## Me!\n\n"

@@ -44,7 +44,7 @@ def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(home, pack
         history(child, "Continue")
         child.wait("(not (active-minibuffer-window))")
         assert child.text == chat
-        assert child.eval("(length (jumpseat-chat-list))") == 1
+        assert child.eval("(length (jumpseat--chat-list))") == 1
     assert kept(home) == [name]
 
 

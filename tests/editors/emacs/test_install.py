@@ -29,7 +29,7 @@ def test_a_failed_installation_says_why_and_what_to_do(home, package, tmp_path):
     with running_emacs(home, package=package, options={"package": "~/jumpseat"}, env={"PATH": path}) as child:
         child.command("jumpseat-install")
         message = child.said("No such release.")
-        directory = child.eval("(expand-file-name (jumpseat-install-directory))")
+        directory = child.eval("(expand-file-name (jumpseat--install-directory))")
         assert f" --directory {directory} --key {jumpseat.__version__} ~/jumpseat " in message
         assert (
             "Set \u2018jumpseat-package\u2019 to install a wheel or a checkout. M-x jumpseat-log shows"
@@ -63,7 +63,7 @@ def test_an_installed_daemon_answers(home, package, provider, tmp_path):
         child.ask("Hello?")
         child.sees("Hello there.")
         child.idle()
-        assert child.eval("(equal (jumpseat-program) (list (jumpseat-installed-program)))")
+        assert child.eval("(equal (jumpseat--program) (list (jumpseat--installed-program)))")
 
 
 def test_without_a_python_that_can_install_the_message_says_what_is_needed(home, package, tmp_path):
@@ -88,7 +88,7 @@ def test_each_line_of_the_installer_is_logged_as_one_line(home, package, tmp_pat
 def test_an_installed_version_is_installed_again_only_on_request(home, package, tmp_path):
     path = path_with_uv_that_says(tmp_path, "No network.")
     with running_emacs(home, package=package, env={"PATH": path}) as child:
-        directory = Path(child.eval("(expand-file-name (jumpseat-install-directory))"))
+        directory = Path(child.eval("(expand-file-name (jumpseat--install-directory))"))
         directory.mkdir(parents=True)
         (directory / "current.json").write_text(
             json.dumps({"key": jumpseat.__version__, "program": f"{tmp_path}/bin/uv"})

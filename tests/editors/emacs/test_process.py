@@ -69,7 +69,7 @@ def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(
         child.sees("sending")
         child.stop()
         # Emacs gives up such a program only after 20 seconds.
-        child.wait("(not (jumpseat-view-get :state))", seconds=10)
+        child.wait("(not (jumpseat--view-get :state))", seconds=10)
         child.send()
         go.touch()
         child.sees("Hello there.")
@@ -92,7 +92,7 @@ def test_a_program_that_always_crashes_is_not_started_for_ever(home, package, tm
     body = answering(NEEDED, "time.sleep(0.2)")
     crashing = program_that(tmp_path, f"open({str(runs)!r}, 'a').write('x')\n{body}")
     with running_emacs(home, package=package, options={"command": crashing}) as child:
-        child.eval("(jumpseat-rpc-start)")
+        child.eval("(jumpseat--rpc-start)")
         child.said("It ended too often")
         assert len(child.messages) == 6
         assert runs.read_text() == "x" * 6
@@ -112,8 +112,8 @@ def test_the_end_of_emacs_stops_the_answer_and_leaves_the_daemon_to_others(home,
 def test_emacs_exits_immediately_even_if_the_daemon_does_not_read(home, package, tmp_path):
     stuck = program_that(tmp_path, answering(NEEDED, "time.sleep(60)"))
     with running_emacs(home, package=package, options={"command": stuck}) as child:
-        child.eval("(jumpseat-rpc-start)")
-        child.wait("(jumpseat-rpc-info)")
+        child.eval("(jumpseat--rpc-start)")
+        child.wait("(jumpseat--rpc-info)")
         child.quit()
         assert child.process.wait(5) == 0
 
@@ -166,7 +166,7 @@ def test_an_emacs_with_a_bare_path_finds_the_program_in_the_users_directory(home
     with running_emacs(
         home, package=package, options={"command": None}, env={"PATH": "/usr/bin:/bin"}
     ) as child:
-        assert child.eval("(jumpseat-program)") == [str(program)]
+        assert child.eval("(jumpseat--program)") == [str(program)]
 
 
 GARBLING = """

@@ -177,7 +177,7 @@ def test_references_files_and_prompts_are_completed(home, package, provider, tmp
         # Completion does not request them only when the first slash is typed.
         child.wait("""(assoc "prompts/list" jumpseat-models--cache)""")
         words = """(progn (erase-buffer) (insert "## Me\n\n" %s)
-             (let ((found (jumpseat-complete-at-point)))
+             (let ((found (jumpseat--complete-at-point)))
                (append (and found (all-completions (buffer-substring (car found) (cadr found))
                                                    (nth 2 found))) nil)))"""
         assert child.eval(words % '"see @b"') == ["@buffer"]

@@ -136,7 +136,7 @@ def test_the_new_text_has_the_colours_of_its_language(editing, provider):
     provider.script(answer("    if x:  # why\n        return None\n"))
     rewrite(editing)
     ready(editing)
-    added = "(overlay-get (car (jumpseat-hunks-find-shown)) 'after-string)"
+    added = "(overlay-get (car (jumpseat--hunks-find-shown)) 'after-string)"
     for word, face in (("if", "font-lock-keyword-face"), ("# w", "font-lock-comment-delimiter-face")):
         faces = editing.eval(f"""(let ((added {added}))
             (format "%S" (get-text-property (string-search {lisp(word)} added) 'face added)))""")

@@ -90,10 +90,10 @@ def test_the_terms_of_a_model_are_shown_and_accepted_only_by_the_user(child, git
     child.sees("Accept the terms for your account? (yes or no)")
     child.keys(f"{answer}^M")
     if answer == "yes":
-        child.wait('(equal (jumpseat-transcript-model) "copilot:claude-haiku-4.5")')
+        child.wait('(equal (jumpseat--transcript-model) "copilot:claude-haiku-4.5")')
     else:
         child.wait("(not (active-minibuffer-window))")
-        child.eval("(jumpseat-models-providers (lambda (&rest _) (setq asked t)))")
+        child.eval("(jumpseat--models-providers (lambda (&rest _) (setq asked t)))")
         child.wait("(bound-and-true-p asked)")
         assert "model:" not in child.text
     assert github.policies() == ([{"state": "enabled"}] if answer == "yes" else [])

@@ -71,7 +71,7 @@ def test_the_end_of_an_answer_does_not_affect_a_chat_that_was_read_again(home, p
         child.eval("(progn (revert-buffer t t) (jumpseat-send))")
         child.sees("Other")
         child.wait("ended")
-        assert child.eval("(jumpseat-send-running-p)")
+        assert child.eval("(jumpseat--send-running-p)")
         provider.open(gate)
         child.idle()
         assert child.text.endswith("\n\n## Me\n\nQuestion?\n\n## Assistant\n\nOther End.\n\n## Me\n\n")
@@ -143,7 +143,7 @@ def test_a_carriage_return_in_an_answer_is_not_kept(child, provider):
 
 def test_a_daemon_that_was_stopped_is_started_by_the_next_question(child, provider):
     provider.default(Reply.events(WORDS))
-    child.eval("(jumpseat-rpc-stop)")
+    child.eval("(jumpseat--rpc-stop)")
     child.ask("Question?")
     child.sees("Hello there.")
     child.idle()

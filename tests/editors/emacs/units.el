@@ -21,29 +21,29 @@
     (goto-char (point-min))
     (search-forward "ö")
     (should (equal (jumpseat-region--to-position (point)) '(:line 1 :character 4)))
-    (should (= (point) (jumpseat-check--to-position '(:line 1 :character 4))))))
+    (should (= (point) (jumpseat--region-find '(:line 1 :character 4))))))
 
 (ert-deftest units-a-position-is-that-of-the-whole-buffer-also-in-a-narrowed-one ()
   (units-with "a\nb\nc\n"
     (narrow-to-region 3 5)
     (should (equal (jumpseat-region--to-position 5) '(:line 2 :character 0)))
-    (should (equal (plist-get (jumpseat-region-block 1 2) :text) "a"))))
+    (should (equal (plist-get (jumpseat--region-block 1 2) :text) "a"))))
 
 (ert-deftest units-a-uri-has-its-unusual-characters-encoded ()
-  (should (equal (jumpseat-region-uri "/tmp/a b#ö.py") "file:///tmp/a%20b%23%C3%B6.py"))
-  (should-not (jumpseat-region-uri nil)))
+  (should (equal (jumpseat--region-uri "/tmp/a b#ö.py") "file:///tmp/a%20b%23%C3%B6.py"))
+  (should-not (jumpseat--region-uri nil)))
 
 (ert-deftest units-the-uri-of-a-remote-file-names-its-machine ()
-  (should (equal (jumpseat-region-uri "/ssh:mona@example.org:/home/mona/a b.py")
+  (should (equal (jumpseat--region-uri "/ssh:mona@example.org:/home/mona/a b.py")
                  "ssh://mona@example.org/home/mona/a%20b.py"))
-  (should (equal (jumpseat-region-uri "/scp:web:/srv/a.py") "scp://web/srv/a.py")))
+  (should (equal (jumpseat--region-uri "/scp:web:/srv/a.py") "scp://web/srv/a.py")))
 
 (ert-deftest units-conversations-of-a-remote-directory-are-refused ()
   (let ((default-directory "/ssh:example.org:/home/mona/"))
     (should-error (jumpseat-history nil t) :type 'user-error)))
 
 (ert-deftest units-languages-have-the-names-of-lsp ()
-  (should (equal (mapcar #'jumpseat-region-language
+  (should (equal (mapcar #'jumpseat--region-language
                          '(python-mode python-ts-mode sh-mode emacs-lisp-mode c++-mode text-mode))
                  '("python" "python" "shellscript" "elisp" "cpp" nil))))
 
@@ -52,47 +52,47 @@
 (ert-deftest units-an-answer-is-one-step-of-undo-also-over-boundaries ()
   (units-with "Question"
     (undo-boundary)
-    (let ((writer (jumpseat-writer-new (point-max))))
+    (let ((writer (jumpseat--writer-new (point-max))))
       (dolist (each '("\n\none " "two " "three"))
-        (jumpseat-writer-append writer each)
+        (jumpseat--writer-append writer each)
         ;; As the command loop and timers do.
         (undo-boundary))
-      (jumpseat-writer-close writer)
+      (jumpseat--writer-close writer)
       (should (equal (buffer-string) "Question\n\none two three"))
       (primitive-undo 1 (cdr buffer-undo-list))
       (should (equal (buffer-string) "Question")))))
 
 (ert-deftest units-what-is-typed-behind-a-piece-stays-behind-it ()
   (units-with "Q"
-    (let ((writer (jumpseat-writer-new (point-max))))
-      (jumpseat-writer-append writer " one")
+    (let ((writer (jumpseat--writer-new (point-max))))
+      (jumpseat--writer-append writer " one")
       (goto-char (point-max))
       (insert " typed")
-      (jumpseat-writer-append writer " two")
+      (jumpseat--writer-append writer " two")
       (should (equal (buffer-string) "Q one two typed"))
       (should (= (point) (point-max))))))
 
 (ert-deftest units-a-piece-is-replaced-only-if-no-user-has-edited-it ()
   (units-with "Q"
-    (let ((writer (jumpseat-writer-new (point-max))))
-      (jumpseat-writer-append writer " one\r\n two")
-      (should (jumpseat-writer-replace writer " one\n three"))
+    (let ((writer (jumpseat--writer-new (point-max))))
+      (jumpseat--writer-append writer " one\r\n two")
+      (should (jumpseat--writer-replace writer " one\n three"))
       (should (equal (buffer-string) "Q one\n three"))
-      (should (jumpseat-writer-replace writer ""))
+      (should (jumpseat--writer-replace writer ""))
       (should (equal (buffer-string) "Q"))
-      (jumpseat-writer-append writer " four")
+      (jumpseat--writer-append writer " four")
       (goto-char 3)
       (insert "x")
-      (should-not (jumpseat-writer-replace writer " five"))
+      (should-not (jumpseat--writer-replace writer " five"))
       (should (equal (buffer-string) "Q xfour")))))
 
 (ert-deftest units-a-buffer-without-undo-stays-without-it ()
   (units-with "Q"
     (buffer-disable-undo)
-    (let ((writer (jumpseat-writer-new (point-max))))
-      (jumpseat-writer-append writer " one")
-      (jumpseat-writer-append writer " two")
-      (jumpseat-writer-close writer)
+    (let ((writer (jumpseat--writer-new (point-max))))
+      (jumpseat--writer-append writer " one")
+      (jumpseat--writer-append writer " two")
+      (jumpseat--writer-close writer)
       (should (equal (buffer-string) "Q one two"))
       (should (eq buffer-undo-list t)))))
 
@@ -122,7 +122,7 @@
 
 (ert-deftest units-every-item-of-a-menu-is-a-command ()
   (let (names)
-    (dolist (menu (list jumpseat-chat-menu jumpseat-rewrite-menu))
+    (dolist (menu (list jumpseat--chat-menu jumpseat--rewrite-menu))
       (map-keymap (lambda (_key item)
                     ;; In newer releases a separator is a list of a text.
                     (unless (string-prefix-p "--" (or (nth 1 item) (car item)))
@@ -135,68 +135,68 @@
 ;;; Deltas
 
 (ert-deftest units-a-wait-that-is-not-for-the-model-is-shown ()
-  (cl-letf (((symbol-function 'jumpseat-rpc-request) #'ignore))
+  (cl-letf (((symbol-function 'jumpseat--rpc-request) #'ignore))
     (units-with "Question"
-      (let* ((answer (jumpseat-answer-new "## Assistant"))
-             (turn (jumpseat-turn-start "chat/start" nil
-                                        (apply-partially #'jumpseat-answer-write answer) #'ignore)))
+      (let* ((answer (jumpseat--answer-new "## Assistant"))
+             (turn (jumpseat--turn-start "chat/start" nil
+                                        (apply-partially #'jumpseat--answer-write answer) #'ignore)))
         (dolist (each '(((:kind "begin" :title "Loading the model") . "Loading the model")
                         ((:kind "report" :message "Loading" :percentage 40) . "Loading 40 %")
                         ((:kind "end") . nil)))
-          (jumpseat-rpc--emit '$/progress (list :token (jumpseat-turn-id turn) :value (car each)))
+          (jumpseat--inbox-emit '$/progress (list :token (jumpseat--turn-id turn) :value (car each)))
           (jumpseat-turn--flush turn)
-          (should (equal (jumpseat-view-get :detail) (cdr each))))
+          (should (equal (jumpseat--view-get :detail) (cdr each))))
         (jumpseat-turn--finish turn nil nil)))))
 
 (ert-deftest units-a-restarted-answer-replaces-the-blocks ()
   (units-with "Question"
-    (let ((answer (jumpseat-answer-new "## Assistant")))
-      (jumpseat-answer-write
+    (let ((answer (jumpseat--answer-new "## Assistant")))
+      (jumpseat--answer-write
        answer '((:type "response") (:type "text_start") (:type "text_delta" :transcript "Half")
                 (:type "response") (:type "text_start") (:type "text_delta" :transcript "Whole.")))
       (should (equal (buffer-string) "Question\n\n## Assistant\n\nWhole.")))))
 
 (ert-deftest units-only-the-text-of-the-transcript-is-written ()
   (units-with "Question"
-    (let ((answer (jumpseat-answer-new "## Assistant")))
-      (jumpseat-answer-write answer '((:type "from_the_future" :text "x") (:type "text_start")
+    (let ((answer (jumpseat--answer-new "## Assistant")))
+      (jumpseat--answer-write answer '((:type "from_the_future" :text "x") (:type "text_start")
                                       (:type "text_delta" :text "## Me" :transcript "\\## Me")))
       (should (equal (buffer-string) "Question\n\n## Assistant\n\n\\## Me")))))
 
 (ert-deftest units-the-header-shows-a-percent-sign ()
   (with-temp-buffer
-    (jumpseat-view-update :model "a:b" :quota "chat: 40 % left")
-    (should (string-match-p "chat: 40 %% left" (jumpseat-view-header)))))
+    (jumpseat--view-update :model "a:b" :quota "chat: 40 % left")
+    (should (string-match-p "chat: 40 %% left" (jumpseat--view-header)))))
 
 (ert-deftest units-the-header-is-made-once-for-each-status ()
   (with-temp-buffer
-    (jumpseat-view-update :model "a:b")
-    (let ((header (jumpseat-view-header)))
-      (should (eq header (jumpseat-view-header)))
-      (jumpseat-view-update :state 'waiting)
-      (should-not (equal header (jumpseat-view-header))))))
+    (jumpseat--view-update :model "a:b")
+    (let ((header (jumpseat--view-header)))
+      (should (eq header (jumpseat--view-header)))
+      (jumpseat--view-update :state 'waiting)
+      (should-not (equal header (jumpseat--view-header))))))
 
 ;;; Edits
 
 (ert-deftest units-a-difference-is-in-hunks-of-lines ()
-  (should (equal (jumpseat-hunks-compute "a\nb\nc\nd\ne\n" "a\nX\nc\nY\nd\n")
+  (should (equal (jumpseat--hunks-compute "a\nb\nc\nd\ne\n" "a\nX\nc\nY\nd\n")
                  '((2 4 2 4) (6 6 6 8) (8 10 10 10))))
   ;; Lines that are there more than once, and lines that have changed their places.
-  (should (equal (jumpseat-hunks-compute "(\na\n)\n(\nb\n)\n" "(\na\n)\n(\nX\n)\n(\nb\n)\n")
+  (should (equal (jumpseat--hunks-compute "(\na\n)\n(\nb\n)\n" "(\na\n)\n(\nX\n)\n(\nb\n)\n")
                  '((8 8 8 14))))
-  (should (equal (jumpseat-hunks-compute "a\nb\nc\n" "c\na\nb\n") '((0 0 0 2) (4 6 6 6))))
-  (should (equal (jumpseat-hunks-compute "a" "a\n") '((0 1 0 2))))
-  (should (equal (jumpseat-hunks-compute "" "a\n") '((0 0 0 2))))
-  (should (equal (jumpseat-hunks-compute "a\n" "") '((0 2 0 0))))
-  (should-not (jumpseat-hunks-compute "a\na\n" "a\na\n")))
+  (should (equal (jumpseat--hunks-compute "a\nb\nc\n" "c\na\nb\n") '((0 0 0 2) (4 6 6 6))))
+  (should (equal (jumpseat--hunks-compute "a" "a\n") '((0 1 0 2))))
+  (should (equal (jumpseat--hunks-compute "" "a\n") '((0 0 0 2))))
+  (should (equal (jumpseat--hunks-compute "a\n" "") '((0 2 0 0))))
+  (should-not (jumpseat--hunks-compute "a\na\n" "a\na\n")))
 
 (ert-deftest units-a-preview-shows-each-hunk-at-its-lines ()
   (units-with "a\nb\nc\nd\n"
-    (jumpseat-hunks-show 1 (jumpseat-hunks-compute (buffer-string) "X\nb\nc\nd\nY\n") "X\nb\nc\nd\nY\n")
+    (jumpseat--hunks-show 1 (jumpseat--hunks-compute (buffer-string) "X\nb\nc\nd\nY\n") "X\nb\nc\nd\nY\n")
     (should (equal (mapcar (lambda (each)
                              (list (overlay-start each) (overlay-end each)
                                    (substring-no-properties (overlay-get each 'after-string))))
-                           (jumpseat-hunks-find-shown))
+                           (jumpseat--hunks-find-shown))
                    '((1 3 "X\n") (9 9 "Y\n"))))))
 
 (ert-deftest units-a-fence-around-an-answer-is-not-shown ()
@@ -219,24 +219,24 @@
 
 (ert-deftest units-a-threshold-is-raised-once-and-set-back ()
   (units-with-threshold 900000
-    (jumpseat-garbage-defer)
+    (jumpseat--garbage-defer)
     (should (= gc-cons-threshold 3000000))
     (setq jumpseat-garbage-limit 4000000)
-    (jumpseat-garbage-defer)
+    (jumpseat--garbage-defer)
     (should (= gc-cons-threshold 4000000))
     (jumpseat-garbage--restore)
     (should (= gc-cons-threshold 900000))))
 
 (ert-deftest units-a-threshold-that-is-larger-stays ()
   (units-with-threshold 5000000
-    (jumpseat-garbage-defer)
+    (jumpseat--garbage-defer)
     (should (= gc-cons-threshold 5000000))
-    (jumpseat-garbage-resume)
+    (jumpseat--garbage-resume)
     (should-not jumpseat-garbage--timer)))
 
 (ert-deftest units-a-threshold-that-was-set-meanwhile-stays ()
   (units-with-threshold 900000
-    (jumpseat-garbage-defer)
+    (jumpseat--garbage-defer)
     (setq gc-cons-threshold 1000000)
     (jumpseat-garbage--restore)
     (should (= gc-cons-threshold 1000000))))
@@ -244,7 +244,7 @@
 (ert-deftest units-a-threshold-that-is-bound-is-raised-and-set-back-below-the-binding ()
   (units-with-threshold 900000
     (let ((gc-cons-threshold 1000000))
-      (jumpseat-garbage-defer)
+      (jumpseat--garbage-defer)
       (should (= gc-cons-threshold 1000000)))
     (should (= gc-cons-threshold 3000000))
     (let ((gc-cons-threshold 1000000))
@@ -256,40 +256,40 @@
 (defmacro units-with-log (limit &rest body)
   "Run BODY with an empty log of at most LIMIT characters."
   (declare (indent 1))
-  `(let ((jumpseat-log-buffer (generate-new-buffer-name "log"))
+  `(let ((jumpseat--log-buffer (generate-new-buffer-name "log"))
          (jumpseat-log-limit ,limit))
      (unwind-protect (progn ,@body)
-       (kill-buffer jumpseat-log-buffer))))
+       (kill-buffer jumpseat--log-buffer))))
 
 (defun units-log ()
   "The lines of the log without their times."
-  (with-current-buffer jumpseat-log-buffer
+  (with-current-buffer jumpseat--log-buffer
     (split-string (replace-regexp-in-string "^[-0-9]+T[:0-9]+ " "" (buffer-string)) "\n" t)))
 
 (ert-deftest units-the-oldest-lines-of-the-log-are-removed ()
   (units-with-log 100
-    (dotimes (number 50) (jumpseat-log-write "line %d" number))
+    (dotimes (number 50) (jumpseat--log-write "line %d" number))
     (should (equal (units-log) '("line 47" "line 48" "line 49")))))
 
 (ert-deftest units-the-end-of-a-line-that-is-longer-than-the-log-is-kept ()
   (units-with-log 100
-    (jumpseat-log-write "short")
-    (jumpseat-log-write "%s end" (make-string 1000 ?x))
+    (jumpseat--log-write "short")
+    (jumpseat--log-write "%s end" (make-string 1000 ?x))
     (should (equal (units-log) (list (concat (make-string 95 ?x) " end"))))))
 
 (ert-deftest units-a-log-without-a-limit-keeps-all-of-it ()
   (units-with-log nil
-    (dotimes (number 50) (jumpseat-log-write "line %d" number))
+    (dotimes (number 50) (jumpseat--log-write "line %d" number))
     (should (= 50 (length (units-log))))))
 
 (ert-deftest units-a-person-who-reads-a-full-log-stays-at-the-line ()
   (units-with-log 100
-    (dotimes (number 5) (jumpseat-log-write "line %d" number))
-    (with-current-buffer jumpseat-log-buffer
+    (dotimes (number 5) (jumpseat--log-write "line %d" number))
+    (with-current-buffer jumpseat--log-buffer
       (goto-char (point-max))
       (search-backward "line 4")
       (narrow-to-region (line-beginning-position) (line-end-position))
-      (jumpseat-log-write "line 5")
+      (jumpseat--log-write "line 5")
       (should (looking-at "line 4\\'"))
       (widen))
     (should (equal (units-log) '("line 3" "line 4" "line 5")))))
@@ -298,19 +298,19 @@
 
 (ert-deftest units-front-matter-ends-after-its-second-line-of-dashes ()
   (units-with "---\nmodel: a:b\n---\n\n## Me\n\n---\n"
-    (should (= 20 (jumpseat-transcript-front-matter-end)))
-    (should (equal (jumpseat-transcript-model) "a:b")))
+    (should (= 20 (jumpseat--transcript-front-matter-end)))
+    (should (equal (jumpseat--transcript-model) "a:b")))
   (units-with "## Me\n\n---\nmodel: a:b\n---\n"
-    (should (= 1 (jumpseat-transcript-front-matter-end)))
-    (should-not (jumpseat-transcript-model)))
-  (units-with "---\nmodel: a:b\n" (should (= 1 (jumpseat-transcript-front-matter-end)))))
+    (should (= 1 (jumpseat--transcript-front-matter-end)))
+    (should-not (jumpseat--transcript-model)))
+  (units-with "---\nmodel: a:b\n" (should (= 1 (jumpseat--transcript-front-matter-end)))))
 
 (ert-deftest units-front-matter-is-put-in-the-place-of-the-old ()
   (units-with "---\nmodel: a:b\n---\n\n## Me\n"
-    (jumpseat-transcript-put-front-matter "---\nmodel: a:c\n---\n")
+    (jumpseat--transcript-put-front-matter "---\nmodel: a:c\n---\n")
     (should (equal (buffer-string) "---\nmodel: a:c\n---\n\n## Me\n")))
   (units-with "## Me\n"
-    (jumpseat-transcript-put-front-matter "---\nmodel: a:c\n---\n")
+    (jumpseat--transcript-put-front-matter "---\nmodel: a:c\n---\n")
     (should (equal (buffer-string) "---\nmodel: a:c\n---\n\n## Me\n"))))
 
 ;;; References
@@ -326,16 +326,16 @@
   (let ((jumpseat-install--running t)
         (jumpseat-command nil)
         said)
-    (cl-letf (((symbol-function 'jumpseat-program) #'ignore)
-              ((symbol-function 'jumpseat-ui-choose) (lambda (&rest _) (push 'offer said)))
-              ((symbol-function 'jumpseat-say) (lambda (text &rest _) (push text said))))
+    (cl-letf (((symbol-function 'jumpseat--program) #'ignore)
+              ((symbol-function 'jumpseat--ui-choose) (lambda (&rest _) (push 'offer said)))
+              ((symbol-function 'jumpseat--say) (lambda (text &rest _) (push text said))))
       (jumpseat-install--offer-after (jumpseat-rpc--make-missing-error) nil))
     (should (equal said '("jumpseat is being installed: send the question again afterwards.")))))
 
 (defun units-run (&rest command)
-  "Return the arguments with which `jumpseat-run-process' reports the end of COMMAND."
+  "Return the arguments with which `jumpseat--run-process' reports the end of COMMAND."
   (let (ended)
-    (jumpseat-run-process command (lambda (&rest result) (setq ended result)))
+    (jumpseat--run-process command (lambda (&rest result) (setq ended result)))
     (with-timeout (10)
       (while (null ended) (accept-process-output nil 0.05)))
     ended))
@@ -350,31 +350,31 @@
 
 (ert-deftest units-an-error-in-one-call-does-not-hold-up-the-others ()
   (let (called)
-    (jumpseat-rpc--enqueue #'error "Broken")
-    (jumpseat-rpc--enqueue (lambda (each) (push each called)) 1)
-    (jumpseat-rpc--enqueue (lambda (each) (push each called)) 2)
-    (let ((debug-on-error nil)) (jumpseat-rpc--drain))
+    (jumpseat--inbox-add #'error "Broken")
+    (jumpseat--inbox-add (lambda (each) (push each called)) 1)
+    (jumpseat--inbox-add (lambda (each) (push each called)) 2)
+    (let ((debug-on-error nil)) (jumpseat-inbox--drain))
     (should (equal called '(2 1)))))
 
 (ert-deftest units-a-sentence-has-the-message-and-the-hint ()
-  (should (equal (jumpseat-format-error (jumpseat-make-failure "config" "It broke." "Fix it."))
+  (should (equal (jumpseat--format-error (jumpseat--make-failure "config" "It broke." "Fix it."))
                  "It broke. Fix it."))
-  (should (equal (jumpseat-format-error '(:message "It broke.")) "It broke.")))
+  (should (equal (jumpseat--format-error '(:message "It broke.")) "It broke.")))
 
 ;; An editor that stopped on this file could not even install again.
 (ert-deftest units-a-corrupt-record-of-the-installation-is-ignored ()
   (let ((user-emacs-directory (make-temp-file "units" t)))
-    (make-directory (jumpseat-install-directory) t)
+    (make-directory (jumpseat--install-directory) t)
     (dolist (content (list "" "{" "3" "[]" (format "{\"key\": \"%s\"}" jumpseat-version)))
-      (write-region content nil (expand-file-name "current.json" (jumpseat-install-directory))
+      (write-region content nil (expand-file-name "current.json" (jumpseat--install-directory))
                     nil 'silent)
-      (should-not (jumpseat-installed-program)))
+      (should-not (jumpseat--installed-program)))
     (delete-directory user-emacs-directory t)))
 
 (ert-deftest units-the-program-is-looked-for-on-this-machine ()
   (let ((default-directory "/ssh:nowhere.invalid:/home/"))
-    (should (equal (jumpseat-local-directory) (expand-file-name "~/")))
-    (should (jumpseat-find-program "sh"))))
+    (should (equal (jumpseat--local-directory) (expand-file-name "~/")))
+    (should (jumpseat--find-program "sh"))))
 
 (provide 'units)
 ;;; units.el ends here
