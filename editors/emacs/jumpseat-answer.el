@@ -11,8 +11,10 @@
 
 ;;; Code:
 
+(require 'jumpseat-calls)
 (require 'jumpseat-stream)
 (require 'jumpseat-view)
+(require 'jumpseat-workspace)
 
 (defconst jumpseat-answer--thinking "<details><summary>Thinking</summary>\n\n"
   "The start of a thinking block.")
@@ -21,6 +23,8 @@
   writer
   lead                       ; the heading with its blank lines
   overlay                    ; the label at the heading
+  (turn nil)                 ; its turn, once that has started
+  (folded nil)               ; the end of the last folded call or result
   (written nil)              ; whether text follows the heading
   (thinking nil)             ; the start of an unfinished thinking block
   (notices nil)              ; sentences and links, the last one first
@@ -63,7 +67,8 @@
   "Discard the blocks of ANSWER after the provider has started again."
   (jumpseat--writer-replace (jumpseat--answer-writer answer) (jumpseat--answer-lead answer))
   (setf (jumpseat--answer-written answer) nil
-        (jumpseat--answer-thinking answer) nil))
+        (jumpseat--answer-thinking answer) nil
+        (jumpseat--answer-folded answer) nil))
 
 (defun jumpseat-answer--describe-retry (delta)
   "Describe the wait before a retry, from DELTA."
@@ -125,7 +130,11 @@ DELTA is a value of `$/progress'."
                                  (length jumpseat-answer--thinking))))))
         ((or "thinking_done" "done")
          (funcall flush)
-         (jumpseat-answer--fold answer))
+         (jumpseat-answer--fold answer)
+         (jumpseat-answer--fold-calls answer))
+        ((or "tool_use_start" "tool_use_done" "block_done" "tool_approval" "tool_status")
+         (funcall flush)
+         (jumpseat-answer--show-call answer delta))
         ("warning"
          (push (plist-get delta :message) (jumpseat--answer-notices answer)))
         ("citation"
@@ -140,9 +149,36 @@ DELTA is a value of `$/progress'."
 (defun jumpseat-answer--fold (answer)
   "Fold the complete thinking block of ANSWER."
   (when-let ((start (jumpseat--answer-thinking answer)))
-    (jumpseat--view-fold start (jumpseat--writer-end (jumpseat--answer-writer answer)))
+    (jumpseat--view-fold-thinking start (jumpseat--writer-end (jumpseat--answer-writer answer)))
     (set-marker start nil))
   (setf (jumpseat--answer-thinking answer) nil))
+
+(defun jumpseat-answer--fold-calls (answer)
+  "Fold each new call and result of ANSWER."
+  (let ((writer (jumpseat--answer-writer answer)))
+    (setf (jumpseat--answer-folded answer)
+          (copy-marker (jumpseat--calls-fold (or (jumpseat--answer-folded answer)
+                                                 (jumpseat--writer-start writer))
+                                             (jumpseat--writer-end writer))))))
+
+(defun jumpseat-answer--show-call (answer delta)
+  "Show DELTA of ANSWER, which is about a tool call."
+  (pcase (plist-get delta :type)
+    ("tool_approval"
+     (jumpseat--calls-ask (jumpseat--answer-turn answer) delta
+                          (jumpseat--writer-end (jumpseat--answer-writer answer))))
+    ("tool_status"
+     (jumpseat--calls-update delta)
+     ;; The call may have changed files that Emacs shows.
+     (when-let ((folder (and (member (plist-get delta :status) '("completed" "failed"))
+                             (jumpseat--workspace-folder))))
+       (jumpseat--workspace-refresh folder)))
+    (_
+     ;; A block that arrives whole may also be an image.
+     (when (member (jumpseat--get delta :content :type) '(nil "tool_use" "tool_result"))
+       (jumpseat-answer--show-label answer "running tools …")
+       (jumpseat--view-update :state 'calling :detail nil))
+     (jumpseat-answer--fold-calls answer))))
 
 (defun jumpseat--answer-remove (answer)
   "Remove ANSWER, so that its question can be sent again."
@@ -160,6 +196,7 @@ STOPPED is non-nil if the user stopped it."
         (jumpseat--writer-append writer "\n\n</details>\n")
         (jumpseat-answer--fold answer))
       (with-current-buffer (jumpseat--writer-buffer writer)
+        (jumpseat--calls-end)
         (let ((end (marker-position (jumpseat--writer-end writer))))
           (cond ((not (string-empty-p after))
                  (jumpseat-answer--show-label

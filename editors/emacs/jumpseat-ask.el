@@ -27,15 +27,8 @@ A question would be inserted in the middle of the answer."
   "Add TEXT, a message with its heading, at the end of this chat."
   (save-restriction
     (widen)
-    (goto-char (point-max))
-    (skip-chars-backward " \t\n")
     ;; Replace the heading that a chat ends with.
-    (when (save-excursion
-            (beginning-of-line)
-            (looking-at (jumpseat--transcript-heading-regexp)))
-      (delete-region (line-beginning-position) (point))
-      (skip-chars-backward " \t\n"))
-    (delete-region (point) (point-max))
+    (goto-char (jumpseat--transcript-drop-empty-question))
     (insert (if (bobp) "" "\n\n") text "\n")
     (goto-char (point-max))))
 

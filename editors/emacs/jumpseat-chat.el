@@ -71,6 +71,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     ;; `revert-buffer' sets the major mode again, which turns this mode off.
     (add-hook 'after-revert-hook #'jumpseat-chat-mode nil t)
     (jumpseat--view-update :model (jumpseat--transcript-model))
+    (jumpseat--tools-show-in-header)
     (dolist (mode '(visual-line-mode flymake-mode))
       (unless (and (boundp mode) (symbol-value mode))
         (push mode jumpseat-chat--modes)
@@ -98,8 +99,11 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
   (jumpseat--send-start))
 
 (defun jumpseat--chat-fold ()
-  "Fold the thinking in this chat, at the lines that the daemon reports."
+  "Fold each call in this chat, and the thinking, at the daemon's lines."
   (jumpseat--view-clear 'fold)
+  (save-restriction
+    (widen)
+    (jumpseat--calls-fold (point-min) (point-max)))
   (let ((buffer (current-buffer))
         (tick (buffer-chars-modified-tick))
         (text (jumpseat--transcript-text)))
@@ -111,7 +115,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
            (with-current-buffer buffer
              (seq-doseq (turn (plist-get conversation :turns))
                (seq-doseq (lines (plist-get turn :thinking))
-                 (jumpseat--view-fold (jumpseat--transcript-line (plist-get lines :startLine))
+                 (jumpseat--view-fold-thinking (jumpseat--transcript-line (plist-get lines :startLine))
                                       (jumpseat--transcript-line
                                        (plist-get lines :endLine))))))))))))
 

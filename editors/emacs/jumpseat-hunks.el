@@ -123,6 +123,72 @@ The number is nil for a new line."
       (setq number (1+ number)))
     (nreverse hunks)))
 
+;;; Unified differences
+
+(defconst jumpseat-hunks--context 3 "The unchanged lines around a change in a unified difference.")
+
+(defun jumpseat-hunks--mark-lines (old new)
+  "Return the lines of the texts OLD and NEW, each after a blank, `-' or `+'."
+  (let* ((old-lines (jumpseat-hunks--split old))
+         (new-lines (jumpseat-hunks--split new))
+         (number 0)
+         added marked)
+    ;; Treat the end as a line that both texts have.
+    (cl-loop for kept in (append (jumpseat-hunks--find-kept old-lines new-lines)
+                                 (list (length old-lines)))
+             for line = (pop new-lines)
+             do (if (null kept) (push (concat "+" line) added)
+                  (while (< number kept)
+                    (push (concat "-" (pop old-lines)) marked)
+                    (cl-incf number))
+                  (setq marked (append added marked)
+                        added nil)
+                  (when line
+                    (push (concat " " (pop old-lines)) marked)
+                    (cl-incf number))))
+    (vconcat (nreverse marked))))
+
+(defun jumpseat-hunks--group (marked)
+  "Return the bounds in MARKED of the hunks of a unified difference, with context."
+  (let (groups)
+    (cl-loop for line across marked
+             for index from 0
+             unless (eq ?\s (aref line 0))
+             do (let ((beg (max 0 (- index jumpseat-hunks--context)))
+                      (end (min (length marked) (+ index 1 jumpseat-hunks--context))))
+                  (if (and groups (<= beg (cdar groups)))
+                      (setcdr (car groups) end)
+                    (push (cons beg end) groups))))
+    (nreverse groups)))
+
+(defun jumpseat-hunks--count (marked beg end sign)
+  "Count the lines of MARKED from BEG to END that are unchanged or have SIGN."
+  (cl-loop for index from beg below end
+           count (memq (aref (aref marked index) 0) (list ?\s sign))))
+
+(defun jumpseat-hunks--format-group (marked group)
+  "Return the text of GROUP of MARKED."
+  (pcase-let ((`(,beg . ,end) group))
+    (concat
+     (apply #'format "@@ -%d,%d +%d,%d @@\n"
+            (mapcan (lambda (sign)
+                      (let ((count (jumpseat-hunks--count marked beg end sign)))
+                        ;; The start of an empty range is the line before it.
+                        (list (+ (jumpseat-hunks--count marked 0 beg sign) (min 1 count)) count)))
+                    (list ?- ?+)))
+     (mapconcat (lambda (line)
+                  (if (string-suffix-p "\n" line) line
+                    (concat line "\n\\ No newline at end of file\n")))
+                (seq-subseq marked beg end) ""))))
+
+(defun jumpseat--hunks-format-diff (old new name)
+  "Return the unified difference between the texts OLD and NEW of the file NAME.
+OLD is nil if the file is new."
+  (let ((marked (jumpseat-hunks--mark-lines (or old "") new)))
+    (concat (format "--- %s\n+++ %s\n" (if old name "/dev/null") name)
+            (mapconcat (apply-partially #'jumpseat-hunks--format-group marked)
+                       (jumpseat-hunks--group marked) ""))))
+
 ;;; Display
 
 (defun jumpseat-hunks--copy-faces (beg end)

@@ -28,6 +28,9 @@
 (defconst jumpseat-rpc--commands '(:signIn "M-x jumpseat-login" :check "M-x jumpseat-doctor")
   "The commands of this package that the daemon may name in hints.")
 
+(defconst jumpseat-rpc--capabilities
+  '(:workspace (:applyEdit t) :experimental (:jumpseat (:approveTools t :unsaved t)))
+  "The abilities of this package that the daemon needs to run tools.")
 (defconst jumpseat-rpc--needed
   '("chat/start" "chat/cancel" "edit/start" "prompts/get" "prompts/list" "settings/schema"
     "transcript/check" "transcript/parse" "transcript/render")
@@ -43,6 +46,7 @@
   info)                      ; the answer to `initialize'
 
 (defvar jumpseat-rpc--link nil "The running process, or nil.")
+(defvar jumpseat-rpc--responders nil "An alist of methods and functions; see `jumpseat--rpc-serve'.")
 (defvar jumpseat-rpc--crashes nil "When processes ended unexpectedly.")
 
 ;;; Process errors
@@ -173,9 +177,16 @@
   (when (and jumpseat-rpc--link (eq connection (jumpseat-rpc--link-connection jumpseat-rpc--link)))
     (jumpseat--inbox-add #'jumpseat--inbox-emit method params)))
 
-(defun jumpseat-rpc--refuse (_connection _method _params)
-  "Reject a request: the daemon does not send any to clients like this one."
-  (jsonrpc-error :code -32601 :message "no such method"))
+(defun jumpseat--rpc-serve (method responder)
+  "Answer the daemon's requests METHOD, a symbol, with the result of RESPONDER.
+RESPONDER is called with the params.  It must not ask the user."
+  (setf (alist-get method jumpseat-rpc--responders) responder))
+
+(defun jumpseat-rpc--respond (_connection method params)
+  "Return the result of the daemon's request METHOD with PARAMS."
+  (if-let ((responder (alist-get method jumpseat-rpc--responders)))
+      (jumpseat-rpc--make-valid (funcall responder params))
+    (jsonrpc-error :code -32601 :message "no such method")))
 
 (defun jumpseat-rpc--read ()
   "Parse the message in this narrowed buffer.
@@ -215,7 +226,7 @@ Messages are parsed by `jumpseat-rpc--read'."
                                         :stderr (get-buffer-create "*jumpseat stderr*"))))))
          (arguments (list :name "jumpseat" :process start
                           :notification-dispatcher #'jumpseat-rpc--handle-notification
-                          :request-dispatcher #'jumpseat-rpc--refuse
+                          :request-dispatcher #'jumpseat-rpc--respond
                           :on-shutdown (lambda (_connection)
                                          (jumpseat--inbox-add #'jumpseat-rpc--handle-end link)))))
     (make-directory (file-name-directory file) t)
@@ -251,7 +262,7 @@ Return an error if it cannot be started; later errors are passed to requests."
   "Send `initialize' over LINK."
   (jumpseat-rpc--send
    link "initialize"
-   (list :processId (emacs-pid) :rootUri nil :capabilities nil
+   (list :processId (emacs-pid) :rootUri nil :capabilities jumpseat-rpc--capabilities
          :clientInfo (list :name "Emacs" :version emacs-version)
          :initializationOptions (list :config jumpseat-config
                                       :coalesceMs jumpseat-rpc--coalesce-ms

@@ -14,6 +14,7 @@
 (require 'jumpseat-answer)
 (require 'jumpseat-models)
 (require 'jumpseat-references)
+(require 'jumpseat-tools)
 (require 'jumpseat-turn)
 
 (defcustom jumpseat-turn-started-hook nil
@@ -105,6 +106,9 @@ OUTCOME is the turn's outcome, and ERR its error or nil."
     (jumpseat--answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
                             err (plist-get outcome :cancelled))
     (jumpseat-send--reset)
+    (when (equal "max_rounds" (jumpseat--get outcome :result :stopReason))
+      (jumpseat--say "The limit of requests in one answer was reached; %s goes on."
+                     (substitute-command-keys "\\[jumpseat-send]")))
     (jumpseat--view-update :usage (jumpseat--answer-usage answer))))
 
 (defun jumpseat-send--finish (buffer turn answer headings outcome)
@@ -154,13 +158,14 @@ the front matter since, leave it unchanged."
     (setq turn
           (jumpseat--turn-start
            "chat/start"
-           (list :messages (plist-get conversation :messages)
-                 :system (plist-get conversation :system)
-                 :model (plist-get conversation :model)
-                 :settings (plist-get conversation :settings)
-                 :conversationId (plist-get conversation :conversationId)
-                 :keep (if jumpseat-keep t :json-false)
-                 :transcript t)
+           (append (list :messages (plist-get conversation :messages)
+                         :system (plist-get conversation :system)
+                         :model (plist-get conversation :model)
+                         :settings (plist-get conversation :settings)
+                         :conversationId (plist-get conversation :conversationId)
+                         :keep (if jumpseat-keep t :json-false)
+                         :transcript t)
+                   (jumpseat--tools-params))
            (lambda (deltas)
              (jumpseat--answer-write answer deltas)
              (when (and (not pinned) (jumpseat--answer-model answer) (buffer-live-p buffer))
@@ -169,6 +174,7 @@ the front matter since, leave it unchanged."
            (lambda (outcome) (jumpseat-send--finish buffer turn answer headings outcome)))
           jumpseat-send--turn turn
           jumpseat-send--preparing nil)
+    (setf (jumpseat--answer-turn answer) turn)
     (run-hooks 'jumpseat-turn-started-hook)))
 
 (defun jumpseat-send--find-section (conversation)
@@ -210,11 +216,30 @@ One undo step restores it."
     (jumpseat-send--reset)
     (jumpseat--send-start)))
 
+(defun jumpseat-send--continuable-p (conversation)
+  "Whether CONVERSATION ends with the result of a call of the daemon.
+Its last turn was stopped or reached a limit, and the daemon can go on there."
+  (let ((message (jumpseat--transcript-find-last conversation)))
+    (and (equal "assistant" (plist-get message :role))
+         (equal "tool_result"
+                (plist-get (car (last (jumpseat--list (plist-get message :content)))) :type)))))
+
+(defun jumpseat-send--start-after-headings (conversation step)
+  "Send CONVERSATION once the headings of its model are known.
+STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
+  (jumpseat--transcript-fetch-headings
+   (plist-get conversation :model)
+   (funcall step (lambda (headings) (jumpseat-send--start-turn conversation headings)))))
+
 (defun jumpseat-send--continue (conversation step)
   "Continue to send CONVERSATION, the parsed text of this chat.
 STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
   (let ((role (plist-get (jumpseat--transcript-find-last conversation) :role)))
     (cond
+     ((jumpseat-send--continuable-p conversation)
+      (jumpseat--view-clear)
+      (jumpseat--transcript-drop-empty-question)
+      (jumpseat-send--start-after-headings conversation step))
      ((and jumpseat-send--failed (equal role "assistant"))
       (jumpseat-send--ask-again conversation))
      ((not (equal role "user"))
@@ -225,10 +250,7 @@ STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
       (jumpseat--view-clear)
       (jumpseat--references-expand
        conversation (jumpseat-send--find-section conversation) step
-       (lambda (expanded)
-         (jumpseat--transcript-fetch-headings
-          (plist-get expanded :model)
-          (funcall step (lambda (headings) (jumpseat-send--start-turn expanded headings))))))))))
+       (lambda (expanded) (jumpseat-send--start-after-headings expanded step)))))))
 
 (defun jumpseat--send-start ()
   "Send this chat, unless it is being answered."

@@ -135,6 +135,22 @@ Change only what differs, so that point and markers stay."
     (narrow-to-region beg end)
     (replace-region-contents (point-min) (point-max) (lambda () text) 0.1)))
 
+(defun jumpseat--transcript-drop-empty-question ()
+  "Remove the heading at the end of this buffer, if nothing follows it.
+Return the position after the text before it."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (point-max))
+      (skip-chars-backward " \t\n")
+      (when (save-excursion
+              (beginning-of-line)
+              (looking-at (jumpseat--transcript-heading-regexp)))
+        (delete-region (line-beginning-position) (point))
+        (skip-chars-backward " \t\n"))
+      (delete-region (point) (point-max))
+      (point))))
+
 (defun jumpseat--transcript-line (line)
   "Return the start of LINE of this buffer, counted from 0."
   (save-excursion

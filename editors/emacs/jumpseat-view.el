@@ -16,12 +16,12 @@
 (defvar-local jumpseat-view--status nil
   "The displayed state of this buffer, a property list.
 :state is a key of `jumpseat-view--labels', or nil if nothing is running;
-:detail is shown instead of its label.  The other keys are :model, :usage and
-:quota.")
+:detail is shown instead of its label.  The other keys are :model, :usage,
+:quota and :tools.")
 
 (defconst jumpseat-view--labels
   '((preparing . "sending") (waiting . "waiting") (thinking . "thinking")
-    (streaming . "answering") (retrying . "waiting to retry") (stopping . "stopping"))
+    (streaming . "answering") (calling . "running tools") (approving . "needs your approval") (retrying . "waiting to retry") (stopping . "stopping"))
   "The labels of the states.")
 
 (defun jumpseat--view-get (key)
@@ -64,10 +64,11 @@ keys is slow."
   (let* ((parts (list (or (jumpseat--view-get :model) "default model")
                       (jumpseat-view--describe-state)
                       (jumpseat--view-format-usage (jumpseat--view-get :usage))
-                      (jumpseat--view-get :quota)))
+                      (jumpseat--view-get :quota)
+                      (jumpseat--view-get :tools)))
          (hint (substitute-command-keys
-                (if (jumpseat--view-get :state) "\\[jumpseat-stop] stops "
-                  "\\[jumpseat-send] sends ")))
+                (if (jumpseat--view-get :state) " \\[jumpseat-stop] stops "
+                  " \\[jumpseat-send] sends ")))
          (left (concat " " (string-join (delq nil parts) " · "))))
     ;; In a header line, a percent sign starts a construct.
     (replace-regexp-in-string
@@ -137,25 +138,40 @@ or after the text.")
     (define-key map (kbd "RET") #'jumpseat-toggle-fold)
     (define-key map [mouse-1] #'jumpseat-toggle-fold)
     map)
-  "Keymap on folded thinking.")
+  "Keymap on folded thinking and calls.")
 
-(defun jumpseat--view-fold (beg end)
+(defun jumpseat--view-count-lines (beg end markup)
+  "Describe the number of lines from BEG to END, without MARKUP lines."
+  (let ((lines (max 1 (- (count-lines beg end) markup))))
+    (format "%d line%s" lines (if (= lines 1) "" "s"))))
+
+(defun jumpseat--view-fold-thinking (beg end)
   "Fold the thinking from the line at BEG to the end of the line before END."
-  (let* ((end (save-excursion (goto-char end) (if (bolp) (1- (point)) (point))))
-         (overlay (jumpseat--view-put-overlay beg end 'fold)))
-    (overlay-put overlay 'isearch-open-invisible #'jumpseat-view--open)
-    (overlay-put overlay 'keymap jumpseat-fold-map)
+  (let ((end (save-excursion (goto-char end) (if (bolp) (1- (point)) (point)))))
     ;; The markup takes four lines: the two tags of `<details>', and a blank
     ;; line inside each.
-    (overlay-put overlay 'jumpseat-lines (max 1 (- (count-lines beg end) 4)))
-    (jumpseat-view--close overlay)))
+    (jumpseat--view-fold beg end
+                         (format "Thinking (%s)" (jumpseat--view-count-lines beg end 4)))))
+
+(defun jumpseat--view-fold (beg end title)
+  "Fold the lines from BEG to END under TITLE, and return the overlay."
+  (let ((overlay (jumpseat--view-put-overlay beg end 'fold)))
+    (overlay-put overlay 'isearch-open-invisible #'jumpseat-view--open)
+    (overlay-put overlay 'keymap jumpseat-fold-map)
+    (overlay-put overlay 'jumpseat-title title)
+    (jumpseat-view--close overlay)
+    overlay))
+
+(defun jumpseat--view-name-fold (overlay title)
+  "Give the fold OVERLAY another TITLE."
+  (overlay-put overlay 'jumpseat-title title)
+  (when (overlay-get overlay 'display) (jumpseat-view--close overlay)))
 
 (defun jumpseat-view--close (overlay)
   "Hide the text of OVERLAY."
-  (overlay-put overlay 'display
-               (propertize (let ((lines (overlay-get overlay 'jumpseat-lines)))
-                             (format "▸ Thinking (%d line%s)" lines (if (= lines 1) "" "s")))
-                           'face 'jumpseat-note)))
+  (let ((title (concat "▸ " (overlay-get overlay 'jumpseat-title))))
+    (add-face-text-property 0 (length title) 'jumpseat-note t title)
+    (overlay-put overlay 'display title)))
 
 (defun jumpseat-view--open (overlay)
   "Show the text of OVERLAY."
@@ -167,12 +183,12 @@ or after the text.")
         (lambda (a b) (< (overlay-start a) (overlay-start b)))))
 
 (defun jumpseat-toggle-fold (&optional all)
-  "Show or hide the thinking at point, else the last before it.
-With a prefix argument ALL, that of the whole chat."
+  "Show or hide the thinking or the call at point, else the last before it.
+With a prefix argument ALL, those of the whole chat."
   (interactive "P")
   (let* ((folds (jumpseat-view--find-folds (point-min) (if all (point-max) (line-end-position))))
          (chosen (if all folds (last folds))))
-    (unless chosen (user-error "There is no thinking here"))
+    (unless chosen (user-error "There is no thinking or call here"))
     (let ((hidden (overlay-get (car chosen) 'display)))
       (mapc (if hidden #'jumpseat-view--open #'jumpseat-view--close) chosen))))
 

@@ -91,6 +91,7 @@
                  ("C-c C-t" . jumpseat-toggle-fold)
                  ("C-c C-v" . jumpseat-model)
                  ("C-c C-o" . jumpseat-settings)
+                 ("C-c C-l" . jumpseat-tools)
                  ("C-c C-w" . jumpseat-copy-code)
                  ("C-c C-i" . jumpseat-insert-code)
                  ;; Text modes use this key to complete words from a dictionary.
@@ -103,13 +104,16 @@
   '("Jumpseat"
     ["Send" jumpseat-send :active (not (jumpseat--send-running-p))]
     ["Stop" jumpseat-stop :active (jumpseat--send-running-p)]
+    ["Allow Call" jumpseat-allow :active jumpseat-approval-mode]
+    ["Deny Call" jumpseat-deny :active jumpseat-approval-mode]
     "---"
     ["Choose Model..." jumpseat-model]
     ["Choose Setting..." jumpseat-settings]
+    ["Choose Tools..." jumpseat-tools]
     "---"
     ["Next Heading" jumpseat-next-turn]
     ["Previous Heading" jumpseat-previous-turn]
-    ["Show or Hide Thinking" jumpseat-toggle-fold]
+    ["Show or Hide Thinking or Call" jumpseat-toggle-fold]
     ["Copy Code Block" jumpseat-copy-code]
     ["Insert Code Block into Last File" jumpseat-insert-code]
     "---"

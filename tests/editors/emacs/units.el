@@ -203,6 +203,53 @@
   (should (equal (jumpseat-rewrite--remove-fence "```python\nx = 1\n```\n") "x = 1\n"))
   (should (equal (jumpseat-rewrite--remove-fence "x = 1\n") "x = 1\n")))
 
+;;; Tools
+
+(ert-deftest units-a-unified-difference-has-three-lines-of-context ()
+  (should (equal (jumpseat--hunks-format-diff "1\n2\n3\n4\n5\n6\n7\n8\n9\n" "1\n2\n3\n4\nx\n6\n7\n8\n9\n" "a")
+                 "--- a\n+++ a\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+x\n 6\n 7\n 8\n"))
+  (should (equal (jumpseat--hunks-format-diff nil "x" "a")
+                 "--- /dev/null\n+++ a\n@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n")))
+
+(ert-deftest units-switching-a-tool-leaves-selectors-of-other-servers ()
+  (let ((rows '(:tools [(:server "a" :tool "x") (:server "a" :tool "y") (:server "b" :tool "x")])))
+    (should (equal (jumpseat-tools--switch '("b/*" "a/*") rows "a" "x") '("b/*" "a/y")))
+    (should (equal (jumpseat-tools--switch '("b/*" "a/y") rows "a" "x") '("b/*" "a/*")))
+    (should (equal (jumpseat-tools--switch '("b/*" "a/y") rows "a" nil) '("b/*")))
+    (should (equal (jumpseat-tools--switch '("b/*") rows "a" nil) '("b/*" "a/*")))
+    (should (equal (jumpseat-tools--switch '("c/*") rows "c" nil) nil))))
+
+(ert-deftest units-the-home-directory-is-no-workspace ()
+  (let ((default-directory (expand-file-name "~/")))
+    (should-not (jumpseat--workspace-folder)))
+  (let ((default-directory "/ssh:example.org:/home/mona/x/"))
+    (should-not (jumpseat--workspace-folder)))
+  (let ((default-directory (file-name-as-directory (make-temp-file "units" t))))
+    (should (equal (jumpseat--workspace-folder) default-directory))
+    (delete-directory default-directory)))
+
+(ert-deftest units-an-edit-of-a-text-that-has-changed-is-refused ()
+  (let* ((file (make-temp-file "units")) (buffer (find-file-noselect file)))
+    (unwind-protect
+        (with-current-buffer buffer
+          (insert "a\nb\n")
+          (let* ((document (elt (plist-get (jumpseat-workspace--report-unsaved
+                                            (list :uris (vector (jumpseat--region-uri file))))
+                                           :documents)
+                                0))
+                 (edits [(:range (:start (:line 0 :character 0) :end (:line 1 :character 0)) :newText "A\n")
+                         (:range (:start (:line 2 :character 0) :end (:line 2 :character 0)) :newText "c\n")])
+                 (params `(:edit (:documentChanges [(:textDocument ,document :edits ,edits)]))))
+            (should (equal (plist-get document :text) "a\nb\n"))
+            (should (equal (jumpseat-workspace--apply-edit params) '(:applied t)))
+            (should (equal (buffer-string) "A\nb\nc\n"))
+            (should (eq :json-false (plist-get (jumpseat-workspace--apply-edit params) :applied)))
+            (should (equal (buffer-string) "A\nb\nc\n"))
+            (set-buffer-modified-p nil)
+            (should (equal (jumpseat-workspace--report-unsaved nil) '(:documents [])))))
+      (kill-buffer buffer)
+      (delete-file file))))
+
 ;;; Garbage
 
 (defmacro units-with-threshold (threshold &rest body)

@@ -1,0 +1,343 @@
+;;; jumpseat-calls.el --- Show and approve tool calls  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; Folds the tool calls and the results in a chat, shows their status, and asks
+;; the user about calls that need an approval.  A question is shown below its
+;; call, and answered with keys or buttons.
+
+;;; Code:
+
+(require 'map)
+(require 'jumpseat-hunks)
+(require 'jumpseat-region)
+(require 'jumpseat-turn)
+(require 'jumpseat-ui)
+
+(defface jumpseat-call '((t :inherit font-lock-function-name-face))
+  "The names of tool calls."
+  :group 'jumpseat)
+
+(defface jumpseat-button '((t :inherit link))
+  "The buttons below a call that needs an approval."
+  :group 'jumpseat)
+
+;;; Folds
+
+(defconst jumpseat-calls--fence "^\\(```+\\)tool_\\(use\\|result\\) \\(.*\\)\n"
+  "Matches the first line of a call or a result.
+The groups are the fence, the kind and the pairs.  Lines of a model that look
+like this are escaped.")
+
+(defun jumpseat-calls--read-pair (pairs key)
+  "Return the value of KEY in PAIRS, the rest of the first line of a fence."
+  (when (string-match (concat "\\(?:^\\| \\)" key "=\\(\"\\(?:[^\"\\]\\|\\\\.\\)*\"\\|[^ ]+\\)") pairs)
+    (let ((value (match-string 1 pairs)))
+      (if (string-prefix-p "\"" value) (json-parse-string value) value))))
+
+(defun jumpseat-calls--shorten (text)
+  "Return TEXT as one line of at most 60 characters."
+  (truncate-string-to-width (replace-regexp-in-string "[ \t\n]+" " " text) 60 nil nil "…"))
+
+(defun jumpseat-calls--summarize (arguments)
+  "Return the most telling of ARGUMENTS, a JSON text, in one line."
+  (let ((values (ignore-errors (json-parse-string arguments :object-type 'plist))))
+    (jumpseat-calls--shorten
+     (or (seq-some (lambda (key)
+                     (let ((value (plist-get values key))) (and (stringp value) value)))
+                   '(:path :pattern :query :url :command :name))
+         (seq-find #'stringp values)
+         ""))))
+
+(defun jumpseat-calls--describe (overlay)
+  "Return the title of the fold OVERLAY of a call."
+  (let ((status (overlay-get overlay 'jumpseat-call-status)))
+    (string-join
+     (delq nil
+           (list (propertize (overlay-get overlay 'jumpseat-name) 'face 'jumpseat-call)
+                 (and status
+                      (concat "· " (if (string-match-p "\\`\\(?:failed\\|denied\\)" status)
+                                       (propertize status 'face 'jumpseat-error)
+                                     status)))))
+     " ")))
+
+(defun jumpseat-calls--set-status (overlay status)
+  "Show STATUS at the call of OVERLAY."
+  (overlay-put overlay 'jumpseat-call-status status)
+  (jumpseat--view-name-fold overlay (jumpseat-calls--describe overlay)))
+
+(defun jumpseat--calls-fold (beg end)
+  "Fold each complete call and result between BEG and END.
+Return the end of the last one, or BEG."
+  (save-excursion
+    (goto-char beg)
+    (while (re-search-forward jumpseat-calls--fence end t)
+      (let ((start (match-beginning 0)) (body (point))
+            (fence (match-string 1)) (kind (match-string 2)) (pairs (match-string-no-properties 3)))
+        (when (re-search-forward (concat "^" fence "[ \t]*$") end 'move)
+          (setq beg (point))
+          (if (equal kind "use")
+              (jumpseat-calls--fold-call
+               start beg pairs (buffer-substring-no-properties body (line-beginning-position)))
+            (jumpseat-calls--fold-result start beg pairs)))))
+    beg))
+
+(defun jumpseat-calls--fold-call (beg end pairs arguments)
+  "Fold the call with PAIRS and ARGUMENTS, from BEG to END."
+  (let ((overlay (jumpseat--view-fold beg end ""))
+        (name (or (jumpseat-calls--read-pair pairs "name") "")))
+    (overlay-put overlay 'jumpseat-call (jumpseat-calls--read-pair pairs "id"))
+    (overlay-put overlay 'jumpseat-name
+                 (string-trim (concat (string-replace "__" "/" name) " "
+                                      (jumpseat-calls--summarize arguments))))
+    (jumpseat-calls--set-status overlay nil)))
+
+(defun jumpseat-calls--fold-result (beg end pairs)
+  "Fold the result with PAIRS, from BEG to END, and show its status at its call."
+  (let ((failed (jumpseat-calls--read-pair pairs "is_error"))
+        (call (jumpseat-calls--find (jumpseat-calls--read-pair pairs "id"))))
+    (jumpseat--view-fold beg end (format "%s (%s)" (if failed "Error" "Result")
+                                         (jumpseat--view-count-lines beg end 2)))
+    (when (and call (null (overlay-get call 'jumpseat-call-status)))
+      (jumpseat-calls--set-status call (if failed "failed" "completed")))))
+
+(defun jumpseat-calls--list (property)
+  "Return the overlays of this buffer with PROPERTY, in buffer order."
+  (save-restriction
+    (widen)
+    (sort (seq-filter (lambda (each) (overlay-get each property))
+                      (overlays-in (point-min) (point-max)))
+          (lambda (a b) (< (overlay-start a) (overlay-start b))))))
+
+(defun jumpseat-calls--find (id)
+  "Return the overlay of the call ID, or nil.
+Other answers may have calls with the same id; the last one counts."
+  (seq-find (lambda (each) (equal id (overlay-get each 'jumpseat-call)))
+            (nreverse (jumpseat-calls--list 'jumpseat-call))))
+
+;;; Questions
+
+(defvar jumpseat-approval-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c C-y") #'jumpseat-allow)
+    (define-key map (kbd "C-c C-x") #'jumpseat-deny)
+    (define-key map (kbd "C-c C-r") #'jumpseat-allow-remembered)
+    (define-key map (kbd "C-c C-d") #'jumpseat-show-diff)
+    map)
+  "Keymap for chats with a call that needs an approval.")
+
+(define-minor-mode jumpseat-approval-mode
+  "The mode of a chat while a call needs an approval.
+The questions turn it on and off."
+  :interactive nil)
+
+(defun jumpseat-calls--make-button (label command)
+  "Return a button with LABEL, its key, and COMMAND for the mouse."
+  (let ((map (make-sparse-keymap)))
+    (define-key map [mouse-1] command)
+    (propertize (format "[%s %s]" label (substitute-command-keys (format "\\[%s]" command)))
+                'face 'jumpseat-button 'mouse-face 'highlight 'keymap map)))
+
+(defconst jumpseat-calls--reasons
+  '(("rule" . "A rule of the configuration asks for every call.")
+    ("changed" . "The tool has changed since you allowed it.")
+    ("outside" . "The path is outside of the workspace."))
+  "Sentences for the reasons of questions that are not obvious.")
+
+(defconst jumpseat-calls--lines 16 "The number of lines of a difference that a question shows.")
+
+(defun jumpseat-calls--format-diff (question)
+  "Return the difference of QUESTION as a unified one."
+  (mapconcat (lambda (file)
+               (let ((path (jumpseat--region-file (plist-get file :uri))))
+                 (jumpseat--hunks-format-diff
+                  (plist-get file :oldText) (plist-get file :newText)
+                  (if path (file-relative-name path) (plist-get file :uri)))))
+             (plist-get question :diff) ""))
+
+(defun jumpseat-calls--fontify-diff (diff)
+  "Return DIFF with faces, and without the names of its file if it has one file."
+  (with-temp-buffer
+    (insert diff)
+    (delay-mode-hooks (diff-mode))
+    (font-lock-ensure)
+    (goto-char (point-min))
+    (unless (save-excursion (re-search-forward "^--- .*\n\\+\\+\\+ " nil t 2))
+      (forward-line 2))
+    (buffer-substring (point) (point-max))))
+
+(defun jumpseat-calls--cut (text)
+  "Return the first lines of TEXT, and how many more there are."
+  (let* ((lines (split-string (string-trim-right text) "\n"))
+         (more (- (length lines) jumpseat-calls--lines)))
+    (string-join (append (seq-take lines jumpseat-calls--lines)
+                         (when (> more 0) (list (format "… %d more lines" more))))
+                 "\n")))
+
+(defun jumpseat-calls--format-arguments (question)
+  "Return the arguments of QUESTION, one per line."
+  (let (lines)
+    (map-do (lambda (key value)
+              (push (format "%s: %s" (substring (symbol-name key) 1)
+                            (if (stringp value) value (json-serialize value :false-object :json-false
+                                                                      :null-object nil)))
+                    lines))
+            (plist-get question :arguments))
+    (string-join (nreverse lines) "\n")))
+
+(defun jumpseat-calls--format-question (question)
+  "Return the text below the call of QUESTION."
+  (let ((plain (seq-empty-p (plist-get question :diff)))
+        (reason (alist-get (plist-get question :reason) jumpseat-calls--reasons nil nil #'equal)))
+    (concat
+     "\n" (propertize (plist-get question :title) 'face 'bold)
+     (and reason (concat "\n" (propertize reason 'face 'warning)))
+     "\n" (jumpseat-calls--cut (if plain (jumpseat-calls--format-arguments question)
+                                 (jumpseat-calls--fontify-diff
+                                  (jumpseat-calls--format-diff question))))
+     "\n" (string-join
+           (delq nil (list (jumpseat-calls--make-button "Allow" #'jumpseat-allow)
+                           (jumpseat-calls--make-button "Deny" #'jumpseat-deny)
+                           (unless plain (jumpseat-calls--make-button "Diff" #'jumpseat-show-diff))
+                           (unless (seq-empty-p (plist-get question :remember))
+                             (jumpseat-calls--make-button "Remember" #'jumpseat-allow-remembered))))
+           " "))))
+
+(defun jumpseat-calls--reveal (overlay)
+  "Scroll the windows that follow the answer so that they show all of OVERLAY."
+  (dolist (window (get-buffer-window-list nil nil t))
+    (when (>= (window-point window) (overlay-start overlay))
+      (with-selected-window window
+        (let ((lines (length (split-string (overlay-get overlay 'after-string) "\n"))))
+          (recenter (- (min (1+ lines) (1- (window-body-height))))))))))
+
+(defun jumpseat--calls-ask (turn question position)
+  "Show QUESTION of TURN, a `tool_approval' delta, at its call.
+If its call is not in this buffer, show it at POSITION."
+  (let ((overlay (or (jumpseat-calls--find (plist-get question :toolUseId))
+                     (let ((line (save-excursion (goto-char position) (line-end-position))))
+                       (jumpseat--view-put-overlay line line 'message)))))
+    (overlay-put overlay 'jumpseat-question question)
+    (overlay-put overlay 'jumpseat-turn turn)
+    (jumpseat-approval-mode)
+    ;; The keys of the buttons are those of the mode.
+    (overlay-put overlay 'after-string
+                 (concat jumpseat--view-cursor (jumpseat-calls--format-question question)))
+    (when (overlay-get overlay 'jumpseat-call)
+      (jumpseat-calls--set-status overlay "needs your approval"))
+    (jumpseat--view-update :state 'approving)
+    (jumpseat-calls--reveal overlay)
+    (unless (get-buffer-window nil t)
+      (jumpseat--say "%s needs your approval: %s" (buffer-name) (plist-get question :title)))))
+
+(defun jumpseat-calls--forget-question (overlay)
+  "Remove the question of OVERLAY."
+  (overlay-put overlay 'jumpseat-question nil)
+  (overlay-put overlay 'after-string nil)
+  (unless (jumpseat-calls--list 'jumpseat-question)
+    (jumpseat-approval-mode -1)))
+
+(defun jumpseat--calls-update (delta)
+  "Show DELTA, a `tool_status', at its call."
+  (when-let ((overlay (jumpseat-calls--find (plist-get delta :toolUseId))))
+    (jumpseat-calls--forget-question overlay)
+    (let ((progress (plist-get delta :progress)) (total (plist-get delta :total))
+          (message (plist-get delta :message)))
+      (jumpseat-calls--set-status
+       overlay
+       (concat (plist-get delta :status)
+               (and progress total (> total 0) (format " %d %%" (/ (* 100 progress) total)))
+               (and message (not (string-empty-p message)) (concat ": " message)))))))
+
+(defun jumpseat--calls-end ()
+  "Remove the questions of this buffer, whose turn has ended."
+  (mapc #'jumpseat-calls--forget-question (jumpseat-calls--list 'jumpseat-question)))
+
+;;; Decisions
+
+(defun jumpseat-calls--find-asked ()
+  "Return the overlay of the question at point, or else of the first one."
+  (let ((asked (jumpseat-calls--list 'jumpseat-question)))
+    (or (seq-find (lambda (each) (<= (overlay-start each) (point) (overlay-end each))) asked)
+        (car asked)
+        (user-error "No call needs your approval"))))
+
+(defun jumpseat-calls--decide (overlay decision &rest more)
+  "Send DECISION about the question of OVERLAY, with MORE params."
+  (let ((id (plist-get (overlay-get overlay 'jumpseat-question) :toolUseId))
+        (turn (overlay-get overlay 'jumpseat-turn)))
+    (jumpseat-calls--forget-question overlay)
+    (when (overlay-get overlay 'jumpseat-call)
+      (jumpseat-calls--set-status overlay (if (equal decision "allow") "allowed" "denied")))
+    (jumpseat--view-update :state (if jumpseat-approval-mode 'approving 'calling))
+    (jumpseat--rpc-request
+     "tools/decide"
+     (append (list :turnId (jumpseat--turn-id turn) :toolUseId id :decision decision) more)
+     (jumpseat--make-callback
+      (lambda (result)
+        (unless (jumpseat--true-p (plist-get result :decided))
+          (jumpseat--say "The call was already decided.")))))))
+
+(defun jumpseat-allow ()
+  "Allow the call at point, or else the first one that needs an approval."
+  (interactive)
+  (jumpseat-calls--decide (jumpseat-calls--find-asked) "allow"))
+
+(defun jumpseat-deny (&optional reason)
+  "Deny the call at point, or else the first one that needs an approval.
+With a prefix argument, read a REASON for the model."
+  (interactive (list (when current-prefix-arg
+                       (jumpseat-calls--find-asked)
+                       (read-string "Why not (for the model): "))))
+  (apply #'jumpseat-calls--decide (jumpseat-calls--find-asked) "deny"
+         (unless (string-empty-p (or reason "")) (list :message reason))))
+
+(defun jumpseat-calls--list-choices (question)
+  "Return the items to choose from when the decision about QUESTION is remembered."
+  (let ((tool (concat (plist-get question :server) "/" (plist-get question :tool)))
+        (server (concat "every tool of " (plist-get question :server))))
+    (seq-mapcat
+     (lambda (remember)
+       (let ((time (pcase remember
+                     ("turn" "in this answer") ("conversation" "in this chat")
+                     (_ "always, in every chat"))))
+         (list (list (format "%s %s" tool time) (list :remember remember) "")
+               (list (format "%s %s" server time) (list :remember remember :scope "server") ""))))
+     (plist-get question :remember))))
+
+(defun jumpseat-allow-remembered ()
+  "Allow the call at point, and choose for how long and for which others."
+  (interactive)
+  (let* ((overlay (jumpseat-calls--find-asked))
+         (question (overlay-get overlay 'jumpseat-question))
+         (buffer (current-buffer)))
+    (when (seq-empty-p (plist-get question :remember))
+      (user-error "This call has to be decided each time"))
+    (jumpseat--ui-choose
+     "Allow" (jumpseat-calls--list-choices question) 'jumpseat-decision
+     (lambda (choice)
+       (when (and (buffer-live-p buffer) (eq question (overlay-get overlay 'jumpseat-question)))
+         (with-current-buffer buffer
+           (apply #'jumpseat-calls--decide overlay "allow" choice)))))))
+
+(defun jumpseat-show-diff ()
+  "Show the difference that the call at point would make, in Diff mode."
+  (interactive)
+  (let* ((question (overlay-get (jumpseat-calls--find-asked) 'jumpseat-question))
+         (text (jumpseat-calls--format-diff question)))
+    (when (string-empty-p text) (user-error "This call does not show a difference"))
+    (with-current-buffer (get-buffer-create "*jumpseat diff*")
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (insert text)
+        (diff-mode)
+        (setq buffer-read-only t)
+        (goto-char (point-min)))
+      (display-buffer (current-buffer)))))
+
+(provide 'jumpseat-calls)
+;;; jumpseat-calls.el ends here

@@ -1,0 +1,203 @@
+;;; jumpseat-tools.el --- Choose the tools of a chat  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A window with the daemon's servers of tools, in which the user switches the
+;; tools of a chat on and off.
+
+;;; Code:
+
+(require 'jumpseat-rpc)
+(require 'jumpseat-ui)
+(require 'jumpseat-view)
+(require 'jumpseat-workspace)
+
+(defcustom jumpseat-tools nil
+  "The tools that models may call in new chats.
+Each is a selector server/tool, in which `*' after the slash matches any
+characters, such as \"files/*\".  \\[jumpseat-tools] changes the tools of one chat."
+  :type '(repeat string)
+  :group 'jumpseat)
+
+;; The tools of a chat stay if its buffer is reverted.
+(put 'jumpseat-tools 'permanent-local t)
+
+(defvar-local jumpseat-tools--chat nil "The chat whose tools this window shows.")
+(defvar-local jumpseat-tools--rows nil "The answer to `tools/list' that this window shows.")
+
+(defun jumpseat--tools-params ()
+  "Return the params of a turn that offer the tools of this chat."
+  (when jumpseat-tools
+    (let ((folder (jumpseat--workspace-folder)))
+      (append (list :daemonTools (vconcat jumpseat-tools))
+              (when folder (list :workspaceFolders (vector (directory-file-name folder))))))))
+
+(defun jumpseat--tools-show-in-header ()
+  "Show the servers of this chat's tools in its header line."
+  (jumpseat--view-update
+   :tools (when jumpseat-tools
+            (concat "tools: "
+                    (string-join (seq-uniq (mapcar (lambda (each) (car (split-string each "/")))
+                                                   jumpseat-tools))
+                                 ", ")))))
+
+;;; The choice
+
+(defun jumpseat-tools--match-p (selector server tool)
+  "Whether SELECTOR matches TOOL of SERVER."
+  (string-match-p (concat "\\`" (mapconcat #'regexp-quote (split-string selector "\\*") ".*") "\\'")
+                  (concat server "/" tool)))
+
+(defun jumpseat-tools--chosen-p (server tool chosen)
+  "Whether one of the selectors CHOSEN matches TOOL of SERVER."
+  (seq-some (lambda (each) (jumpseat-tools--match-p each server tool)) chosen))
+
+(defun jumpseat-tools--names (rows server)
+  "Return the names of the tools of SERVER in ROWS."
+  (mapcar (lambda (row) (plist-get row :tool))
+          (seq-filter (lambda (row) (equal server (plist-get row :server))) (plist-get rows :tools))))
+
+(defun jumpseat-tools--switch (chosen rows server tool)
+  "Return the selectors CHOSEN after TOOL of SERVER was switched on or off.
+ROWS is the answer to `tools/list'.  If TOOL is nil, switch the whole server."
+  (let* ((all (concat server "/*"))
+         (names (jumpseat-tools--names rows server))
+         (others (seq-remove (lambda (each) (string-prefix-p (concat server "/") each)) chosen))
+         (now (seq-filter (lambda (each) (jumpseat-tools--chosen-p server each chosen)) names))
+         (next (if (member tool now) (remove tool now) (append now (list tool)))))
+    (append others
+            (cond ((null tool) (unless (or now (member all chosen)) (list all)))
+                  ((seq-every-p (lambda (each) (member each next)) names) (list all))
+                  (t (mapcar (lambda (each) (concat server "/" each)) next))))))
+
+;;; The window
+
+(defvar jumpseat-tools-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "RET") #'jumpseat-tools-switch)
+    (define-key map (kbd "SPC") #'jumpseat-tools-switch)
+    (define-key map [mouse-1] #'jumpseat-tools-switch)
+    (define-key map "n" #'next-line)
+    (define-key map "p" #'previous-line)
+    map)
+  "Keymap for the window of tools.")
+
+(define-derived-mode jumpseat-tools-mode jumpseat-ui-mode "Tools"
+  "The mode of the window in which the tools of a chat are chosen."
+  :interactive nil
+  (visual-line-mode -1)
+  (setq truncate-lines t))
+
+(defun jumpseat-tools--describe-server (row)
+  "Describe the origin and the state of the server in ROW."
+  (concat (pcase (plist-get row :origin) ("builtin" "built in") (origin origin))
+          ", " (string-replace "_" " " (plist-get row :state))
+          (if-let ((reason (jumpseat--get row :error :message))) (concat ": " reason) "")))
+
+(defun jumpseat-tools--make-line (mark name note server tool)
+  "Return a line of the window with MARK, NAME and NOTE for TOOL of SERVER."
+  (propertize (concat mark " " name "  " (propertize note 'face 'jumpseat-note))
+              'jumpseat-server server 'jumpseat-tool tool 'mouse-face 'highlight))
+
+(defun jumpseat-tools--make-tool-line (row width chosen)
+  "Return the line of the tool in ROW, whose name is padded to WIDTH.
+CHOSEN are the selectors of the chat."
+  (let ((server (plist-get row :server)) (tool (plist-get row :tool)))
+    (jumpseat-tools--make-line
+     (if (jumpseat-tools--chosen-p server tool chosen) "  [x]" "  [ ]")
+     (string-pad tool width)
+     (format "%-5s  %5d tokens  %s" (plist-get row :decision) (plist-get row :tokens)
+             (car (split-string (plist-get row :description) "\n")))
+     server tool)))
+
+(defun jumpseat-tools--make-server-lines (server rows chosen)
+  "Return the lines of SERVER and its tools in ROWS; CHOSEN are the selectors."
+  (let* ((name (plist-get server :name))
+         (tools (seq-filter (lambda (row) (equal name (plist-get row :server)))
+                            (plist-get rows :tools)))
+         (count (seq-count (lambda (row)
+                             (jumpseat-tools--chosen-p name (plist-get row :tool) chosen))
+                           tools))
+         (width (seq-max (cons 0 (mapcar (lambda (row) (length (plist-get row :tool))) tools)))))
+    (append
+     (list ""
+           (jumpseat-tools--make-line
+            (cond ((or (member (concat name "/*") chosen) (and tools (= count (length tools)))) "[x]")
+                  ((> count 0) "[-]")
+                  (t "[ ]"))
+            (propertize name 'face 'bold) (jumpseat-tools--describe-server server) name nil))
+     (mapcar (lambda (row) (jumpseat-tools--make-tool-line row width chosen)) tools))))
+
+(defun jumpseat-tools--draw ()
+  "Show the tools again in this window, with point at the same line."
+  (let* ((chosen (buffer-local-value 'jumpseat-tools jumpseat-tools--chat))
+         (folder (with-current-buffer jumpseat-tools--chat (jumpseat--workspace-folder)))
+         (line (line-number-at-pos))
+         (inhibit-read-only t))
+    (erase-buffer)
+    (insert (format "Tools of %s\n" (buffer-name jumpseat-tools--chat))
+            (propertize
+             (concat (if folder (concat "Folder of the file tools: " (abbreviate-file-name folder))
+                       "Without a project, the file tools are not offered.")
+                     "\nRET switches a tool or a server, g asks the servers again, q closes.\n")
+             'face 'jumpseat-note)
+            (string-join
+             (seq-mapcat (lambda (server)
+                           (jumpseat-tools--make-server-lines server jumpseat-tools--rows chosen))
+                         (plist-get jumpseat-tools--rows :servers))
+             "\n")
+            "\n")
+    (goto-char (point-min))
+    (forward-line (1- line))))
+
+(defun jumpseat-tools-switch ()
+  "Switch the tool or the server at point on or off."
+  (interactive)
+  (unless (buffer-live-p jumpseat-tools--chat) (user-error "The chat was closed"))
+  (let ((server (get-text-property (line-beginning-position) 'jumpseat-server))
+        (tool (get-text-property (line-beginning-position) 'jumpseat-tool))
+        (rows jumpseat-tools--rows))
+    (unless server (user-error "There is no tool on this line"))
+    (with-current-buffer jumpseat-tools--chat
+      (setq-local jumpseat-tools (jumpseat-tools--switch jumpseat-tools rows server tool))
+      (jumpseat--tools-show-in-header))
+    (jumpseat-tools--draw)))
+
+(defun jumpseat-tools--fetch (buffer refresh)
+  "Fetch the tools for the window BUFFER; with REFRESH, servers are asked."
+  (jumpseat--rpc-request
+   "tools/list" (when refresh '(:refresh t))
+   (jumpseat--make-callback
+    (lambda (rows)
+      (when (buffer-live-p buffer)
+        (with-current-buffer buffer
+          (setq jumpseat-tools--rows rows)
+          (when (buffer-live-p jumpseat-tools--chat) (jumpseat-tools--draw))))))))
+
+(jumpseat--inbox-on 'tools/didChange
+                    (lambda (_params)
+                      (when-let ((buffer (get-buffer "*jumpseat tools*")))
+                        (jumpseat-tools--fetch buffer nil))))
+
+(defun jumpseat-tools ()
+  "Choose the tools that the model may call in this chat."
+  (interactive)
+  (unless jumpseat-chat-mode
+    (user-error "This is not a chat; %s opens one" (substitute-command-keys "\\[jumpseat]")))
+  (let ((chat (current-buffer))
+        (buffer (get-buffer-create "*jumpseat tools*")))
+    (with-current-buffer buffer
+      (jumpseat-tools-mode)
+      (setq jumpseat-tools--chat chat)
+      (setq-local revert-buffer-function
+                  (lambda (&rest _) (jumpseat-tools--fetch buffer t))))
+    (jumpseat--ui-show "*jumpseat tools*" '("Asking the daemon …"))
+    (select-window (get-buffer-window buffer t))
+    (jumpseat-tools--fetch buffer nil)))
+
+(provide 'jumpseat-tools)
+;;; jumpseat-tools.el ends here

@@ -1,0 +1,143 @@
+;;; jumpseat-workspace.el --- The files that tools use  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; The folder of a chat, whose files the daemon's tools may use.  The daemon
+;; asks for the texts of unsaved buffers, and changes them through Emacs, so
+;; that a tool never overwrites them.
+
+;;; Code:
+
+(require 'project)
+(require 'jumpseat-region)
+(require 'jumpseat-rpc)
+(require 'jumpseat-transcript)
+
+(defun jumpseat--workspace-folder ()
+  "Return the folder whose files the tools of this buffer may use, or nil.
+This is the root of the project, or else the directory of the buffer.  The home
+directory and the root of the file system are too large for that, and a remote
+directory is on another machine."
+  (unless (file-remote-p default-directory)
+    (let* ((project (project-current))
+           (folder (file-name-as-directory
+                    (expand-file-name (if project (project-root project) default-directory)))))
+      (unless (seq-some (lambda (each) (file-equal-p each folder)) '("~/" "/"))
+        folder))))
+
+;;; Unsaved buffers
+
+(defun jumpseat-workspace--describe (buffer uri)
+  "Return the document of the unsaved BUFFER, which is named URI."
+  (with-current-buffer buffer
+    (save-restriction
+      (widen)
+      (list :uri uri :version (buffer-chars-modified-tick)
+            :text (buffer-substring-no-properties (point-min) (point-max))))))
+
+(defun jumpseat-workspace--find-buffer (uri)
+  "Return the buffer that visits the local file URI, or nil."
+  (when-let ((file (jumpseat--region-file uri)))
+    (find-buffer-visiting file)))
+
+(defun jumpseat-workspace--list-unsaved ()
+  "Return pairs of each unsaved buffer of a local file and its URI."
+  (delq nil (mapcar (lambda (buffer)
+                      (when-let ((file (buffer-file-name buffer)))
+                        (when (and (buffer-modified-p buffer) (not (file-remote-p file)))
+                          (cons buffer (jumpseat--region-uri file)))))
+                    (buffer-list))))
+
+(defun jumpseat-workspace--report-unsaved (params)
+  "Answer `workspace/unsaved' with PARAMS."
+  (let ((uris (plist-get params :uris)))
+    (list :documents
+          (vconcat
+           (mapcar (lambda (pair) (jumpseat-workspace--describe (car pair) (cdr pair)))
+                   (if (null uris) (jumpseat-workspace--list-unsaved)
+                     (seq-filter (lambda (pair) (and (car pair) (buffer-modified-p (car pair))))
+                                 (mapcar (lambda (uri)
+                                           (cons (jumpseat-workspace--find-buffer uri) uri))
+                                         uris))))))))
+
+(jumpseat--rpc-serve 'workspace/unsaved #'jumpseat-workspace--report-unsaved)
+
+;;; Edits
+
+(defun jumpseat-workspace--check (change)
+  "Return the buffer of CHANGE, or signal an error with the reason for a refusal."
+  (let* ((document (plist-get change :textDocument))
+         (buffer (jumpseat-workspace--find-buffer (plist-get document :uri))))
+    (unless buffer (error "The file is not open in Emacs"))
+    (with-current-buffer buffer
+      (unless (eql (plist-get document :version) (buffer-chars-modified-tick))
+        (error "The buffer %s has changed in the meantime" (buffer-name)))
+      (when buffer-read-only (error "The buffer %s is read-only" (buffer-name))))
+    buffer))
+
+(defun jumpseat-workspace--change (buffer edits)
+  "Make EDITS in BUFFER, in one undo step."
+  (with-current-buffer buffer
+    (let ((places (mapcar (lambda (edit)
+                            (list (jumpseat--region-find (jumpseat--get edit :range :start))
+                                  (jumpseat--region-find (jumpseat--get edit :range :end))
+                                  (plist-get edit :newText)))
+                          edits)))
+      (undo-boundary)
+      (atomic-change-group
+        ;; An edit must not move the places of those before it.
+        (dolist (place (sort places (lambda (a b) (> (car a) (car b)))))
+          (apply #'jumpseat--transcript-replace place)))
+      (undo-boundary))))
+
+(defun jumpseat-workspace--apply-edit (params)
+  "Answer `workspace/applyEdit' with PARAMS."
+  (condition-case refusal
+      (let* ((changes (jumpseat--get params :edit :documentChanges))
+             (buffers (mapcar #'jumpseat-workspace--check changes)))
+        (seq-mapn (lambda (buffer change)
+                    (jumpseat-workspace--change buffer (plist-get change :edits)))
+                  buffers changes)
+        '(:applied t))
+    (error (list :applied :json-false :failureReason (error-message-string refusal)))))
+
+(jumpseat--rpc-serve 'workspace/applyEdit #'jumpseat-workspace--apply-edit)
+
+;;; Files that a tool has written
+
+(defun jumpseat-workspace--reread ()
+  "Read the file of this buffer again, as a change that can be undone."
+  (let* ((file buffer-file-name)
+         (text (let ((coding-system-for-read buffer-file-coding-system))
+                 (with-temp-buffer
+                   (insert-file-contents file)
+                   (buffer-string))))
+         (inhibit-read-only t))
+    ;; Emacs would ask about the first change of a buffer whose file has changed.
+    (set-visited-file-modtime)
+    (undo-boundary)
+    (save-restriction
+      (widen)
+      (jumpseat--transcript-replace (point-min) (point-max) text))
+    (undo-boundary)
+    (set-buffer-modified-p nil)))
+
+(defun jumpseat--workspace-refresh (folder)
+  "Read the files in FOLDER again that have changed and are not edited in Emacs."
+  (dolist (buffer (buffer-list))
+    (with-current-buffer buffer
+      (when (and buffer-file-name (not (buffer-modified-p))
+                 (not (file-remote-p buffer-file-name))
+                 ;; Buffers of images and archives show something else than the file's text.
+                 (eq revert-buffer-function #'revert-buffer--default)
+                 (not (verify-visited-file-modtime buffer))
+                 (file-in-directory-p buffer-file-name folder)
+                 (file-readable-p buffer-file-name))
+        (jumpseat-workspace--reread)))))
+
+(provide 'jumpseat-workspace)
+;;; jumpseat-workspace.el ends here

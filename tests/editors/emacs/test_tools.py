@@ -1,0 +1,268 @@
+"""Tools that the daemon runs in a chat: the choice, approvals, folded calls, and unsaved buffers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import FakeCall, completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
+from tests.editors.emacs.child import Child, lisp, running_emacs
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+BEFORE = "def greet():\n    print('hello')\n"
+AFTER = BEFORE.replace("hello", "bye")
+
+
+def script(provider: ThreadedUpstream, *rounds: list[FakeCall], end: str = "Done.") -> None:
+    """Script the answers of the model: rounds of calls, then a text."""
+    for calls in rounds:
+        provider.script(Reply.events(completion_stream(tool_calls=calls)))
+    provider.script(Reply.events(completion_stream([end])))
+
+
+def call(number: int, tool: str, **arguments: Any) -> FakeCall:
+    return FakeCall(f"c{number}", f"files__{tool}", [json.dumps(arguments)])
+
+
+READ = call(1, "read", path="greet.py")
+EDIT = call(2, "edit", path="greet.py", oldText="hello", newText="bye")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with one file."""
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    (root / "greet.py").write_text(BEFORE)
+    return root
+
+
+@pytest.fixture
+def chat(home: Path, package: Path, provider: ThreadedUpstream, project: Path) -> Iterator[Child]:
+    """An Emacs with a chat in the project, whose model may use the file tools."""
+    with running_emacs(
+        home, str(project / "greet.py"), package=package, options={"tools": ["files/*"]}
+    ) as child:
+        child.command("jumpseat")
+        child.wait("jumpseat-chat-mode")
+        yield child
+
+
+def results(provider: ThreadedUpstream, number: int) -> list[str]:
+    """The results of calls in a request, counted from 0."""
+    return [each["content"] for each in provider.requests[number].json["messages"] if each["role"] == "tool"]
+
+
+@pytest.mark.scenario("tools")
+def test_a_change_is_shown_as_a_difference_and_made_once_it_is_allowed(chat, provider, project):
+    script(provider, [READ], [EDIT])
+    chat.ask("Say bye.")
+    chat.sees("▸ files/edit greet.py · needs your approval")
+    chat.sees("-    print('hello')\n+    print('bye')")
+    chat.sees("[Allow C-c C-y] [Deny C-c C-x] [Diff C-c C-d] [Remember C-c C-r]")
+    chat.sees("fake:fake-model · needs your approval · 20 → 10 tokens · tools: files")
+    assert (project / "greet.py").read_text() == BEFORE
+
+    chat.keys("^C^Y")
+    chat.sees("Done.")
+    chat.idle()
+    assert (project / "greet.py").read_text() == AFTER
+    chat.sees("▸ files/read greet.py · completed")
+    chat.sees("▸ files/edit greet.py · completed")
+    chat.sees_no_more("[Allow")
+    assert chat.eval("(list jumpseat-approval-mode (active-minibuffer-window))") == [None, None]
+
+
+@pytest.mark.scenario("tools")
+def test_a_denied_call_tells_the_model_the_reason(chat, provider, project):
+    script(provider, [READ], [EDIT])
+    chat.ask("Say bye.")
+    chat.sees("[Deny")
+    chat.keys("^U^C^X")
+    chat.answer("Greetings stay.")
+    chat.sees("Done.")
+    chat.idle()
+    chat.sees("▸ files/edit greet.py · denied")
+    assert "Greetings stay." in results(provider, 2)[1]
+    assert (project / "greet.py").read_text() == BEFORE
+
+
+def test_a_decision_can_be_remembered_for_the_rest_of_the_answer(chat, provider, project):
+    script(provider, [READ], [EDIT], [call(3, "edit", path="greet.py", oldText="bye", newText="ciao")])
+    chat.ask("Say ciao.")
+    chat.sees("[Remember C-c C-r]")
+    chat.keys("^C^R")
+    chat.answer("files/edit in this answer")
+    chat.sees("Done.")
+    chat.idle()
+    assert (project / "greet.py").read_text() == BEFORE.replace("hello", "ciao")
+
+
+def test_a_button_is_pressed_with_the_mouse(chat, provider, project):
+    script(provider, [READ], [EDIT])
+    chat.command("xterm-mouse-mode")
+    chat.ask("Say bye.")
+    chat.sees("[Allow C-c C-y]")
+    lines = chat.screen.split("\n")
+    row = next(number for number, line in enumerate(lines) if "[Allow" in line)
+    column = lines[row].index("[Allow") + 3
+    chat.keys(f"^[[<0;{column};{row + 1}M^[[<0;{column};{row + 1}m")
+    chat.sees("Done.")
+    chat.idle()
+    assert (project / "greet.py").read_text() == AFTER
+
+
+def test_the_whole_difference_is_shown_in_diff_mode(chat, provider, project):
+    lines = "".join(f"line {number}\n" for number in range(40))
+    script(provider, [call(1, "write", path="notes.txt", text=lines)])
+    chat.ask("Write.")
+    chat.sees("… 25 more lines")
+    chat.keys("^C^D")
+    diff = """(with-current-buffer "*jumpseat diff*" (list (symbol-name major-mode) (buffer-string)))"""
+    chat.wait('(get-buffer-window "*jumpseat diff*")')
+    mode, text = chat.eval(diff)
+    assert mode == "diff-mode"
+    added = "".join(f"+{line}\n" for line in lines.splitlines())
+    assert text == f"--- /dev/null\n+++ notes.txt\n@@ -0,0 +1,40 @@\n{added}"
+    chat.keys("^Xb*jumpseat*^M^C^Y")
+    chat.wait("(not (jumpseat--view-get :state))")
+    assert (project / "notes.txt").read_text() == lines
+
+
+@pytest.mark.scenario("tools-unsaved")
+def test_a_call_reads_and_changes_the_text_of_an_unsaved_buffer(chat, provider, project):
+    source = '(with-current-buffer "greet.py" %s)'
+    chat.eval(source % '(progn (goto-char (point-max)) (insert "# 😀 mine\n") (undo-boundary))')
+    script(provider, [READ], [call(2, "edit", path="greet.py", oldText="😀 mine", newText="yours")])
+    chat.ask("Change my comment.")
+    chat.sees("[Allow")
+    chat.keys("^C^Y")
+    chat.sees("Done.")
+    chat.idle()
+    assert "# 😀 mine" in results(provider, 1)[0]
+    assert chat.eval(source % "(list (buffer-string) (buffer-modified-p))") == [f"{BEFORE}# yours\n", True]
+    assert (project / "greet.py").read_text() == BEFORE
+    chat.eval(source % "(progn (setq last-command nil) (undo))")
+    assert chat.eval(source % "(buffer-string)") == f"{BEFORE}# 😀 mine\n"
+
+
+def test_a_buffer_without_changes_shows_what_a_call_has_written(chat, provider, project):
+    script(provider, [READ], [EDIT])
+    chat.ask("Say bye.")
+    chat.sees("[Allow")
+    chat.keys("^C^Y")
+    chat.sees("Done.")
+    chat.idle()
+    shown = """(with-current-buffer "greet.py"
+                 (list (buffer-string) (buffer-modified-p) (verify-visited-file-modtime)))"""
+    assert chat.eval(shown) == [AFTER, None, True]
+
+
+@pytest.mark.scenario("tools")
+def test_calls_are_folded_and_folded_again_when_the_chat_is_reopened(chat, provider, project):
+    script(provider, [READ], [call(2, "read", path="missing.py")])
+    chat.ask("Read.")
+    chat.sees("Done.")
+    chat.idle()
+    for title in ("▸ files/read greet.py · completed", "▸ files/read missing.py · failed"):
+        chat.sees(title)
+    assert "print('hello')" not in chat.screen
+    chat.keys("^U^C^T")
+    chat.wait("(progn (goto-char (point-min)) t)")
+    chat.sees("print('hello')")
+    chat.keys("^U^C^T")
+    chat.sees_no_more("print('hello')")
+
+    file = project / "chat.md"
+    chat.eval(f"(progn (write-file {lisp(str(file))}) (kill-buffer))")
+    chat.keys(f"^X^F^A^K{file}^M")
+    chat.wait("jumpseat-chat-mode")
+    chat.sees("▸ files/read greet.py · completed")
+    chat.sees("▸ Result (3 lines)")
+    chat.sees("▸ files/read missing.py · failed")
+    chat.sees("▸ Error (1 line)")
+
+    provider.script(Reply.events(completion_stream(["Again."])))
+    chat.ask("Again?")
+    chat.sees("Again.")
+    chat.idle()
+    assert [each["role"] for each in provider.requests[3].json["messages"]] == [
+        *("user", "assistant", "tool", "assistant", "tool", "assistant", "user"),
+    ]
+    assert provider.requests[3].json["messages"][-1]["content"] == "Again?"
+
+
+def test_a_chat_that_is_stopped_asks_nothing_more(chat, provider, project):
+    script(provider, [READ], [EDIT])
+    chat.ask("Say bye.")
+    chat.sees("[Allow")
+    chat.stop()
+    chat.idle()
+    chat.sees_no_more("[Allow")
+    assert chat.eval("jumpseat-approval-mode") is None
+    assert (project / "greet.py").read_text() == BEFORE
+
+
+def test_an_answer_that_was_stopped_between_two_calls_goes_on(chat, provider, project):
+    script(provider, [READ], [EDIT])
+    chat.ask("Say bye.")
+    chat.sees("[Allow")
+    chat.stop()
+    chat.idle()
+    chat.send()
+    chat.sees("Done.")
+    chat.idle()
+    assert [each["role"] for each in provider.requests[2].json["messages"]] == [
+        *("user", "assistant", "tool", "assistant", "tool"),
+    ]
+    assert chat.text.count("## Me") == 2
+    assert chat.text.endswith("Done.\n\n## Me\n\n")
+
+
+def test_a_chat_that_nobody_sees_says_that_it_needs_an_approval(chat, provider, project):
+    script(provider, [READ], [EDIT])
+    chat.ask("Say bye.")
+    chat.keys("^Xbgreet.py^M")
+    chat.said("*jumpseat* needs your approval: Edit greet.py")
+
+
+@pytest.mark.scenario("tools")
+def test_tools_are_switched_on_for_one_chat(chat, provider, project):
+    chat.keys("^C^L")
+    chat.sees("[x] files built in, running")
+    chat.sees("Folder of the file tools:")
+    chat.sees("[x] read allow")
+    chat.sees("[x] edit ask")
+    chat.eval('(progn (goto-char (point-min)) (search-forward "] edit") t)')
+    chat.keys("^M")
+    chat.sees("[-] files")
+    chat.sees("[ ] edit")
+    chat.eval('(progn (goto-char (point-min)) (search-forward "] write") t)')
+    chat.keys(" q")
+    chat.wait("jumpseat-chat-mode")
+    provider.script(Reply.events(completion_stream(["Done."])))
+    chat.ask("Which?")
+    chat.sees("Done.")
+    chat.idle()
+    offered = {each["function"]["name"] for each in provider.requests[0].json["tools"]}
+    assert offered == {"files__list", "files__read", "files__search"}
+
+    chat.keys("^U")
+    chat.command("jumpseat")
+    chat.wait('(equal (buffer-name) "*jumpseat*<2>")')
+    assert chat.eval("jumpseat-tools") == ["files/*"]
+
+
+def test_without_the_users_choice_a_chat_offers_no_tools(child, provider):
+    provider.script(Reply.events(completion_stream(["Done."])))
+    child.ask("Which?")
+    child.sees("Done.")
+    child.idle()
+    assert "tools" not in provider.requests[0].json
