@@ -57,7 +57,7 @@ BROWSER := 'playwright>=1.65,<2'
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help chat model test test-neovim test-vscode test-emacs test-emacs-newer \
-	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-workflow lint-emacs format format-neovim \
+	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-workflow lint-emacs manual-emacs format format-neovim \
 	format-vscode bench mutants pictures pictures-vscode manual version wheel vsix archives dist clean-tree test-release \
 	clean
 
@@ -134,6 +134,9 @@ lint-emacs: ## Compile the Emacs package, and check its style (needs Emacs)
 	cd $(VENV)-elc && emacs --batch -Q -L . --eval '(setq byte-compile-error-on-warn t)' -f batch-byte-compile *.el
 	@rm -rf $(VENV)-elc
 	emacs --batch -Q -L editors/emacs -l tests/editors/emacs/lint.el editors/emacs/jumpseat*.el
+
+manual-emacs: ## Format the manual of the Emacs package, which Info shows (needs Emacs)
+	emacs --batch -Q -l tests/tools/emacs/manual.el editors/emacs/jumpseat.texi editors/emacs
 
 format-vscode: $(VSCODE)/.ready ## Format the VS Code extension with Prettier
 	npm run --silent --prefix $(VSCODE) format

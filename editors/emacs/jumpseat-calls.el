@@ -274,13 +274,12 @@ If its call is not in this buffer, show it at POSITION."
     (when (overlay-get overlay 'jumpseat-call)
       (jumpseat-calls--set-status overlay (if (equal decision "allow") "allowed" "denied")))
     (jumpseat--view-update :state (if jumpseat-approval-mode 'approving 'calling))
-    (jumpseat--rpc-request
-     "tools/decide"
-     (append (list :turnId (jumpseat--turn-id turn) :toolUseId id :decision decision) more)
-     (jumpseat--make-callback
-      (lambda (result)
-        (unless (jumpseat--true-p (plist-get result :decided))
-          (jumpseat--say "The call was already decided.")))))))
+    (apply #'jumpseat--turn-decide turn id decision
+           (jumpseat--make-callback
+            (lambda (result)
+              (unless (jumpseat--true-p (plist-get result :decided))
+                (jumpseat--say "The call was already decided."))))
+           more)))
 
 (defun jumpseat-allow ()
   "Allow the call at point, or else the first one that needs an approval."

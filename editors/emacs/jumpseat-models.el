@@ -32,7 +32,7 @@
 (jumpseat--inbox-on 'settings/didChange (jumpseat-models--forget "providers/list" "models/list"))
 (jumpseat--inbox-on 'end (jumpseat-models--forget "providers/list" "models/list" "prompts/list"))
 
-(defun jumpseat-models--get (method callback)
+(defun jumpseat--models-get (method callback)
   "Request METHOD; call CALLBACK with an error or nil, and the result."
   (jumpseat--rpc-request
    method nil
@@ -46,7 +46,7 @@ If there is none, request it for the next call: completion cannot wait."
   (let ((known (assoc method jumpseat-models--cache)))
     (unless (or known (member method jumpseat-models--fetching))
       (push method jumpseat-models--fetching)
-      (jumpseat-models--get method
+      (jumpseat--models-get method
                             (lambda (&rest _)
                               (setq jumpseat-models--fetching
                                     (delete method jumpseat-models--fetching)))))
@@ -54,7 +54,7 @@ If there is none, request it for the next call: completion cannot wait."
 
 (defun jumpseat--models-providers (callback)
   "Call CALLBACK with an error or nil, and the list of providers."
-  (jumpseat-models--get
+  (jumpseat--models-get
    "providers/list"
    (lambda (err result)
      (funcall callback err (jumpseat--list (plist-get result :providers))))))
@@ -147,7 +147,7 @@ NAME is the model; without it all models are offered."
   (interactive)
   (let ((buffer (current-buffer)))
     (if name (jumpseat-models--use buffer name)
-      (jumpseat-models--get
+      (jumpseat--models-get
        "models/list"
        (jumpseat--make-callback
         (lambda (result)

@@ -51,7 +51,7 @@
                      (flycheck-error-message each)))
            (bound-and-true-p flycheck-current-errors))))
 
-(defun jumpseat-references--build-file-block (path)
+(defun jumpseat--references-file-block (path)
   "Return the block for the file PATH, relative to the chat's directory."
   (let ((file (expand-file-name path)))
     (unless (and (file-readable-p file) (file-regular-p file))
@@ -65,7 +65,7 @@
 (defun jumpseat-references--build-block (word)
   "Return the block for WORD, or signal `jumpseat--references-missing'."
   (if (string-prefix-p "@file:" word)
-      (jumpseat-references--build-file-block (string-remove-prefix "@file:" word))
+      (jumpseat--references-file-block (string-remove-prefix "@file:" word))
     (let ((source (jumpseat--chat-source)))
       (unless source
         (signal 'jumpseat--references-missing

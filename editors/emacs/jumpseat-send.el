@@ -16,6 +16,7 @@
 (require 'jumpseat-references)
 (require 'jumpseat-tools)
 (require 'jumpseat-turn)
+(require 'jumpseat-workspace)
 
 (defcustom jumpseat-turn-started-hook nil
   "Functions that are called without arguments in a chat when a turn starts."
@@ -165,7 +166,7 @@ the front matter since, leave it unchanged."
                          :conversationId (plist-get conversation :conversationId)
                          :keep (if jumpseat-keep t :json-false)
                          :transcript t)
-                   (jumpseat--tools-params))
+                   (jumpseat--workspace-params jumpseat-tools))
            (lambda (deltas)
              (jumpseat--answer-write answer deltas)
              (when (and (not pinned) (jumpseat--answer-model answer) (buffer-live-p buffer))

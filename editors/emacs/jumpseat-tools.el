@@ -29,13 +29,6 @@ characters, such as \"files/*\".  \\[jumpseat-tools] changes the tools of one ch
 (defvar-local jumpseat-tools--chat nil "The chat whose tools this window shows.")
 (defvar-local jumpseat-tools--rows nil "The answer to `tools/list' that this window shows.")
 
-(defun jumpseat--tools-params ()
-  "Return the params of a turn that offer the tools of this chat."
-  (when jumpseat-tools
-    (let ((folder (jumpseat--workspace-folder)))
-      (append (list :daemonTools (vconcat jumpseat-tools))
-              (when folder (list :workspaceFolders (vector (directory-file-name folder))))))))
-
 (defun jumpseat--tools-show-in-header ()
   "Show the servers of this chat's tools in its header line."
   (jumpseat--view-update

@@ -87,5 +87,13 @@ list: :error or :result, and :cancelled."
                              (unless (or err (jumpseat--true-p (plist-get answer :cancelled)))
                                (setf (jumpseat--turn-stopped turn) nil))))))
 
+(defun jumpseat--turn-decide (turn id decision callback &rest more)
+  "Send DECISION, \"allow\" or \"deny\", about the tool call ID of TURN.
+CALLBACK is that of a request, and MORE are further params."
+  (jumpseat--rpc-request
+   "tools/decide"
+   (append (list :turnId (jumpseat--turn-id turn) :toolUseId id :decision decision) more)
+   callback))
+
 (provide 'jumpseat-turn)
 ;;; jumpseat-turn.el ends here

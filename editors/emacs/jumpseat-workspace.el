@@ -29,6 +29,13 @@ directory is on another machine."
       (unless (seq-some (lambda (each) (file-equal-p each folder)) '("~/" "/"))
         folder))))
 
+(defun jumpseat--workspace-params (tools)
+  "Return the params of a turn that offer TOOLS, a list of selectors."
+  (when tools
+    (let ((folder (jumpseat--workspace-folder)))
+      (append (list :daemonTools (vconcat tools))
+              (when folder (list :workspaceFolders (vector (directory-file-name folder))))))))
+
 ;;; Unsaved buffers
 
 (defun jumpseat-workspace--describe (buffer uri)

@@ -24,6 +24,8 @@
 ;;   M-x jumpseat-rewrite   rewrite the region; the change is shown before it is applied
 ;;   M-x jumpseat-model     choose the chat's model, or elsewhere the default model
 ;;   M-x jumpseat-settings  choose settings of the chat
+;;   M-x jumpseat-tools     choose the tools of the chat
+;;   M-x jumpseat-preset    apply a preset to the chat
 ;;   M-x jumpseat-history   pick a kept conversation: continue, preview, fork, rename, delete
 ;;   M-x jumpseat-status    show providers, accounts and quotas
 ;;   M-x jumpseat-doctor    check what a provider needs
@@ -40,6 +42,7 @@
 
 ;;; Code:
 
+(require 'jumpseat-api)
 (require 'jumpseat-ask)
 (require 'jumpseat-file)
 (require 'jumpseat-history)
@@ -51,8 +54,8 @@
 ;;;###autoload
 (dolist (command '(jumpseat jumpseat-ask jumpseat-chat-mode jumpseat-doctor jumpseat-history
                    jumpseat-install jumpseat-log jumpseat-login jumpseat-logout jumpseat-model
-                   jumpseat-open jumpseat-restart jumpseat-rewrite jumpseat-send
-                   jumpseat-settings jumpseat-status jumpseat-stop))
+                   jumpseat-open jumpseat-preset jumpseat-restart jumpseat-rewrite jumpseat-send
+                   jumpseat-settings jumpseat-status jumpseat-stop jumpseat-tools))
   (autoload command "jumpseat" nil t))
 ;;;###autoload
 (autoload 'jumpseat--file-mode "jumpseat")
@@ -110,6 +113,7 @@
     ["Choose Model..." jumpseat-model]
     ["Choose Setting..." jumpseat-settings]
     ["Choose Tools..." jumpseat-tools]
+    ["Apply Preset..." jumpseat-preset :active jumpseat-presets]
     "---"
     ["Next Heading" jumpseat-next-turn]
     ["Previous Heading" jumpseat-previous-turn]

@@ -36,7 +36,10 @@ PACKAGE_FILE = """\
 def emacs_package(directory: Path) -> Path:
     """Build the tar that `package-install-file` installs."""
     top = f"jumpseat-{__version__}"
-    files = {file.name: file.read_bytes() for file in sorted((EDITORS / "emacs").glob("jumpseat*.el"))}
+    package = EDITORS / "emacs"
+    # With a file `dir`, package.el adds the manual to Info.
+    manual = [package / "dir", package / "jumpseat.info"]
+    files = {file.name: file.read_bytes() for file in sorted([*package.glob("jumpseat*.el"), *manual])}
     files["jumpseat-pkg.el"] = package_description(files["jumpseat.el"].decode()).encode()
     built = directory / f"jumpseat-emacs-{__version__}.tar"
     built.write_bytes(tar(top, {**files, **dict(common_files("emacs", directory))}))

@@ -27,6 +27,8 @@ ORDER = (
     "jumpseat-answer",
     "jumpseat-models",
     "jumpseat-references",
+    "jumpseat-presets",
+    "jumpseat-api",
     "jumpseat-complete",
     "jumpseat-check",
     "jumpseat-send",

@@ -35,7 +35,9 @@ def test_the_emacs_package_contains_the_wheel_and_what_package_el_requires(dist:
 
     top = f"jumpseat-{__version__}"
     sources = {file.name for file in (ROOT / "editors/emacs").glob("*.el")}
-    assert files.keys() == {f"{top}/{name}" for name in {*sources, *SHARED, "jumpseat-pkg.el"}}
+    assert files.keys() == {
+        f"{top}/{name}" for name in {*sources, *SHARED, "jumpseat-pkg.el", "jumpseat.info", "dir"}
+    }
     assert files[f"{top}/{WHEEL}"] == b"a wheel"
     description = files[f"{top}/jumpseat-pkg.el"].decode()
     assert f'(define-package "jumpseat" "{__version__}" "Chat with' in description

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.unit.elisp_modules import Source, find_names_used, read_names_used
+from tests.unit.elisp_modules import PACKAGE, Source, find_names_used, read_names_used
 
 LOWER = """
 (defvar jumpseat-log nil "A log.")
@@ -85,3 +87,16 @@ def test_private_names_of_a_file_stay_in_it() -> None:
 
     assert "jumpseat--rpc-request" in used
     assert {name for name in used if "--" in name.removeprefix("jumpseat--")} == set()
+
+
+def test_the_manual_describes_every_public_name() -> None:
+    sources = [Source(path.read_text("utf-8")) for path in PACKAGE.glob("*.el")]
+    defined = {name for source in sources for name in source.functions | source.variables}
+    # The manual describes the keymaps and hooks of modes together.
+    modes = {name for name in defined if name.endswith("-mode")}
+    public = {name for name in defined if "--" not in name and not name.startswith("make-")}
+    public -= {f"{mode}-{what}" for mode in modes for what in ("map", "hook")}
+    manual = set(re.findall(r"jumpseat[\w-]*", (PACKAGE / "jumpseat.texi").read_text("utf-8")))
+
+    assert {"jumpseat-request", "jumpseat-model", "jumpseat-note"} <= public
+    assert public - manual == set()

@@ -14,6 +14,7 @@ from tests.editors.emacs.child import PACKAGE, emacs
 pytestmark = [pytest.mark.editor]
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
 LIMIT_SECONDS = 60.0
 
 
@@ -68,6 +69,18 @@ def test_a_chat_of_an_autoloaded_command_has_its_keys_and_menu(tmp_path):
       (print (list (key-binding (kbd "C-c C-w")) (keymapp (key-binding [menu-bar Jumpseat])))))"""
     ran = batch("-L", str(tmp_path), "-l", str(file), "--eval", found)
     assert ran.stdout.strip() == "(jumpseat-copy-code t)", ran.stderr
+
+
+def test_the_manual_in_info_is_that_of_its_source(tmp_path):
+    ran = batch(
+        "-l", str(ROOT / "tests/tools/emacs/manual.el"), str(PACKAGE / "jumpseat.texi"), str(tmp_path)
+    )
+    assert ran.returncode == 0, ran.stderr
+    for name in ("jumpseat.info", "dir"):
+        assert (tmp_path / name).read_text() == (PACKAGE / name).read_text(), "run `make manual-emacs`"
+    found = f"""(progn (require 'info) (info "{PACKAGE / "jumpseat.info"}")
+                       (Info-index "jumpseat-request") (print Info-current-node))"""
+    assert '"Lisp"' in batch("--eval", found).stdout
 
 
 def test_every_file_is_short_and_in_the_package(tmp_path):
