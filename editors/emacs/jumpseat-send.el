@@ -33,6 +33,13 @@ Their arguments are the error or nil, and the stop reason or nil."
   "The package's own functions that are called when a turn has ended.
 They run before `jumpseat-turn-ended-functions', whose value is the user's.")
 
+(defvar jumpseat--turn-sent-functions nil
+  "The package's own functions that are called when a question is sent.
+Their argument is the position of the question's heading, or of its text.")
+
+(defvar-local jumpseat--send-question nil
+  "A marker at the heading of the question that was sent last.")
+
 (defvar-local jumpseat-send--turn nil "The running turn of this chat.")
 (defvar-local jumpseat-send--preparing nil
   "An object that identifies the question being prepared, or nil.")
@@ -145,8 +152,23 @@ the front matter since, leave it unchanged."
              (when (equal head (jumpseat--transcript-front-matter-text))
                (jumpseat--writer-edit writer (jumpseat--transcript-put-front-matter text))))))))))
 
+(defun jumpseat-send--find-question (heading)
+  "Return the start of the last question of this chat, which has the HEADING.
+The text before the first heading is a question too."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (point-max))
+      (if (re-search-backward (concat "^" (regexp-quote heading) "[ \t]*$") nil t)
+          (point)
+        (goto-char (jumpseat--transcript-front-matter-end))
+        (skip-chars-forward "\n")
+        (point)))))
+
 (defun jumpseat-send--start-turn (conversation headings)
   "Send CONVERSATION, and write the answer into this buffer, with HEADINGS."
+  (setq jumpseat--send-question (copy-marker (jumpseat-send--find-question (car headings))))
+  (run-hook-with-args 'jumpseat--turn-sent-functions (marker-position jumpseat--send-question))
   (let* ((buffer (current-buffer))
          (answer (jumpseat--answer-new (cdr headings)))
          (head (jumpseat--transcript-front-matter-text))

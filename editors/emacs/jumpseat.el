@@ -48,6 +48,7 @@
 (require 'jumpseat-history)
 (require 'jumpseat-install)
 (require 'jumpseat-rewrite)
+(require 'jumpseat-variants)
 
 ;; Each command loads the whole package: the keymap and the menu of chats use
 ;; commands from many files.
@@ -92,6 +93,10 @@
                  ("C-c C-n" . jumpseat-next-turn)
                  ("C-c C-p" . jumpseat-previous-turn)
                  ("C-c C-t" . jumpseat-toggle-fold)
+                 ("C-c C-a" . jumpseat-retry)
+                 ("C-c M-n" . jumpseat-next-variant)
+                 ("C-c M-p" . jumpseat-previous-variant)
+                 ("C-c C-e" . jumpseat-ediff-variants)
                  ("C-c C-v" . jumpseat-model)
                  ("C-c C-o" . jumpseat-settings)
                  ("C-c C-l" . jumpseat-tools)
@@ -114,6 +119,12 @@
     ["Choose Setting..." jumpseat-settings]
     ["Choose Tools..." jumpseat-tools]
     ["Apply Preset..." jumpseat-preset :active jumpseat-presets]
+    "---"
+    ("Variants"
+     ["Ask Question at Point Again" jumpseat-retry :active (not (jumpseat--send-running-p))]
+     ["Next" jumpseat-next-variant]
+     ["Previous" jumpseat-previous-variant]
+     ["Compare in Ediff" jumpseat-ediff-variants])
     "---"
     ["Next Heading" jumpseat-next-turn]
     ["Previous Heading" jumpseat-previous-turn]

@@ -35,6 +35,7 @@ ORDER = (
     "jumpseat-account",
     "jumpseat-install",
     "jumpseat-chat",
+    "jumpseat-variants",
     "jumpseat-ask",
     "jumpseat-file",
     "jumpseat-history",

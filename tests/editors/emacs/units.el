@@ -120,17 +120,25 @@
     (should visual-line-mode)
     (should-not flymake-mode)))
 
+(defun units-menu-items (menu)
+  "Return the names and commands of MENU and its submenus."
+  (let (items)
+    (map-keymap (lambda (_key item)
+                  ;; In newer releases a separator is a list of a text.
+                  (unless (string-prefix-p "--" (or (nth 1 item) (car item)))
+                    (if (keymapp (nth 2 item))
+                        (setq items (append (units-menu-items (nth 2 item)) items))
+                      (push (cons (nth 1 item) (nth 2 item)) items))))
+                menu)
+    items))
+
 (ert-deftest units-every-item-of-a-menu-is-a-command ()
-  (let (names)
-    (dolist (menu (list jumpseat--chat-menu jumpseat--rewrite-menu))
-      (map-keymap (lambda (_key item)
-                    ;; In newer releases a separator is a list of a text.
-                    (unless (string-prefix-p "--" (or (nth 1 item) (car item)))
-                      (push (nth 1 item) names)
-                      (should (commandp (nth 2 item)))))
-                  menu))
-    (should (member "Send" names))
-    (should (member "Accept All" names))))
+  (let ((items (seq-mapcat #'units-menu-items (list jumpseat--chat-menu jumpseat--rewrite-menu))))
+    (dolist (item items)
+      (should (commandp (cdr item))))
+    (should (assoc "Send" items))
+    (should (assoc "Compare in Ediff" items))
+    (should (assoc "Accept All" items))))
 
 ;;; Deltas
 

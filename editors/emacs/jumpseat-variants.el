@@ -1,0 +1,203 @@
+;;; jumpseat-variants.el --- Ask again, and keep the earlier answers  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A question can be asked again, also after it was edited.  What followed it
+;; is kept as a variant: the question with everything below it.  Variants belong
+;; to the text above the question, so that they are found again after an undo.
+
+;;; Code:
+
+(require 'jumpseat-chat)
+(require 'jumpseat-ui)
+
+(defvar-local jumpseat-variants--kept nil
+  "An alist of keys and lists of variants, the oldest first.
+See `jumpseat-variants--make-key'.")
+
+(defvar-local jumpseat-variants--asked nil
+  "An alist of keys and questions, as they were sent.
+A question may be edited before it is asked again.")
+
+(defun jumpseat-variants--make-key (start)
+  "Return a key for the text above START, without the front matter."
+  (md5 (string-trim (buffer-substring-no-properties (jumpseat--transcript-front-matter-end) start))))
+
+(defun jumpseat-variants--list (key)
+  "Return the variants that were kept for KEY."
+  (cdr (assoc key jumpseat-variants--kept)))
+
+(defun jumpseat-variants--keep (key text)
+  "Keep TEXT as a variant for KEY, unless it is known.
+A variant to which the user has added further turns is replaced."
+  (let ((kept (jumpseat-variants--list key)))
+    (unless (member text kept)
+      (let ((shorter (seq-find (lambda (each) (string-prefix-p (concat each "\n") text)) kept)))
+        (setf (alist-get key jumpseat-variants--kept nil nil #'equal)
+              (if shorter (mapcar (lambda (each) (if (eq each shorter) text each)) kept)
+                (append kept (list text))))))))
+
+(defun jumpseat-variants--read (start)
+  "Return the text from START on, without the heading that waits for a question."
+  (string-trim-right
+   (replace-regexp-in-string (concat "\\(?:" (jumpseat--transcript-heading-regexp) "\\)[ \t\n]*\\'") ""
+                             (buffer-substring-no-properties start (point-max)))))
+
+(defun jumpseat-variants--show-label (start number count)
+  "Show at START that the variant NUMBER of COUNT is in the chat."
+  (remove-overlays start (save-excursion (goto-char start) (line-end-position))
+                   'jumpseat-kind 'heading)
+  (when (> count 1)
+    (jumpseat--view-show-label start (format "variant %d of %d" number count))))
+
+;;; The question at point
+
+(defun jumpseat-variants--find-turn (conversation line)
+  "Return the turn of CONVERSATION with the question at LINE, or else before it."
+  (let ((questions (seq-filter (lambda (turn) (and (equal "user" (plist-get turn :role))
+                                                   (plist-get turn :message)))
+                               (plist-get conversation :turns))))
+    (or (car (last (seq-filter (lambda (turn) (<= (plist-get turn :startLine) line)) questions)))
+        (car questions))))
+
+(defun jumpseat-variants--call-with-question (function)
+  "Call FUNCTION with the bounds of the question at point, or else before it."
+  (unless jumpseat-chat-mode (user-error "This is not a chat"))
+  (barf-if-buffer-read-only)
+  (when (jumpseat--send-running-p)
+    (user-error "An answer is being written; %s stops it"
+                (substitute-command-keys "\\[jumpseat-stop]")))
+  (let ((buffer (current-buffer))
+        (line (1- (line-number-at-pos nil t)))
+        (tick (buffer-chars-modified-tick)))
+    (jumpseat--transcript-parse
+     (jumpseat--transcript-text)
+     (jumpseat--make-callback
+      (lambda (conversation)
+        (when (and (buffer-live-p buffer) (eql tick (buffer-chars-modified-tick buffer)))
+          (with-current-buffer buffer
+            (save-restriction
+              (widen)
+              (if-let ((turn (jumpseat-variants--find-turn conversation line)))
+                  (funcall function
+                           (jumpseat--transcript-line (plist-get turn :startLine))
+                           (jumpseat--transcript-line (plist-get turn :endLine)))
+                (jumpseat--say "There is no question in this chat."))))))))))
+
+(defun jumpseat-variants--record (question)
+  "Remember the text of the question at QUESTION, which was sent."
+  (let ((key (jumpseat-variants--make-key question)))
+    (setf (alist-get key jumpseat-variants--asked nil nil #'equal)
+          (jumpseat-variants--read question))))
+
+(add-hook 'jumpseat--turn-sent-functions #'jumpseat-variants--record)
+
+;;; Commands
+
+(defun jumpseat-variants--ask-again (start end)
+  "Ask the question from START to END again, and keep what follows as a variant."
+  (let* ((key (jumpseat-variants--make-key start))
+         (rest (string-trim (jumpseat-variants--read end)))
+         (question (or (cdr (assoc key jumpseat-variants--asked))
+                       (string-trim-right (buffer-substring-no-properties start end)))))
+    (unless (string-empty-p rest)
+      (jumpseat-variants--keep key (concat question "\n\n" rest)))
+    (undo-boundary)
+    (delete-region end (point-max))
+    (undo-boundary)
+    (goto-char (point-max))
+    (jumpseat--send-start)))
+
+(defun jumpseat-retry ()
+  "Ask the question at point, or else the one before it, again.
+The question may have been edited.  What followed it is kept as a variant, which
+\\[jumpseat-previous-variant] brings back."
+  (interactive)
+  (jumpseat-variants--call-with-question #'jumpseat-variants--ask-again))
+
+(defun jumpseat-variants--call-with-variants (function)
+  "Call FUNCTION with the start of the question at point and its variants.
+The number of the variant in the chat is the third argument."
+  (jumpseat-variants--call-with-question
+   (lambda (start _end)
+     (let ((key (jumpseat-variants--make-key start))
+           (now (jumpseat-variants--read start)))
+       (if (null (remove now (jumpseat-variants--list key)))
+           (jumpseat--say "This question has no other variant; %s asks it again."
+                          (substitute-command-keys "\\[jumpseat-retry]"))
+         (jumpseat-variants--keep key now)
+         (let ((kept (jumpseat-variants--list key)))
+           (funcall function start kept (seq-position kept now))))))))
+
+(defun jumpseat-next-variant (&optional count)
+  "Show the next variant of the question at point, or the COUNTth."
+  (interactive "p")
+  (jumpseat-variants--call-with-variants
+   (lambda (start kept number)
+     (let ((next (mod (+ number (or count 1)) (length kept)))
+           (heading (save-excursion
+                      (goto-char start)
+                      (if (looking-at (jumpseat--transcript-heading-regexp))
+                          (match-string-no-properties 0)
+                        jumpseat--transcript-question))))
+       (undo-boundary)
+       (delete-region start (point-max))
+       (goto-char (point-max))
+       (insert (nth next kept) "\n\n" heading "\n\n")
+       (undo-boundary)
+       (goto-char start)
+       (jumpseat--chat-fold)
+       (jumpseat-variants--show-label start (1+ next) (length kept))))))
+
+(defun jumpseat-previous-variant (&optional count)
+  "Show the previous variant of the question at point, or the COUNTth."
+  (interactive "p")
+  (jumpseat-next-variant (- (or count 1))))
+
+(defun jumpseat-variants--make-buffer (text number)
+  "Return a buffer with TEXT, the variant NUMBER."
+  (with-current-buffer (get-buffer-create (format "*jumpseat variant %d*" (1+ number)))
+    (let ((inhibit-read-only t))
+      (erase-buffer)
+      (insert text "\n")
+      (jumpseat--chat-text-mode)
+      (setq buffer-read-only t))
+    (current-buffer)))
+
+(defun jumpseat-ediff-variants ()
+  "Compare the variant in the chat with another one of the question at point."
+  (interactive)
+  (jumpseat-variants--call-with-variants
+   (lambda (_start kept number)
+     (let* ((compare (lambda (other)
+                       (ediff-buffers (jumpseat-variants--make-buffer (nth other kept) other)
+                                      (jumpseat-variants--make-buffer (nth number kept) number))))
+            (others (remq number (number-sequence 0 (1- (length kept))))))
+       (if (null (cdr others))
+           (jumpseat--ui-call-when-free compare (car others))
+         (jumpseat--ui-choose
+          "Compare with"
+          (mapcar (lambda (each) (list (format "variant %d" (1+ each)) each
+                                       (car (last (split-string (nth each kept) "\n")))))
+                  others)
+          'jumpseat-variant compare))))))
+
+(defun jumpseat-variants--label-last (err _reason)
+  "Show the number of the last question's variant after a turn without ERR."
+  (when-let ((start (and (null err) jumpseat--send-question)))
+    (when (marker-position start)
+      (save-restriction
+        (widen)
+        (let ((count (1+ (length (remove (jumpseat-variants--read start)
+                                         (jumpseat-variants--list
+                                          (jumpseat-variants--make-key start)))))))
+          (jumpseat-variants--show-label (marker-position start) count count))))))
+
+(add-hook 'jumpseat--turn-ended-functions #'jumpseat-variants--label-last)
+
+(provide 'jumpseat-variants)
+;;; jumpseat-variants.el ends here

@@ -1,0 +1,133 @@
+"""Questions that are asked again, and the variants that are kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.emacs.child import Child
+from tests.editors.provider import held, sent
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+
+def say(provider: ThreadedUpstream, *texts: str) -> None:
+    """Script these answers of the model."""
+    provider.script(*(Reply.events(completion_stream([text])) for text in texts))
+
+
+def conversation(child: Child) -> str:
+    """The text of the chat below its front matter."""
+    return child.text.rpartition("\n---\n\n")[2]
+
+
+def ask(child: Child, question: str, answer: str) -> None:
+    child.ask(question)
+    child.sees(answer)
+    child.idle()
+
+
+def retry(child: Child, answer: str) -> None:
+    child.keys("^C^A")
+    child.sees(answer)
+    child.idle()
+
+
+@pytest.mark.scenario("variants")
+def test_a_question_that_is_asked_again_keeps_the_old_answer_as_a_variant(child, provider):
+    say(provider, "Red.", "Blue.")
+    ask(child, "Colour?", "Red.")
+    first = conversation(child)
+    retry(child, "Blue.")
+    assert conversation(child) == first.replace("Red.", "Blue.")
+    assert sent(provider, 1) == ["Colour?"]
+    child.sees("## Me variant 2 of 2")
+
+    child.keys("^C^[p")
+    child.sees("Red.")
+    child.sees("## Me variant 1 of 2")
+    assert conversation(child) == first
+    child.keys("^C^[p")
+    child.sees("Blue.")
+    child.keys("^_")
+    child.sees("Red.")
+    assert conversation(child) == first
+
+
+@pytest.mark.scenario("variants")
+def test_an_earlier_question_is_edited_and_the_chat_goes_on_from_there(child, provider):
+    say(provider, "Red.", "Because.", "Rome.", "Old.")
+    ask(child, "Colour?", "Red.")
+    ask(child, "Why?", "Because.")
+    before = conversation(child)
+    child.eval('(progn (goto-char 1) (search-forward "Colour?") (replace-match "Town?"))')
+    retry(child, "Rome.")
+    assert sent(provider, 2) == ["Town?"]
+    assert conversation(child) == "## Me\n\nTown?\n\n## Assistant\n\nRome.\n\n## Me\n\n"
+    ask(child, "Since when?", "Old.")
+    after = conversation(child)
+
+    child.eval('(progn (goto-char 1) (search-forward "Town?"))')
+    child.keys("^C^[n")
+    child.sees("Because.")
+    assert conversation(child) == before
+    child.keys("^C^[n")
+    child.sees("Since when?")
+    assert conversation(child) == after
+
+
+def test_no_variant_is_lost_when_a_change_of_the_variant_is_undone(child, provider):
+    say(provider, "Red.", "Blue.", "Sure.")
+    ask(child, "Colour?", "Red.")
+    retry(child, "Blue.")
+    child.keys("^C^[p")
+    child.sees("Red.")
+    child.keys("^_")
+    child.sees("Blue.")
+    ask(child, "Sure?", "Sure.")
+    child.eval('(progn (goto-char 1) (search-forward "Colour?"))')
+    texts = set()
+    for _ in range(3):
+        tick = child.eval("(buffer-chars-modified-tick)")
+        child.keys("^C^[n")
+        child.wait(f"(/= {tick} (buffer-chars-modified-tick))")
+        texts.add(conversation(child))
+    blue = "## Me\n\nColour?\n\n## Assistant\n\nBlue.\n\n## Me\n\n"
+    assert texts == {blue.replace("Blue.", "Red."), f"{blue}Sure?\n\n## Assistant\n\nSure.\n\n## Me\n\n"}
+
+
+def test_a_retry_in_the_middle_of_an_answer_is_refused(child, provider):
+    gate = Gate()
+    provider.script(held("Half", gate=gate))
+    child.ask("Colour?")
+    child.sees("Half")
+    child.keys("^C^A")
+    child.sees("An answer is being written; C-c C-k stops it")
+    provider.open(gate)
+    child.idle()
+    assert child.text.endswith("Half End.\n\n## Me\n\n")
+
+
+def test_a_question_without_variants_says_how_to_ask_again(child, provider):
+    say(provider, "Red.")
+    ask(child, "Colour?", "Red.")
+    child.keys("^C^[n")
+    child.said("This question has no other variant; C-c C-a asks it again.")
+
+
+@pytest.mark.scenario("variants")
+def test_two_variants_are_compared_with_ediff(child, provider):
+    say(provider, "Red.", "Blue.")
+    ask(child, "Colour?", "Red.")
+    retry(child, "Blue.")
+    child.eval("(setq ediff-window-setup-function #'ediff-setup-windows-plain)")
+    child.keys("^C^E")
+    child.wait('(get-buffer "*Ediff Control Panel*")')
+    texts = child.eval("""(mapcar (lambda (name) (with-current-buffer name (buffer-string)))
+                                  '("*jumpseat variant 1*" "*jumpseat variant 2*"))""")
+    question = "## Me\n\nColour?\n\n## Assistant\n\n"
+    assert texts == [f"{question}Red.\n", f"{question}Blue.\n"]
+    differences = '(with-current-buffer "*Ediff Control Panel*" ediff-number-of-differences)'
+    assert child.eval(differences) == 1
