@@ -63,29 +63,35 @@
   :interactive nil
   (add-hook 'kill-buffer-hook #'jumpseat-account-cancel nil t))
 
+(defun jumpseat-account--describe-prompt (prompt)
+  "Return the lines of the window for PROMPT, and copy its code.
+A sign-in to a server of tools has no code."
+  (let ((page (plist-get prompt :verificationUri))
+        (code (plist-get prompt :userCode)))
+    (when code (kill-new code))
+    (append (list (format "Sign in to %s" (string-remove-prefix "mcp:" (plist-get prompt :provider)))
+                  "" (concat "Page:  " page))
+            (if code (list (concat "Code:  " code) ""
+                           "The code was copied. Waiting for you to enter it there …")
+              (list (concat "Host:  " (plist-get prompt :host)) ""
+                    "Waiting for you to sign in there …"))
+            (list "q closes this window and cancels."))))
+
 (defun jumpseat-account--show-prompt (prompt)
-  "Show the code and the page in PROMPT."
+  "Show the page and the code in PROMPT."
   (when (and jumpseat-account--sign-in
              (equal (plist-get prompt :token) (plist-get jumpseat-account--sign-in :token)))
     (plist-put jumpseat-account--sign-in :request (plist-get prompt :requestId))
     (if (plist-get jumpseat-account--sign-in :cancelled)
         (jumpseat-account-cancel)
-      (let ((page (plist-get prompt :verificationUri))
-            (code (plist-get prompt :userCode))
-            (buffer (get-buffer-create "*jumpseat sign-in*")))
-        (kill-new code)
+      (let ((buffer (get-buffer-create "*jumpseat sign-in*")))
         (with-current-buffer buffer (jumpseat-account-mode))
-        (jumpseat--ui-show
-         (buffer-name buffer)
-         (list (format "Sign in to %s" (plist-get prompt :provider)) ""
-               (concat "Page:  " page) (concat "Code:  " code) ""
-               "The code was copied. Waiting for you to enter it there …"
-               "q closes this window and cancels."))
+        (jumpseat--ui-show (buffer-name buffer) (jumpseat-account--describe-prompt prompt))
         (with-current-buffer buffer (goto-address-mode))
         (plist-put jumpseat-account--sign-in :buffer buffer)
         (when (jumpseat-account--open-browser-p)
           (condition-case failure
-              (browse-url page)
+              (browse-url (plist-get prompt :verificationUri))
             (error (jumpseat--log-write "%s" (error-message-string failure)))))))))
 
 (defun jumpseat-account--sign-in-p (provider)
@@ -153,6 +159,11 @@ With a prefix argument, read its name."
      (setq jumpseat-account--leaving nil)
      (if err (jumpseat--say-error err)
        (jumpseat--say "%s" (jumpseat-account--describe account))))))
+
+(defun jumpseat-tools-sign-in ()
+  "Sign in to the server of tools at point."
+  (interactive)
+  (jumpseat-login (concat "mcp:" (jumpseat--tools-server-at-point))))
 
 ;;; Quotas and accounts
 

@@ -74,10 +74,11 @@ ROWS is the answer to `tools/list'.  If TOOL is nil, switch the whole server."
     (define-key map (kbd "RET") #'jumpseat-tools-switch)
     (define-key map (kbd "SPC") #'jumpseat-tools-switch)
     (define-key map [mouse-1] #'jumpseat-tools-switch)
+    (define-key map "R" #'jumpseat-tools-restart)
     (define-key map "n" #'next-line)
     (define-key map "p" #'previous-line)
     map)
-  "Keymap for the window of tools.")
+  "Keymap for the window of tools; the file jumpseat.el adds a key.")
 
 (define-derived-mode jumpseat-tools-mode jumpseat-ui-mode "Tools"
   "The mode of the window in which the tools of a chat are chosen."
@@ -85,11 +86,19 @@ ROWS is the answer to `tools/list'.  If TOOL is nil, switch the whole server."
   (visual-line-mode -1)
   (setq truncate-lines t))
 
+(defun jumpseat-tools--describe-state (row)
+  "Describe the state of the server in ROW."
+  (concat (string-replace "_" " " (plist-get row :state))
+          (if-let ((reason (jumpseat--get row :error :message)))
+              (concat ": " (string-remove-suffix "." reason))
+            "")))
+
 (defun jumpseat-tools--describe-server (row)
-  "Describe the origin and the state of the server in ROW."
+  "Describe the origin, the state and the definition of the server in ROW."
   (concat (pcase (plist-get row :origin) ("builtin" "built in") (origin origin))
-          ", " (string-replace "_" " " (plist-get row :state))
-          (if-let ((reason (jumpseat--get row :error :message))) (concat ": " reason) "")))
+          ", " (jumpseat-tools--describe-state row)
+          (if (equal "builtin" (plist-get row :origin)) ""
+            (concat "  " (plist-get row :definition)))))
 
 (defun jumpseat-tools--make-line (mark name note server tool)
   "Return a line of the window with MARK, NAME and NOTE for TOOL of SERVER."
@@ -136,7 +145,8 @@ CHOSEN are the selectors of the chat."
             (propertize
              (concat (if folder (concat "Folder of the file tools: " (abbreviate-file-name folder))
                        "Without a project, the file tools are not offered.")
-                     "\nRET switches a tool or a server, g asks the servers again, q closes.\n")
+                     "\nRET switches a tool or a server, R restarts a server, i signs in to it, "
+                     "g asks all servers\nagain, q closes.\n")
              'face 'jumpseat-note)
             (string-join
              (seq-mapcat (lambda (server)
@@ -147,14 +157,29 @@ CHOSEN are the selectors of the chat."
     (goto-char (point-min))
     (forward-line (1- line))))
 
+(defun jumpseat--tools-server-at-point ()
+  "Return the name of the server at point, or signal a `user-error'."
+  (or (get-text-property (line-beginning-position) 'jumpseat-server)
+      (user-error "There is no tool on this line")))
+
+(defun jumpseat-tools-restart ()
+  "Start the server of tools at point again."
+  (interactive)
+  (let ((buffer (current-buffer)) (server (jumpseat--tools-server-at-point)))
+    (jumpseat--rpc-request
+     "mcp/restart" (list :server server)
+     (jumpseat--make-callback
+      (lambda (row)
+        (jumpseat--say "%s: %s." server (jumpseat-tools--describe-state row))
+        (jumpseat-tools--fetch buffer nil))))))
+
 (defun jumpseat-tools-switch ()
   "Switch the tool or the server at point on or off."
   (interactive)
   (unless (buffer-live-p jumpseat-tools--chat) (user-error "The chat was closed"))
-  (let ((server (get-text-property (line-beginning-position) 'jumpseat-server))
+  (let ((server (jumpseat--tools-server-at-point))
         (tool (get-text-property (line-beginning-position) 'jumpseat-tool))
         (rows jumpseat-tools--rows))
-    (unless server (user-error "There is no tool on this line"))
     (with-current-buffer jumpseat-tools--chat
       (setq-local jumpseat-tools (jumpseat-tools--switch jumpseat-tools rows server tool))
       (jumpseat--tools-show-in-header))

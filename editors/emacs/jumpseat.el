@@ -107,6 +107,8 @@
                  ("<remap> <save-buffer>" . jumpseat-save)))
   (define-key jumpseat-chat-mode-map (kbd key) command))
 
+(define-key jumpseat-tools-mode-map "i" #'jumpseat-tools-sign-in)
+
 (easy-menu-define jumpseat--chat-menu jumpseat-chat-mode-map
   "Menu in chats."
   '("Jumpseat"

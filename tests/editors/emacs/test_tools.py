@@ -13,6 +13,8 @@ from jumpseat.testing.answers.chat_completions import FakeCall, completion_strea
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from tests.editors.emacs.child import Child, lisp, running_emacs
+from tests.editors.provider import config_of
+from tests.fakes import mcp_server
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -258,6 +260,34 @@ def test_tools_are_switched_on_for_one_chat(chat, provider, project):
     chat.command("jumpseat")
     chat.wait('(equal (buffer-name) "*jumpseat*<2>")')
     assert chat.eval("jumpseat-tools") == ["files/*"]
+
+
+@pytest.mark.scenario("tools")
+def test_a_server_that_has_died_is_started_again(home, package, provider, project):
+    config_of(home, provider.base_url, mcp_server.table("shop"))
+    with running_emacs(home, str(project / "greet.py"), package=package) as chat:
+        chat.command("jumpseat")
+        chat.wait("jumpseat-chat-mode")
+        chat.keys("^C^L")
+        chat.sees("[ ] shop user, stopped")
+        chat.eval('(progn (goto-char (point-min)) (search-forward "] shop") t)')
+        chat.keys("^M")
+        chat.sees("[x] shop user, stopped")
+        chat.keys("R")
+        chat.said("shop: running.")
+        chat.sees("[x] shop user, running")
+        chat.sees("[x] echo")
+        chat.keys("q")
+        chat.wait("jumpseat-chat-mode")
+        echo = FakeCall("c1", "shop__echo", [json.dumps({"text": "hello"})])
+        script(provider, [echo])
+        chat.ask("Call it.")
+        chat.sees("▸ shop/echo hello · needs your approval")
+        chat.sees("text: hello")
+        chat.keys("^C^Y")
+        chat.sees("Done.")
+        chat.idle()
+        assert "hello" in results(provider, 1)[0]
 
 
 def test_without_the_users_choice_a_chat_offers_no_tools(child, provider):

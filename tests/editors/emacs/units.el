@@ -258,6 +258,20 @@
       (kill-buffer buffer)
       (delete-file file))))
 
+;;; Sign-in
+
+(ert-deftest units-a-sign-in-without-a-code-shows-the-host ()
+  (let ((kill-ring nil))
+    (should (equal (seq-take (jumpseat-account--describe-prompt
+                              '(:provider "mcp:github" :verificationUri "https://x/y" :host "x"))
+                             4)
+                   '("Sign in to github" "" "Page:  https://x/y" "Host:  x")))
+    (should-not kill-ring)
+    (should (member "Code:  AB-1" (jumpseat-account--describe-prompt
+                                   '(:provider "copilot" :verificationUri "https://x/y"
+                                     :userCode "AB-1"))))
+    (should (equal kill-ring '("AB-1")))))
+
 ;;; Garbage
 
 (defmacro units-with-threshold (threshold &rest body)
