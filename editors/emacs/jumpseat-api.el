@@ -68,7 +68,6 @@ a list of messages as property lists."
          (if approve (funcall approve delta decide)
            (funcall decide nil)))))))
 
-;;;###autoload
 (cl-defun jumpseat-request (prompt &key callback on-text on-event approve preset model system
                                    settings context tools conversation keep)
   "Send PROMPT to a model, and return an object for `jumpseat-request-stop'.

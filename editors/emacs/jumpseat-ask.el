@@ -56,7 +56,7 @@ An empty question only puts the region, from BEG to END, into the chat."
                 (jumpseat-ask--add text)
                 (dolist (window (get-buffer-window-list chat nil t))
                   (set-window-point window (point-max)))
-                (unless (string-empty-p question) (jumpseat-send)))))))))))
+                (unless (string-empty-p question) (jumpseat--send-start)))))))))))
 
 ;;; Code blocks
 

@@ -91,13 +91,6 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (setq jumpseat-chat--modes nil)
     (mapc #'jumpseat--view-clear '(message heading fold)))))
 
-(defun jumpseat-send ()
-  "Send the chat in this buffer."
-  (interactive)
-  (barf-if-buffer-read-only)
-  (unless jumpseat-chat-mode (jumpseat-chat-mode))
-  (jumpseat--send-start))
-
 (defun jumpseat--chat-fold ()
   "Fold each call in this chat, and the thinking, at the daemon's lines."
   (jumpseat--view-clear 'fold)
@@ -182,6 +175,11 @@ Do nothing if the user has edited that line."
                   jumpseat--transcript-question "\n\n"))))
     ;; The chat is shown first, because it does not have to wait for the daemon.
     (unless chat (jumpseat-chat--name-heading))))
+
+(defun jumpseat-new ()
+  "Open a new chat."
+  (interactive)
+  (jumpseat t))
 
 ;;; Moving
 

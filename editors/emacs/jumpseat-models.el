@@ -269,8 +269,25 @@ INITIAL, start with the current value."
                                           (jumpseat-models--format-value value) wrong)
            (jumpseat-models--put buffer conversation key value)))))))
 
-(defun jumpseat-settings ()
-  "Choose a setting of this chat, and set it in its front matter."
+(defun jumpseat-models--choose-row (rows key callback)
+  "Call CALLBACK with the row of KEY among ROWS of a schema.
+Without KEY, let the user choose."
+  (if key
+      (if-let ((row (seq-find (lambda (each) (equal key (plist-get each :key))) rows)))
+          (jumpseat--ui-call-when-free callback row)
+        (jumpseat--say "This provider has no setting %s." key))
+    (jumpseat--ui-choose
+     "Setting"
+     (mapcar (lambda (row)
+               (list (plist-get row :key) row
+                     (format "%s  %s" (jumpseat--models-describe-values row)
+                             (plist-get row :description))))
+             rows)
+     'jumpseat-setting callback)))
+
+(defun jumpseat-settings (&optional key)
+  "Choose a setting of this chat, and set it in its front matter.
+KEY is the name of the setting; without it all settings are offered."
   (interactive)
   (unless jumpseat-chat-mode
     (user-error "This is not a chat; %s opens one" (substitute-command-keys "\\[jumpseat]")))
@@ -283,15 +300,14 @@ INITIAL, start with the current value."
          "settings/schema" (list :model (plist-get conversation :model))
          (jumpseat--make-callback
           (lambda (result)
-            (jumpseat--ui-choose
-             "Setting"
-             (mapcar (lambda (row)
-                       (list (plist-get row :key) row
-                             (format "%s  %s" (jumpseat--models-describe-values row)
-                                     (plist-get row :description))))
-                     (plist-get result :settingsSchema))
-             'jumpseat-setting
+            (jumpseat-models--choose-row
+             (plist-get result :settingsSchema) key
              (lambda (row) (jumpseat-models--set buffer conversation row)))))))))))
+
+(defun jumpseat-thinking ()
+  "Choose how much the model of this chat thinks."
+  (interactive)
+  (jumpseat-settings "thinking"))
 
 (provide 'jumpseat-models)
 ;;; jumpseat-models.el ends here

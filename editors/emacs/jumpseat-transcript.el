@@ -80,23 +80,23 @@ the user's and the assistant's heading."
     (widen)
     (buffer-substring-no-properties (point-min) (jumpseat--transcript-front-matter-end))))
 
-(defun jumpseat-transcript--find-value (key)
-  "Return the value of KEY in the front matter of this buffer, or nil."
+(defun jumpseat--transcript-value (key)
+  "Return the text of KEY in the front matter of this buffer, or nil."
   (save-excursion
     (save-restriction
       (widen)
       (goto-char (point-min))
-      (when (re-search-forward (concat "^" key ":[ \t]*[\"']?\\([^ \t\n\"']+\\)")
+      (when (re-search-forward (concat "^[ \t]*" key ":[ \t]*[\"']?\\(.*?\\)[\"']?[ \t]*$")
                                (jumpseat--transcript-front-matter-end) t)
         (match-string-no-properties 1)))))
 
 (defun jumpseat--transcript-model ()
   "Return the model in the front matter of this buffer, or nil."
-  (jumpseat-transcript--find-value "model"))
+  (jumpseat--transcript-value "model"))
 
 (defun jumpseat--transcript-conversation ()
   "Return the id of the kept conversation that this buffer continues, or nil."
-  (jumpseat-transcript--find-value "conversation"))
+  (jumpseat--transcript-value "conversation"))
 
 (defun jumpseat--transcript-find-last (conversation)
   "Return the last message of CONVERSATION, or nil."

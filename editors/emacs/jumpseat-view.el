@@ -111,7 +111,8 @@ or after the text.")
     overlay))
 
 (defun jumpseat--view-show-below (position text face)
-  "Show TEXT in FACE below the line at POSITION, until the next turn."
+  "Show TEXT in FACE below the line at POSITION, until the next turn.
+Return the overlay."
   (let* ((at (save-excursion (goto-char position) (line-end-position)))
          (filled (with-temp-buffer
                    (insert text)
@@ -119,7 +120,8 @@ or after the text.")
                    (string-trim (buffer-string))))
          (overlay (jumpseat--view-put-overlay at at 'message)))
     (overlay-put overlay 'after-string
-                 (concat jumpseat--view-cursor (propertize (concat "\n" filled) 'face face)))))
+                 (concat jumpseat--view-cursor (propertize (concat "\n" filled) 'face face)))
+    overlay))
 
 (defun jumpseat--view-show-error (position err)
   "Show ERR below the line at POSITION."

@@ -21,7 +21,9 @@
 ;;   M-x jumpseat           open the last chat; with a prefix argument, a new one
 ;;   M-x jumpseat-open      open a saved chat
 ;;   M-x jumpseat-ask       ask in the last chat, about the region
+;;   M-x jumpseat-send      send the text before point of any buffer, and answer there
 ;;   M-x jumpseat-rewrite   rewrite the region; the change is shown before it is applied
+;;   M-x jumpseat-menu      show and change everything in one menu
 ;;   M-x jumpseat-model     choose the chat's model, or elsewhere the default model
 ;;   M-x jumpseat-settings  choose settings of the chat
 ;;   M-x jumpseat-tools     choose the tools of the chat
@@ -42,11 +44,11 @@
 
 ;;; Code:
 
-(require 'jumpseat-api)
-(require 'jumpseat-ask)
+(require 'jumpseat-anywhere)
 (require 'jumpseat-file)
 (require 'jumpseat-history)
 (require 'jumpseat-install)
+(require 'jumpseat-menu)
 (require 'jumpseat-rewrite)
 (require 'jumpseat-variants)
 
@@ -54,23 +56,20 @@
 ;; commands from many files.
 ;;;###autoload
 (dolist (command '(jumpseat jumpseat-ask jumpseat-chat-mode jumpseat-doctor jumpseat-history
-                   jumpseat-install jumpseat-log jumpseat-login jumpseat-logout jumpseat-model
-                   jumpseat-open jumpseat-preset jumpseat-restart jumpseat-rewrite jumpseat-send
-                   jumpseat-settings jumpseat-status jumpseat-stop jumpseat-tools))
+                   jumpseat-install jumpseat-log jumpseat-login jumpseat-logout jumpseat-menu
+                   jumpseat-model jumpseat-new jumpseat-open jumpseat-preset jumpseat-restart
+                   jumpseat-rewrite jumpseat-send jumpseat-settings jumpseat-status jumpseat-stop
+                   jumpseat-tools))
   (autoload command "jumpseat" nil t))
 ;;;###autoload
-(autoload 'jumpseat--file-mode "jumpseat")
-
-(defun jumpseat-stop ()
-  "Stop the answer or the rewrite of this buffer; a partial answer stays."
-  (interactive)
-  (unless (or (jumpseat--send-stop) (jumpseat--rewrite-stop))
-    (jumpseat--say "Nothing is running in this buffer.")))
+(dolist (function '(jumpseat--file-mode jumpseat-models jumpseat-request))
+  (autoload function "jumpseat"))
 
 ;;;###autoload (autoload 'jumpseat-command-map "jumpseat" nil nil 'keymap)
 (defvar jumpseat-command-map
   (let ((map (make-sparse-keymap)))
     (define-key map "j" #'jumpseat)
+    (define-key map (kbd "RET") #'jumpseat-send)
     (define-key map "o" #'jumpseat-open)
     (define-key map "a" #'jumpseat-ask)
     (define-key map "r" #'jumpseat-rewrite)
@@ -79,6 +78,7 @@
     (define-key map "h" #'jumpseat-history)
     (define-key map "s" #'jumpseat-status)
     (define-key map "l" #'jumpseat-log)
+    (define-key map "?" #'jumpseat-menu)
     map)
   "Keymap of jumpseat's commands, for a prefix key.")
 (fset 'jumpseat-command-map jumpseat-command-map)
@@ -97,6 +97,7 @@
                  ("C-c M-n" . jumpseat-next-variant)
                  ("C-c M-p" . jumpseat-previous-variant)
                  ("C-c C-e" . jumpseat-ediff-variants)
+                 ("C-c C-j" . jumpseat-menu)
                  ("C-c C-v" . jumpseat-model)
                  ("C-c C-o" . jumpseat-settings)
                  ("C-c C-l" . jumpseat-tools)
@@ -134,10 +135,11 @@
     ["Copy Code Block" jumpseat-copy-code]
     ["Insert Code Block into Last File" jumpseat-insert-code]
     "---"
-    ["New Chat" (jumpseat t)]
+    ["New Chat" jumpseat-new]
     ["Open Saved Chat..." jumpseat-open]
     ["Kept Conversations..." jumpseat-history]
     "---"
+    ["Everything..." jumpseat-menu]
     ["Status" jumpseat-status]
     ["Logs" jumpseat-log]
     ["Options" (customize-group 'jumpseat)]))

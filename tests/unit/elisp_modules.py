@@ -37,10 +37,12 @@ ORDER = (
     "jumpseat-chat",
     "jumpseat-variants",
     "jumpseat-ask",
+    "jumpseat-anywhere",
     "jumpseat-file",
     "jumpseat-history",
     "jumpseat-edit",
     "jumpseat-rewrite",
+    "jumpseat-menu",
     "jumpseat",
 )
 """Every file, lowest first: one may require those before it, and use their names."""

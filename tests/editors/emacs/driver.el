@@ -50,7 +50,7 @@
 
 (defvar driver-sent nil "Whether a chat was sent or refused.")
 
-(with-eval-after-load 'jumpseat-chat
+(with-eval-after-load 'jumpseat-anywhere
   (advice-add 'jumpseat-send :after (lambda (&rest _) (setq driver-sent t))))
 
 (make-network-process :name "driver" :server t :family 'local :service (getenv "DRIVER_SOCKET")

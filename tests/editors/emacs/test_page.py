@@ -18,7 +18,7 @@ INIT = """
   (unless (lookup-key jumpseat-command-map key) (error "No key %s" key)))
 (unless (eq (key-binding (kbd "C-c j")) 'jumpseat-command-map) (error "The map has no key"))
 (unless (commandp 'jumpseat) (error "Not loaded"))
-(princ (symbol-file 'jumpseat-stop 'defun))
+(princ (symbol-file 'jumpseat-command-map 'defvar))
 """
 
 

@@ -1,0 +1,174 @@
+;;; jumpseat-menu.el --- One menu for everything  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A transient menu that shows and changes the model, the system prompt, the
+;; settings and the tools of a chat, and sends text from other buffers.
+
+;;; Code:
+
+(require 'transient)
+(require 'jumpseat-account)
+(require 'jumpseat-anywhere)
+(require 'jumpseat-history)
+(require 'jumpseat-presets)
+(require 'jumpseat-rewrite)
+(require 'jumpseat-variants)
+
+(defun jumpseat-stop ()
+  "Stop the answer or the rewrite of this buffer; a partial answer stays."
+  (interactive)
+  (unless (or (jumpseat--send-stop) (jumpseat--rewrite-stop) (jumpseat--anywhere-stop))
+    (jumpseat--say "Nothing is running in this buffer.")))
+
+;;; The system prompt
+
+(defvar jumpseat-system-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c C-c") #'jumpseat-system-save)
+    (define-key map (kbd "C-c C-k") #'quit-window)
+    map)
+  "Keymap for the window in which a system prompt is edited.")
+
+(defvar-local jumpseat-menu--chat nil "The chat whose system prompt this window edits.")
+
+(define-derived-mode jumpseat-system-mode text-mode "System prompt"
+  "The mode of the window in which the system prompt of a chat is edited."
+  :interactive nil
+  (setq header-line-format
+        (substitute-command-keys
+         " The system prompt: \\[jumpseat-system-save] saves it, \\[quit-window] cancels")))
+
+(defun jumpseat-system-save ()
+  "Save the text of this window as the system prompt of its chat."
+  (interactive)
+  (let ((text (string-trim (buffer-string)))
+        (chat jumpseat-menu--chat))
+    (unless (buffer-live-p chat) (user-error "The chat was closed"))
+    (quit-window t)
+    (with-current-buffer chat
+      (jumpseat--transcript-update
+       (lambda (now) (append (list :system (unless (string-empty-p text) text)) now))))))
+
+(defun jumpseat-system ()
+  "Edit the system prompt of this chat in a window."
+  (interactive)
+  (unless jumpseat-chat-mode
+    (user-error "This is not a chat; %s opens one" (substitute-command-keys "\\[jumpseat]")))
+  (let ((chat (current-buffer)))
+    (jumpseat--transcript-parse
+     (jumpseat--transcript-text)
+     (jumpseat--make-callback
+      (lambda (conversation)
+        (pop-to-buffer (get-buffer-create "*jumpseat system prompt*"))
+        (erase-buffer)
+        (insert (or (plist-get conversation :system) ""))
+        (jumpseat-system-mode)
+        (setq jumpseat-menu--chat chat))))))
+
+;;; Descriptions
+
+(defun jumpseat-menu--describe (label value)
+  "Return LABEL with VALUE, or with a note that it is not set."
+  (concat label " " (propertize (if (or (null value) (string-empty-p value)) "default" value)
+                                'face 'transient-value)))
+
+(defun jumpseat-menu--describe-model ()
+  "Describe the model of the chat, or elsewhere the default one."
+  (jumpseat-menu--describe
+   "model" (if jumpseat-chat-mode
+               (or (jumpseat--transcript-model) (jumpseat--view-get :model))
+             jumpseat-model)))
+
+(defun jumpseat-menu--describe-system ()
+  "Describe the system prompt of the chat."
+  (jumpseat-menu--describe
+   "system prompt" (truncate-string-to-width (or (jumpseat--transcript-value "system") "")
+                                             30 nil nil "…")))
+
+(defun jumpseat-menu--describe-thinking ()
+  "Describe the thinking of the chat."
+  (jumpseat-menu--describe "thinking" (jumpseat--transcript-value "thinking")))
+
+(defun jumpseat-menu--describe-tools ()
+  "Describe the tools of the chat."
+  (concat "tools " (propertize (if jumpseat-tools (string-join jumpseat-tools " ") "none")
+                               'face 'transient-value)))
+
+(defun jumpseat-menu--describe-keep ()
+  "Describe whether conversations are kept."
+  (jumpseat-menu--describe "keep conversations" (if jumpseat-keep "yes" "no")))
+
+(defun jumpseat-menu--chat-p ()
+  "Whether this buffer is a chat."
+  jumpseat-chat-mode)
+
+(defun jumpseat-menu--other-p ()
+  "Whether this buffer is not a chat."
+  (not jumpseat-chat-mode))
+
+;;; The menu
+
+(transient-define-suffix jumpseat-menu-keep ()
+  "Switch whether new turns are kept, in this session."
+  :transient t
+  (interactive)
+  (setq jumpseat-keep (not jumpseat-keep)))
+
+(defmacro jumpseat-menu--define-destination (destination)
+  "Define a command that sends from this buffer and answers in DESTINATION."
+  (let ((name (intern (format "jumpseat-send-to-%s" destination))))
+    `(defun ,name ()
+       ,(format "Send the region or the text before point; answer in the %s." destination)
+       (interactive)
+       (jumpseat--anywhere-send ',destination))))
+
+(jumpseat-menu--define-destination kill-ring)
+(jumpseat-menu--define-destination echo-area)
+(jumpseat-menu--define-destination buffer)
+(jumpseat-menu--define-destination chat)
+
+(transient-define-prefix jumpseat-menu ()
+  "Show and change everything about this chat, or send text from this buffer."
+  [["Chat"
+    :if jumpseat-menu--chat-p
+    ("RET" "send" jumpseat-send)
+    ("a" "ask the question at point again" jumpseat-retry)
+    ("N" "next variant" jumpseat-next-variant)
+    ("=" "compare variants" jumpseat-ediff-variants)]
+   ["Send the region or the text before point"
+    :if jumpseat-menu--other-p
+    ("RET" "answer here" jumpseat-send)
+    ("w" "answer in the kill ring" jumpseat-send-to-kill-ring)
+    ("e" "answer in the echo area" jumpseat-send-to-echo-area)
+    ("b" "answer in a buffer" jumpseat-send-to-buffer)
+    ("c" "answer in a chat" jumpseat-send-to-chat)
+    ("r" "rewrite the region" jumpseat-rewrite)
+    ("a" "ask about the region" jumpseat-ask)]
+   ["With"
+    ("m" jumpseat-model :description jumpseat-menu--describe-model)
+    ("s" jumpseat-system :description jumpseat-menu--describe-system :if jumpseat-menu--chat-p)
+    ("t" jumpseat-thinking :description jumpseat-menu--describe-thinking :if jumpseat-menu--chat-p)
+    ("o" "setting …" jumpseat-settings :if jumpseat-menu--chat-p)
+    ("l" jumpseat-tools :description jumpseat-menu--describe-tools :if jumpseat-menu--chat-p)
+    ("p" "preset …" jumpseat-preset :if jumpseat-menu--chat-p)
+    ("K" jumpseat-menu-keep :description jumpseat-menu--describe-keep)]]
+  [["Chats"
+    ("j" "last chat" jumpseat)
+    ("n" "new chat" jumpseat-new)
+    ("h" "kept conversations" jumpseat-history)
+    ("f" "saved chats" jumpseat-open)]
+   ["Account"
+    ("S" "status" jumpseat-status)
+    ("i" "sign in" jumpseat-login)
+    ("d" "check a provider" jumpseat-doctor)
+    ("L" "logs" jumpseat-log)]
+   ["Running"
+    ("k" "stop" jumpseat-stop)]])
+
+(provide 'jumpseat-menu)
+;;; jumpseat-menu.el ends here
