@@ -11,9 +11,10 @@
 
 ;;; Code:
 
+(require 'jumpseat-context)
 (require 'jumpseat-models)
 (require 'jumpseat-presets)
-(require 'jumpseat-references)
+(require 'jumpseat-region)
 (require 'jumpseat-turn)
 (require 'jumpseat-workspace)
 
@@ -150,8 +151,8 @@ Each model is a property list of the protocol with :id, :name, :provider,
   (jumpseat--region-block beg end))
 
 (defun jumpseat-context-file (file)
-  "Return the context block for the text of FILE."
-  (jumpseat--references-file-block file))
+  "Return the block for FILE: its text, an image or a document."
+  (jumpseat--context-file-block (expand-file-name file)))
 
 (provide 'jumpseat-api)
 ;;; jumpseat-api.el ends here

@@ -28,10 +28,13 @@
 
 ;;; Folds
 
-(defconst jumpseat-calls--fence "^\\(```+\\)tool_\\(use\\|result\\) \\(.*\\)\n"
-  "Matches the first line of a call or a result.
-The groups are the fence, the kind and the pairs.  Lines of a model that look
+(defconst jumpseat-calls--fence
+  "^\\(```+\\)\\(tool_use\\|tool_result\\|image\\|document\\|context\\)\\(?: \\(.*\\)\\)?\n"
+  "Matches the first line of a block that is folded.
+The groups are the fence, the type and the pairs.  Lines of a model that look
 like this are escaped.")
+
+(defconst jumpseat-calls--short 8 "The lines of a piece of context that is not folded.")
 
 (defun jumpseat-calls--read-pair (pairs key)
   "Return the value of KEY in PAIRS, the rest of the first line of a fence."
@@ -71,20 +74,42 @@ like this are escaped.")
   (jumpseat--view-name-fold overlay (jumpseat-calls--describe overlay)))
 
 (defun jumpseat--calls-fold (beg end)
-  "Fold each complete call and result between BEG and END.
+  "Fold each complete call, result, image and long context between BEG and END.
 Return the end of the last one, or BEG."
   (save-excursion
     (goto-char beg)
     (while (re-search-forward jumpseat-calls--fence end t)
-      (let ((start (match-beginning 0)) (body (point))
-            (fence (match-string 1)) (kind (match-string 2)) (pairs (match-string-no-properties 3)))
+      (let ((start (match-beginning 0)) (body (point)) (fence (match-string 1))
+            (type (match-string 2)) (pairs (or (match-string-no-properties 3) "")))
         (when (re-search-forward (concat "^" fence "[ \t]*$") end 'move)
           (setq beg (point))
-          (if (equal kind "use")
-              (jumpseat-calls--fold-call
-               start beg pairs (buffer-substring-no-properties body (line-beginning-position)))
-            (jumpseat-calls--fold-result start beg pairs)))))
+          (pcase type
+            ("tool_use"
+             (jumpseat-calls--fold-call
+              start beg pairs (buffer-substring-no-properties body (line-beginning-position))))
+            ("tool_result" (jumpseat-calls--fold-result start beg pairs))
+            (_ (jumpseat-calls--fold-context start beg type pairs))))))
     beg))
+
+(defun jumpseat-calls--count-lines (beg end)
+  "Describe the number of lines in the fence from BEG to END."
+  ;; A text with a line end at its end is followed by an empty line.
+  (let ((blank (save-excursion (goto-char end) (forward-line -1) (looking-at-p "\n"))))
+    (jumpseat--view-count-lines beg end (if blank 3 2))))
+
+(defun jumpseat-calls--fold-context (beg end type pairs)
+  "Fold the block of TYPE with PAIRS, from BEG to END, unless it is short."
+  (let ((name (or (jumpseat-calls--read-pair pairs "label") (jumpseat-calls--read-pair pairs "name")
+                  (jumpseat-calls--read-pair pairs "uri"))))
+    (when (or (not (equal type "context"))
+              (> (- (count-lines beg end) 2) jumpseat-calls--short))
+      (jumpseat--view-fold
+       beg end
+       (concat (if (and name (equal type "context")) (url-unhex-string (file-name-nondirectory name))
+                 (capitalize type))
+               (if (equal type "context")
+                   (format " (%s)" (jumpseat-calls--count-lines beg end))
+                 (format " (%d kB)" (/ (- end beg) 1365))))))))
 
 (defun jumpseat-calls--fold-call (beg end pairs arguments)
   "Fold the call with PAIRS and ARGUMENTS, from BEG to END."
@@ -101,7 +126,7 @@ Return the end of the last one, or BEG."
   (let ((failed (jumpseat-calls--read-pair pairs "is_error"))
         (call (jumpseat-calls--find (jumpseat-calls--read-pair pairs "id"))))
     (jumpseat--view-fold beg end (format "%s (%s)" (if failed "Error" "Result")
-                                         (jumpseat--view-count-lines beg end 2)))
+                                         (jumpseat-calls--count-lines beg end)))
     (when (and call (null (overlay-get call 'jumpseat-call-status)))
       (jumpseat-calls--set-status call (if failed "failed" "completed")))))
 

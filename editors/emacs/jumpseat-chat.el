@@ -72,6 +72,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (add-hook 'after-revert-hook #'jumpseat-chat-mode nil t)
     (jumpseat--view-update :model (jumpseat--transcript-model))
     (jumpseat--tools-show-in-header)
+    (jumpseat--context-show-in-header)
     (dolist (mode '(visual-line-mode flymake-mode))
       (unless (and (boundp mode) (symbol-value mode))
         (push mode jumpseat-chat--modes)

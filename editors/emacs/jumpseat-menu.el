@@ -14,6 +14,7 @@
 (require 'transient)
 (require 'jumpseat-account)
 (require 'jumpseat-anywhere)
+(require 'jumpseat-attach)
 (require 'jumpseat-history)
 (require 'jumpseat-presets)
 (require 'jumpseat-rewrite)
@@ -99,6 +100,14 @@
   (concat "tools " (propertize (if jumpseat-tools (string-join jumpseat-tools " ") "none")
                                'face 'transient-value)))
 
+(defun jumpseat-menu--describe-context ()
+  "Describe the context of this or the last chat."
+  (let ((chat (if jumpseat-chat-mode (current-buffer) (car (jumpseat--chat-list)))))
+    (concat "context "
+            (propertize (number-to-string
+                         (length (and chat (buffer-local-value 'jumpseat--context-items chat))))
+                        'face 'transient-value))))
+
 (defun jumpseat-menu--describe-keep ()
   "Describe whether conversations are kept."
   (jumpseat-menu--describe "keep conversations" (if jumpseat-keep "yes" "no")))
@@ -155,6 +164,8 @@
     ("t" jumpseat-thinking :description jumpseat-menu--describe-thinking :if jumpseat-menu--chat-p)
     ("o" "setting …" jumpseat-settings :if jumpseat-menu--chat-p)
     ("l" jumpseat-tools :description jumpseat-menu--describe-tools :if jumpseat-menu--chat-p)
+    ("x" jumpseat-context :description jumpseat-menu--describe-context)
+    ("+" "add context" jumpseat-add)
     ("p" "preset …" jumpseat-preset :if jumpseat-menu--chat-p)
     ("K" jumpseat-menu-keep :description jumpseat-menu--describe-keep)]]
   [["Chats"

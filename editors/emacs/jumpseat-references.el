@@ -14,6 +14,7 @@
 ;;; Code:
 
 (require 'flymake)
+(require 'jumpseat-context)
 (require 'jumpseat-region)
 (require 'jumpseat-transcript)
 
@@ -51,21 +52,17 @@
                      (flycheck-error-message each)))
            (bound-and-true-p flycheck-current-errors))))
 
-(defun jumpseat--references-file-block (path)
+(defun jumpseat-references--build-file-block (path)
   "Return the block for the file PATH, relative to the chat's directory."
   (let ((file (expand-file-name path)))
     (unless (and (file-readable-p file) (file-regular-p file))
       (signal 'jumpseat--references-missing (list (format "The file %s cannot be read." path))))
-    (with-temp-buffer
-      (insert-file-contents file)
-      (list :type "context" :text (buffer-string) :uri (jumpseat--region-uri file)
-            :languageId (let ((mode (assoc-default file auto-mode-alist #'string-match-p)))
-                          (and (symbolp mode) mode (jumpseat--region-language mode)))))))
+    (jumpseat--context-file-block file)))
 
 (defun jumpseat-references--build-block (word)
   "Return the block for WORD, or signal `jumpseat--references-missing'."
   (if (string-prefix-p "@file:" word)
-      (jumpseat--references-file-block (string-remove-prefix "@file:" word))
+      (jumpseat-references--build-file-block (string-remove-prefix "@file:" word))
     (let ((source (jumpseat--chat-source)))
       (unless source
         (signal 'jumpseat--references-missing
@@ -107,9 +104,19 @@ Signal `jumpseat--references-missing' if one cannot be resolved."
     (nreverse blocks)))
 
 (defun jumpseat-references--same-p (a b)
-  "Whether the blocks A and B have the same type, text, file and label."
+  "Whether the blocks A and B have the same type, text or data, file and label."
   (seq-every-p (lambda (key) (equal (plist-get a key) (plist-get b key)))
-               '(:type :text :uri :label)))
+               '(:type :text :source :uri :label)))
+
+(defun jumpseat-references--list-new-context (conversation)
+  "Return the blocks of this chat's context that CONVERSATION does not contain."
+  (let ((known (seq-mapcat (lambda (message)
+                             (let ((content (plist-get message :content)))
+                               (unless (stringp content) (jumpseat--list content))))
+                           (plist-get conversation :messages))))
+    (seq-remove (lambda (block)
+                  (seq-some (lambda (each) (jumpseat-references--same-p each block)) known))
+                (jumpseat--context-blocks))))
 
 (defun jumpseat-references--insert-blocks (content)
   "Insert the blocks for its references into CONTENT, the blocks of a question.
@@ -171,7 +178,8 @@ with the conversation to send.  STEP makes callbacks of requests; see
      before step
      (lambda (prompted prompt)
        (condition-case missing
-           (let ((content (jumpseat-references--insert-blocks prompted)))
+           (let ((content (vconcat (jumpseat-references--list-new-context conversation)
+                                    (jumpseat-references--insert-blocks prompted))))
              (if (equal content before) (funcall done conversation)
                (jumpseat-references--put
                 (if prompt (jumpseat-references--add-prompt-settings conversation prompt) conversation)

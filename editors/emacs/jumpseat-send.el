@@ -165,10 +165,18 @@ The text before the first heading is a question too."
         (skip-chars-forward "\n")
         (point)))))
 
+(defun jumpseat-send--fold-question ()
+  "Fold the images and the long context of the question that is sent."
+  (save-restriction
+    (widen)
+    (remove-overlays jumpseat--send-question (point-max) 'jumpseat-kind 'fold)
+    (jumpseat--calls-fold jumpseat--send-question (point-max))))
+
 (defun jumpseat-send--start-turn (conversation headings)
   "Send CONVERSATION, and write the answer into this buffer, with HEADINGS."
   (setq jumpseat--send-question (copy-marker (jumpseat-send--find-question (car headings))))
   (run-hook-with-args 'jumpseat--turn-sent-functions (marker-position jumpseat--send-question))
+  (jumpseat-send--fold-question)
   (let* ((buffer (current-buffer))
          (answer (jumpseat--answer-new (cdr headings)))
          (head (jumpseat--transcript-front-matter-text))

@@ -17,7 +17,7 @@
   "The displayed state of this buffer, a property list.
 :state is a key of `jumpseat-view--labels', or nil if nothing is running;
 :detail is shown instead of its label.  The other keys are :model, :usage,
-:quota and :tools.")
+:quota, :context and :tools.")
 
 (defconst jumpseat-view--labels
   '((preparing . "sending") (waiting . "waiting") (thinking . "thinking")
@@ -65,6 +65,7 @@ keys is slow."
                       (jumpseat-view--describe-state)
                       (jumpseat--view-format-usage (jumpseat--view-get :usage))
                       (jumpseat--view-get :quota)
+                      (jumpseat--view-get :context)
                       (jumpseat--view-get :tools)))
          (hint (substitute-command-keys
                 (if (jumpseat--view-get :state) " \\[jumpseat-stop] stops "

@@ -24,6 +24,7 @@
 ;;   M-x jumpseat-send      send the text before point of any buffer, and answer there
 ;;   M-x jumpseat-rewrite   rewrite the region; the change is shown before it is applied
 ;;   M-x jumpseat-menu      show and change everything in one menu
+;;   M-x jumpseat-add       add the region, buffer or marked files to the chat's context
 ;;   M-x jumpseat-model     choose the chat's model, or elsewhere the default model
 ;;   M-x jumpseat-settings  choose settings of the chat
 ;;   M-x jumpseat-tools     choose the tools of the chat
@@ -55,7 +56,9 @@
 ;; Each command loads the whole package: the keymap and the menu of chats use
 ;; commands from many files.
 ;;;###autoload
-(dolist (command '(jumpseat jumpseat-ask jumpseat-chat-mode jumpseat-doctor jumpseat-history
+(dolist (command '(jumpseat jumpseat-add jumpseat-add-buffer jumpseat-add-clipboard
+                   jumpseat-add-directory jumpseat-add-file jumpseat-add-page jumpseat-add-project
+                   jumpseat-ask jumpseat-chat-mode jumpseat-context jumpseat-doctor jumpseat-history
                    jumpseat-install jumpseat-log jumpseat-login jumpseat-logout jumpseat-menu
                    jumpseat-model jumpseat-new jumpseat-open jumpseat-preset jumpseat-restart
                    jumpseat-rewrite jumpseat-send jumpseat-settings jumpseat-status jumpseat-stop
@@ -72,6 +75,7 @@
     (define-key map (kbd "RET") #'jumpseat-send)
     (define-key map "o" #'jumpseat-open)
     (define-key map "a" #'jumpseat-ask)
+    (define-key map "+" #'jumpseat-add)
     (define-key map "r" #'jumpseat-rewrite)
     (define-key map "k" #'jumpseat-stop)
     (define-key map "m" #'jumpseat-model)
@@ -101,6 +105,7 @@
                  ("C-c C-v" . jumpseat-model)
                  ("C-c C-o" . jumpseat-settings)
                  ("C-c C-l" . jumpseat-tools)
+                 ("C-c C-f" . jumpseat-add-file)
                  ("C-c C-w" . jumpseat-copy-code)
                  ("C-c C-i" . jumpseat-insert-code)
                  ;; Text modes use this key to complete words from a dictionary.
@@ -121,6 +126,9 @@
     ["Choose Model..." jumpseat-model]
     ["Choose Setting..." jumpseat-settings]
     ["Choose Tools..." jumpseat-tools]
+    ["Add File to Context..." jumpseat-add-file]
+    ["Add Page to Context..." jumpseat-add-page]
+    ["Context" jumpseat-context]
     ["Apply Preset..." jumpseat-preset :active jumpseat-presets]
     "---"
     ("Variants"

@@ -187,7 +187,7 @@ def test_calls_are_folded_and_folded_again_when_the_chat_is_reopened(chat, provi
     chat.keys(f"^X^F^A^K{file}^M")
     chat.wait("jumpseat-chat-mode")
     chat.sees("▸ files/read greet.py · completed")
-    chat.sees("▸ Result (3 lines)")
+    chat.sees("▸ Result (2 lines)")
     chat.sees("▸ files/read missing.py · failed")
     chat.sees("▸ Error (1 line)")
 
