@@ -76,6 +76,11 @@
           (plist-get delta :maxAttempts) (/ (plist-get delta :delayMs) 1000.0)
           (jumpseat--get delta :error :message)))
 
+(defun jumpseat-answer--describe-rules (delta)
+  "Name the files of the project's rules in DELTA, or return nil."
+  (let ((rules (plist-get delta :rules)))
+    (unless (seq-empty-p rules) (concat "rules: " (string-join rules ", ")))))
+
 (defun jumpseat-answer--describe-progress (delta)
   "Describe progress unrelated to the answer, such as loading a local model.
 DELTA is a value of `$/progress'."
@@ -110,7 +115,8 @@ DELTA is a value of `$/progress'."
          (setf (jumpseat--answer-model answer)
                (concat (plist-get delta :provider) ":" (plist-get delta :model))
                (jumpseat--answer-conversation answer) (plist-get delta :conversationId))
-         (jumpseat--view-update :state 'waiting :model (jumpseat--answer-model answer) :detail nil))
+         (jumpseat--view-update :state 'waiting :model (jumpseat--answer-model answer) :detail nil
+                                :rules (jumpseat-answer--describe-rules delta)))
         ("retry"
          (jumpseat--view-update :state 'retrying :detail (jumpseat-answer--describe-retry delta)))
         ("progress"

@@ -47,6 +47,12 @@
       :end (lambda (text)
              (kill-new text)
              (jumpseat--say "The answer is in the kill ring."))))
+    ;; Before the text that is there already.
+    ('start
+     (barf-if-buffer-read-only)
+     (let ((sink (jumpseat-anywhere--write-at position)))
+       (setf (jumpseat-anywhere--sink-lead sink) "")
+       sink))
     ('echo-area
      (jumpseat-anywhere--make-sink
       :end (lambda (text) (display-message-or-buffer text "*jumpseat answer*"))))
@@ -96,6 +102,24 @@
     (jumpseat-request-stop request)
     t))
 
+(defun jumpseat--anywhere-request (text destination position &rest keys)
+  "Send TEXT from this buffer, and put the answer in DESTINATION at POSITION.
+KEYS are further keys of `jumpseat-request'."
+  (let ((sink (jumpseat-anywhere--open destination position))
+        (buffer (current-buffer))
+        request)
+    (setq request
+          (apply #'jumpseat-request text :keep jumpseat-keep
+                 :on-event (lambda (delta) (jumpseat-anywhere--write sink request delta))
+                 :callback (lambda (answer info)
+                             (when (buffer-live-p buffer)
+                               (with-current-buffer buffer
+                                 (setq jumpseat-anywhere--requests
+                                       (delq request jumpseat-anywhere--requests))))
+                             (jumpseat-anywhere--finish sink answer info))
+                 keys))
+    (push request jumpseat-anywhere--requests)))
+
 (defun jumpseat--anywhere-send (destination)
   "Send the region, or the text before point, and put the answer in DESTINATION.
 DESTINATION is a symbol of `jumpseat--anywhere-destinations'."
@@ -104,20 +128,7 @@ DESTINATION is a symbol of `jumpseat--anywhere-destinations'."
     (when (string-blank-p text) (user-error "There is no text before point to send"))
     (deactivate-mark)
     (if (eq destination 'chat) (jumpseat-ask text)
-      (let ((sink (jumpseat-anywhere--open destination (cadr bounds)))
-            (buffer (current-buffer))
-            request)
-        (setq request
-              (jumpseat-request
-               text :keep jumpseat-keep
-               :on-event (lambda (delta) (jumpseat-anywhere--write sink request delta))
-               :callback (lambda (answer info)
-                           (when (buffer-live-p buffer)
-                             (with-current-buffer buffer
-                               (setq jumpseat-anywhere--requests
-                                     (delq request jumpseat-anywhere--requests))))
-                           (jumpseat-anywhere--finish sink answer info))))
-        (push request jumpseat-anywhere--requests)))))
+      (jumpseat--anywhere-request text destination (cadr bounds)))))
 
 (defun jumpseat-send (&optional choose)
   "Send the chat in this buffer, or elsewhere the region or the text before point.

@@ -59,6 +59,13 @@ Nil is the daemon's default."
   "Whether the daemon keeps the conversations."
   :type 'boolean)
 
+(defcustom jumpseat-workspace-rules nil
+  "Whether chats and rewrites follow the rules of the project.
+These are the files AGENTS.md, CLAUDE.md and .github/copilot-instructions.md.
+They may come from somebody else and can mislead the model, so they are not used
+unless you set this option; the chat names the files that were used."
+  :type 'boolean)
+
 (defcustom jumpseat-garbage-limit (* 128 1024 1024)
   "The bytes that Emacs may allocate between collections while answers arrive.
 A garbage collection blocks Emacs for longer than a frame.  While the daemon

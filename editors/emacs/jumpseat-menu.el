@@ -17,6 +17,7 @@
 (require 'jumpseat-attach)
 (require 'jumpseat-history)
 (require 'jumpseat-presets)
+(require 'jumpseat-ready)
 (require 'jumpseat-rewrite)
 (require 'jumpseat-variants)
 
@@ -168,8 +169,18 @@
     ("+" "add context" jumpseat-add)
     ("p" "preset …" jumpseat-preset :if jumpseat-menu--chat-p)
     ("K" jumpseat-menu-keep :description jumpseat-menu--describe-keep)]]
-  [["Chats"
+  [["About the region or the function"
+    :if jumpseat-menu--other-p
+    ("E" "explain" jumpseat-explain)
+    ("V" "review" jumpseat-review)
+    ("F" "fix" jumpseat-fix)
+    ("D" "document" jumpseat-document)
+    ("T" "write tests" jumpseat-write-tests)
+    ("P" "prompt …" jumpseat-prompt)
+    ("C" "commit message" jumpseat-commit-message)]
+   ["Chats"
     ("j" "last chat" jumpseat)
+    ("g" "chat of the project" jumpseat-project)
     ("n" "new chat" jumpseat-new)
     ("h" "kept conversations" jumpseat-history)
     ("f" "saved chats" jumpseat-open)]

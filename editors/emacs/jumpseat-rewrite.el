@@ -14,6 +14,7 @@
 (require 'jumpseat-edit)
 (require 'jumpseat-region)
 (require 'jumpseat-turn)
+(require 'jumpseat-workspace)
 
 (defface jumpseat-rewrite-region '((t :inherit highlight))
   "Text that is being rewritten."
@@ -256,10 +257,11 @@ OUTCOME has no replacement text."
     (setf (jumpseat--edit-turn edit)
           (jumpseat--turn-start
            "edit/start"
-           (list :target (jumpseat--region-block beg end) :instruction instruction
-                 :model jumpseat-model
-                 ;; A truncated rewrite cannot be applied.
-                 :maxTokensDefault "model")
+           (append (list :target (jumpseat--region-block beg end) :instruction instruction
+                         :model jumpseat-model
+                         ;; A truncated rewrite cannot be applied.
+                         :maxTokensDefault "model")
+                   (jumpseat--workspace-params nil))
            (lambda (deltas) (jumpseat-rewrite--stream buffer edit deltas))
            (lambda (outcome) (jumpseat-rewrite--finish buffer edit outcome))))))
 

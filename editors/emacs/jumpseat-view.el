@@ -17,7 +17,8 @@
   "The displayed state of this buffer, a property list.
 :state is a key of `jumpseat-view--labels', or nil if nothing is running;
 :detail is shown instead of its label.  The other keys are :model, :usage,
-:quota, :context and :tools.")
+:quota, :context, :tools
+and :rules.")
 
 (defconst jumpseat-view--labels
   '((preparing . "sending") (waiting . "waiting") (thinking . "thinking")
@@ -66,7 +67,8 @@ keys is slow."
                       (jumpseat--view-format-usage (jumpseat--view-get :usage))
                       (jumpseat--view-get :quota)
                       (jumpseat--view-get :context)
-                      (jumpseat--view-get :tools)))
+                      (jumpseat--view-get :tools)
+                      (jumpseat--view-get :rules)))
          (hint (substitute-command-keys
                 (if (jumpseat--view-get :state) " \\[jumpseat-stop] stops "
                   " \\[jumpseat-send] sends ")))

@@ -30,11 +30,11 @@ directory is on another machine."
         folder))))
 
 (defun jumpseat--workspace-params (tools)
-  "Return the params of a turn that offer TOOLS, a list of selectors."
-  (when tools
-    (let ((folder (jumpseat--workspace-folder)))
-      (append (list :daemonTools (vconcat tools))
-              (when folder (list :workspaceFolders (vector (directory-file-name folder))))))))
+  "Return the params of a turn with TOOLS, a list of selectors, and the rules."
+  (let ((folder (and (or tools jumpseat-workspace-rules) (jumpseat--workspace-folder))))
+    (append (when tools (list :daemonTools (vconcat tools)))
+            (when (and folder jumpseat-workspace-rules) (list :workspaceRules t))
+            (when folder (list :workspaceFolders (vector (directory-file-name folder)))))))
 
 ;;; Unsaved buffers
 

@@ -30,6 +30,9 @@
 ;;   M-x jumpseat-tools     choose the tools of the chat
 ;;   M-x jumpseat-preset    apply a preset to the chat
 ;;   M-x jumpseat-history   pick a kept conversation: continue, preview, fork, rename, delete
+;;   M-x jumpseat-explain   explain the function; also -review, -fix, -document, -write-tests
+;;   M-x jumpseat-project   open the chat of the project
+;;   M-x jumpseat-commit-message  write a commit message for the staged changes
 ;;   M-x jumpseat-status    show providers, accounts and quotas
 ;;   M-x jumpseat-doctor    check what a provider needs
 ;;   M-x jumpseat-log       show the logs
@@ -58,11 +61,13 @@
 ;;;###autoload
 (dolist (command '(jumpseat jumpseat-add jumpseat-add-buffer jumpseat-add-clipboard
                    jumpseat-add-directory jumpseat-add-file jumpseat-add-page jumpseat-add-project
-                   jumpseat-ask jumpseat-chat-mode jumpseat-context jumpseat-doctor jumpseat-history
-                   jumpseat-install jumpseat-log jumpseat-login jumpseat-logout jumpseat-menu
-                   jumpseat-model jumpseat-new jumpseat-open jumpseat-preset jumpseat-restart
+                   jumpseat-ask jumpseat-chat-mode jumpseat-commit-message jumpseat-context
+                   jumpseat-doctor jumpseat-document jumpseat-explain jumpseat-fix
+                   jumpseat-history jumpseat-install jumpseat-log jumpseat-login jumpseat-logout
+                   jumpseat-menu jumpseat-model jumpseat-new jumpseat-open jumpseat-preset
+                   jumpseat-project jumpseat-prompt jumpseat-restart jumpseat-review
                    jumpseat-rewrite jumpseat-send jumpseat-settings jumpseat-status jumpseat-stop
-                   jumpseat-tools))
+                   jumpseat-tools jumpseat-write-tests))
   (autoload command "jumpseat" nil t))
 ;;;###autoload
 (dolist (function '(jumpseat--file-mode jumpseat-models jumpseat-request))
@@ -79,6 +84,9 @@
     (define-key map "r" #'jumpseat-rewrite)
     (define-key map "k" #'jumpseat-stop)
     (define-key map "m" #'jumpseat-model)
+    (define-key map "p" #'jumpseat-project)
+    (define-key map "/" #'jumpseat-prompt)
+    (define-key map "c" #'jumpseat-commit-message)
     (define-key map "h" #'jumpseat-history)
     (define-key map "s" #'jumpseat-status)
     (define-key map "l" #'jumpseat-log)
@@ -126,9 +134,10 @@
     ["Choose Model..." jumpseat-model]
     ["Choose Setting..." jumpseat-settings]
     ["Choose Tools..." jumpseat-tools]
-    ["Add File to Context..." jumpseat-add-file]
-    ["Add Page to Context..." jumpseat-add-page]
-    ["Context" jumpseat-context]
+    ("Context"
+     ["Add File..." jumpseat-add-file]
+     ["Add Page..." jumpseat-add-page]
+     ["List and Remove" jumpseat-context])
     ["Apply Preset..." jumpseat-preset :active jumpseat-presets]
     "---"
     ("Variants"

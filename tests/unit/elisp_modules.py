@@ -40,6 +40,7 @@ ORDER = (
     "jumpseat-attach",
     "jumpseat-ask",
     "jumpseat-anywhere",
+    "jumpseat-ready",
     "jumpseat-file",
     "jumpseat-history",
     "jumpseat-edit",

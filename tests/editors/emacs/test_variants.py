@@ -35,7 +35,7 @@ def retry(child: Child, answer: str) -> None:
     child.idle()
 
 
-@pytest.mark.scenario("variants")
+@pytest.mark.scenario("regenerate")
 def test_a_question_that_is_asked_again_keeps_the_old_answer_as_a_variant(child, provider):
     say(provider, "Red.", "Blue.")
     ask(child, "Colour?", "Red.")
@@ -56,7 +56,7 @@ def test_a_question_that_is_asked_again_keeps_the_old_answer_as_a_variant(child,
     assert conversation(child) == first
 
 
-@pytest.mark.scenario("variants")
+@pytest.mark.scenario("edit-question")
 def test_an_earlier_question_is_edited_and_the_chat_goes_on_from_there(child, provider):
     say(provider, "Red.", "Because.", "Rome.", "Old.")
     ask(child, "Colour?", "Red.")
@@ -117,7 +117,7 @@ def test_a_question_without_variants_says_how_to_ask_again(child, provider):
     child.said("This question has no other variant; C-c C-a asks it again.")
 
 
-@pytest.mark.scenario("variants")
+@pytest.mark.scenario("regenerate")
 def test_two_variants_are_compared_with_ediff(child, provider):
     say(provider, "Red.", "Blue.")
     ask(child, "Colour?", "Red.")

@@ -1,0 +1,143 @@
+"""Ready commands: prompts about a function, commit messages, chats and rules of a project."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
+from tests.editors.emacs.child import Child, running_emacs
+from tests.editors.provider import WORDS, sent
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+SOURCE = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
+
+
+def git(root: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=Mona", "-c", "user.email=mona@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with one commit, and rules for models."""
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "a.py").write_text(SOURCE)
+    (root / "AGENTS.md").write_text("Always rhyme.\n")
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "First")
+    return root
+
+
+@pytest.fixture
+def source(home: Path, package: Path, provider: ThreadedUpstream, root: Path) -> Iterator[Child]:
+    """An Emacs that shows the file of the repository."""
+    with running_emacs(home, str(root / "a.py"), package=package) as child:
+        yield child
+
+
+@pytest.mark.scenario("prompts")
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("jumpseat-explain", "Explain the following."),
+        ("jumpseat-review", "Review"),
+        ("jumpseat-fix", "Fix"),
+        ("jumpseat-document", "documentation"),
+        ("jumpseat-write-tests", "tests"),
+    ],
+)
+def test_a_command_asks_its_prompt_about_the_function_at_point(source, provider, command, words):
+    provider.script(Reply.events(WORDS))
+    source.eval('(progn (goto-char 1) (search-forward "return 2"))')
+    source.command(command)
+    source.sees("Hello there.")
+    source.idle()
+    (question,) = sent(provider, 0)
+    assert words.lower() in question.lower()
+    assert "def two():" in question
+    assert "def one():" not in question
+
+
+@pytest.mark.scenario("prompts")
+def test_a_prompt_is_chosen_and_asked_about_the_region(source, provider):
+    provider.script(Reply.events(WORDS))
+    source.eval("(progn (goto-char 1) (push-mark 12 t t))")
+    source.command("jumpseat-prompt", "review")
+    source.sees("Hello there.")
+    source.idle()
+    (question,) = sent(provider, 0)
+    assert "def one():" in question
+    assert "return 1" not in question
+
+
+def test_a_commit_message_is_inserted_for_the_staged_changes(source, provider, root):
+    (root / "a.py").write_text(SOURCE.replace("1", "staged"))
+    git(root, "add", ".")
+    (root / "a.py").write_text(SOURCE.replace("1", "later"))
+    message = root / ".git" / "COMMIT_EDITMSG"
+    message.write_text("\n# Comments of Git.\n")
+    provider.script(Reply.events(completion_stream(["Stage ", "it\n\nBecause."])))
+    source.keys(f"^X^F^A^K{message}^M")
+    source.wait('(equal (buffer-name) "COMMIT_EDITMSG")')
+    source.command("jumpseat-commit-message")
+    source.sees("Stage it")
+    source.wait("(null jumpseat-anywhere--requests)")
+    assert source.text == "Stage it\n\nBecause.\n# Comments of Git.\n"
+    (question,) = sent(provider, 0)
+    assert "+    return staged" in question
+    assert "later" not in question
+    source.keys("^_")
+    source.wait('(equal (buffer-string) "\\n# Comments of Git.\\n")')
+
+
+def test_a_commit_message_for_changes_that_are_not_staged_goes_into_the_kill_ring(source, provider, root):
+    (root / "a.py").write_text(SOURCE.replace("1", "later"))
+    provider.script(Reply.events(WORDS))
+    source.command("jumpseat-commit-message")
+    source.said("The answer is in the kill ring.")
+    assert "+    return later" in sent(provider, 0)[0]
+
+
+def test_without_changes_there_is_no_commit_message(source, provider):
+    source.command("jumpseat-commit-message")
+    source.sees("There are no changes to describe")
+    assert provider.requests == []
+
+
+def test_each_project_has_its_chat(source, provider, root):
+    source.command("jumpseat-project")
+    source.wait('(equal (buffer-name) "*jumpseat: shop*")')
+    assert source.eval("default-directory") == f"{root}/"
+    source.keys("Draft^Xba.py^M")
+    source.command("jumpseat-new")
+    source.wait('(equal (buffer-name) "*jumpseat*")')
+    source.eval('(with-current-buffer "*jumpseat*" (setq default-directory "/"))')
+    source.keys("^Xba.py^M")
+    source.command("jumpseat-project")
+    source.wait('(equal (buffer-name) "*jumpseat: shop*")')
+    assert source.text == "## Me\n\nDraft"
+
+
+@pytest.mark.scenario("workspace-rules")
+def test_the_rules_of_the_project_are_used_and_named_if_the_user_wants_them(source, provider):
+    provider.script(Reply.events(WORDS), Reply.events(WORDS))
+    source.command("jumpseat-project")
+    source.wait("jumpseat-chat-mode")
+    source.ask("Hello?")
+    source.sees("Hello there.")
+    source.idle()
+    assert sent(provider, 0) == ["Hello?"]
+    source.eval("(setq jumpseat-workspace-rules t)")
+    source.ask("Again?")
+    source.sees("rules: AGENTS.md")
+    source.idle()
+    assert "Always rhyme." in sent(provider, 1)[0]
