@@ -33,7 +33,7 @@
     ("`[^`\n]+`" (0 'font-lock-constant-face))
     ("\\*\\*[^*\n]+\\*\\*" (0 'bold))
     ("\\`---$" (0 'font-lock-comment-face))
-    ("^\\(?:\\(?:model\\|system\\|settings\\|conversation\\):\\)" (0 'font-lock-keyword-face)))
+    ("^\\(?:\\(?:model\\|system\\|tools\\|settings\\|conversation\\):\\)" (0 'font-lock-keyword-face)))
   "Font lock keywords for chats without Markdown mode.")
 
 (define-derived-mode jumpseat-plain-mode text-mode "Chat"
@@ -165,6 +165,14 @@ Do nothing if the user has edited that line."
   (pop-to-buffer buffer)
   (goto-char (point-max)))
 
+(defun jumpseat-chat--make-front-matter ()
+  "Return the front matter of a new chat, which names its model and its tools."
+  (if (not (or jumpseat-model jumpseat-tools)) ""
+    (concat "---\n"
+            (when jumpseat-model (format "model: %s\n" jumpseat-model))
+            (when jumpseat-tools (format "tools: %s\n" (string-join jumpseat-tools ", ")))
+            "---\n\n")))
+
 (defun jumpseat (&optional new)
   "Open the last chat, or with a prefix argument NEW a new one."
   (interactive "P")
@@ -172,8 +180,7 @@ Do nothing if the user has edited that line."
     (jumpseat--chat-show
      (or chat
          (jumpseat--chat-new
-          (concat (when jumpseat-model (format "---\nmodel: %s\n---\n\n" jumpseat-model))
-                  jumpseat--transcript-question "\n\n"))))
+          (concat (jumpseat-chat--make-front-matter) jumpseat--transcript-question "\n\n"))))
     ;; The chat is shown first, because it does not have to wait for the daemon.
     (unless chat (jumpseat-chat--name-heading))))
 

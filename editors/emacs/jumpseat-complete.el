@@ -17,6 +17,7 @@
 
 (defconst jumpseat-complete--keys
   '(("model" "The model, as provider:model.") ("system" "The system prompt.")
+    ("tools" "The tools that the model may call, such as files.")
     ("settings" "Settings of the provider.") ("conversation" "The kept conversation."))
   "The keys of the front matter that are not settings.")
 

@@ -98,7 +98,7 @@
 
 (defun jumpseat-menu--describe-tools ()
   "Describe the tools of the chat."
-  (concat "tools " (propertize (if jumpseat-tools (string-join jumpseat-tools " ") "none")
+  (concat "tools " (propertize (string-remove-prefix "tools: " (or (jumpseat--view-get :tools) "none"))
                                'face 'transient-value)))
 
 (defun jumpseat-menu--describe-context ()

@@ -44,18 +44,19 @@ A key that is absent does not change anything.  For example:
 (defun jumpseat-presets--apply (name)
   "Apply the preset NAME to this chat."
   (let ((preset (jumpseat--preset-get name)))
-    (when (plist-member preset :tools)
-      (setq-local jumpseat-tools (plist-get preset :tools))
-      (jumpseat--tools-show-in-header))
     (jumpseat--transcript-update
      (lambda (now)
        (append (list :model (or (plist-get preset :model) (plist-get now :model))
                      :system (or (plist-get preset :system) (plist-get now :system))
+                     :daemonTools (if (plist-member preset :tools)
+                                      (vconcat (plist-get preset :tools))
+                                    (plist-get now :daemonTools))
                      ;; If a key occurs twice, the first value counts.
                      :settings (append (plist-get preset :settings) (plist-get now :settings)))
                now))
      (lambda ()
        (jumpseat--view-update :model (jumpseat--transcript-model))
+       (jumpseat--tools-show-in-header)
        (jumpseat--say "The preset %s was applied." name)))))
 
 (defun jumpseat-preset (&optional name)

@@ -196,7 +196,8 @@ The text before the first heading is a question too."
                          :conversationId (plist-get conversation :conversationId)
                          :keep (if jumpseat-keep t :json-false)
                          :transcript t)
-                   (jumpseat--workspace-params jumpseat-tools))
+                   (jumpseat--workspace-params
+                    (jumpseat--list (plist-get conversation :daemonTools))))
            (lambda (deltas)
              (jumpseat--answer-write answer deltas)
              (when (and (not pinned) (jumpseat--answer-model answer) (buffer-live-p buffer))
@@ -291,9 +292,11 @@ STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
     (jumpseat--view-update :state 'preparing)
     (let ((step (apply-partially #'jumpseat-send--make-step
                                  (setq jumpseat-send--preparing (list 'question)))))
-      (jumpseat--transcript-parse
-       (jumpseat--transcript-text)
-       (funcall step (lambda (conversation) (jumpseat-send--continue conversation step)))))))
+      (jumpseat--transcript-when-settled
+       (lambda ()
+         (jumpseat--transcript-parse
+          (jumpseat--transcript-text)
+          (funcall step (lambda (conversation) (jumpseat-send--continue conversation step)))))))))
 
 (provide 'jumpseat-send)
 ;;; jumpseat-send.el ends here

@@ -12,6 +12,7 @@
 ;;; Code:
 
 (require 'jumpseat-rpc)
+(require 'jumpseat-transcript)
 (require 'jumpseat-ui)
 (require 'jumpseat-view)
 (require 'jumpseat-workspace)
@@ -23,20 +24,36 @@ characters, such as \"files/*\".  \\[jumpseat-tools] changes the tools of one ch
   :type '(repeat string)
   :group 'jumpseat)
 
-;; The tools of a chat stay if its buffer is reverted.
-(put 'jumpseat-tools 'permanent-local t)
-
 (defvar-local jumpseat-tools--chat nil "The chat whose tools this window shows.")
+(defvar-local jumpseat-tools--chosen nil "The selectors of that chat.")
 (defvar-local jumpseat-tools--rows nil "The answer to `tools/list' that this window shows.")
+
+(defun jumpseat-tools--read (chat callback)
+  "Call CALLBACK in CHAT with the selectors in its front matter."
+  (with-current-buffer chat
+    (jumpseat--transcript-parse
+     (jumpseat--transcript-front-matter-text)
+     (jumpseat--make-callback
+      (lambda (conversation)
+        (when (buffer-live-p chat)
+          (with-current-buffer chat
+            (funcall callback (jumpseat--list (plist-get conversation :daemonTools))))))))))
+
+(defun jumpseat-tools--describe (selectors)
+  "Name the servers of SELECTORS, or return nil."
+  (when selectors
+    (concat "tools: "
+            (string-join (seq-uniq (mapcar (lambda (each) (car (split-string each "/"))) selectors))
+                         ", "))))
 
 (defun jumpseat--tools-show-in-header ()
   "Show the servers of this chat's tools in its header line."
-  (jumpseat--view-update
-   :tools (when jumpseat-tools
-            (concat "tools: "
-                    (string-join (seq-uniq (mapcar (lambda (each) (car (split-string each "/")))
-                                                   jumpseat-tools))
-                                 ", ")))))
+  (if (null (jumpseat--transcript-value "tools"))
+      (jumpseat--view-update :tools nil)
+    (jumpseat-tools--read
+     (current-buffer)
+     (lambda (selectors)
+       (jumpseat--view-update :tools (jumpseat-tools--describe selectors))))))
 
 ;;; The choice
 
@@ -136,7 +153,7 @@ CHOSEN are the selectors of the chat."
 
 (defun jumpseat-tools--draw ()
   "Show the tools again in this window, with point at the same line."
-  (let* ((chosen (buffer-local-value 'jumpseat-tools jumpseat-tools--chat))
+  (let* ((chosen jumpseat-tools--chosen)
          (folder (with-current-buffer jumpseat-tools--chat (jumpseat--workspace-folder)))
          (line (line-number-at-pos))
          (inhibit-read-only t))
@@ -177,13 +194,16 @@ CHOSEN are the selectors of the chat."
   "Switch the tool or the server at point on or off."
   (interactive)
   (unless (buffer-live-p jumpseat-tools--chat) (user-error "The chat was closed"))
-  (let ((server (jumpseat--tools-server-at-point))
-        (tool (get-text-property (line-beginning-position) 'jumpseat-tool))
-        (rows jumpseat-tools--rows))
+  (setq jumpseat-tools--chosen
+        (jumpseat-tools--switch jumpseat-tools--chosen jumpseat-tools--rows
+                                (jumpseat--tools-server-at-point)
+                                (get-text-property (line-beginning-position) 'jumpseat-tool)))
+  (jumpseat-tools--draw)
+  (let ((chosen jumpseat-tools--chosen))
     (with-current-buffer jumpseat-tools--chat
-      (setq-local jumpseat-tools (jumpseat-tools--switch jumpseat-tools rows server tool))
-      (jumpseat--tools-show-in-header))
-    (jumpseat-tools--draw)))
+      (jumpseat--transcript-update
+       (lambda (now) (append (list :daemonTools (vconcat chosen)) now))
+       #'jumpseat--tools-show-in-header))))
 
 (defun jumpseat-tools--fetch (buffer refresh)
   "Fetch the tools for the window BUFFER; with REFRESH, servers are asked."
@@ -194,7 +214,14 @@ CHOSEN are the selectors of the chat."
       (when (buffer-live-p buffer)
         (with-current-buffer buffer
           (setq jumpseat-tools--rows rows)
-          (when (buffer-live-p jumpseat-tools--chat) (jumpseat-tools--draw))))))))
+          (when (buffer-live-p jumpseat-tools--chat)
+            (jumpseat-tools--read
+             jumpseat-tools--chat
+             (lambda (selectors)
+               (when (buffer-live-p buffer)
+                 (with-current-buffer buffer
+                   (setq jumpseat-tools--chosen selectors)
+                   (jumpseat-tools--draw))))))))))))
 
 (jumpseat--inbox-on 'tools/didChange
                     (lambda (_params)

@@ -109,6 +109,8 @@ Call CALLBACK with an error or nil, and the text with a line end at its end."
    "transcript/render"
    (list :messages [] :model (plist-get conversation :model)
          :system (plist-get conversation :system)
+         :daemonTools (let ((tools (plist-get conversation :daemonTools)))
+                        (unless (seq-empty-p tools) tools))
          :settings (plist-get conversation :settings)
          :conversationId (plist-get conversation :conversationId))
    (lambda (err result)
@@ -160,23 +162,54 @@ Return the position after the text before it."
       (forward-line line)
       (point))))
 
+(defvar-local jumpseat-transcript--updating nil
+  "Whether the front matter of this buffer is being changed.")
+(defvar-local jumpseat-transcript--waiting nil
+  "Functions to call when the front matter of this buffer was changed, in order.")
+
+(defun jumpseat--transcript-when-settled (function)
+  "Call FUNCTION in this buffer once its front matter is not being changed.
+A change takes two requests, and a question that is sent meanwhile, or another
+change, must not miss it."
+  (if jumpseat-transcript--updating
+      (setq jumpseat-transcript--waiting (append jumpseat-transcript--waiting (list function)))
+    (funcall function)))
+
+(defun jumpseat-transcript--settle (buffer err)
+  "End the change of the front matter of BUFFER, and show ERR if it failed."
+  (when err (jumpseat--say-error err))
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (setq jumpseat-transcript--updating nil)
+      (while (and jumpseat-transcript--waiting (not jumpseat-transcript--updating))
+        (funcall (pop jumpseat-transcript--waiting))))))
+
+(defun jumpseat-transcript--start-update (changes done)
+  "Change the front matter of this buffer, then call DONE.
+The argument CHANGES is a function.
+See `jumpseat--transcript-update'."
+  (let ((buffer (current-buffer)))
+    (setq jumpseat-transcript--updating t)
+    (jumpseat--transcript-parse
+     (jumpseat--transcript-text)
+     (lambda (failure conversation)
+       (if failure (jumpseat-transcript--settle buffer failure)
+         (jumpseat--transcript-render-front-matter
+          (funcall changes conversation)
+          (lambda (err text)
+            (unwind-protect
+                (when (and (null err) (buffer-live-p buffer))
+                  (with-current-buffer buffer
+                    (jumpseat--transcript-put-front-matter text)
+                    (when done (funcall done))))
+              (jumpseat-transcript--settle buffer err)))))))))
+
 (defun jumpseat--transcript-update (changes &optional done)
   "Change the front matter of this buffer, and leave the rest unchanged.
 CHANGES is called with the conversation and returns another one.  DONE is
 called in the buffer after the change.  Errors are shown."
-  (let ((buffer (current-buffer)))
-    (jumpseat--transcript-parse
-     (jumpseat--transcript-text)
-     (jumpseat--make-callback
-      (lambda (conversation)
-        (jumpseat--transcript-render-front-matter
-         (funcall changes conversation)
-         (jumpseat--make-callback
-          (lambda (text)
-            (when (buffer-live-p buffer)
-              (with-current-buffer buffer
-                (jumpseat--transcript-put-front-matter text)
-                (when done (funcall done))))))))))))
+  (jumpseat--transcript-when-settled
+   (lambda () (jumpseat-transcript--start-update changes done))))
 
 (provide 'jumpseat-transcript)
 ;;; jumpseat-transcript.el ends here

@@ -131,8 +131,8 @@ def test_a_preset_is_applied_to_a_chat(lisp_child, provider):
     lisp_child.wait("jumpseat-chat-mode")
     lisp_child.command("jumpseat-preset", "brief")
     lisp_child.said("The preset brief was applied.")
-    head = "---\nmodel: fake:other-model\nsystem: Be brief.\nsettings:\n  temperature: 0.5\n---\n"
-    assert lisp_child.text == f"{head}\n## Me\n\n"
+    head = "model: fake:other-model\nsystem: Be brief.\ntools:\n- files/read\nsettings:\n  temperature: 0.5\n"
+    assert lisp_child.text == f"---\n{head}---\n\n## Me\n\n"
     lisp_child.sees("tools: files")
     lisp_child.ask("Hello?")
     lisp_child.sees("Hello there.")

@@ -255,11 +255,22 @@ def test_tools_are_switched_on_for_one_chat(chat, provider, project):
     chat.idle()
     offered = {each["function"]["name"] for each in provider.requests[0].json["tools"]}
     assert offered == {"files__list", "files__read", "files__search"}
+    chat.sees("tools: files")
+    # The choice is saved with the chat.
+    chat.eval('(progn (write-file (expand-file-name "chat.md")) (kill-buffer))')
+    chat.keys(f"^X^F^A^K{project}/chat.md^M")
+    chat.wait("jumpseat-chat-mode")
+    chat.sees("tools: files")
+    provider.script(Reply.events(completion_stream(["Again."])))
+    chat.ask("Again?")
+    chat.sees("Again.")
+    chat.idle()
+    assert {each["function"]["name"] for each in provider.requests[1].json["tools"]} == offered
 
     chat.keys("^U")
     chat.command("jumpseat")
-    chat.wait('(equal (buffer-name) "*jumpseat*<2>")')
-    assert chat.eval("jumpseat-tools") == ["files/*"]
+    chat.wait('(equal (buffer-name) "*jumpseat*")')
+    assert chat.text.startswith("---\ntools: files/*\n---\n")
 
 
 @pytest.mark.scenario("tools")
