@@ -56,7 +56,7 @@ def ask(child: Child, provider: ThreadedUpstream, question: str) -> str:
     return "\n\n".join(part["text"] for part in content if part["type"] == "text")
 
 
-@pytest.mark.scenario("context")
+@pytest.mark.scenario("contexts")
 def test_a_region_stays_in_the_context_and_is_sent_again_only_after_a_change(file, provider):
     file.eval("(progn (goto-char 9) (push-mark 17 t t))")
     file.command("jumpseat-add")
