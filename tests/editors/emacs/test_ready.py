@@ -107,7 +107,7 @@ def test_a_commit_message_for_changes_that_are_not_staged_goes_into_the_kill_rin
     assert "+    return later" in sent(provider, 0)[0]
 
 
-def test_without_changes_there_is_no_commit_message(source, provider):
+def test_a_commit_message_needs_changes(source, provider):
     source.command("jumpseat-commit-message")
     source.sees("There are no changes to describe")
     assert provider.requests == []
