@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import pty
@@ -14,6 +16,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import threading
 import time
@@ -223,6 +226,10 @@ def running_emacs(
     """An Emacs whose own directory and whose daemon's are below `home`; the daemon stays."""
     settings = {"command": [sys.executable, "-P", "-m", "jumpseat"], "open-browser": False, **(options or {})}
     forms = [f"(setq jumpseat-{name} '{lisp(value)})" for name, value in settings.items()]
+    own = home / ".emacs.d"
+    if not own.exists():
+        own.mkdir()
+        (own / "eln-cache").symlink_to(_native_cache())
     with directory_for_sockets() as directory:
         address = directory / "driver"
         variables = {
@@ -235,7 +242,7 @@ def running_emacs(
             "DRIVER_SOCKET": str(address),
             **(env or {}),
         }
-        # Else each Emacs compiles its libraries natively again, into a directory of its own.
+        # Else each Emacs compiles its libraries natively. Some are compiled before it reads this.
         init = f"""(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil
                      inhibit-startup-screen t user-emacs-directory {lisp(str(home / "emacs") + "/")}
                      display-buffer-base-action '(display-buffer-same-window)
@@ -259,6 +266,14 @@ def running_emacs(
             finally:
                 process.kill()
                 process.wait()
+
+
+@functools.cache
+def _native_cache() -> Path:
+    """Return a directory for natively compiled code, which the Emacs processes of a test run share."""
+    directory = tempfile.TemporaryDirectory(prefix="jumpseat-eln-")
+    atexit.register(directory.cleanup)
+    return Path(directory.name)
 
 
 @contextlib.contextmanager
