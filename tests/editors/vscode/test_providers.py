@@ -101,8 +101,10 @@ def test_the_diagnosis_says_why_models_are_missing_and_opens_the_fix(window, con
     window.sees("2 models in the picker", within=window.quick_input)
     window.sees("connection", within=window.quick_input)
     window.pick("signed out")
-    window.notified("enter the code")
-    window.command("notifications.clearAll")
+    shown = window.notified("enter the code")
+    shown.hover()
+    shown.get_by_text("Cancel").click()
+    window.hides(shown)
 
 
 def test_a_server_without_a_key_is_added_by_keyboard_alone(window, provider, configuration):
@@ -110,7 +112,7 @@ def test_a_server_without_a_key_is_added_by_keyboard_alone(window, provider, con
     window.page.keyboard.press("F1")
     window.page.keyboard.type("jumpseat: Add Provider")
     window.page.keyboard.press("Enter")
-    window.sees("Add Provider", within=window.quick_input)
+    window.sees("Another server with OpenAI's chat completions", within=window.quick_input)
     window.page.keyboard.type("Another server with OpenAI's chat")
     window.page.keyboard.press("Enter")
     for title, text in (
