@@ -25,6 +25,7 @@ test('a value has the type of its row', () => {
 test('a mistake is found before a value is sent', () => {
   assert.equal(findMistake(NUMBER, '1'), undefined);
   assert.equal(findMistake(NUMBER, '3'), 'This must be number, 0 to 2.');
+  assert.equal(findMistake(NUMBER, '-1'), 'This must be number, 0 to 2.');
   assert.equal(findMistake(NUMBER, 'x'), 'This must be of type number.');
   assert.equal(findMistake(NUMBER, ' '), 'This must not be empty.');
   assert.equal(findMistake({ ...NUMBER, optional: true }, ''), undefined);
