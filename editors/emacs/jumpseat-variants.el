@@ -90,9 +90,11 @@ A variant to which the user has added further turns is replaced."
 
 (defun jumpseat-variants--record (question)
   "Remember the text of the question at QUESTION, which was sent."
-  (let ((key (jumpseat-variants--make-key question)))
-    (setf (alist-get key jumpseat-variants--asked nil nil #'equal)
-          (jumpseat-variants--read question))))
+  (save-restriction
+    (widen)
+    (let ((key (jumpseat-variants--make-key question)))
+      (setf (alist-get key jumpseat-variants--asked nil nil #'equal)
+            (jumpseat-variants--read question)))))
 
 (add-hook 'jumpseat--turn-sent-functions #'jumpseat-variants--record)
 
