@@ -185,5 +185,5 @@ def test_the_health_check_reports_versions_clipboard_and_completion(child, tmp_p
         vim.cmd('runtime autoload/provider/clipboard.vim')
     """)
     child.command("checkhealth jumpseat")
-    assert "Completion in chats through cmp" in child.text
+    assert "Completion in chats through nvim-cmp" in child.text
     assert "There is a clipboard" in child.text

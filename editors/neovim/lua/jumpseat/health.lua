@@ -52,7 +52,9 @@ local function check_surroundings()
       'There is no clipboard: see :help clipboard. Sign-in codes are sent to the terminal instead.'
     )
   end
-  local sources = vim.tbl_filter(function(name) return (pcall(require, name)) end, { 'blink.cmp', 'cmp' })
+  local sources = {}
+  if pcall(require, 'blink.cmp') then table.insert(sources, 'blink.cmp') end
+  if pcall(require, 'cmp') then table.insert(sources, 'nvim-cmp') end
   if #sources == 0 then
     vim.health.info('Neither blink.cmp nor nvim-cmp is installed: CTRL-X CTRL-O completes in chats')
   else
