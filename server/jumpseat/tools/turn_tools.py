@@ -260,12 +260,12 @@ class TurnTools:
     async def _find_denial(
         self, call: ToolUseBlock, offered: OfferedTool, preview: Preview, send: Send
     ) -> str | None:
-        """Return the words for the model about a denial; None if the call is allowed."""
+        """Return the message for the model if the call is denied; None if it is allowed."""
         ask = self._find_question(offered, preview)
         if ask is None:
             return None
         digest = digest_of(offered.server, offered.tool)
-        if ask.remember and digest in self._for_turn:  # It is a denial, else there would be no question.
+        if ask.remember and digest in self._for_turn:  # It is a denial; otherwise there would be no question.
             return _describe_denial(self._for_turn[digest])
         if self._approvals is None:
             return "This call needs the user's approval, which this client cannot ask for."
@@ -292,9 +292,11 @@ class TurnTools:
         digest = digest_of(server, tool)
         earlier = self._for_turn.get(digest)
         always = self._always.find(server, tool)
-        if always or digest in self._state.allowed or (earlier is not None and earlier.is_allowed):
-            return None
-        if decision == "allow":
+        if earlier is not None:
+            is_allowed = earlier.is_allowed
+        else:
+            is_allowed = always or digest in self._state.allowed or decision == "allow"
+        if is_allowed:
             return None
         remember: tuple[Remember, ...] = ("turn", "conversation", "always")
         if not self._is_named:

@@ -317,6 +317,30 @@ async def test_a_denial_is_remembered_for_the_turn_at_most(remember: Any) -> Non
     assert not (await run(await open_turn(host), recorder)).is_error
 
 
+async def test_a_remembered_denial_precedes_an_allow_rule() -> None:
+    server = ScriptedServer()
+    host = make_host(server, allow=["shed/rake"])
+    recorder = Recorder(host, Decision(False, "turn", "server", "not now"))
+    tools = await open_turn(host)
+    await run(tools, recorder, "shed__dig")
+    result = await run(tools, recorder, "shed__rake")
+
+    assert (result.text, result.is_error) == ("The user denied this call: not now", True)
+    assert server.calls == []
+
+
+async def test_a_remembered_denial_precedes_what_was_allowed_in_earlier_turns() -> None:
+    server = ScriptedServer()
+    host = make_host(server)
+    await run(await open_turn(host), Recorder(host, Decision(True, "always")), "shed__rake")
+    recorder = Recorder(host, Decision(False, "turn", "server"))
+    tools = await open_turn(host)
+    await run(tools, recorder, "shed__dig")
+
+    assert (await run(tools, recorder, "shed__rake")).is_error
+    assert [name for name, _ in server.calls] == ["rake"]
+
+
 async def test_a_remembered_decision_answers_the_other_questions_that_it_covers() -> None:
     server = ScriptedServer()
     host = make_host(server)
