@@ -18,33 +18,28 @@ from jumpseat.rpc.params import ChatStartParams, InitializationOptions
 from tests.unit.pages import PROTOCOL, SOURCES, TO_CLIENT, TO_DAEMON, exchange, names_in, read, spans, table
 
 
-def methods_of_the_page(direction: str, works: str) -> dict[str, str]:
+def methods_of_the_page(direction: str) -> dict[str, str]:
     return {
-        spans(name)[0]: kind
-        for name, kind, way, state, *_ in table(PROTOCOL, "method", "kind")
-        if (way, state) == (direction, works)
+        spans(name)[0]: kind for name, kind, way, *_ in table(PROTOCOL, "method", "kind") if way == direction
     }
 
 
 def test_the_method_table_is_the_codes_method_table() -> None:
-    assert methods_of_the_page("client → daemon", "yes") == {
-        method.name: method.kind for method in METHODS.values()
-    }
+    assert methods_of_the_page("client → daemon") == {method.name: method.kind for method in METHODS.values()}
 
 
 def test_the_method_table_has_everything_that_is_sent() -> None:
-    assert methods_of_the_page("daemon → client", "yes") == {
+    assert methods_of_the_page("daemon → client") == {
         **dict.fromkeys(NOTIFICATIONS_SENT, "notification"),
         **dict.fromkeys(REQUESTS_SENT, "request"),
     }
 
 
-def test_each_method_has_one_row_with_a_known_direction_and_state() -> None:
+def test_each_method_has_one_row_with_a_known_direction() -> None:
     rows = table(PROTOCOL, "method", "kind")
 
     assert {row[1] for row in rows} <= {"request", "notification"}
     assert {row[2] for row in rows} <= {"client → daemon", "daemon → client"}
-    assert {row[3] for row in rows} <= {"yes", "not yet"}
     assert len(names_in(rows)) == len(set(names_in(rows))) == len(rows)
 
 

@@ -145,7 +145,7 @@ async def test_a_linked_directory_is_refused_and_reported(
 
 @pytest.fixture
 def shared(directory: Path, http: HttpClient, upstream: FakeUpstream) -> list[CopilotCredential]:
-    """Return token caches of two sign-ins of one provider and one of another, with shared files."""
+    """Return credentials for two sign-ins of one provider and one of another, with shared files."""
     upstream.default(Reply.json({"token": "tid=canary;x=1", "refresh_in": 1500}), path=EXCHANGE)
     places = {"github_url": upstream.origin, "api_url": upstream.origin}
     return [
