@@ -82,7 +82,10 @@ def select_settings(client: AcpClient, conversation: AcpConversation, provider: 
 
 
 async def choose_model(client: AcpClient, conversation: AcpConversation, model: str) -> None:
-    """Use a model from the next turn on, with the thinking level if the model has it."""
+    """Use another model from the next turn on.
+
+    If it does not support the current thinking level, reset the level to the default.
+    """
     conversation.model = model
     levels = thinking_levels(client.registry, await resolve_choice(client.registry, model))
     if conversation.thinking not in levels:

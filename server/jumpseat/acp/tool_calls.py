@@ -104,14 +104,14 @@ class TurnCalls:
         self._update(result.tool_use_id, **encode_result(result, diffs))
 
     def discard_unfinished(self) -> None:
-        """Show that the calls without a result are not run, because the model begins its answer again."""
+        """Mark the calls without a result as failed: the model restarted its answer, or the turn ended."""
         for tool_use_id, call in self._calls.items():
             if not call.is_finished:
                 call.is_finished = True
                 self._update(tool_use_id, status="failed")
 
     def close(self) -> None:
-        """Close the open questions, and show that no call is running any more."""
+        """Close the open questions, and mark unfinished calls as failed."""
         for call in self._calls.values():
             if call.question is not None:
                 call.question.cancel()

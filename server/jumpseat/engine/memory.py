@@ -76,23 +76,23 @@ class _Place(NamedTuple):
         length = self.assistant_length + words.length
         return _Place(whole, self.user, hash((self.assistant, digest)), digest, length)
 
-    def list_signs(self, words: MessageWords) -> list[int]:
-        """Return the signs that identify an answer with these words at this position, the strongest first.
+    def list_fingerprints(self, words: MessageWords) -> list[int]:
+        """Return the hashes under which an answer with this content is indexed, the most specific first.
 
-        No other answer with the same words has one of these signs by chance.
+        A hash is listed only if two different answers are unlikely to share it.
         """
         digest = words.digest
-        # The second sign still matches if an earlier answer was edited.
-        signs = [hash(("all", self.all, digest)), hash(("user", self.user, digest))]
+        # The second hash still matches if an earlier answer was edited.
+        fingerprints = [hash(("all", self.all, digest)), hash(("user", self.user, digest))]
         if self.assistant_length + words.length >= LONG_TEXT:
-            # This sign still matches if an earlier question was edited.
-            signs.append(hash(("assistant", self.assistant, digest)))
+            # This hash still matches if an earlier question was edited.
+            fingerprints.append(hash(("assistant", self.assistant, digest)))
         if words.calls:
-            # This sign still matches if old messages were removed, as agents do to shorten a conversation.
-            signs.append(hash(("near", self.near, digest)))
+            # This hash still matches if old messages were removed, as agents do to shorten a conversation.
+            fingerprints.append(hash(("near", self.near, digest)))
         if words.length >= LONG_TEXT or any(map(_RANDOM.search, words.calls)):
-            signs.append(digest)
-        return signs
+            fingerprints.append(digest)
+        return fingerprints
 
 
 class _Places:
@@ -123,7 +123,7 @@ class _Answer:
     origin: Origin
     content: tuple[ContentBlock, ...]
     keys: Sequence[int]
-    """The answer's signs, the strongest first, then the digest of its words."""
+    """The answer's fingerprints, the most specific first, then the digest of its words."""
 
     size: int
 
@@ -168,8 +168,8 @@ class BlockMemory:
             return
         origins = (block.origin for block in content if block.origin is not None)
         origin = next(origins, Origin(response.provider, response.model))
-        signs = _Places(messages).place_before(len(messages)).list_signs(words)
-        answer = _Answer(origin, content, tuple(dict.fromkeys([*signs, words.digest])), size)
+        fingerprints = _Places(messages).place_before(len(messages)).list_fingerprints(words)
+        answer = _Answer(origin, content, tuple(dict.fromkeys([*fingerprints, words.digest])), size)
         with self._lock:
             self._add(answer)
 
@@ -246,16 +246,16 @@ class BlockMemory:
         content = tuple(given)
         if all(answer.content == content for answer in alike):
             return None
-        signs = places.place_before(number).list_signs(words)
+        fingerprints = places.place_before(number).list_fingerprints(words)
         with self._lock:
-            return self._match(given, signs, origin)
+            return self._match(given, fingerprints, origin)
 
     def _match(
-        self, given: Sequence[ContentBlock], signs: Iterable[int], origin: Origin | None
+        self, given: Sequence[ContentBlock], fingerprints: Iterable[int], origin: Origin | None
     ) -> tuple[ContentBlock, ...] | None:
         # Data must never be attached to the wrong answer, and a short text ("Done.") is ambiguous, so the
-        # strongest known sign decides.
-        answers = next((found for sign in signs if (found := self._index.get(sign))), ())
+        # most specific known fingerprint decides.
+        answers = next((found for each in fingerprints if (found := self._index.get(each))), ())
         # Several answers at one position are alternatives. Two positions make the match ambiguous.
         if len({answer.keys[0] for answer in answers}) != 1:
             return None

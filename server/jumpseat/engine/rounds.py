@@ -103,7 +103,8 @@ class Rounds:
         """Run all rounds, and return the end event of the last one, which is not sent to the sink.
 
         Raises:
-            ChatError: a request failed. Every call of the partial answer has a result.
+            ChatError: a request failed. Every call that the daemon answers has a result in the partial
+                answer.
         """
         self._fold.begin_round()
         try:

@@ -97,8 +97,8 @@ class TurnTools:
             state: the decisions of earlier turns of the conversation.
             is_named: whether later turns can belong to the same conversation.
             always: the decisions for all conversations.
-            approvals: waits for the user's decisions; None if the client cannot ask, so that every question
-                is a denial.
+            approvals: waits for the user's decisions; None if the client cannot ask. Calls that need an
+                approval are then denied.
         """
         self.max_rounds = max_rounds
         self.max_calls = options.max_calls
@@ -124,7 +124,7 @@ class TurnTools:
         """The decisions for the rest of the turn, by the digest of the tool."""
 
         self._waiting: dict[str, str] = {}
-        """The digests of the tools of calls that wait for a decision that may be remembered, by call."""
+        """The tool digest of each call that waits for a decision that can be remembered, by call id."""
 
     async def open(self, taken: Sequence[str], send: Send) -> Sequence[WarningEvent]:
         """Start the servers and choose the tools to offer; return a warning for each server without tools.
@@ -304,7 +304,7 @@ class TurnTools:
         return Ask("ask" if always is False else "changed", remember)
 
     async def _remember(self, offered: OfferedTool, decision: Decision, allowed: Sequence[Remember]) -> None:
-        """Remember a decision, and decide about the other calls that wait and that it covers."""
+        """Remember a decision, and apply it to the waiting calls that it covers."""
         server = offered.server
         tools = [offered.tool] if decision.scope == "tool" else self._tools_of[server.name]
         digests = await compute(len(tools) > MANY_TOOLS, lambda: {digest_of(server, tool) for tool in tools})

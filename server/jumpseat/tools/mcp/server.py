@@ -126,11 +126,11 @@ class McpServer(ToolServer):
         return _ServerOfTurn(self, context)
 
     async def call(self, call: ToolCall) -> ToolOutput:
-        """Run a call outside a turn, which nobody does."""
+        """Not supported: calls go through the server that `begin_turn` returns."""
         raise NotImplementedError
 
     async def acquire_run(self, folder: Path | None, conversation: str) -> Reference[ServerRun]:
-        """Return the run for a turn, which may not be started yet, and hold it until it is released.
+        """Acquire the run for a turn; the caller must release it. The run may not have been started yet.
 
         Args:
             folder: the first workspace folder of the turn.
@@ -161,7 +161,7 @@ class McpServer(ToolServer):
             )
 
         if key not in self._runs and not self._is_closed:
-            # Hold it as long as the definition is in use: without a holder, it would end with each turn.
+            # Hold a reference while the definition is in use; otherwise each turn would close the run.
             self._runs[key] = acquire()
             self._runs[key].value.add_client(table.idle_minutes * 60)
         return acquire()
@@ -241,7 +241,7 @@ class McpServer(ToolServer):
         await self.prepare()
         if not self._is_trusted:
             raise RequestError(self._untrusted)
-        if (state := await self._find_other_credential()) is not None:
+        if (state := await self._check_supports_sign_in()) is not None:
             return state
         try:
             target = await resolve(self.definition, None)
@@ -255,7 +255,7 @@ class McpServer(ToolServer):
 
     async def sign_out(self) -> ServerSignIn:
         """Delete the token and the registration, and end the connections; see the base class."""
-        if (state := await self._find_other_credential()) is not None:
+        if (state := await self._check_supports_sign_in()) is not None:
             return state
         left = await run_blocking(self._sign_ins.forget, await self._make_sign_in_key())
         await asyncio.gather(*(run.reset() for run in self._record.value.runs))
@@ -267,11 +267,11 @@ class McpServer(ToolServer):
             )
         return await self.read_sign_in()
 
-    async def _find_other_credential(self) -> ServerSignIn | None:
-        """Return the state if the server has no sign-in of its own.
+    async def _check_supports_sign_in(self) -> ServerSignIn | None:
+        """Return `not_required` for a server without a URL; None if the user can sign in.
 
         Raises:
-            ConfigError: its credential is set in the configuration.
+            ConfigError: the server's credential is set in the configuration.
         """
         if self.definition.table.url is None:
             return ServerSignIn("not_required")
