@@ -71,7 +71,8 @@ class ChatStream:
         future = self._future or self._begin()
         try:
             async with asyncio.timeout_at(self._deadline):
-                # Without the shield, a later `response` could not return the result of the cancelled turn.
+                # Without the shield, the timeout would cancel the future, and a later `response` could not
+                # report the partial result.
                 value = await asyncio.shield(future)
         except asyncio.CancelledError:
             self.cancel()

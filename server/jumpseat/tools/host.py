@@ -104,7 +104,7 @@ class ToolHost:
 
         Args:
             selectors: the tools that the client selected, as in `files/*`.
-            context: the circumstances of the turn.
+            context: the context of the turn's calls.
             turn_id: the id of the turn.
             max_rounds: the client's limit of requests to the provider; it can only lower the configured one.
             is_named: whether later turns can belong to the same conversation.

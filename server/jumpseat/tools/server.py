@@ -55,7 +55,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """The circumstances of a call: those of its turn."""
+    """The context of the turn that a call belongs to."""
 
     environment: Environment
     """The environment of the client that started the turn."""
@@ -82,7 +82,10 @@ class Preview:
     """Whether the call uses a path outside the workspace folders, so that it always needs an approval."""
 
     subject: Any = None
-    """The server's own description of the call, such as the resolved path, to compare it in `call`."""
+    """The server's own data about the call, such as the resolved path.
+
+    `call` compares it with the current state.
+    """
 
     paths: Sequence[Path] = ()
     """The absolute paths of the files and folders that the call uses, so that an editor can follow it."""
@@ -102,7 +105,7 @@ class ToolCall:
     """The size in bytes above which the text of the result is cut."""
 
     approved: Preview | None = None
-    """The preview that the rules or the user allowed; None before."""
+    """The approved preview; None while the call is being previewed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,10 @@ class ServerStatus:
 
     state: ServerState
     definition: str
-    """The command line or URL of the server, with secrets as they are written in the configuration."""
+    """The server's command line or URL, to show to the user.
+
+    Value sources appear as written, secrets never.
+    """
 
     fingerprint: str | None = None
     """Identifies the definition of a server that needs the user's trust."""
@@ -168,7 +174,7 @@ class ToolServer(ABC):
     def __init__(self, name: str, origin: ServerOrigin = "builtin") -> None:
         """
         Args:
-            name: the name in selectors: letters, digits, hyphens and underscores.
+            name: the name used in selectors: letters, digits, dots, hyphens and underscores.
             origin: who defined the server.
         """
         self.name = name
@@ -211,7 +217,7 @@ class ToolServer(ABC):
         """Find out what `status` and `known_tools` return, without starting the server."""
 
     def is_available(self, context: CallContext) -> bool:
-        """Whether the server has tools for a turn with these circumstances."""
+        """Whether the server has tools for a turn with this context."""
         return True
 
     async def preview(self, call: ToolCall) -> Preview:
@@ -223,7 +229,7 @@ class ToolServer(ABC):
         return Preview(summarize_call(self.name, call.tool, call.arguments))
 
     def begin_turn(self, context: CallContext) -> ToolServer:
-        """Return the server as a turn uses it, from its start to `end_turn`."""
+        """Return the object that one turn uses until it calls `end_turn`; by default, this server."""
         return self
 
     async def end_turn(self) -> None:  # noqa: B027 - most servers do not depend on turns
@@ -236,8 +242,8 @@ class ToolServer(ABC):
         """Trust the definition with this fingerprint from now on, or withdraw the trust.
 
         Raises:
-            InvalidRequestError: the server needs no trust, or its definition has changed.
-            RequestError: it cannot be trusted here.
+            InvalidRequestError: the server does not need to be trusted, or its definition has changed.
+            RequestError: the client has no workspace folder.
             StateError: the decision cannot be stored.
         """
         raise InvalidRequestError.at("server", "must be a server of the workspace")
@@ -255,10 +261,10 @@ class ToolServer(ABC):
         """Wait until the user has signed in, if that is required; cancelling the wait ends the sign-in.
 
         Args:
-            on_page: called with the page on which the user signs in, and again if that is another one.
+            on_page: called with the sign-in page, and again if the page changes.
 
         Raises:
-            ChatError: the sign-in failed, or there is none.
+            ChatError: the sign-in failed, or the server does not support one.
             StateError: the credential cannot be stored.
         """
         return await self.read_sign_in()
@@ -267,7 +273,7 @@ class ToolServer(ABC):
         """Delete the stored credential.
 
         Raises:
-            ChatError: there is no sign-in, or a file still contains the credential.
+            ChatError: the server has no sign-in, or the credential could not be removed from its file.
             StateError: the stored credentials cannot be changed.
         """
         return await self.read_sign_in()

@@ -90,7 +90,7 @@ class TurnTools:
         Args:
             servers: the servers that the selectors name.
             selectors: the tools that the client selected.
-            context: the circumstances of the turn.
+            context: the context of the turn's calls.
             options: the table `[tools]` of the configuration.
             turn_id: the id of the turn.
             max_rounds: the maximum number of requests to the provider, not counting retries.

@@ -102,10 +102,10 @@ class CopilotCredential:
         """The last account facts from GitHub, with the quotas of later responses."""
 
         self.failure: ChatError | None = None
-        """The reason why there is no bearer."""
+        """The reason why no bearer is available."""
 
         self.denial: ChatError | None = None
-        """The reason why the data plane does not serve the account, although there is a bearer."""
+        """The reason why Copilot's API (the data plane) denies access, although a bearer is available."""
 
         self.listeners: set[Callable[[], None]] = set()
         """The callbacks for changes of `facts`, `failure` and `denial` that users should see."""
@@ -164,10 +164,10 @@ class CopilotCredential:
         return "expired_token"
 
     async def recheck(self) -> None:
-        """Replace the short-lived token, unless that happened in the last minute.
+        """Discard the short-lived token, unless one was replaced in the last minute.
 
-        Called when the service or GitHub denies access to the account: GitHub may refuse to issue a new
-        token.
+        Called when access is denied, so that the next exchange shows whether GitHub still issues tokens to
+        the account.
         """
         if self._token is not None:
             with contextlib.suppress(NoOtherBearer):
@@ -193,13 +193,13 @@ class CopilotCredential:
             await self.get_bearer(insist=self._routes[0] == "exchange")
 
     def record_state(self, *, failure: ChatError | None, denial: ChatError | None = None) -> None:
-        """Record why there is no bearer, or why it does not work; None if it works."""
+        """Record why no bearer is available (`failure`), or why Copilot's API rejects it (`denial`)."""
         before, (self.failure, self.denial) = (self.failure, self.denial), (failure, denial)
         if before != (failure, denial):
             self.announce()
 
     async def record_denial(self, error: ChatError) -> None:
-        """Record that the data plane does not serve the account, until it does or GitHub is asked again."""
+        """Record that the data plane denies access, until a request succeeds or GitHub is asked again."""
         await self.recheck()
         self.record_state(failure=self.failure, denial=error)
 
