@@ -29,7 +29,7 @@ async def read_html(html: bytes, order: PageOrder, variables: Mapping[str, str])
     Raises:
         ProtocolError: the page needs too much memory, or crashes the parser.
     """
-    process = _Process(order["most_bytes"] * _OUTPUT_FACTOR)
+    process = _Process(order["max_bytes"] * _OUTPUT_FACTOR)
     try:
         # -P: a file in the working directory must not be imported as a module.
         await process.start(
@@ -49,12 +49,12 @@ async def read_html(html: bytes, order: PageOrder, variables: Mapping[str, str])
 
 
 class _Process(Child):
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         super().__init__()
         self.output = bytearray()
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
 
     def on_output(self, data: bytes) -> None:
         self.output += data
-        if len(self.output) > self._most_bytes:
+        if len(self.output) > self._max_bytes:
             self.kill()

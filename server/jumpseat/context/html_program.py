@@ -62,7 +62,7 @@ class PageOrder(TypedDict):
     encoding: str | None
     """The character encoding that the server named; None to find it in the page."""
 
-    most_bytes: int
+    max_bytes: int
     """The maximum length of the text in bytes."""
 
     note: str
@@ -169,7 +169,7 @@ def main() -> None:
     _limit_resources()
     order: PageOrder = json.loads(sys.stdin.buffer.readline())
     title, text = convert(sys.stdin.buffer.read(order["length"]), order["encoding"])
-    result: PageText = {"title": title, "text": cut_off(text, order["most_bytes"], order["note"])}
+    result: PageText = {"title": title, "text": cut_off(text, order["max_bytes"], order["note"])}
     sys.stdout.buffer.write(json.dumps(result).encode() + b"\n")
 
 

@@ -64,7 +64,7 @@ async def read_page(url: str, config: Config) -> ContextBlock:
     )
     try:
         async with asyncio.timeout(PAGE_SECONDS):
-            page = await fetch_page(client, url, most_bytes=_choose_limit, seconds=PAGE_SECONDS)
+            page = await fetch_page(client, url, max_bytes=_choose_limit, seconds=PAGE_SECONDS)
             return await _make_block(page, environment)
     except TimeoutError:
         message = f"The page at {host_of(url.strip())} was not read within {PAGE_SECONDS:g} s."
@@ -85,7 +85,7 @@ async def _make_block(page: WebPage, environment: Environment) -> ContextBlock:
     title = ""
     if media_type in _HTML or (media_type == "" and _BEGINS_HTML.match(page.body)):
         order: PageOrder = {
-            "length": len(page.body), "encoding": encoding, "most_bytes": MOST_BYTES, "note": NOTE,
+            "length": len(page.body), "encoding": encoding, "max_bytes": MOST_BYTES, "note": NOTE,
         }  # fmt: skip
         read = await read_html(page.body, order, environment.variables)
         title, text = read["title"], read["text"]

@@ -55,14 +55,14 @@ class WebPage:
 
 
 async def fetch_page(
-    client: HttpClient, url: str, *, most_bytes: Callable[[str], int], seconds: float
+    client: HttpClient, url: str, *, max_bytes: Callable[[str], int], seconds: float
 ) -> WebPage:
     """Fetch a page, or its beginning, with GET.
 
     Args:
         client: a client for `PAGES`.
         url: the address that the user named.
-        most_bytes: returns how much to read of a page, given its content type.
+        max_bytes: returns how much to read of a page, given its content type.
         seconds: how long the host may be silent. The caller limits the time for the whole page.
 
     Raises:
@@ -82,7 +82,7 @@ async def fetch_page(
                 if body.status >= 300:
                     raise _make_status_error(body, url)
                 content_type = body.headers.get("content-type", "")
-                content, is_cut = await _read(body, most_bytes(content_type), url)
+                content, is_cut = await _read(body, max_bytes(content_type), url)
                 return WebPage(url, content_type, content, is_cut)
         raise RequestError(f"{host_of(url)} redirects more than {MOST_REDIRECTS} times.")
     except ChatError as error:
@@ -138,13 +138,13 @@ async def _check_host_behind_proxy(client: HttpClient, url: httpx2.URL) -> None:
             raise not_public_error(url.host)
 
 
-async def _read(body: Body, most_bytes: int, url: str) -> tuple[bytes, bool]:
+async def _read(body: Body, max_bytes: int, url: str) -> tuple[bytes, bool]:
     content = bytearray()
     async with contextlib.aclosing(body.read_pieces()) as pieces:
         async for piece in pieces:
             content += piece
-            if len(content) > most_bytes:
-                return bytes(content[:most_bytes]), True
+            if len(content) > max_bytes:
+                return bytes(content[:max_bytes]), True
     if not body.is_complete:
         raise ProtocolError(f"{host_of(url)} ended the page early.")
     return bytes(content), False

@@ -21,7 +21,7 @@ _FLAGS = (
 
 def read_regular(
     path: Path,
-    most_bytes: int,
+    max_bytes: int,
     *,
     follow: bool = True,
     check: Callable[[os.stat_result], None] = lambda status: None,
@@ -29,7 +29,7 @@ def read_regular(
     """Return the content of a regular file.
 
     Args:
-        most_bytes: the maximum size of the file.
+        max_bytes: the maximum size of the file.
         follow: whether `path` may be a symbolic link.
         check: called with the status of the opened file, before it is read.
 
@@ -37,9 +37,9 @@ def read_regular(
         OSError: the file cannot be read. `strerror` completes the sentence "it cannot be read: …".
     """
     with os.fdopen(open_regular(path, follow=follow, check=check), "rb") as file:
-        content = file.read(most_bytes + 1)
-    if len(content) > most_bytes:
-        raise OSError(errno.EFBIG, f"it is larger than {most_bytes // 1024} KiB", str(path))
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {max_bytes // 1024} KiB", str(path))
     return content
 
 

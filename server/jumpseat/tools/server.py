@@ -101,7 +101,7 @@ class ToolCall:
     arguments: Mapping[str, Any]
     context: CallContext
     report_progress: ReportProgress = field(default=lambda progress, total, message: None, repr=False)
-    most_bytes: int = 64 * 1024
+    max_bytes: int = 64 * 1024
     """The size in bytes above which the text of the result is cut."""
 
     approved: Preview | None = None

@@ -49,7 +49,7 @@ A form."""
 
 
 def order(html: bytes, **more: object) -> PageOrder:
-    values: dict[str, Any] = {"length": len(html), "encoding": None, "most_bytes": 1000, "note": "[cut]"}
+    values: dict[str, Any] = {"length": len(html), "encoding": None, "max_bytes": 1000, "note": "[cut]"}
     return cast(PageOrder, values | more)
 
 
@@ -82,7 +82,7 @@ def test_a_table_becomes_lines_or_its_parts(table: str, text: str) -> None:
 
 @pytest.mark.requirement("13:fetch")
 async def test_a_long_text_is_cut_and_a_title_has_a_limit() -> None:
-    result = await read(f"<title>{'t' * 999}</title><p>{'ä' * 999}", most_bytes=100)
+    result = await read(f"<title>{'t' * 999}</title><p>{'ä' * 999}", max_bytes=100)
 
     assert result["title"] == "t" * 300
     assert result["text"] == "ä" * 47 + "\n[cut]"
@@ -90,7 +90,7 @@ async def test_a_long_text_is_cut_and_a_title_has_a_limit() -> None:
 
 @pytest.mark.requirement("13:fetch")
 async def test_a_text_whose_characters_json_escapes_fits() -> None:
-    result = await read("<p>" + "😀" * 1000, most_bytes=4000)
+    result = await read("<p>" + "😀" * 1000, max_bytes=4000)
     assert result["text"] == "😀" * 1000
 
 

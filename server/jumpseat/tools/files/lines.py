@@ -27,7 +27,7 @@ class Excerpt:
 
 
 def take_lines(
-    pieces: Iterable[str], first: int, last: int | None, most_bytes: int, *, count_all: bool
+    pieces: Iterable[str], first: int, last: int | None, max_bytes: int, *, count_all: bool
 ) -> Excerpt:
     """Return the lines from `first` to `last`, as far as they fit into the size.
 
@@ -35,7 +35,7 @@ def take_lines(
         pieces: the text in pieces, with line feeds as its line ends.
         first: the number of the first line, counted from 1.
         last: the number of the last line; None for the last line of the text.
-        most_bytes: the size of the excerpt in bytes of UTF-8. If the first line does not fit, it is cut.
+        max_bytes: the size of the excerpt in bytes of UTF-8. If the first line does not fit, it is cut.
         count_all: whether to read the text to its end to count its lines.
     """
     lines = _Lines(pieces)
@@ -44,9 +44,9 @@ def take_lines(
     is_cut = False
     for number, fragment in lines.select(first, last):
         length = len(fragment.encode("utf-8", "surrogatepass"))
-        if size + length > most_bytes:
+        if size + length > max_bytes:
             is_cut = not complete
-            rest = fragment.encode("utf-8", "surrogatepass")[: most_bytes - size]
+            rest = fragment.encode("utf-8", "surrogatepass")[: max_bytes - size]
             taken = [*taken, rest.decode("utf-8", "ignore")] if is_cut else taken[:complete]
             end = number if is_cut else number - 1
             break

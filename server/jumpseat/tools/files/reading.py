@@ -69,13 +69,13 @@ def _take_lines(
 ) -> tuple[CurrentText | None, Excerpt]:
     """Return the current text, unless the file is too large to be changed, and the lines."""
     current = _read_file(location) if unsaved is None else make_unsaved(unsaved, location)
-    most_bytes = call.most_bytes - ROOM_FOR_NOTES
+    max_bytes = call.max_bytes - ROOM_FOR_NOTES
     first, last = call.arguments.start_line or 1, call.arguments.end_line
     if current is None:
-        return None, _take_lines_of_large_file(location, first, last, most_bytes)
+        return None, _take_lines_of_large_file(location, first, last, max_bytes)
     text = normalize(current.text)
     pieces = (text[start : start + PIECE] for start in range(0, len(text), PIECE))
-    return current, take_lines(pieces, first, last, most_bytes, count_all=True)
+    return current, take_lines(pieces, first, last, max_bytes, count_all=True)
 
 
 def _read_file(location: Location) -> CurrentText | None:
@@ -90,7 +90,7 @@ def _read_file(location: Location) -> CurrentText | None:
         raise describe(error, location) from None
 
 
-def _take_lines_of_large_file(location: Location, first: int, last: int | None, most_bytes: int) -> Excerpt:
+def _take_lines_of_large_file(location: Location, first: int, last: int | None, max_bytes: int) -> Excerpt:
     try:
         with (
             Folder.open(location.path.parent) as folder,
@@ -99,7 +99,7 @@ def _take_lines_of_large_file(location: Location, first: int, last: int | None, 
             start = stream.peek(START_BYTES)
             refuse_private_key(start, location)
             pieces = _decode_lines(stream, TextForm.detect(start[:LONGEST_MARK]))
-            return take_lines(pieces, first, last, most_bytes, count_all=False)
+            return take_lines(pieces, first, last, max_bytes, count_all=False)
     except NotTextError:
         raise refuse_binary(location) from None
     except OSError as error:

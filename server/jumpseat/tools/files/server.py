@@ -90,4 +90,4 @@ class FileTools(ToolServer):
             raise ToolError(f"There is no tool named {call.tool}.")
         arguments = parse_arguments(tool.arguments, call.arguments)
         locator = await use_disk(Locator, call.context.workspace.folders, self._own)
-        return tool, FileCall(arguments, call.context, locator, call.most_bytes, call.approved)
+        return tool, FileCall(arguments, call.context, locator, call.max_bytes, call.approved)

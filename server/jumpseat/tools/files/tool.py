@@ -34,7 +34,7 @@ class FileCall(Generic[A]):
     arguments: A
     context: CallContext
     locator: Locator
-    most_bytes: int
+    max_bytes: int
     """The size of the largest result that is not cut."""
 
     approved: Preview | None = None

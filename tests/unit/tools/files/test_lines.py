@@ -57,10 +57,10 @@ def test_pieces_do_not_matter(pieces: list[str], first: int, last: int | None, c
 
 
 @given(st.text("ab\n✓", max_size=40), st.integers(1, 30), st.integers(1, 7))
-def test_the_size_of_an_excerpt_is_bounded(text: str, most_bytes: int, size: int) -> None:
+def test_the_size_of_an_excerpt_is_bounded(text: str, max_bytes: int, size: int) -> None:
     pieces = [text[start : start + size] for start in range(0, len(text), size)]
-    excerpt = take_lines(pieces, 1, None, most_bytes, count_all=True)
+    excerpt = take_lines(pieces, 1, None, max_bytes, count_all=True)
 
-    assert len(excerpt.text.encode()) <= most_bytes
+    assert len(excerpt.text.encode()) <= max_bytes
     assert text.startswith(excerpt.text)
     assert excerpt.is_cut or excerpt.text.count("\n") == excerpt.last or excerpt.text == text
