@@ -14,13 +14,14 @@ from jumpseat_cli.command_line.groups import ListByDefault
 from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, overlay_option, run_async
 from jumpseat_cli.daemon.rows import NO_SERVERS, describe_state, is_mcp_server
 from jumpseat_cli.daemon.session import daemon
-from jumpseat_cli.daemon.sign_in import log_in
+from jumpseat_cli.daemon.sign_in import MCP_PREFIX, log_in
 from jumpseat_cli.terminal.failures import FAILED, OK, USAGE, print_failure, print_json, say
 from jumpseat_cli.terminal.questions import confirm
 from jumpseat_cli.terminal.tables import print_rows
 from jumpseat_cli.terminal.text import clean_line
 from jumpseat_client.client import Client
 
+ADD_OVERLAY = "If a workspace defines it, add --overlay FILE."
 COLUMNS = ("Server", "State", "Origin", "Definition", "Error")
 
 
@@ -130,7 +131,7 @@ async def trust(
     Exit codes: 0 trusted, or withdrawn; 1 you answered no, or there is no such server; 2 wrong usage.
     """
     async with daemon(daemon_command, config=overlay) as client:
-        row = await _find_row(client, server)
+        row = await _find_row(client, server, "" if overlay else ADD_OVERLAY)
         if row is None:
             return FAILED
         if row["origin"] != "workspace":
@@ -182,7 +183,7 @@ async def login(
         if await _find_row(client, server) is None:
             return FAILED
     return await log_in(
-        provider=f"mcp:{server}",
+        provider=f"{MCP_PREFIX}{server}",
         browser=sys.stderr.isatty() if browser is None else browser,
         again=again,
         asks=sys.stdin.isatty() and not as_json,
@@ -192,14 +193,14 @@ async def login(
     )
 
 
-async def _find_row(client: Client, server: str) -> Mapping[str, Any] | None:
-    """Return the row of a server, or print that there is none."""
+async def _find_row(client: Client, server: str, more: str = "") -> Mapping[str, Any] | None:
+    """Return the row of a server; if there is none, print that with a hint, followed by `more`."""
     from difflib import get_close_matches
 
     rows = {row["name"]: row for row in (await client.list_tools())["servers"] if is_mcp_server(row)}
     if server not in rows:
-        near = get_close_matches(server, rows, 1)
-        hint = f"Did you mean {near[0]}?" if near else "List them: jumpseat mcp"
+        near = [f"Did you mean {each}?" for each in get_close_matches(server, rows, 1)]
+        hint = " ".join(filter(None, [*near, more])) or "List them: jumpseat mcp"
         print_failure(f"There is no MCP server {server}.", hint)
     return rows.get(server)
 

@@ -19,6 +19,9 @@ from jumpseat_client import Client
 DEFAULT_PROVIDER = "copilot"
 """The provider to sign in to if none is named."""
 
+MCP_PREFIX = "mcp:"
+"""The prefix of an MCP server's name where the protocol expects the id of a provider."""
+
 
 class _Attempt:
     """The handlers for the daemon's notifications and requests during one sign-in."""
@@ -113,7 +116,7 @@ async def log_in(
                     return OK
                 say(_describe_account(current))
                 if not asks:
-                    say("To sign in again: jumpseat login --again" + (f" {provider}" if provider else ""))
+                    say(f"To sign in again: {_format_command(provider, has_overlay=overlay is not None)}")
                     return OK
                 if await confirm("Sign in again?") != OK:
                     return OK
@@ -122,6 +125,14 @@ async def log_in(
     finally:
         spinner.stop()
     return _report(status, as_json=as_json)
+
+
+def _format_command(provider: str | None, *, has_overlay: bool) -> str:
+    """Return the command that signs in again."""
+    if provider is not None and provider.startswith(MCP_PREFIX):
+        overlay = "--overlay FILE " if has_overlay else ""
+        return f"jumpseat mcp login {overlay}--again {provider.removeprefix(MCP_PREFIX)}"
+    return f"jumpseat login --again {provider or ''}".rstrip()
 
 
 async def _find_account(client: Client, provider: str | None) -> dict[str, Any] | None:
@@ -157,7 +168,7 @@ def _describe_account(status: Mapping[str, Any]) -> str:
 
 def _as_account(status: Mapping[str, Any]) -> str:
     """Return the account of a sign-in; nothing for a server that does not name it."""
-    is_unnamed = not status.get("login") and str(status.get("provider", "")).startswith("mcp:")
+    is_unnamed = not status.get("login") and str(status.get("provider", "")).startswith(MCP_PREFIX)
     return "" if is_unnamed else f" as {account_of(status)}"
 
 

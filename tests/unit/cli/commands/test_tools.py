@@ -42,6 +42,7 @@ LISTED = {
         server("theirs", "untrusted", "workspace", fingerprint="f1"),
     ],
 }
+WITH_OVERLAY = "If a workspace defines it, add --overlay FILE."
 SIGNED_OUT = {"provider": "mcp:mail", "state": "signed_out"}
 SIGNED_IN = {"provider": "mcp:mail", "state": "signed_in", "host": "mail.example"}
 
@@ -239,8 +240,8 @@ def test_trust_asks_on_a_terminal(jumpseat: CommandLine, keys: bytes, code: int,
     ("name", "message"),
     [
         ("db", "db needs no trust: your own configuration defines it."),
-        ("their", "There is no MCP server their.\nhint: Did you mean theirs?"),
-        ("archive", "There is no MCP server archive.\nhint: List them: jumpseat mcp"),
+        ("their", "There is no MCP server their.\nhint: Did you mean theirs? " + WITH_OVERLAY),
+        ("archive", "There is no MCP server archive.\nhint: " + WITH_OVERLAY),
     ],
 )
 def test_only_a_server_of_a_workspace_can_be_trusted(jumpseat: CommandLine, name: str, message: str) -> None:
@@ -277,9 +278,16 @@ def test_a_login_shows_the_page_and_its_host(jumpseat: CommandLine) -> None:
     ]
 
 
-def test_a_login_names_an_existing_sign_in(jumpseat: CommandLine) -> None:
+@pytest.mark.parametrize(("has_overlay", "option"), [(False, ""), (True, "--overlay FILE ")])
+def test_a_login_names_an_existing_sign_in(
+    jumpseat: CommandLine, tmp_path: Path, has_overlay: bool, option: str
+) -> None:
+    overlay = tmp_path / "project.toml"
+    overlay.write_text("", "utf-8")
     script(jumpseat, auth_status=SIGNED_IN)
-    code, _, error = jumpseat("mcp", "login", "mail")
+    code, _, error = jumpseat("mcp", "login", *(["--overlay", str(overlay)] if has_overlay else []), "mail")
 
     assert code == 0
-    assert error == "Already signed in to mail.example.\nTo sign in again: jumpseat login --again mcp:mail\n"
+    assert error == (
+        f"Already signed in to mail.example.\nTo sign in again: jumpseat mcp login {option}--again mail\n"
+    )
