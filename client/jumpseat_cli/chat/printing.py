@@ -98,10 +98,12 @@ async def print_answer(
     tools = None if approver is None else _use_tools(approver, stream, spinner, output)
     notes: list[str] = []
     failure: ChatFailed | None = None
+    is_kept = False
     try:
         async for delta in deltas:
+            is_kept = is_kept or "conversationId" in delta
             if tools is None or not await tools.handle(delta):
-                _print_delta(delta, spinner, output, form, notes, is_last=tools is None)
+                _print_delta(delta, spinner, output, form, notes, is_last=tools is None, is_kept=is_kept)
         if not form.streams:
             notes = await _print_whole_answer(stream, spinner, output, form)
     except ChatFailed as error:
@@ -126,12 +128,20 @@ async def print_answer(
 
 
 def _print_delta(
-    delta: Delta, spinner: Spinner, output: AnswerText, form: AnswerForm, notes: list[str], *, is_last: bool
+    delta: Delta,
+    spinner: Spinner,
+    output: AnswerText,
+    form: AnswerForm,
+    notes: list[str],
+    *,
+    is_last: bool,
+    is_kept: bool,
 ) -> None:
     """Print a delta, or append a note to print later.
 
     Args:
         is_last: whether the text is the end of the answer, so that the spinner is no longer needed.
+        is_kept: whether the turn is kept, so that another command can continue it.
     """
     if delta.text:
         spinner.stop() if is_last else spinner.pause()
@@ -139,7 +149,7 @@ def _print_delta(
     elif delta.type == "thinking_delta" and form.shows_thinking:
         spinner.pause()
         output.think(str(delta.get("text", "")))
-    elif note := handle_delta(delta, spinner):
+    elif note := handle_delta(delta, spinner, is_kept=is_kept):
         notes.append(note)
 
 
@@ -239,7 +249,7 @@ def _finish_output(output: AnswerOutput, notes: Sequence[str]) -> None:
         say(note)
 
 
-def handle_delta(delta: Delta, spinner: Spinner) -> str | None:
+def handle_delta(delta: Delta, spinner: Spinner, *, is_kept: bool = True) -> str | None:
     """Show progress in the spinner, and return a note or a warning to print after the answer, if any."""
     match delta.type:
         case "start":
@@ -255,7 +265,7 @@ def handle_delta(delta: Delta, spinner: Spinner) -> str | None:
         case "block_done":
             return _describe_image(delta.get("content") or {})
         case "done":
-            return warning_about(delta.get("stopReason"))
+            return warning_about(delta.get("stopReason"), is_kept=is_kept)
     return None
 
 

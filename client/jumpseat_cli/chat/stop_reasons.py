@@ -14,6 +14,9 @@ class _Reason:
     edit: str = "Try again."
     """The hint after an edit."""
 
+    unkept: str | None = None
+    """The hint after a chat that is not kept, if it is another one."""
+
 
 _GO_ON = "to continue it, send `Go on.`"
 _REPHRASE = "rephrase the question, or choose another model with --model."
@@ -38,17 +41,19 @@ _REASONS = {
     "max_rounds": _Reason(
         "the answer reached the limit of tool calls",
         "to continue it, add -c to the command and ask `Go on.`",
+        unkept="it cannot be continued, because it is not kept.",
     ),
 }
 
 
-def warning_about(stop_reason: str | None) -> str | None:
+def warning_about(stop_reason: str | None, *, is_kept: bool = True) -> str | None:
     """Return the warning after an answer that did not end normally; None if it did."""
     if stop_reason in (None, "cancelled", "error"):
         return None  # The error message explains these.
     unknown = _Reason(f"the answer ended with {stop_reason}", "it may be cut off.")
     reason = _REASONS.get(stop_reason, unknown)
-    return reason.chat and f"warning: {reason.sentence}; {reason.chat}"
+    hint = reason.chat if is_kept else reason.unkept or reason.chat
+    return hint and f"warning: {reason.sentence}; {hint}"
 
 
 def explain_missing_replacement(stop_reason: str | None) -> tuple[str, str]:

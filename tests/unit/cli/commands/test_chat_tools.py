@@ -276,15 +276,22 @@ def test_a_server_that_is_not_running_may_have_other_tools(jumpseat: CommandLine
     assert jumpseat("chat", "--tools", "db/new", "Go")[0] == 0
 
 
-def test_a_limit_of_rounds_is_a_warning(jumpseat: CommandLine) -> None:
-    script(jumpseat, end=answer_steps("", stop_reason="max_rounds")[1:])
+@pytest.mark.parametrize(
+    ("ids", "hint"),
+    [
+        ({"conversationId": "c"}, "to continue it, add -c to the command and ask `Go on.`"),
+        ({}, "it cannot be continued, because it is not kept."),
+    ],
+    ids=["kept", "not kept"],
+)
+def test_a_limit_of_rounds_is_a_warning(jumpseat: CommandLine, ids: dict[str, str], hint: str) -> None:
+    start = {"delta": {**START["delta"], **ids}}
+    end = answer_steps("", stop_reason="max_rounds")[1:]
+    jumpseat.scripted(Scenario.chat(jumpseat.folder, [start, *end], answers=ANSWERS))
     code, _, error = jumpseat("chat", "--tools", "shed", "Go")
 
     assert code == 0
-    assert error == (
-        "warning: the answer reached the limit of tool calls; "
-        "to continue it, add -c to the command and ask `Go on.`\n"
-    )
+    assert error == f"warning: the answer reached the limit of tool calls; {hint}\n"
 
 
 def on_a_terminal(
