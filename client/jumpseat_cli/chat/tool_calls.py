@@ -1,4 +1,4 @@
-"""The calls of the daemon's tools in one answer, each shown in one line."""
+"""The calls of tools in an answer, each shown in one line."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ LONGEST_VALUE = 60
 LONGEST_LINE = 200
 """The most characters of an outcome, and of a line that is not printed on a terminal."""
 
+ENDED = frozenset({"completed", "failed", "denied"})
+"""The statuses of calls that have ended."""
+
 
 @dataclass(slots=True)
 class ShownCall:
@@ -48,10 +51,23 @@ class ShownCall:
         progress = "" if status.progress is None else _format_progress(status.progress, status.total)
         self.progress = "".join(f": {each}" for each in (clean_line(status.message or ""), progress) if each)
 
+    def set_result(self, result: Mapping[str, Any]) -> None:
+        """Store the result, a block of the type `tool_result`."""
+        self.name = str((result.get("origin") or {}).get("model") or self.name)
+        self.output = _text_of(result.get("content"))
+        if self.status not in ENDED:
+            # The call was interrupted, or a limit was reached before it could run; or the result was kept.
+            self.status = "failed" if result.get("isError") else "completed"
+
     @property
     def summary(self) -> str:
         """The tool and the arguments, shortened, in one line."""
         return " ".join([self.name, *(f"{key}={_shorten(value)}" for key, value in self.arguments.items())])
+
+
+def guess_tool(name: str) -> str:
+    """Return the tool as `server/tool`, given the name that the model uses."""
+    return name.replace("__", "/", 1)
 
 
 def is_about_call(delta: Delta) -> bool:
@@ -71,9 +87,9 @@ class ShownCalls:
     def handle(self, delta: Delta) -> ShownCall | None:
         """Record a delta that `is_about_call`; return the call if it has ended."""
         if delta.type == "tool_use_start":
-            name = str(delta.get("name")).replace("__", "/", 1)
-            self._calls[str(delta.get("id"))] = ShownCall(name)
-            self.progress = f"Preparing {name}"
+            call = ShownCall(guess_tool(str(delta.get("name"))))
+            self._calls[str(delta.get("id"))] = call
+            self.progress = f"Preparing {call.name}"
         elif delta.type == "tool_use_done":
             content = delta.get("content") or {}
             if (found := self._calls.get(str(content.get("id")))) is not None:
@@ -101,11 +117,7 @@ class ShownCalls:
 
     def _end(self, result: Mapping[str, Any]) -> ShownCall:
         call = self._find(str(result.get("toolUseId")))
-        call.name = str((result.get("origin") or {}).get("model") or call.name)
-        call.output = _text_of(result.get("content"))
-        if call.status not in ("completed", "failed", "denied"):
-            # The call was interrupted, or a limit was reached before it could run.
-            call.status = "failed" if result.get("isError") else "completed"
+        call.set_result(result)
         self.progress = self._describe_progress()
         return call
 
@@ -116,21 +128,29 @@ class ShownCalls:
 
 def print_call(call: ShownCall) -> None:
     """Print one line about a call that has ended, on stderr; the reason of a failure may need more lines."""
-    is_good = call.status == "completed"
-    mark = ("✓" if is_good else "✗") if can_print("✓✗") else ("+" if is_good else "!")
-    outcome = cut_line(clean_line(_describe(call)), LONGEST_LINE)
     width = columns() if sys.stderr.isatty() else LONGEST_LINE
-    # A long summary leaves at least half of the line for the outcome.
-    summary = cut_line(clean_line(call.summary), max(width - len(outcome) - 5, width // 2 - 5))
-    line = f"{mark} {summary} · {outcome}"
-    if is_good:
-        note(cut_line(line, width))
+    line = format_call(call, width)
+    if call.status == "completed":
+        note(line)
     else:
         say(line, "  ")
 
 
+def format_call(call: ShownCall, width: int) -> str:
+    """Return one line about a call; only the reason of a failure can make it longer than `width`."""
+    is_good = call.status == "completed"
+    mark = ("✓" if is_good else "✗") if can_print("✓✗") else ("+" if is_good else "!")
+    outcome = cut_line(clean_line(_describe(call)), LONGEST_LINE)
+    # A long summary leaves at least half of the line for the outcome.
+    summary = cut_line(clean_line(call.summary), max(width - len(outcome) - 5, width // 2 - 5))
+    line = f"{mark} {summary} · {outcome}"
+    return cut_line(line, width) if is_good else line
+
+
 def _describe(call: ShownCall) -> str:
     first, _, rest = call.output.strip().partition("\n")
+    if not call.status:
+        return "no result"
     if call.status == "denied":
         return first or "denied"
     if call.status == "failed":

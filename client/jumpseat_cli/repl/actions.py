@@ -21,7 +21,7 @@ from jumpseat_cli.repl.link import Link
 from jumpseat_cli.repl.notes import format_totals, note_kept
 from jumpseat_cli.repl.reader import Reader
 from jumpseat_cli.repl.thinking import print_thinking
-from jumpseat_cli.repl.transcript import choose_path, render_conversation
+from jumpseat_cli.repl.transcript import choose_path, render_conversation, summarize_calls
 from jumpseat_cli.terminal.failures import print_failure, say
 from jumpseat_cli.terminal.output import make_output
 from jumpseat_cli.terminal.styles import note
@@ -186,7 +186,7 @@ class Actions:
         if not self._conversation.messages:
             note("The conversation is empty.")
             return
-        messages = self._conversation.messages
+        messages = summarize_calls(self._conversation.messages)
         text = await self._link.request(lambda client: client.render_transcript(messages))
         output = make_output()
         output.write(text)

@@ -347,6 +347,24 @@ def test_tools_are_listed_selected_and_completed(typist: Start, upstream: Thread
     assert [tool["function"]["name"] for tool in sent["tools"]] == ["desk__read"]
 
 
+def test_the_history_shows_each_call_in_one_line(typist: Start, upstream: ThreadedUpstream) -> None:
+    upstream.script(
+        calling(read(), read("none.md"), text="Let me look."), answer("I have read it."), path=PATH
+    )
+    person = typist(size=(40, 80))
+    person.enter("Read it")
+    person.see("fake:m")
+    person.enter("/history")
+    person.see("I have read it.", times=2)
+    shown = person.leave()
+
+    begin = shown.index("> /history")
+    rows = [row.strip() for row in shown[begin:].splitlines()]
+    assert "✓ desk/read path=notes.md · 4 lines" in rows
+    assert any(row.startswith("✗ desk/read path=none.md · failed: ") for row in rows)
+    assert "This is teh first." not in shown[begin:]
+
+
 def test_a_conversation_does_not_begin_with_tools_that_do_not_exist(typist: Start) -> None:
     assert "There is no tool server dusk. Did you mean desk?" in typist("--tools", "dusk").finish(1)
 
