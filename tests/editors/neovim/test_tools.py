@@ -305,6 +305,7 @@ def test_selectors_are_completed_in_the_front_matter(child):
     child.wait("_G.listed")
     for line, word in ((2, "files/search"), (3, "files/write")):
         child.keys(f"<Esc>{line}GA")
+        child.lua("_G.items = nil")
         child.lua("require('jumpseat.input.complete').request(function(items) _G.items = items end)")
         child.wait("_G.items")
         assert [each["word"] for each in child.lua("return _G.items")] == [word]
