@@ -103,19 +103,19 @@ test('after a crash the turn has its deltas and the reason, and the next request
 test('a daemon that crashes too often is restarted only by the user', async () => {
   const { daemon, log } = daemonThat('well');
   const sentences: string[] = [];
-  for (let crash = 0; crash < 5; crash++) {
+  for (let crash = 0; crash < 6; crash++) {
     sentences.push((await failure(chat(daemon))).sentence);
   }
-  assert.equal(sentences.filter((each) => each.endsWith('It was restarted.')).length, 4);
-  assert.match(sentences[4] ?? '', /"jumpseat: Restart Server" tries again/);
+  assert.equal(sentences.filter((each) => each.endsWith('It was restarted.')).length, 5);
+  assert.match(sentences[5] ?? '', /"jumpseat: Restart Server" tries again/);
   assert.equal(daemon.state, 'failed');
 
   const states: string[] = [];
   daemon.onDidChangeState((state) => states.push(state));
   assert.equal(await failure(pidOf(daemon)), daemon.failure);
-  assert.equal(daemon.failure?.sentence, sentences[4]);
+  assert.equal(daemon.failure?.sentence, sentences[5]);
   assert.deepEqual(states, []);
-  assert.equal(log.lines.filter((line) => line.startsWith('info Starting')).length, 5);
+  assert.equal(log.lines.filter((line) => line.startsWith('info Starting')).length, 6);
 
   await daemon.restart();
   assert.equal(daemon.state, 'ready');

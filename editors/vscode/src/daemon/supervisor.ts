@@ -17,7 +17,7 @@ import { checkVersion } from './version';
 
 export type State = 'stopped' | 'starting' | 'ready' | 'failed';
 
-/** A process that crashes more often than this is not restarted automatically. VS Code has the same limit. */
+/** A process that crashes more often than this within the time is not restarted automatically. */
 const CRASHES = 5;
 const CRASHES_WITHIN_MS = 180_000;
 const INITIALIZE_MS = 20_000;
@@ -44,7 +44,7 @@ interface Session {
   child: Child;
 }
 
-/** This window's daemon process: started when a request needs it, and restarted after a crash. */
+/** This window's `jumpseat attach` process, started by the first request and restarted after a crash. */
 export class Daemon implements Disposable {
   readonly #options: DaemonOptions;
   readonly #stateChanged = new Emitter<State>();
@@ -74,7 +74,10 @@ export class Daemon implements Disposable {
     return this.#stateChanged.event;
   }
 
-  /** Whether the daemon is ready and supports this request. Older ones of the same protocol version lack some. */
+  /**
+   * Whether the daemon is ready and supports this request.
+   * Older daemons with the same protocol version lack some requests.
+   */
   supports(method: keyof Requests): boolean {
     return this.info?.capabilities.experimental?.jumpseat?.methods.includes(method) ?? false;
   }
@@ -94,7 +97,7 @@ export class Daemon implements Disposable {
     params: Requests[M]['params'],
     token?: CancellationToken,
   ): Promise<Requests[M]['result']> {
-    return this.#with(token, (connection) => connection.request(method, params, token));
+    return this.#runConnected(token, (connection) => connection.request(method, params, token));
   }
 
   /** Send a request with deltas, which all arrive before the promise settles. Rejects with a `DaemonError`. */
@@ -104,7 +107,7 @@ export class Daemon implements Disposable {
     onDelta: (delta: Delta) => void,
     token?: CancellationToken,
   ): Promise<Requests[M]['result']> {
-    return this.#with(token, (connection) => connection.turn(method, params, onDelta, token));
+    return this.#runConnected(token, (connection) => connection.turn(method, params, onDelta, token));
   }
 
   /** End the process and start a new one, even after too many crashes. */
@@ -130,7 +133,7 @@ export class Daemon implements Disposable {
     this.#listeners.clear();
   }
 
-  async #with<R>(
+  async #runConnected<R>(
     token: CancellationToken | undefined,
     use: (connection: Connection) => Promise<R>,
   ): Promise<R> {
@@ -251,17 +254,17 @@ export class Daemon implements Disposable {
     this.#session = undefined;
     this.#crashes.push(Date.now());
     const ready = this.#state === 'ready';
-    const again = this.#canStart();
+    const canRestart = this.#canStart();
     const lost = createConnectionError(
       ready ? `jumpseat ended unexpectedly (${how}).` : `jumpseat ended with ${how} before it was ready.`,
-      again && ready ? 'It was restarted.' : TRY_AGAIN,
+      canRestart && ready ? 'It was restarted.' : TRY_AGAIN,
     );
     session.connection.close(lost);
     if (ready) {
       this.info = undefined;
       this.#attempt = undefined;
       this.#options.log.error(lost.sentence);
-      if (again) {
+      if (canRestart) {
         this.#attempt = this.#start(++this.#generation);
         this.#attempt.catch(() => undefined);
       } else {
@@ -273,7 +276,7 @@ export class Daemon implements Disposable {
   #canStart(): boolean {
     const now = Date.now();
     this.#crashes = this.#crashes.filter((at) => now - at < CRASHES_WITHIN_MS);
-    return this.#crashes.length < CRASHES;
+    return this.#crashes.length <= CRASHES;
   }
 
   #checkCurrent(generation: number): void {
