@@ -34,7 +34,7 @@
 
 (defun jumpseat-inbox--schedule ()
   "Start the timer for the queued callbacks.
-This also works in a recursive edit within a callback, which may last."
+It also works while a callback is in a long recursive edit."
   (unless jumpseat-inbox--timer
     (setq jumpseat-inbox--timer (run-at-time 0 nil #'jumpseat-inbox--drain))))
 

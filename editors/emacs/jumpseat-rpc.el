@@ -47,7 +47,7 @@
 
 (defvar jumpseat-rpc--link nil "The running process, or nil.")
 (defvar jumpseat-rpc--responders nil "An alist of methods and functions; see `jumpseat--rpc-serve'.")
-(defvar jumpseat-rpc--crashes nil "When processes ended unexpectedly.")
+(defvar jumpseat-rpc--crashes nil "The times of recent crashes.")
 
 ;;; Process errors
 
@@ -279,8 +279,8 @@ Return an error if it cannot be started; later errors are passed to requests."
 
 (defun jumpseat-rpc--leave ()
   "Prepare for the end of the process together with Emacs.
-Nothing is sent or awaited: the daemon ends the session when the input closes,
-and one that does not read would block Emacs."
+Do not send anything: a process that does not read its input would block Emacs.
+The daemon ends the session when the input closes."
   (when jumpseat-rpc--link
     (setf (jumpseat-rpc--link-state jumpseat-rpc--link) 'ending)))
 
@@ -294,12 +294,12 @@ and one that does not read would block Emacs."
     (jsonrpc-notify (jumpseat-rpc--link-connection link) 'exit nil)))
 
 (defun jumpseat-restart ()
-  "Start the connection to the daemon again."
+  "Reconnect to the daemon."
   (interactive)
   (jumpseat--rpc-stop)
   (setq jumpseat-rpc--crashes nil)
   (let ((err (jumpseat--rpc-start)))
-    (if err (jumpseat--say-error err) (jumpseat--say "jumpseat was restarted."))))
+    (if err (jumpseat--say-error err) (jumpseat--say "Reconnected to jumpseat."))))
 
 ;;; Requests
 
@@ -318,7 +318,7 @@ Call ANSWERED with an error or nil, and the result."
   (jsonrpc-async-request
    (jumpseat-rpc--link-connection link) (intern method) params
    :success-fn (lambda (result) (funcall answered nil result))
-   ;; Ignore jsonrpc.el's own error: handling the process's end reports more.
+   ;; Ignore jsonrpc.el's error: `jumpseat-rpc--handle-end' reports a better one.
    :error-fn (lambda (err) (unless (eql (plist-get err :code) -1) (funcall answered err nil)))
    :timeout nil))
 

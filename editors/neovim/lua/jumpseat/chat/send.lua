@@ -17,8 +17,7 @@ local workspace = require('jumpseat.tools.workspace')
 
 local M = {}
 
---- Call `action` once no question of the chat is being prepared: an answer is written below everything that the chat
---- contains when the answer starts.
+--- Run `action` when no question is being prepared. Text that `action` added earlier would end up above the answer.
 ---@param chat jumpseat.Chat
 ---@param action fun()
 function M.run_when_prepared(chat, action)
@@ -59,8 +58,8 @@ end
 ---@param written jumpseat.Answer
 ---@param headings { user: string, assistant: string }
 ---@param outcome jumpseat.Outcome
----@param is_sent boolean whether the buffer still matched the sent conversation when the turn started
-local function finish(chat, written, headings, outcome, is_sent)
+---@param is_unchanged boolean whether the buffer still matched the sent conversation when the turn started
+local function finish(chat, written, headings, outcome, is_unchanged)
   local result = outcome.result or {}
   written.usage = result.usage or written.usage
   local err = not outcome.cancelled and outcome.error or nil
@@ -71,7 +70,7 @@ local function finish(chat, written, headings, outcome, is_sent)
   end
   written:close(after, err, outcome.cancelled)
   -- Only this client's own errors have code 0, and they may mean that the daemon is gone.
-  if is_sent and not (err and err.code == 0) then written:mark_kept() end
+  if is_unchanged and not (err and err.code == 0) then written:mark_kept() end
   if chat.answer == written then
     M.reset(chat)
     view.update(chat.buf, { usage = written.usage })
@@ -101,8 +100,8 @@ end
 ---@param chat jumpseat.Chat
 ---@param params table
 ---@param headings { user: string, assistant: string }
----@param is_sent boolean whether the buffer still matches the sent conversation
-local function start_turn(chat, params, headings, is_sent)
+---@param is_unchanged boolean whether the buffer still matches the sent conversation
+local function start_turn(chat, params, headings, is_unchanged)
   markdown.highlight(chat.buf)
   local written = answer.new(chat.buf, headings.assistant)
   view.update(chat.buf, { state = 'waiting', detail = vim.NIL, tokens = vim.NIL })
@@ -111,9 +110,9 @@ local function start_turn(chat, params, headings, is_sent)
   -- default model changes, and from another editor.
   local head = { model = params.model, conversationId = params.conversationId }
   local rendering, outcome = 0, nil
-  -- Wait for the front matter, so that a handler of `TurnEnded` that saves the chat saves that too.
+  -- Wait for the front matter, so that a `TurnEnded` handler that saves the chat includes it.
   local function finish_if_complete()
-    if outcome and rendering == 0 then finish(chat, written, headings, outcome, is_sent) end
+    if outcome and rendering == 0 then finish(chat, written, headings, outcome, is_unchanged) end
   end
   local function update_front_matter()
     local model = head.model or written.model
@@ -165,8 +164,9 @@ end
 
 --- Start to prepare a question.
 ---@param chat jumpseat.Chat
----@return fun(continue: fun(result: any)): jumpseat.Callback step wraps a step. The step is skipped if the user has stopped the
---- preparation or the buffer is gone; an error ends the preparation.
+---@return fun(continue: fun(result: any)): jumpseat.Callback wrap turns the continuation of a step into its callback.
+--- The callback does nothing if the user has stopped the preparation or the buffer is gone; an error ends the
+--- preparation.
 function M.prepare(chat)
   local buf, preparing = chat.buf, {}
   chat.preparing = preparing
@@ -226,16 +226,16 @@ function M.send(chat)
   local step = M.prepare(chat)
   create.name_heading(buf)
   local tick = vim.api.nvim_buf_get_changedtick(buf)
-  local function is_sent() return tick == vim.api.nvim_buf_get_changedtick(buf) end
+  local function is_unchanged() return tick == vim.api.nvim_buf_get_changedtick(buf) end
   local function write(change)
-    local was_sent = is_sent()
+    local was_unchanged = is_unchanged()
     change()
-    if was_sent then tick = vim.api.nvim_buf_get_changedtick(buf) end
+    if was_unchanged then tick = vim.api.nvim_buf_get_changedtick(buf) end
   end
   local function start(parsed)
     transcript.fetch_headings(
       parsed.model,
-      step(function(headings) start_turn(chat, build_params(parsed), headings, is_sent()) end)
+      step(function(headings) start_turn(chat, build_params(parsed), headings, is_unchanged()) end)
     )
   end
   local function on_parsed(parsed)
