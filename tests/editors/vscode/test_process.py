@@ -52,9 +52,9 @@ def test_another_extensions_next_request_works_after_the_daemon_is_killed(window
 
 @pytest.mark.scenario("daemon-killed")
 def test_a_daemon_that_ends_too_often_is_reported_once_and_can_be_restarted(chat, provider, daemon):
-    # From here on, four ends are followed by another start.
+    # From here on, five ends are followed by another start.
     chat.command("jumpseat.restart")
-    for _ in range(4):
+    for _ in range(5):
         provider.forget()
         provider.script(HALF)
         begin(chat, MODEL, [{"role": "user", "content": "A story."}])
