@@ -137,7 +137,10 @@ async def stream_events(
         ChatError: the request or the decoder failed; events already yielded stay valid.
     """
     if (await client.find_destination(call.url)).slots.locked():
-        message = f"{MAX_CONNECTIONS} requests of this client are running; this one waits until one ends."
+        message = (
+            f"{MAX_CONNECTIONS} requests with the same proxy and TLS options are running; "
+            "this one waits until one ends."
+        )
         yield WarningEvent(WAITING_FOR_ROOM, message)
     async with open_response(client, call, provider) as body:
         request_id = request_id_of(body.headers)

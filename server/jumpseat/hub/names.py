@@ -1,6 +1,7 @@
 """The files of a daemon in the state directory, and the pointer to its socket.
 
-One daemon serves a user, host, version and state directory, so the first three are in the files' names.
+There is one daemon for each user, host, version, installation and state directory. The files' names contain
+the host, the version, the revision of the control protocol and the installation.
 """
 
 from __future__ import annotations
