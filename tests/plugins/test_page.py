@@ -75,7 +75,7 @@ def test_the_table_of_hooks_lists_the_hooks_of_the_base_class_in_order() -> None
     assert [name for name in methods if name not in others] == hooks
     assert others <= {*methods}
     documented = [name for name in spans(" ".join((HttpAdapter.__doc__ or "").split())) if name in hooks]
-    assert documented == [name for name in hooks if name != "refine"]
+    assert documented == hooks
 
 
 @pytest.mark.parametrize(

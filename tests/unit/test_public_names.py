@@ -40,7 +40,8 @@ UsageEvent WarningEvent add_usage as_tool_definitions merge_deltas
 
 ADAPTERS_BASE = """
 Account Adapter AuthMethod AuthState AuthStatus CachesModels Capabilities CapabilitySource
-ChangesCapabilities ChatModel ChatTraits ChecksSetup ClientInfo EditsInline Environment IdentifiesClient
+ChangesCapabilities ChatModel ChatTraits ChecksHosts ChecksSetup ClientInfo EditsInline Environment
+IdentifiesClient
 OnAuthChange OnDelta OnPrompt ProviderConfig Quota Replan Secret SettingRow SignInPrompt Values
 environment_of_process events_of read_options resolve
 """

@@ -6,8 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Iterable
 
-from jumpseat.adapters.base import Adapter, AuthStatus, ChecksSetup
-from jumpseat.adapters.base.optional import ChecksHosts
+from jumpseat.adapters.base import Adapter, AuthStatus, ChecksHosts, ChecksSetup
 from jumpseat.chat import ChatError, Check
 from jumpseat.config import ProviderConfig, Values
 from jumpseat.config.source_cache import SourceCache

@@ -19,6 +19,7 @@ from jumpseat.adapters.base.interface import Adapter
 from jumpseat.adapters.base.optional import (
     CachesModels,
     ChangesCapabilities,
+    ChecksHosts,
     ChecksSetup,
     ClientInfo,
     EditsInline,
@@ -43,6 +44,7 @@ __all__ = [
     "ChangesCapabilities",
     "ChatModel",
     "ChatTraits",
+    "ChecksHosts",
     "ChecksSetup",
     "ClientInfo",
     "EditsInline",

@@ -65,10 +65,11 @@ class Outcome:
 class HttpAdapter(EndpointAdapter):
     """A provider with one base URL, as hooks that subclasses override.
 
-    An attempt calls the hooks in this order, each once: `set_up`, `credential` (and `form_headers`),
+    An attempt calls the hooks in this order, each at most once: `set_up`, `credential` (and `form_headers`),
     `warnings`, `form_parameters`, `form_messages`, `decode` and `url`. Then the request is sent and the
-    decoder is fed; `tear_down` comes last. A retried turn consists of several attempts. One object serves
-    many concurrent turns: the hooks of one attempt share data in `request.state`.
+    decoder is fed, or `refine` is called if the provider refuses the request. `tear_down` comes last. A
+    retried turn consists of several attempts. One object serves many concurrent turns: the hooks of one
+    attempt share data in `request.state`.
 
     The defaults suit any endpoint with chat completions: parameters that it has refused are left out or
     renamed in later requests.
