@@ -105,7 +105,10 @@ class ChatStream:
             self._ask(delta)
 
     def _ask(self, delta: Delta) -> None:
-        """Ask the program about a tool call, once it has handled the deltas before the question."""
+        """Start the approval callback if the delta asks for an approval.
+
+        Call this only after the caller has received all earlier deltas.
+        """
         if self._approvals is not None and (approval := delta.tool_approval) is not None:
             self._approvals.ask(approval)
 
@@ -119,7 +122,8 @@ class ChatStream:
 
     def _expire(self) -> RequestTimeout:
         self.cancel()
-        self._deadline = None  # The daemon still answers the cancelled turn, with the result so far.
+        # A later response() must be able to wait for the partial result of the cancelled turn.
+        self._deadline = None
         return RequestTimeout(f"The chat did not end within {self._timeout:g} seconds.")
 
 

@@ -45,7 +45,8 @@ async def ask(
         form: how to print the answer.
 
     Raises:
-        ClientError: the daemon cannot be used; with JSON, every other failure raises this too.
+        ClientError: a request failed, or the daemon cannot be used. Without JSON, errors of the chat itself
+            are printed instead.
     """
     spinner = make_spinner("Starting")
     approver = _make_approver(tools)

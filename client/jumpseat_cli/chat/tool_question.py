@@ -57,7 +57,7 @@ class ToolQuestion:
         self._print()
         while True:
             offered = self._list_answers()
-            note(", ".join(f"{key} {meaning}" for key, meaning in offered.items()))
+            note(" · ".join(f"{key}: {meaning}" for key, meaning in offered.items()))
             answer = await ask_line(f"Allow it? [{'/'.join(offered)}] ")
             if answer is None:
                 return ToolDecision(False)
@@ -82,12 +82,12 @@ class ToolQuestion:
         remember = self._approval.remember
         offered = {"y": "yes", "n": "no"}
         if "conversation" in remember:
-            offered["a"] = "yes in this conversation"
+            offered["a"] = "allow this tool in this conversation"
         elif "turn" in remember:
-            offered["a"] = "yes in this answer"
+            offered["a"] = "allow this tool in this answer"
         if "always" in remember:
-            offered["A"] = "yes always"
-        offered["e"] = "no, and say why"
+            offered["A"] = "always allow this tool"
+        offered["e"] = "no, and explain why"
         if self._is_cut:
             offered["d"] = "show all of it"
         return offered

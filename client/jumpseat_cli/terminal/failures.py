@@ -13,7 +13,7 @@ from jumpseat_client.errors import ClientError, RequestFailed
 
 OK = 0
 FAILED = 1
-"""The daemon or a provider reported an error."""
+"""The command failed, or found a problem."""
 USAGE = 2
 DENIED = 3
 """A call of a tool was denied because nobody could be asked for an approval."""

@@ -70,7 +70,7 @@ async def test_only_what_the_daemon_remembers_is_offered(
     decision, prompts = await ask(*answers, remember=remember)
 
     assert (decision, prompts) == (ToolDecision(False), [prompt] * len(answers))
-    assert ("a yes in this answer" in capsys.readouterr().err) == ("turn" in remember)
+    assert ("a: allow this tool in this answer" in capsys.readouterr().err) == ("turn" in remember)
 
 
 async def test_a_decision_for_the_answer_is_that_of_the_turn() -> None:
@@ -123,7 +123,7 @@ async def test_a_long_diff_is_cut_and_can_be_shown_whole(capsys: pytest.CaptureF
     new = "".join(f"line {number}\n" for number in range(400)) + "x" * 5000 + "\n"
     diff = [{"uri": "file:///w/a", "newText": new}]
     _, prompts = await ask("d", "n", diff=diff)
-    shown, whole = capsys.readouterr().err.split("d show all of it\n", 1)
+    shown, whole = capsys.readouterr().err.split("d: show all of it\n", 1)
 
     assert prompts == ["Allow it? [y/n/a/A/e/d] ", "Allow it? [y/n/a/A/e] "]
     assert f"+line {MOST_LINES - 4}\n… 344 more lines\n" in shown

@@ -65,7 +65,8 @@ local function describe(delta, hint)
   return lines
 end
 
---- Return the keys that decide, with their meanings, in the order in which they are shown. The command line has the same.
+--- Return the keys that decide, with their meanings, in the order in which they are shown. The command line has the
+--- same keys.
 ---@param delta table
 ---@return [string, string, table][] key, meaning, params of `tools/decide`
 local function list_decisions(delta)
