@@ -41,7 +41,7 @@ class Limits(NamedTuple):
     """The limits of one client's configuration; 0 means no limit."""
 
     max_days: float
-    """The highest age of a conversation's last change, according to the time of its file."""
+    """The maximum age in days, counted from the file's modification time."""
 
     max_megabytes: float
     """The total size of all files."""
@@ -121,9 +121,9 @@ class Pruner:
         with self._lock:
             if not self._may_exceed(limits) or not self._store.directory.is_dir():
                 return deleted
-            left = set(spared)
+            skipped = set(spared)
             try:
-                while not self._prune_batch(limits, left, deleted):
+                while not self._prune_batch(limits, skipped, deleted):
                     time.sleep(PAUSE_SECONDS)
             except StateError as error:
                 logger.warning("old conversations cannot be deleted: %s", error)
@@ -144,12 +144,12 @@ class Pruner:
         written = self._written - scan.written
         return scan.oldest_ns < limits.oldest_ns or (written > 0 and scan.total + written > limits.max_bytes)
 
-    def _prune_batch(self, limits: Limits, left: set[str], deleted: list[str]) -> bool:
+    def _prune_batch(self, limits: Limits, skipped: set[str], deleted: list[str]) -> bool:
         """Delete for `BATCH_SECONDS`; return False if there is more to delete.
 
         Args:
             limits: the limits.
-            left: ids that must not be deleted; ids that cannot be deleted are added.
+            skipped: ids that must not be deleted; ids that cannot be deleted are added.
             deleted: receives the deleted ids.
         """
         with self._store.hold_lock():
@@ -161,7 +161,7 @@ class Pruner:
             end = time.monotonic() + BATCH_SECONDS
             oldest_ns = float("inf")
             for id_, each in by_age:
-                if id_ in left:
+                if id_ in skipped:
                     continue
                 if total <= limits.max_bytes and each.changed_ns >= limits.oldest_ns:
                     oldest_ns = each.changed_ns
@@ -172,7 +172,7 @@ class Pruner:
                     total -= each.bytes
                     deleted.append(id_)
                 else:
-                    left.add(id_)
+                    skipped.add(id_)
         self._scans[limits] = _Scan(total, oldest_ns, written, time.monotonic())
         self._next_scan = time.monotonic() + cpu / SCAN_SHARE
         return True

@@ -70,8 +70,8 @@ class ConversationStore:
         key = secrets.token_hex(8)
         running_here.add(key)
         try:
-            # A killed daemon does not lose written data. Only the end of a turn also survives a power
-            # failure, so that chats do not wait for the disk before their requests.
+            # Do not wait for the disk here, because that would delay the request. What is written survives a
+            # crash of the daemon, but not a power failure; `finish` syncs.
             with self._lock_for_change(synced=False):
                 return self._begin(turn, key)
         except BaseException:

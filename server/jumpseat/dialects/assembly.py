@@ -45,7 +45,10 @@ from jumpseat.dialects.stop_reasons import stop_reason_of
 OpaqueSource: TypeAlias = Callable[[], str | None]
 
 MAX_WHITESPACE = 4096
-"""The longest run of whitespace in arguments, in characters. Real calls have less: JSON escapes line ends."""
+"""The longest run of whitespace in arguments, in characters.
+
+Real calls stay far below it, because JSON escapes line breaks in strings.
+"""
 
 
 @dataclass(slots=True)
@@ -104,8 +107,8 @@ class BlockAssembler:
         self._signature: str | None = None
         self._opaque: str | None = None
         self._calls: dict[Hashable, _Call] = {}
-        self._calls_begun = 0
-        self._calls_started = 0
+        self._calls_seen = 0
+        self._calls_emitted = 0
         self._ids: set[str] = set()
 
     def take(self) -> list[StreamEvent]:
@@ -141,7 +144,7 @@ class BlockAssembler:
     @property
     def call_count(self) -> int:
         """The number of tool calls whose start event was emitted; a call without a name does not count."""
-        return self._calls_started
+        return self._calls_emitted
 
     @property
     def text_block(self) -> int | None:
@@ -196,8 +199,8 @@ class BlockAssembler:
         call = self._calls.get(key)
         if call is None:
             self._start_pending()  # This must run before the new call starts, because its number is higher.
-            self._calls_begun += 1
-            call = self._calls[key] = _Call(self._calls_begun)
+            self._calls_seen += 1
+            call = self._calls[key] = _Call(self._calls_seen)
         # Id and name are not concatenated: Kimi repeats them in every delta, and Alibaba sends them empty
         # after the first one.
         call.provider_id = call.provider_id or id or ""
@@ -268,7 +271,7 @@ class BlockAssembler:
         usage: Usage | None = None,
         *,
         refused: bool = False,
-        known: StopReason | None = None,
+        fallback: StopReason | None = None,
     ) -> None:
         """Close all open blocks, and end the answer.
 
@@ -276,10 +279,10 @@ class BlockAssembler:
             raw: the provider's stop reason; None or empty if it does not report one.
             usage: the token counts; None if the provider does not report them.
             refused: whether the text is a refusal.
-            known: the stop reason to use if `raw` is unknown; None to add a warning instead.
+            fallback: the stop reason to use if `raw` is unknown; None to add a warning instead.
         """
         self.close_all()
-        stop = (stop_reason_of(raw) or known) if raw else "end_turn"
+        stop = (stop_reason_of(raw) or fallback) if raw else "end_turn"
         if raw and stop is None:
             provider = self._origin.provider
             reason = clean_message(raw)
@@ -288,7 +291,7 @@ class BlockAssembler:
         stop = stop or "end_turn"
         if stop in ("end_turn", "tool_use"):
             # Many servers report "stop" after calls, or "tool_calls" without a call.
-            stop = "tool_use" if self._calls_started else "refusal" if refused else "end_turn"
+            stop = "tool_use" if self._calls_emitted else "refusal" if refused else "end_turn"
         self._events.append(DoneEvent(stop, usage, raw or None))
 
     def _next_number(self) -> int:
@@ -342,7 +345,7 @@ class BlockAssembler:
     def _start_call(self, call: _Call) -> int:
         self.close_prose()
         call.id = self._unique_id(call.provider_id or f"call_{call.ordinal}{self.mint_suffix}")
-        self._calls_started += 1
+        self._calls_emitted += 1
         number = call.block = self._next_block
         self._next_block += 1
         self._events.append(ToolUseStartEvent(number, call.id, call.name))

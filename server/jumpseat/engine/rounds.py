@@ -86,7 +86,7 @@ class Rounds:
             plan: plans the request of a round.
             run_attempts: sends a planned request, and passes the events of its answer to the fold and to a
                 sink; returns the last event.
-            save_soon: saves the answer so far, soon.
+            save_soon: schedules a save of the answer so far.
         """
         self._turn_request = turn_request
         self._tools = tools
@@ -178,7 +178,7 @@ class Rounds:
             for call, run in zip(calls, running, strict=False):
                 result = await run
                 self._add_result(result)
-                is_loop = self._is_repeated(call, result) or is_loop
+                is_loop = self._count_repetition(call, result) or is_loop
         except asyncio.CancelledError:
             await self._cancel_calls(calls, running)
             raise
@@ -206,8 +206,8 @@ class Rounds:
         blocks = self._fold.round_blocks
         return {block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)}
 
-    def _is_repeated(self, call: ToolUseBlock, result: ToolResultBlock) -> bool:
-        """Whether this is the last identical call that the turn allows."""
+    def _count_repetition(self, call: ToolUseBlock, result: ToolResultBlock) -> bool:
+        """Count a call and its result; return whether they have occurred `MOST_REPETITIONS` times."""
         key = json.dumps([call.name, call.arguments, result.text], sort_keys=True)
         self._repetitions[key] += 1
         return self._repetitions[key] >= MOST_REPETITIONS
@@ -217,7 +217,7 @@ class Rounds:
         self._save_soon()
 
     def _answer_calls(self, text: str) -> None:
-        """Give each of the daemon's calls without a result an error result, so that it can be sent back."""
+        """Add an error result to every unanswered call of the daemon, so that the answer can be sent back."""
         for call in self._fold.partial().tool_calls:
             if self._is_own(call):
                 self._add_result(self._make_error(call, text))

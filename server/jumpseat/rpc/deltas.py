@@ -36,10 +36,10 @@ class Progress:
         self._outbox = outbox
         self._token = token
         self.is_shown = False
-        """Whether the client is showing a wait."""
+        """Whether the client is showing progress."""
 
     def report(self, event: ProgressEvent) -> None:
-        """Report a wait to the client, if it sent a token."""
+        """Report progress to the client, if it sent a token."""
         if self._token is None:
             return
         value: dict[str, object] = {"kind": "report", "message": event.message}
@@ -80,7 +80,7 @@ class DeltaSink(Sink):
             turn_id: the id of the turn.
             stream: whether to send deltas; if False, only progress is sent.
             coalesce_ms: the shortest time between two delta notifications; 0 sends each immediately.
-            commands: the client's commands, which errors in events name.
+            commands: the client's commands, to be named in error hints.
             progress_token: the client's `workDoneToken`.
             transcript: adds the text for a transcript to each delta.
             on_begin: called once, when the first event is sent.
@@ -127,7 +127,7 @@ class DeltaSink(Sink):
             self._stream = False  # `done` is always the last delta.
 
     def wait_until_ready(self) -> Coroutine[Any, Any, None]:
-        """Wait until the client has read enough."""
+        """Wait until the output queue has room again."""
         return self._outbox.wait_until_ready()
 
     def _schedule_flush(self) -> None:

@@ -184,7 +184,10 @@ class StateFile:
                 temporary.unlink(missing_ok=True)
 
     def _overwrite(self, body: bytes) -> None:
-        """Overwrite the content in place, which needs no disk space. A crash meanwhile breaks the file."""
+        """Overwrite the content in place, which needs no disk space.
+
+        A crash during the write leaves the file broken.
+        """
         flags = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(self.path, flags), "wb") as file:
             if len(body) > os.fstat(file.fileno()).st_size:
@@ -240,7 +243,11 @@ class StateFile:
                     )
 
     def _encode(self, content: Mapping[str, Any]) -> bytes:
-        """Return the text of the file with this content, unless a newer version has written the file."""
+        """Encode the content.
+
+        Raises:
+            StateError: a newer version wrote the file.
+        """
         found = (self._read() or {}).get(VERSION_KEY, VERSION)
         if isinstance(found, int) and found > VERSION:
             raise StateError(

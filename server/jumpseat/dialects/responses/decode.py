@@ -201,7 +201,7 @@ class ResponsesDecoder:
         self._blocks.close_all()
         if usage is not None:
             self._blocks.emit(UsageEvent(usage))
-        self._blocks.end(raw, usage, refused=self._items.refused, known="max_tokens" if reached else None)
+        self._blocks.end(raw, usage, refused=self._items.refused, fallback="max_tokens" if reached else None)
 
     def _end_by_mark(self) -> list[StreamEvent]:
         # OpenRouter and LM Studio may send `[DONE]` instead of a terminal event. That is enough if every item
