@@ -115,7 +115,7 @@ OUTCOME is the turn's outcome, and ERR its error or nil."
                             err (plist-get outcome :cancelled))
     (jumpseat-send--reset)
     (when (equal "max_rounds" (jumpseat--get outcome :result :stopReason))
-      (jumpseat--say "The limit of requests in one answer was reached; %s goes on."
+      (jumpseat--say "The model reached a limit on tool use. %s lets it continue."
                      (substitute-command-keys "\\[jumpseat-send]")))
     (jumpseat--view-update :usage (jumpseat--answer-usage answer))))
 

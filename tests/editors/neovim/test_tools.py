@@ -275,7 +275,7 @@ def test_a_chat_goes_on_after_the_limit_of_calls(home, provider, notes):
         child.command("Jumpseat")
         child.ask("Read it.")
         child.idle()
-        child.sees("The limit of tool calls was reached. :Jumpseat send lets the model go on.")
+        child.sees("The model reached a limit on tool use. :Jumpseat send lets it continue.")
         child.send()
         child.idle()
         assert child.text.endswith("```\n\n## Assistant\n\nDone.\n\n## Me\n\n")

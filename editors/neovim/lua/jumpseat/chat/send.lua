@@ -66,7 +66,7 @@ local function finish(chat, written, headings, outcome, is_unchanged)
   local after = written:has_text() and '\n\n' .. headings.user .. '\n\n' or ''
   if after == '' then written:remove() end
   if result.stopReason == 'max_rounds' then
-    written:add_notice('The limit of tool calls was reached. :Jumpseat send lets the model go on.')
+    written:add_notice('The model reached a limit on tool use. :Jumpseat send lets it continue.')
   end
   written:close(after, err, outcome.cancelled)
   -- Only this client's own errors have code 0, and they may mean that the daemon is gone.
