@@ -197,6 +197,7 @@ async def test_a_client_that_only_reads_keeps_its_unsaved_changes(
     assert editor.written == []
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("12:acp-files")
 async def test_a_change_fails_if_the_client_does_not_answer(
     hub: Hub, upstream: FakeUpstream, root: Path
@@ -210,6 +211,7 @@ async def test_a_change_fails_if_the_client_does_not_answer(
     assert (root / "main.py").read_text() == "one\ntwo\n"
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("12:acp-files")
 async def test_a_file_is_read_from_the_disk_if_the_client_does_not_answer(
     hub: Hub, upstream: FakeUpstream, root: Path

@@ -19,6 +19,8 @@ from tests.protocol.test_acp import answers
 from tests.protocol.test_acp_tools import Json, ask, call, calls, choose, results
 from tests.unit.tools.mcp.clients import Record
 
+pytestmark = pytest.mark.slow
+
 ALLOW = '[tools]\nallow = ["fake/*"]\n'
 
 

@@ -18,6 +18,8 @@ from tests.fakes.loopback_proxy import LoopbackProxy
 from tests.fakes.network import HOST, PLAIN_HOST, running_network
 from tests.fakes.tls_front import Authority, TlsFront
 
+pytestmark = pytest.mark.slow
+
 NETWORK = Path(__file__).parents[1] / "fakes" / "invented_network"
 PUBLIC = "93.184.216.34"
 """An address of the public internet, which leads to the scripted server."""

@@ -179,6 +179,7 @@ async def test_a_file_with_unsaved_changes_is_changed_in_the_editor(
     assert file.read_bytes() == saved
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("12:files-unsaved")
 async def test_an_editor_that_does_not_answer_keeps_its_files(
     daemon: Daemon, upstream: FakeUpstream, root: Path

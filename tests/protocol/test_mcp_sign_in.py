@@ -17,7 +17,7 @@ from tests.protocol.test_mcp import calls, chat, find_row, initialize
 
 FAKE = {"provider": "mcp:fake"}
 
-pytestmark = pytest.mark.requirement("12:mcp-oauth")
+pytestmark = [pytest.mark.slow, pytest.mark.requirement("12:mcp-oauth")]
 
 
 @pytest.fixture
