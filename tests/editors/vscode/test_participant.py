@@ -108,8 +108,10 @@ def test_select_model_below_an_error_chooses_the_model_of_the_next_question(chat
     provider.script(Reply.json({"error": {"message": "The model is on holiday."}}, 400), hello())
     chat.ask("@jumpseat Hello?")
     chat.answers.last.get_by_text("Select Model").click()
+    rows = chat.menu.locator(".monaco-list-row")
+    chat.shows(rows.first)  # A search in a list that is still empty finds nothing.
     chat.menu.get_by_placeholder("Search models").fill("other-model")
-    chat.menu.locator(".monaco-list-row").filter(has_text="other-model").first.click()
+    rows.filter(has_text="other-model").first.click()
     chat.ask("@jumpseat Hello?")
     chat.answer_has("Hello there.")
     chat.choose_model("fake-model")

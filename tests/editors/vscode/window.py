@@ -127,6 +127,15 @@ class Window:
         """Wait until a person sees the place of the page."""
         expect(place).to_be_visible(timeout=WAIT_MS)
 
+    def clicks_until(self, place: Locator, shown: Locator) -> None:
+        """Click a place, again after each second, until a person sees another one."""
+        for _ in range(WAIT_MS // 1000):
+            place.click(timeout=WAIT_MS)
+            with contextlib.suppress(AssertionError):
+                expect(shown).to_be_visible(timeout=1000)
+                return
+        self.shows(shown)
+
     def hides(self, place: Locator) -> None:
         """Wait until nobody sees the place of the page."""
         expect(place).not_to_be_visible(timeout=WAIT_MS)
@@ -263,7 +272,10 @@ class Window:
 
     def pick(self, text: str) -> None:
         """Choose the row of the quick pick that has the text."""
-        self.quick_input.locator(".monaco-list-row").filter(has_text=text).first.click(timeout=WAIT_MS)
+        row = self.quick_input.locator(".monaco-list-row").filter(has_text=text).first
+        # When the list is laid out again, another row may be drawn into the element that was found.
+        row.hover(timeout=WAIT_MS)
+        row.click(timeout=WAIT_MS)
 
     @property
     def notifications(self) -> Locator:
