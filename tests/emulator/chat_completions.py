@@ -16,8 +16,8 @@ OPAQUE = "reasoning_opaque"
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 _TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
-_MOST_TOOLS = 128
-_MOST_CACHE_MARKS = 4
+_MAX_TOOLS = 128
+_MAX_CACHE_MARKS = 4
 
 
 def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
@@ -32,8 +32,8 @@ def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
     check_refused_fields(body, model)
     if body.get("prediction") is not None and not body["prediction"].get("content"):
         raise Refused(invalid_body("prediction content is empty"))
-    if sum("copilot_cache_control" in each for each in messages) > _MOST_CACHE_MARKS:
-        raise Refused(invalid_body(f"at most {_MOST_CACHE_MARKS} messages may have copilot_cache_control"))
+    if sum("copilot_cache_control" in each for each in messages) > _MAX_CACHE_MARKS:
+        raise Refused(invalid_body(f"at most {_MAX_CACHE_MARKS} messages may have copilot_cache_control"))
     turns = [_turn(each, model, seals) for each in messages]
     _check_pairs(turns)
     tools = _tools(body.get("tools") or [])
@@ -155,8 +155,8 @@ def _all_answered(open_calls: set[str]) -> None:
 
 
 def _tools(offered: list[Any]) -> dict[str, Any]:
-    if len(offered) > _MOST_TOOLS:
-        raise Refused(invalid_body(f"at most {_MOST_TOOLS} tools may be sent"))
+    if len(offered) > _MAX_TOOLS:
+        raise Refused(invalid_body(f"at most {_MAX_TOOLS} tools may be sent"))
     tools = {each["function"]["name"]: each["function"].get("parameters") for each in offered}
     check_tool_names(tools)
     return tools

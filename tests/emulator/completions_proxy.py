@@ -14,7 +14,7 @@ from tests.emulator.admission import admit
 from tests.emulator.refusals import Refused, html_safe_json
 from tests.emulator.state import State, body_object
 
-_MOST_CHOICES = 10
+_MAX_CHOICES = 10
 
 
 def answer(state: State, plane: str, request: RecordedRequest) -> Reply:
@@ -38,7 +38,7 @@ def _complete(state: State, body: dict[str, Any]) -> Reply:
         "model": "gpt-41-copilot",
     }
     chunks = []
-    for index in range(min(int(body.get("n") or 1), _MOST_CHOICES)):
+    for index in range(min(int(body.get("n") or 1), _MAX_CHOICES)):
         for text, finish in ((f"  # completion {index + 1} ", None), (f"of: {lines[-1].strip()}", "stop")):
             choice = {"index": index, "text": text, "finish_reason": finish, "logprobs": None}
             chunks.append({**shared, "choices": [choice]})

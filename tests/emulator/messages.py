@@ -29,7 +29,7 @@ _FIELDS = {
     "model", "max_tokens", "stream", "system", "messages", "tools", "tool_choice", "thinking", "metadata",
     "output_config", "context_management", "temperature", "top_p", "top_k", "stop_sequences",
 }  # fmt: skip
-_MOST_CACHE_MARKS = 4
+_MAX_CACHE_MARKS = 4
 _LEAST_BUDGET = 1024
 
 
@@ -74,7 +74,7 @@ def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
     if body["messages"][-1]["role"] == "assistant":
         raise invalid("This model does not support assistant message prefill.")
     _check_pairs(turns)
-    if json.dumps(body).count('"cache_control"') > _MOST_CACHE_MARKS:
+    if json.dumps(body).count('"cache_control"') > _MAX_CACHE_MARKS:
         raise invalid("A maximum of 4 blocks with cache_control may be provided.")
     choice = body.get("tool_choice") or {"type": "auto"}
     forced = {"any": "*", "tool": choice.get("name")}.get(choice["type"])

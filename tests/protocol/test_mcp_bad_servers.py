@@ -19,7 +19,7 @@ from tests.unit.tools.mcp.clients import Record
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("12:mcp-bad-servers")]
 
-LONGEST_DELAY_SECONDS = 0.5
+MAX_DELAY_SECONDS = 0.5
 """A busy machine delays a request by a tenth of a second, and a server that blocked the daemon by seconds."""
 
 
@@ -90,7 +90,7 @@ async def test_a_bad_answer_fails_or_is_cut_and_delays_nobody(
 
         assert result in result_of(response)
         assert response["result"]["text"] == "Done."
-        assert max(delays) < LONGEST_DELAY_SECONDS
+        assert max(delays) < MAX_DELAY_SECONDS
 
     await with_server(home, (), run)
 
@@ -109,7 +109,7 @@ async def test_ten_thousand_tools_delay_nobody(home: Path, page: int) -> None:
 
         assert refused["error"]["code"] == 1004
         assert f"fake ({10_000 + len(mcp_server.TOOLS)})" in refused["error"]["message"]
-        assert max(*delays, *more) < LONGEST_DELAY_SECONDS
+        assert max(*delays, *more) < MAX_DELAY_SECONDS
 
     await with_server(home, (), run)
 
@@ -128,6 +128,6 @@ async def test_a_silent_server_delays_nobody(home: Path, tmp_path: Path) -> None
         partial = response["error"]["data"]["partial"]["content"]
         assert partial[1]["content"] == "Cancelled."
         await record.wait_for("cancelled ")
-        assert max(delays) < LONGEST_DELAY_SECONDS
+        assert max(delays) < MAX_DELAY_SECONDS
 
     await with_server(home, ("--record", str(record.path)), run)

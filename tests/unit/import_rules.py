@@ -43,7 +43,7 @@ INDEPENDENT = ("chat", "system")
 """These packages import no other package of the server, not even a lower one."""
 
 ABOVE_ALL = ("__main__", "testing")
-LONGEST_MODULE = 400
+MAX_MODULE = 400
 SHARED_BY_ADAPTERS = ("base", "http")
 """The folders of `adapters/` that every provider may import; `http` may import `base`, `base` no other."""
 
@@ -150,7 +150,7 @@ def faults(name: str, source: str) -> list[str]:
     """Every rule that a module breaks."""
     tree = ast.parse(source)
     imports = find_imports(name, tree)
-    found = [f"is longer than {LONGEST_MODULE} lines"] if source.count("\n") > LONGEST_MODULE else []
+    found = [f"is longer than {MAX_MODULE} lines"] if source.count("\n") > MAX_MODULE else []
     found += _foreign_libraries(name, imports)
     if name != USES_PRIVATE_NAMES_OF_PYGLS:
         found += [

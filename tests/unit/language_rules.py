@@ -50,8 +50,8 @@ _ASYNC = {
     ".ts": re.compile(r"\basync (?:function )?#?(?P<name>\w+)\("),
 }
 _TEST = re.compile(r"^[ \t]*(?:async )?def (test_\w+)", re.MULTILINE)
-LONGEST_TEST_NAME = 80
-LONGEST_SUBJECT = 72
+MAX_TEST_NAME = 80
+MAX_SUBJECT = 72
 
 
 def faults_of_text(text: Text) -> Iterator[str]:
@@ -73,14 +73,14 @@ def faults_of_source(source: str, suffix: str) -> Iterator[tuple[int, str]]:
             if is_named_by_participle(found["name"]) and not found.groupdict().get("fixture"):
                 yield _line(source, found), f"name the function by a verb: {found['name']}"
     for found in _TEST.finditer(source) if suffix == ".py" else ():
-        if len(found[1]) > LONGEST_TEST_NAME or re.search(r"_(?:is|are|was|were)_no_(?!longer)", found[1]):
+        if len(found[1]) > MAX_TEST_NAME or re.search(r"_(?:is|are|was|were)_no_(?!longer)", found[1]):
             yield _line(source, found), f"shorten the test's name, or negate its verb: {found[1]}"
 
 
 def fault_of_subject(subject: str) -> str | None:
     """Return the fault of a commit's subject line, or None."""
-    if len(subject) > LONGEST_SUBJECT:
-        return f"use at most {LONGEST_SUBJECT} characters: {subject}"
+    if len(subject) > MAX_SUBJECT:
+        return f"use at most {MAX_SUBJECT} characters: {subject}"
     if not subject[:1].isupper() or subject.endswith("."):
         return f"start with a capital, and end without a full stop: {subject}"
     return None

@@ -43,8 +43,8 @@ from tests.unit.pages import (
 
 NUMBERS = DOCS / "numbers.md"
 
-LONGEST_EXAMPLE = 20
-LONGEST_LINE = 120
+MAX_EXAMPLE = 20
+MAX_LINE = 120
 LINES_OF_A_SCREEN = 40
 
 RAW_EXAMPLE = fences(CLIENT, "python")[-1]
@@ -99,7 +99,7 @@ def test_the_raw_example_is_short_needs_only_the_standard_library_and_runs(tmp_p
     imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Import)]
     imported = {alias.name for node in imports for alias in node.names}
 
-    assert len(code.splitlines()) <= LONGEST_EXAMPLE
+    assert len(code.splitlines()) <= MAX_EXAMPLE
     assert imported <= sys.stdlib_module_names
     assert "from " not in code
 
@@ -163,7 +163,7 @@ def test_the_prose_of_a_page_is_wrapped(page: Path) -> None:
 
     for line in prose(page).splitlines():
         whole = re.sub(r"`[^`]*`|\[[^]]*\]\([^)]*\)", lambda part: "x" * len(part[0]), line)
-        too_long = len(line) > LONGEST_LINE and not line.startswith("|")
+        too_long = len(line) > MAX_LINE and not line.startswith("|")
         assert not (too_long and divisible.fullmatch(whole.lstrip(" -"))), line
 
 

@@ -13,7 +13,7 @@ from tests.requirements import REQUIREMENTS
 
 TESTS = Path(__file__).parents[1]
 
-MOST_TESTS_OF_A_ROW = 12
+MAX_TESTS_OF_A_ROW = 12
 """A row with more tests than this is several promises."""
 
 
@@ -54,7 +54,7 @@ def test_no_deferred_row_has_a_test() -> None:
 
 def test_a_row_is_one_promise_and_not_that_of_a_dozen_tests() -> None:
     crowded = {row: len(where) for row, where in rows_and_their_tests().items()}
-    assert {row: count for row, count in crowded.items() if count > MOST_TESTS_OF_A_ROW} == {}
+    assert {row: count for row, count in crowded.items() if count > MAX_TESTS_OF_A_ROW} == {}
 
 
 def test_a_row_has_a_behaviour_and_a_source() -> None:

@@ -64,11 +64,11 @@ async def ask(
             if question.addresses:
                 spinner.show("Reading the pages")
                 question = await question.with_pages(client)
-            of_kept = options_from_conversation(kept) if kept else {}
-            of_prompt: dict[str, Any] = {
+            kept_options = options_from_conversation(kept) if kept else {}
+            prompt_options: dict[str, Any] = {
                 key: filled[key] for key in ("model", "system", "settings") if key in filled
             }
-            merged = await merge_options(client, [of_kept, of_prompt, options], settings)
+            merged = await merge_options(client, [kept_options, prompt_options, options], settings)
             messages = [*kept.get("messages", ()), question.message(filled.get("text"))]
             spinner.show("Waiting for the model")
             stream = client.chat(

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from jumpseat_client.tools import ToolStatus
 
 WAITING = "Waiting for the model"
-LONGEST_VALUE = 60
+MAX_VALUE = 60
 """The most characters of an argument that are shown."""
 
-LONGEST_LINE = 200
+MAX_LINE = 200
 """The most characters of an outcome, and of a line that is not printed on a terminal."""
 
 ENDED = frozenset({"completed", "failed", "denied"})
@@ -128,7 +128,7 @@ class ShownCalls:
 
 def print_call(call: ShownCall) -> None:
     """Print one line about a call that has ended, on stderr; the reason of a failure may need more lines."""
-    width = columns() if sys.stderr.isatty() else LONGEST_LINE
+    width = columns() if sys.stderr.isatty() else MAX_LINE
     line = format_call(call, width)
     if call.status == "completed":
         note(line)
@@ -140,7 +140,7 @@ def format_call(call: ShownCall, width: int) -> str:
     """Return one line about a call; only the reason of a failure can make it longer than `width`."""
     is_good = call.status == "completed"
     mark = ("✓" if is_good else "✗") if can_print("✓✗") else ("+" if is_good else "!")
-    outcome = cut_line(clean_line(_describe(call)), LONGEST_LINE)
+    outcome = cut_line(clean_line(_describe(call)), MAX_LINE)
     # A long summary leaves at least half of the line for the outcome.
     summary = cut_line(clean_line(call.summary), max(width - len(outcome) - 5, width // 2 - 5))
     line = f"{mark} {summary} · {outcome}"
@@ -177,7 +177,7 @@ def _text_of(content: Any) -> str:
 
 def _shorten(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return cut_line(text, LONGEST_VALUE)
+    return cut_line(text, MAX_VALUE)
 
 
 def _format_progress(progress: float, total: float | None) -> str:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 AskLine: TypeAlias = Callable[[str], Awaitable[str | None]]
 """Asks for one line of input; None at the end of the input. May raise KeyboardInterrupt for Ctrl-C."""
 
-MOST_LINES = 60
+MAX_LINES = 60
 """The most lines of a diff or of arguments that are printed at first."""
 
-LONGEST_LINE = 1000
+MAX_LINE = 1000
 """The most characters of a line of a diff that are printed at first."""
 
 REASONS = {
@@ -108,7 +108,7 @@ class ToolQuestion:
             lines = [line for each in self._approval.diff for line in self._diff_file(each)]
         else:
             lines = list(_list_arguments(self._approval))
-        shown = lines if whole else [_cut(line) for line in lines[:MOST_LINES]]
+        shown = lines if whole else [_cut(line) for line in lines[:MAX_LINES]]
         if self._approval.diff:
             print_diff(shown, err=True)
         else:
@@ -145,7 +145,7 @@ def _normalize(answer: str) -> str:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}… ({len(line)} characters)"
+    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}… ({len(line)} characters)"
 
 
 def _list_arguments(approval: ToolApproval) -> Iterator[str]:

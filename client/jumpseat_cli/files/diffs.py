@@ -9,7 +9,7 @@ from jumpseat_cli.files.lines import rows_of
 CONTEXT = 3
 """The number of unchanged lines around a change."""
 
-MOST_COMPARISONS = 10_000_000
+MAX_COMPARISONS = 10_000_000
 """The product of the numbers of old and new lines up to which they are compared with each other."""
 
 
@@ -53,7 +53,7 @@ def _count_common(before: Sequence[str], after: Sequence[str]) -> tuple[int, int
 
 def _find_hunks(before: Sequence[str], after: Sequence[str]) -> list[list[tuple[str, int, int, int, int]]]:
     """Return the hunks as groups of opcodes in the form of `difflib`."""
-    if len(before) * len(after) > MOST_COMPARISONS:
+    if len(before) * len(after) > MAX_COMPARISONS:
         return [[("replace", 0, len(before), 0, len(after))]]
     from difflib import SequenceMatcher  # Deferred: it is slow to import.
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from jumpseat_cli.chat.tool_calls import LONGEST_LINE, ShownCall, format_call, guess_tool
+from jumpseat_cli.chat.tool_calls import MAX_LINE, ShownCall, format_call, guess_tool
 from jumpseat_cli.files.attachments import Block
 from jumpseat_cli.repl.conversation import TerminalConversation, blocks_of
 from jumpseat_cli.terminal.wrapping import columns
@@ -52,7 +52,7 @@ def summarize_calls(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
 
 def _merge_calls(pieces: Sequence[Block | ShownCall]) -> Iterator[Block]:
     """Yield blocks in which calls and the texts around them are one text."""
-    width = columns() if sys.stdout.isatty() else LONGEST_LINE
+    width = columns() if sys.stdout.isatty() else MAX_LINE
     for _, group in groupby(pieces, lambda piece: isinstance(piece, ShownCall) or piece["type"] == "text"):
         run = list(group)
         if any(isinstance(piece, ShownCall) for piece in run):

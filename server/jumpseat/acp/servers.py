@@ -21,7 +21,7 @@ from jumpseat.tools.server import ToolServer
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_.-]")
 """Matches the characters that names in selectors cannot have. The protocol's names are for people."""
 
-LONGEST_NAME = 64
+MAX_NAME = 64
 
 
 def create_servers(client: AcpClient, servers: Sequence[ServerParam]) -> dict[str, ToolServer]:
@@ -32,7 +32,7 @@ def create_servers(client: AcpClient, servers: Sequence[ServerParam]) -> dict[st
     """
     definitions: dict[str, Definition] = {}
     for index, server in enumerate(servers):
-        name = _NOT_ALLOWED.sub("_", server.name)[:LONGEST_NAME]
+        name = _NOT_ALLOWED.sub("_", server.name)[:MAX_NAME]
         if not name or name == BUILT_IN_SERVER:
             raise InvalidRequestError.at(f"mcpServers.{index}.name", f"must not be {name!r}")
         if name in definitions:

@@ -12,7 +12,7 @@ from jumpseat.acp.client import AcpClient
 from jumpseat.acp.conversation import AcpConversation
 from jumpseat.system.regular_file import read_regular
 from jumpseat.system.threads import run_blocking
-from jumpseat.tools.files.text import LARGEST_TEXT, UTF_8, NotTextError, TextForm, decode, normalize
+from jumpseat.tools.files.text import MAX_TEXT, UTF_8, NotTextError, TextForm, decode, normalize
 from jumpseat.tools.workspace import EDITOR_SECONDS, UnsavedFile, Workspace
 
 _MARK = "\ufeff"
@@ -99,7 +99,7 @@ def _read_stored(path: Path) -> tuple[str, TextForm]:
         NotTextError: it is not text.
     """
     try:
-        return decode(read_regular(path, LARGEST_TEXT))
+        return decode(read_regular(path, MAX_TEXT))
     except FileNotFoundError:
         return "", UTF_8
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jumpseat.chat import ConfigError
-from jumpseat.config.reading import MOST_BYTES, parse_tables
+from jumpseat.config.reading import MAX_BYTES, parse_tables
 from jumpseat.system.regular_file import read_regular
 from jumpseat.system.replacing import replace_file
 
@@ -104,7 +104,7 @@ class ConfigurationFile:
 
     def _read(self) -> bytes:
         try:
-            return read_regular(self.path, MOST_BYTES)
+            return read_regular(self.path, MAX_BYTES)
         except FileNotFoundError:
             return b""
         except OSError as error:

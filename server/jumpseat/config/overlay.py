@@ -34,7 +34,7 @@ USER_ONLY_OF_SERVERS = {
 }
 """Keys that a client may not set on an MCP server that it adds. Each value is the reason as a clause."""
 
-LONGEST_ID = 100
+MAX_ID = 100
 """The maximum length of a provider id in the overlay."""
 
 
@@ -192,8 +192,8 @@ def _refuse_changes(table: Mapping[str, Any], where: str) -> None:
 
 
 def _refuse_lookalike(group: str, name: str, users: Collection[str]) -> None:
-    if len(name) > LONGEST_ID:
-        raise OverlayError(f"{group}.{name[:20]!a}…", f"is longer than {LONGEST_ID} characters")
+    if len(name) > MAX_ID:
+        raise OverlayError(f"{group}.{name[:20]!a}…", f"is longer than {MAX_ID} characters")
     for known in users:
         if looks_like(name, known):
             raise OverlayError(f"{group}.{name!a}", f"looks like {known}, which is already defined")

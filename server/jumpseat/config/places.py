@@ -17,7 +17,7 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 _MAY_BEGIN = re.compile(r"""\s*(?:\[|\#|$|[\w"'-][^=]*=)""")
 """Matches a line that may begin a statement, and a line between two statements."""
 
-MOST_LINES = 5000
+MAX_LINES = 5000
 """The maximum length of a text to search. No configuration written by hand is that long."""
 
 
@@ -55,7 +55,7 @@ def _statements(text: str) -> Iterator[tuple[int, tuple[dict[str, Any], bool] | 
     # `splitlines` would also split at characters that do not end a line in TOML.
     lines = text.replace("\r\n", "\n").split("\n")
     start = 0
-    while start < min(len(lines), MOST_LINES):
+    while start < min(len(lines), MAX_LINES):
         for end in range(start + 1, len(lines) + 1):
             # Otherwise a long array would be parsed once for each of its lines.
             if end < len(lines) and not _MAY_BEGIN.match(lines[end]):

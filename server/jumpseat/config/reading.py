@@ -24,7 +24,7 @@ from jumpseat.config.own_keys import Kinds, errors_in_own_keys
 from jumpseat.config.places import KeyPath, line_of, lines_of_keys
 from jumpseat.system.regular_file import read_regular
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """The maximum size of the file. No configuration written by hand is that long."""
 
 DEEPEST = 100
@@ -56,7 +56,7 @@ def read_tables(path: Path, *, required: bool) -> Source:
         ConfigError: the file cannot be read, or is not valid TOML; the message has line and column.
     """
     try:
-        content = read_regular(path, MOST_BYTES)
+        content = read_regular(path, MAX_BYTES)
     except FileNotFoundError:
         if required:
             raise ConfigError(f"The configuration file {path} does not exist.") from None

@@ -28,7 +28,7 @@ MEMORY_BYTES = 1024 * 1024 * 1024
 CPU_SECONDS = 15
 """The maximum CPU time, if the parent dies and cannot kill the process."""
 
-LONGEST_TITLE = 300
+MAX_TITLE = 300
 """The maximum length of a title in characters, as for other names that a model sees."""
 
 _WITHOUT_TEXT = frozenset(
@@ -87,7 +87,7 @@ def convert(html: bytes, encoding: str | None) -> tuple[str, str]:
     page = JustHTML(html, encoding=encoding, sanitize=False)
     title, tables = _drop_parts_without_text(page.root)
     _replace_tables(tables)
-    return title[:LONGEST_TITLE], _unescape(page.to_markdown()).strip()
+    return title[:MAX_TITLE], _unescape(page.to_markdown()).strip()
 
 
 def _is_utf8(html: bytes) -> bool:

@@ -21,10 +21,10 @@ from jumpseat.system.environment import Environment
 PAGE_SECONDS = 10.0
 """The time limit for a page, with name resolution, redirects and the conversion to text."""
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """The maximum length of a page's text."""
 
-MOST_HTML_BYTES = 2 * MOST_BYTES
+MAX_HTML_BYTES = 2 * MAX_BYTES
 """How much of an HTML page is read: most of it is often markup and scripts."""
 
 NOTE = "[The page is too long; the rest was left out.]"
@@ -75,7 +75,7 @@ async def read_page(url: str, config: Config) -> ContextBlock:
 
 def _choose_limit(content_type: str) -> int:
     # The last character of a text may be incomplete, and what precedes it must still be too long to fit.
-    return MOST_HTML_BYTES if _media_type_of(content_type) in (*_HTML, "") else MOST_BYTES + 4
+    return MAX_HTML_BYTES if _media_type_of(content_type) in (*_HTML, "") else MAX_BYTES + 4
 
 
 async def _make_block(page: WebPage, environment: Environment) -> ContextBlock:
@@ -85,12 +85,12 @@ async def _make_block(page: WebPage, environment: Environment) -> ContextBlock:
     title = ""
     if media_type in _HTML or (media_type == "" and _BEGINS_HTML.match(page.body)):
         order: PageOrder = {
-            "length": len(page.body), "encoding": encoding, "max_bytes": MOST_BYTES, "note": NOTE,
+            "length": len(page.body), "encoding": encoding, "max_bytes": MAX_BYTES, "note": NOTE,
         }  # fmt: skip
         read = await read_html(page.body, order, environment.variables)
         title, text = read["title"], read["text"]
     else:
-        text = cut_off(_decode(page, media_type, encoding), MOST_BYTES, NOTE)
+        text = cut_off(_decode(page, media_type, encoding), MAX_BYTES, NOTE)
     if page.is_cut and not text.endswith(NOTE):
         text += f"\n{NOTE}"  # The part that was read has less text than fits.
     if not text.strip():

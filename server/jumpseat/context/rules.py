@@ -20,7 +20,7 @@ from jumpseat.system.regular_file import open_regular
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
 
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 """The maximum length of the text of one file."""
 
 
@@ -71,10 +71,10 @@ def read_rules(folder: Path) -> WorkspaceRules:
 def _read_text(file: Path, name: str) -> str:
     # The four bytes more than fit show that a file is longer even if it starts with a byte order mark.
     with os.fdopen(open_regular(file, follow=False), "rb") as opened:
-        content = opened.read(MOST_BYTES + 4)
-    note = f"[{name} is longer than {MOST_BYTES // 1024} KiB; the rest was left out.]"
+        content = opened.read(MAX_BYTES + 4)
+    note = f"[{name} is longer than {MAX_BYTES // 1024} KiB; the rest was left out.]"
     text = replace_nul(content.decode("utf-8-sig", "replace"))
-    return cut_off(text, MOST_BYTES, note) if text.strip() else ""
+    return cut_off(text, MAX_BYTES, note) if text.strip() else ""
 
 
 def _mark(names: Sequence[str], text: str) -> str:

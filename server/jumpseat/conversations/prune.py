@@ -52,7 +52,7 @@ class Limits(NamedTuple):
         return self.max_megabytes * BYTES_PER_MEGABYTE or float("inf")
 
     @property
-    def oldest_ns(self) -> float:
+    def cutoff_ns(self) -> float:
         """The earliest time of change that is currently within the limit."""
         return time.time_ns() - self.max_days * SECONDS_PER_DAY * 1e9 if self.max_days else 0
 
@@ -142,7 +142,7 @@ class Pruner:
         if scan is None or time.monotonic() - scan.ended > SCAN_VALID_SECONDS:
             return True
         written = self._written - scan.written
-        return scan.oldest_ns < limits.oldest_ns or (written > 0 and scan.total + written > limits.max_bytes)
+        return scan.oldest_ns < limits.cutoff_ns or (written > 0 and scan.total + written > limits.max_bytes)
 
     def _prune_batch(self, limits: Limits, skipped: set[str], deleted: list[str]) -> bool:
         """Delete for `BATCH_SECONDS`; return False if there is more to delete.
@@ -163,7 +163,7 @@ class Pruner:
             for id_, each in by_age:
                 if id_ in skipped:
                     continue
-                if total <= limits.max_bytes and each.changed_ns >= limits.oldest_ns:
+                if total <= limits.max_bytes and each.changed_ns >= limits.cutoff_ns:
                     oldest_ns = each.changed_ns
                     break
                 if time.monotonic() > end:

@@ -50,7 +50,7 @@ from jumpseat.tools.turn_tools import DAEMON, TurnTools
 TOO_MANY_CALLS = "The limit of calls is reached."
 CANCELLED_CALL = "Cancelled."
 
-MOST_REPETITIONS = 3
+MAX_REPETITIONS = 3
 """The number of identical calls with identical results that ends the turn, because the model is in a loop."""
 
 COMPLETE = frozenset({"tool_use", "end_turn", "stop_sequence"})
@@ -207,10 +207,10 @@ class Rounds:
         return {block.tool_use_id for block in blocks if isinstance(block, ToolResultBlock)}
 
     def _count_repetition(self, call: ToolUseBlock, result: ToolResultBlock) -> bool:
-        """Count a call and its result; return whether they have occurred `MOST_REPETITIONS` times."""
+        """Count a call and its result; return whether they have occurred `MAX_REPETITIONS` times."""
         key = json.dumps([call.name, call.arguments, result.text], sort_keys=True)
         self._repetitions[key] += 1
-        return self._repetitions[key] >= MOST_REPETITIONS
+        return self._repetitions[key] >= MAX_REPETITIONS
 
     def _add_result(self, result: ToolResultBlock) -> None:
         self._sink.send(BlockDoneEvent(self._fold.add_result(result), result))

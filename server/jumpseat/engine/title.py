@@ -10,12 +10,12 @@ from jumpseat.engine.turn import run_turn
 from jumpseat.engine.turn_request import Sink, TurnRequest
 from jumpseat.providers import Registry
 
-MOST_WORDS = 8
+MAX_WORDS = 8
 
-LONGEST_TITLE = 80
+MAX_TITLE = 80
 """The maximum length in characters, for languages without spaces and for answers that are not titles."""
 
-MOST_TOKENS = 2000
+MAX_TOKENS = 2000
 """The limit for an answer. Some models always think, and need more than the title takes."""
 
 QUESTION_CHARACTERS = 2000
@@ -23,7 +23,7 @@ ANSWER_CHARACTERS = 500
 """The maximum lengths of the beginnings that the model sees. A title depends on little more."""
 
 REQUEST = f"""\
-Give this conversation a title of at most {MOST_WORDS} words, in the language of the conversation. Write \
+Give this conversation a title of at most {MAX_WORDS} words, in the language of the conversation. Write \
 only the title, not an answer."""
 
 _MARKUP = "#*_`<>\"' \u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"
@@ -57,7 +57,7 @@ async def suggest_title(registry: Registry, messages: Sequence[Message], model: 
     question = Message("user", (ContextBlock(excerpt, label="conversation"), TextBlock(REQUEST)))
     # The user did not write this question, so it must not count as one of theirs.
     turn = TurnRequest(
-        messages=(question,), model=model, max_tokens=MOST_TOKENS, thinking="off", initiator="agent"
+        messages=(question,), model=model, max_tokens=MAX_TOKENS, thinking="off", initiator="agent"
     )
     response = await run_turn(registry, turn, Sink())
     title = find_title(response.text)
@@ -78,12 +78,12 @@ def _excerpt(messages: Sequence[Message], role: str, name: str, most: int) -> st
 
 
 def find_title(answer: str) -> str:
-    """Return the title in an answer, without markup and in at most `MOST_WORDS` words, or an empty text."""
+    """Return the title in an answer, without markup and in at most `MAX_WORDS` words, or an empty text."""
     lines = list(filter(None, map(_strip_markup, answer.splitlines())))
     if len(lines) > 1 and lines[0].endswith(":"):
         del lines[0]  # It announces the title.
     words = lines[0].split() if lines else []
-    return " ".join(words[:MOST_WORDS])[:LONGEST_TITLE].rstrip(f" ,;:{_DASHES}")
+    return " ".join(words[:MAX_WORDS])[:MAX_TITLE].rstrip(f" ,;:{_DASHES}")
 
 
 def _strip_markup(line: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from jumpseat.chat import ChatError, Check, ConnectionError
 from jumpseat.http.client import HttpClient
-from jumpseat.http.exchange import HttpCall, fetch_head
+from jumpseat.http.exchange import HttpCall, fetch_status
 from jumpseat.http.failures import host_of, parse_date
 from jumpseat.http.network import origin_of
 from jumpseat.http.proxies import Proxy
@@ -79,7 +79,7 @@ async def _check_host(
     call = HttpCall("HEAD", url, {"user-agent": "jumpseat"}, timeout=ANSWER_SECONDS)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            status, headers, tls = await fetch_head(http, call, provider=provider)
+            status, headers, tls = await fetch_status(http, call, provider=provider)
     except TimeoutError:
         silent = f"{host} did not answer within {ANSWER_SECONDS:g} s."
         return [*checks, Check("connection", False, silent, _BLOCKED, _elapsed_ms(begin))], None

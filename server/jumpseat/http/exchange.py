@@ -62,7 +62,7 @@ MAX_ERROR_BODY_BYTES = 64 * 1024
 ERROR_BODY_SECONDS = 2.0
 """The time limit for reading an error's body."""
 
-MOST_URLS = 64
+MAX_URLS = 64
 """The number of parsed URLs that are cached: a provider has one for chats, and parsing is slow."""
 
 EVENTS_PER_SLICE = 500
@@ -191,7 +191,7 @@ async def fetch(client: HttpClient, call: HttpCall, *, provider: str) -> HttpAns
         return HttpAnswer(body.status, body.headers, content)
 
 
-async def fetch_head(
+async def fetch_status(
     client: HttpClient, call: HttpCall, *, provider: str
 ) -> tuple[int, Mapping[str, str], Any]:
     """Send the request; return the answer's status and headers, and its TLS object or None.
@@ -296,7 +296,7 @@ class _Target(NamedTuple):
     authorization: str | None
 
 
-@lru_cache(maxsize=MOST_URLS)
+@lru_cache(maxsize=MAX_URLS)
 def _parse_url(url: str) -> _Target:
     import httpcore2
     import httpx2

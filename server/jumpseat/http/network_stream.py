@@ -22,10 +22,10 @@ HAPPY_EYEBALLS_SECONDS = 0.25
 ONE_OF_SEVERAL_SECONDS = 2.0
 """How long to wait for one of several addresses before the next one is tried."""
 
-MOST_UNREAD_BYTES = 64 * 1024
+MAX_UNREAD_BYTES = 64 * 1024
 """The number of unread bytes from which reading from the connection pauses."""
 
-MOST_UNSENT_BYTES = 16 * 1024
+MAX_UNSENT_BYTES = 16 * 1024
 """The number of bytes from which a write is sent before the next read: the headers of a request and a short
 body are sent together, in one packet or one TLS record."""
 
@@ -143,7 +143,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
             httpcore2.WriteTimeout: the other side read too little in time.
         """
         self._unsent += buffer
-        if len(self._unsent) >= MOST_UNSENT_BYTES:
+        if len(self._unsent) >= MAX_UNSENT_BYTES:
             self._send()
             end = None if timeout is None else asyncio.get_running_loop().time() + timeout
             while self._is_paused and not self._is_lost:
@@ -214,7 +214,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
     def data_received(self, data: bytes) -> None:
         """Buffer bytes."""
         self._unread += data
-        if len(self._unread) >= MOST_UNREAD_BYTES:
+        if len(self._unread) >= MAX_UNREAD_BYTES:
             self._transport.pause_reading()
         self._wake()
 

@@ -23,9 +23,9 @@ from jumpseat.http.proxies import PORTS
 if TYPE_CHECKING:
     import httpx2
 
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 
-LONGEST_URL = 8192
+MAX_URL = 8192
 """The maximum length of an address; servers do not accept longer ones."""
 
 NAME_SECONDS = 2.0
@@ -70,7 +70,7 @@ async def fetch_page(
         ChatError: the page could not be received.
     """
     try:
-        for _ in range(1 + MOST_REDIRECTS):
+        for _ in range(1 + MAX_REDIRECTS):
             parsed = parse_url(url)
             url = str(parsed)
             await _check_host_behind_proxy(client, parsed)
@@ -84,7 +84,7 @@ async def fetch_page(
                 content_type = body.headers.get("content-type", "")
                 content, is_cut = await _read(body, max_bytes(content_type), url)
                 return WebPage(url, content_type, content, is_cut)
-        raise RequestError(f"{host_of(url)} redirects more than {MOST_REDIRECTS} times.")
+        raise RequestError(f"{host_of(url)} redirects more than {MAX_REDIRECTS} times.")
     except ChatError as error:
         error.provider = None
         raise
@@ -99,7 +99,7 @@ def parse_url(url: str) -> httpx2.URL:
     import httpx2
 
     try:
-        parsed = httpx2.URL(url.strip()) if len(url) <= LONGEST_URL else None
+        parsed = httpx2.URL(url.strip()) if len(url) <= MAX_URL else None
     except (httpx2.InvalidURL, ValueError):
         parsed = None
     if parsed is None:

@@ -21,7 +21,7 @@ PIECE = 64 * 1024
 DEPTH = 5
 """The depth to which a long body is divided, which reaches the text in a block of a message."""
 
-MOST_VALUES = 2000
+MAX_VALUES = 2000
 """The number of values above which a body is long."""
 
 
@@ -38,13 +38,13 @@ async def serialize(body: Any, provider: str) -> bytes:
 def _is_long(body: Any) -> bool:
     values = [(body, DEPTH)]
     count = size = 0
-    while values and size <= LONG_JSON_BYTES and count <= MOST_VALUES:
+    while values and size <= LONG_JSON_BYTES and count <= MAX_VALUES:
         value, depth = values.pop()
         count += 1
         if isinstance(value, str):
             size += len(value)
         elif depth and isinstance(value, dict | list):
-            if len(value) > MOST_VALUES:
+            if len(value) > MAX_VALUES:
                 return True
             inner = value.values() if isinstance(value, dict) else value
             values += [(each, depth - 1) for each in inner]

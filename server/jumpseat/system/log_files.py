@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-MOST_LOG_BYTES = 8 * 1024 * 1024
+MAX_LOG_BYTES = 8 * 1024 * 1024
 """The size above which a file is renamed to `NAME.1` when the next session opens it."""
 
 # Without O_NONBLOCK, opening a named pipe waits for its reader.
@@ -31,7 +31,7 @@ def open_log(path: Path) -> int:
     """
     descriptor = os.open(path, FLAGS, 0o666)
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_size <= MOST_LOG_BYTES:
+    if not stat.S_ISREG(status.st_mode) or status.st_size <= MAX_LOG_BYTES:
         return descriptor
     # Windows cannot rename an open file. Append to it then.
     with suppress(OSError):

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 
-MOST_LINGERING = 64
+MAX_LINGERING = 64
 """The maximum number of values of a kind, including values in use. It bounds the values that a client with
 constantly changing keys leaves behind."""
 
@@ -66,7 +66,7 @@ class Shared:
         close: Callable[[T], Awaitable[None]],
         *,
         linger: float = 0.0,
-        most: int = MOST_LINGERING,
+        most: int = MAX_LINGERING,
     ) -> Reference[T]:
         """Return a reference to the value for this key, and create the value if there is none.
 

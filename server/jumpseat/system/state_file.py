@@ -33,7 +33,7 @@ LEFTOVER_SECONDS = 60.0
 UNFINISHED_SECONDS = 0.25
 """How long a file may be incomplete: an editor that saves in place truncates the file before it writes."""
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 """The maximum size of a file, for reading and writing."""
 
 VERSION_KEY = "version"
@@ -90,8 +90,8 @@ class StateFile:
             StateError: the file belongs to a newer version, or cannot be written.
         """
         body = self._encode(content)
-        if len(body) > MOST_BYTES:  # `read` would reject the file.
-            raise StateError(f"{self.path} would be larger than {MOST_BYTES // 1024} KiB; nothing is saved.")
+        if len(body) > MAX_BYTES:  # `read` would reject the file.
+            raise StateError(f"{self.path} would be larger than {MAX_BYTES // 1024} KiB; nothing is saved.")
         try:
             self._replace(body)
         except OSError as error:
@@ -209,7 +209,7 @@ class StateFile:
         self._refuse_linked_directory()
         try:
             follow = not self._private
-            body = read_regular(self.path, MOST_BYTES, follow=follow, check=self._refuse_open_to_others)
+            body = read_regular(self.path, MAX_BYTES, follow=follow, check=self._refuse_open_to_others)
         except FileNotFoundError:
             return {}
         except OSError as error:

@@ -15,7 +15,7 @@ from jumpseat.wire import write_json
 
 logger = logging.getLogger(__name__)
 
-MOST_VERSIONS = 20
+MAX_VERSIONS = 20
 """The most versions of a tool to remember; servers of the same name may differ between workspaces."""
 
 
@@ -75,7 +75,7 @@ class AlwaysAllowed:
             allowed = _allowed_in(content)
             for name, digest in new.items():
                 others = [each for each in allowed.get(name, ()) if each != digest]
-                allowed[name] = [*others, digest][-MOST_VERSIONS:]
+                allowed[name] = [*others, digest][-MAX_VERSIONS:]
             return {**content, "allowed": allowed}
 
         self._allowed = _allowed_in(self._file.update(change))

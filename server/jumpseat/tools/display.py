@@ -8,14 +8,14 @@ from typing import Any
 
 from jumpseat.wire import write_json
 
-LONGEST_TITLE = 200
-LONGEST_TEXT = 2000
+MAX_TITLE = 200
+MAX_TEXT = 2000
 """The length of the longest text among the arguments that is shown whole, in characters."""
 
-LONGEST_ARGUMENTS = 20_000
+MAX_ARGUMENTS = 20_000
 """The most characters of texts that are shown of a call's arguments; the rest is shortened."""
 
-MOST_ITEMS = 200
+MAX_ITEMS = 200
 """The most items that are shown of each array or object."""
 
 DEEPEST = 20
@@ -41,10 +41,10 @@ def escape(text: str, *, lines: bool = False) -> str:
 
 
 def make_title(text: str) -> str:
-    """Return the text as one escaped line of at most `LONGEST_TITLE` characters."""
+    """Return the text as one escaped line of at most `MAX_TITLE` characters."""
     # Cut before escaping too, because a text of megabytes would take long.
-    line = escape(_cut_middle(text, LONGEST_TITLE))
-    return _cut_middle(line, LONGEST_TITLE)
+    line = escape(_cut_middle(text, MAX_TITLE))
+    return _cut_middle(line, MAX_TITLE)
 
 
 def summarize_call(server: str, tool: str, arguments: Mapping[str, Any]) -> str:
@@ -61,7 +61,7 @@ def show_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 class _Shortener:
     def __init__(self) -> None:
-        self._left = LONGEST_ARGUMENTS
+        self._left = MAX_ARGUMENTS
 
     def show(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
@@ -70,19 +70,17 @@ class _Shortener:
             return f"… ({len(value)} items)"
         if isinstance(value, Mapping):
             items = list(value.items())
-            shown = {
-                self._show_text(str(key)): self.show(item, depth + 1) for key, item in items[:MOST_ITEMS]
-            }
-            return {**shown, "…": f"{len(items) - MOST_ITEMS} more"} if len(items) > MOST_ITEMS else shown
+            shown = {self._show_text(str(key)): self.show(item, depth + 1) for key, item in items[:MAX_ITEMS]}
+            return {**shown, "…": f"{len(items) - MAX_ITEMS} more"} if len(items) > MAX_ITEMS else shown
         if isinstance(value, list):
-            entries = [self.show(item, depth + 1) for item in value[:MOST_ITEMS]]
-            return [*entries, f"… {len(value) - MOST_ITEMS} more"] if len(value) > MOST_ITEMS else entries
+            entries = [self.show(item, depth + 1) for item in value[:MAX_ITEMS]]
+            return [*entries, f"… {len(value) - MAX_ITEMS} more"] if len(value) > MAX_ITEMS else entries
         if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 64:
             return self._show_text(str(value))
         return value
 
     def _show_text(self, text: str) -> str:
-        longest = max(min(LONGEST_TEXT, self._left), 40)
+        longest = max(min(MAX_TEXT, self._left), 40)
         shown = escape(_cut_middle(text, longest, with_length=True), lines=True)
         self._left -= len(shown)
         return shown

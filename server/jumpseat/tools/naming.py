@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-LONGEST_NAME = 64
+MAX_NAME = 64
 """The longest name of a tool that all providers accept."""
 
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
@@ -19,11 +19,11 @@ def name_tools(tools: Iterable[tuple[str, str]]) -> dict[str, tuple[str, str]]:
     """
     named: dict[str, tuple[str, str]] = {}
     for server, tool in sorted(set(tools)):
-        base = _NOT_ALLOWED.sub("_", f"{server}__{tool}")[:LONGEST_NAME]
+        base = _NOT_ALLOWED.sub("_", f"{server}__{tool}")[:MAX_NAME]
         name, number = base, 1
         while name in named:
             number += 1
             suffix = f"_{number}"
-            name = base[: LONGEST_NAME - len(suffix)] + suffix
+            name = base[: MAX_NAME - len(suffix)] + suffix
         named[name] = (server, tool)
     return dict(sorted(named.items()))

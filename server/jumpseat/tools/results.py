@@ -6,7 +6,7 @@ from jumpseat.chat import ResultPart, TextBlock
 from jumpseat.chat.media import join_parts
 from jumpseat.tools.server import ToolOutput
 
-LARGEST_MEDIA = 5 * 1024 * 1024
+MAX_MEDIA = 5 * 1024 * 1024
 """The largest image or document of a result, in characters of base64; providers refuse larger ones."""
 
 
@@ -23,7 +23,7 @@ def limit_output(output: ToolOutput, kilobytes: float) -> ToolOutput:
         if isinstance(part, TextBlock):
             part = TextBlock(cut_middle(part.text, limit))
             limit -= min(limit, len(part.text.encode("utf-8", "surrogatepass")))
-        elif len(part.source) > LARGEST_MEDIA:
+        elif len(part.source) > MAX_MEDIA:
             part = TextBlock(
                 f"[The {part.type} of {len(part.source) // 1024} KiB is too large and was left out.]"
             )

@@ -14,7 +14,7 @@ from tests.editors.vscode.code_server import REPOSITORY, running_code_server
 from tests.editors.vscode.window import Window
 
 PICTURES = REPOSITORY / "editors/vscode/images"
-LARGEST_BYTES = 80_000
+MAX_BYTES = 80_000
 
 CODE = '''\
 """Shapes and their areas."""
@@ -79,7 +79,7 @@ def save(window: Window, name: str) -> None:
     image = Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").quantize(64, dither=0)
     file = PICTURES / f"{name}.png"
     image.save(file, optimize=True)
-    assert file.stat().st_size < LARGEST_BYTES, f"{file} has {file.stat().st_size} bytes"
+    assert file.stat().st_size < MAX_BYTES, f"{file} has {file.stat().st_size} bytes"
 
 
 def test_pictures(window, upstream):

@@ -12,7 +12,7 @@ import pytest
 
 from jumpseat.chat import ConnectionError, ProtocolError, RateLimitError, RequestError, ServerError
 from jumpseat.context import pages
-from jumpseat.context.pages import MOST_BYTES, NOTE
+from jumpseat.context.pages import MAX_BYTES, NOTE
 from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
 from tests.unit.context.reading import fail, read
 
@@ -205,7 +205,7 @@ async def test_an_endless_page_is_cut_and_its_last_line_says_so(
     block = await read(upstream.origin)
 
     assert block.text.splitlines()[-1] == NOTE
-    assert MOST_BYTES - 100 < len(block.text.encode()) <= MOST_BYTES
+    assert MAX_BYTES - 100 < len(block.text.encode()) <= MAX_BYTES
     assert set(block.text.partition("\n")[0]) <= {*piece.decode(), " "}
     await upstream.wait_for_disconnect()
 
@@ -214,8 +214,8 @@ async def test_an_endless_page_is_cut_and_its_last_line_says_so(
 @pytest.mark.parametrize(
     ("body", "content_type", "text"),
     [
-        (b"<p>Text.</p><!--" + b"x" * (3 * MOST_BYTES), HTML, "Text."),
-        ("x".encode("utf-16-le") * MOST_BYTES, "text/plain; charset=utf-16le", "x" * (MOST_BYTES // 2 + 2)),
+        (b"<p>Text.</p><!--" + b"x" * (3 * MAX_BYTES), HTML, "Text."),
+        ("x".encode("utf-16-le") * MAX_BYTES, "text/plain; charset=utf-16le", "x" * (MAX_BYTES // 2 + 2)),
     ],
     ids=["html", "utf-16"],
 )
@@ -247,7 +247,7 @@ async def test_a_compressed_bomb_is_unpacked_up_to_the_limit_only(
     ticking = asyncio.ensure_future(tick())
     block = await read(upstream.origin)
     ticking.cancel()
-    assert len(block.text) == MOST_BYTES
+    assert len(block.text) == MAX_BYTES
     assert block.text.endswith(NOTE)
     # The event loop was free meanwhile.
     assert ticks > 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.context.rules import MOST_BYTES, RULE_FILES, read_rules
+from jumpseat.context.rules import MAX_BYTES, RULE_FILES, read_rules
 
 
 def write(root: Path, name: str, text: str) -> Path:
@@ -48,18 +48,18 @@ def test_a_text_cannot_close_its_fence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_a_long_file_is_cut_at_a_character_and_its_last_line_says_so(tmp_path: Path, mark: str) -> None:
-    write(tmp_path, "AGENTS.md", mark + "ä" * (MOST_BYTES // 2) + "b")
+    write(tmp_path, "AGENTS.md", mark + "ä" * (MAX_BYTES // 2) + "b")
     text = read_rules(tmp_path).prompt.split("\n", 2)[2].removesuffix("\n```")
     *lines, last = text.splitlines()
 
     assert last == "[AGENTS.md is longer than 64 KiB; the rest was left out.]"
     assert set("".join(lines)) == {"ä"}
-    assert MOST_BYTES - 4 < len(text.encode()) <= MOST_BYTES
+    assert MAX_BYTES - 4 < len(text.encode()) <= MAX_BYTES
 
 
 def test_a_file_that_just_fits_is_complete(tmp_path: Path) -> None:
-    write(tmp_path, "AGENTS.md", "x" * MOST_BYTES)
-    assert "x" * MOST_BYTES in read_rules(tmp_path).prompt
+    write(tmp_path, "AGENTS.md", "x" * MAX_BYTES)
+    assert "x" * MAX_BYTES in read_rules(tmp_path).prompt
 
 
 def test_bytes_that_are_not_utf8_and_null_characters_are_replaced(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jumpseat.engine.title import LONGEST_TITLE, find_title
+from jumpseat.engine.title import MAX_TITLE, find_title
 
 
 @pytest.mark.requirement("13:suggest-title")
@@ -23,7 +23,7 @@ from jumpseat.engine.title import LONGEST_TITLE, find_title
         ("one two three four five six seven eight, nine", "one two three four five six seven eight"),
         ("a\tb\u00a0c\x1b[2J d\u202ee", "a b c [2J d e"),
         ("What does C# do?", "What does C# do?"),
-        ("x" * 500, "x" * LONGEST_TITLE),
+        ("x" * 500, "x" * MAX_TITLE),
         ("Only an announcement:", "Only an announcement"),
         ("", ""),
         (" \n\t\n", ""),

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import httpcore2
 import pytest
 
-from jumpseat.http.network_stream import MOST_UNREAD_BYTES, MOST_UNSENT_BYTES, AsyncioBackend
+from jumpseat.http.network_stream import MAX_UNREAD_BYTES, MAX_UNSENT_BYTES, AsyncioBackend
 
 WAIT = 20.0
 
@@ -67,8 +67,8 @@ async def test_the_headers_and_the_body_of_a_request_arrive_together():
 
 async def test_a_long_body_is_sent_before_the_answer_is_read():
     async with connect() as (stream, reader, _):
-        await stream.write(bytes(MOST_UNSENT_BYTES), WAIT)
-        assert len(await reader.readexactly(MOST_UNSENT_BYTES)) == MOST_UNSENT_BYTES
+        await stream.write(bytes(MAX_UNSENT_BYTES), WAIT)
+        assert len(await reader.readexactly(MAX_UNSENT_BYTES)) == MAX_UNSENT_BYTES
 
 
 async def test_a_silent_server_is_a_read_timeout():
@@ -90,7 +90,7 @@ async def test_bytes_that_are_not_read_stop_the_server():
         writer.write(bytes(sent))
         for _ in range(1000):
             await asyncio.sleep(0)
-        assert MOST_UNREAD_BYTES <= len(stream._unread) < MOST_UNREAD_BYTES + (1 << 18)
+        assert MAX_UNREAD_BYTES <= len(stream._unread) < MAX_UNREAD_BYTES + (1 << 18)
 
         got = 0
         while got < sent:

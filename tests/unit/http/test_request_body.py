@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from jumpseat.chat import RequestError
 from jumpseat.http import request_body
-from jumpseat.http.request_body import MOST_VALUES, PIECE, serialize
+from jumpseat.http.request_body import MAX_VALUES, PIECE, serialize
 
 
 def make_body(*contents: Any) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def make_body(*contents: Any) -> dict[str, Any]:
 LONG = {
     "one text": make_body('a"\\\n\x00é😀' * PIECE),
     "a text in a block": make_body([{"type": "text", "text": "é" * 3 * PIECE}, {"n": 1}]),
-    "many messages": make_body(*[["hi", {"a": [1, 2.5, True, None]}]] * MOST_VALUES),
+    "many messages": make_body(*[["hi", {"a": [1, 2.5, True, None]}]] * MAX_VALUES),
     "nested deeply": make_body("x" * 3 * PIECE, [[[[[[{"a": ["b"]}]]]]]]),
 }
 

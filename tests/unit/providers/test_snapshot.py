@@ -18,7 +18,7 @@ from jumpseat.providers import snapshot
 from tests.tools import refresh_snapshot
 
 FILE = Path(snapshot.__file__).with_name(snapshot.FILE)
-LARGEST_BYTES = 150_000
+MAX_BYTES = 150_000
 
 API: dict[str, Any] = {
     "anthropic": {
@@ -52,7 +52,7 @@ KEPT = {
 def test_the_file_is_small_and_has_its_source_and_date() -> None:
     snapshot_file = json.loads(FILE.read_text("utf-8"))
 
-    assert FILE.stat().st_size < LARGEST_BYTES
+    assert FILE.stat().st_size < MAX_BYTES
     assert snapshot_file["source"] == "https://models.dev"
     assert "MIT" in snapshot_file["licence"]
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", snapshot_file["date"])

@@ -10,7 +10,7 @@ import pytest
 from jumpseat.chat import ConfigError
 from jumpseat.config import SavedSettings, load_config
 from jumpseat.system.regular_file import read_regular
-from jumpseat.system.state_file import MOST_BYTES, StateError, StateFile
+from jumpseat.system.state_file import MAX_BYTES, StateError, StateFile
 
 DESCRIPTORS = Path("/proc/self/fd")
 
@@ -96,5 +96,5 @@ def test_a_file_that_cannot_be_read_back_is_not_written(tmp_path: Path) -> None:
     file.write({"a": 1})
 
     with pytest.raises(StateError, match="nothing is saved"):
-        file.write({"a": "x" * MOST_BYTES})
+        file.write({"a": "x" * MAX_BYTES})
     assert file.read() == {"a": 1}

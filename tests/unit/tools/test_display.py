@@ -7,8 +7,8 @@ import json
 import pytest
 
 from jumpseat.tools.display import (
-    LONGEST_ARGUMENTS,
-    LONGEST_TITLE,
+    MAX_ARGUMENTS,
+    MAX_TITLE,
     escape,
     make_title,
     show_arguments,
@@ -40,7 +40,7 @@ def test_characters_that_could_hide_text_are_escaped(text: str, shown: str) -> N
 def test_a_title_is_one_short_line_with_its_beginning_and_end() -> None:
     title = make_title("Run " + "\u202e" * 10_000 + "\nrm -rf end")
 
-    assert len(title) <= LONGEST_TITLE
+    assert len(title) <= MAX_TITLE
     assert "\n" not in title
     assert title.startswith("Run \\u202e")
     assert title.endswith("rm -rf end")
@@ -57,7 +57,7 @@ def test_long_arguments_are_shortened_with_their_length() -> None:
 def test_many_arguments_together_stay_small() -> None:
     shown = show_arguments({f"key{n}": ["x" * 5000] * 50 for n in range(500)})
 
-    assert len(json.dumps(shown)) < 4 * LONGEST_ARGUMENTS
+    assert len(json.dumps(shown)) < 4 * MAX_ARGUMENTS
     assert shown["…"] == "300 more"
 
 

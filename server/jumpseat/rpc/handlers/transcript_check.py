@@ -30,7 +30,7 @@ from jumpseat.rpc.params import ChatStartParams, TranscriptParams
 from jumpseat.system.secrets import redact
 from jumpseat.system.threads import compute
 
-MOST_DIAGNOSTICS = 100
+MAX_DIAGNOSTICS = 100
 """A limit beyond the number of diagnostics that a person reads."""
 
 ERROR, WARNING = 1, 2
@@ -64,7 +64,7 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
     if "conversation" in front.places and not (front.conversation and can_be_kept(front.conversation)):
         message = f"conversation is ignored: it {ID_RULE}."
         findings.append(Finding("conversation", message, "conversation_id", is_error=False))
-    placed = [(each, _find_place(each.path, front, read)) for each in findings[:MOST_DIAGNOSTICS]]
+    placed = [(each, _find_place(each.path, front, read)) for each in findings[:MAX_DIAGNOSTICS]]
     diagnostics = await compute(takes_long, _encode_diagnostics, placed, text)
     return {"diagnostics": name_commands(diagnostics, session.commands)}
 

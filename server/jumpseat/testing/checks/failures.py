@@ -34,7 +34,7 @@ from jumpseat.testing.stage import ContractBase, Stage, bounded
 from jumpseat.testing.upstream import Gate, Reply
 
 BEFORE, AFTER = "Half-of-it", "and-the-rest"
-LONGEST_MESSAGE = 1000
+MAX_MESSAGE = 1000
 
 STATUSES: Sequence[tuple[int, type[ChatError]]] = (
     (400, RequestError),
@@ -201,7 +201,7 @@ class FailureChecks(ContractBase):
         check(error.provider == stage.provider, f"provider is {error.provider!r}, not {stage.provider!r}.")
         texts = " ".join(filter(None, (error.message, error.hint, str(error), repr(error))))
         check(error.message.strip(), "the message is empty.")
-        check(len(error.message) <= LONGEST_MESSAGE, f"the message has {len(error.message)} characters.")
+        check(len(error.message) <= MAX_MESSAGE, f"the message has {len(error.message)} characters.")
         check(not _TAG.search(texts), f"the error contains HTML: {texts!r}")
         check("Traceback" not in texts, f"the error contains a traceback: {texts!r}")
         if self.secret is not None:

@@ -13,7 +13,7 @@ from jumpseat.system.folder import Folder
 from jumpseat.system.threads import run_blocking
 from jumpseat.tools.files.credentials import START_BYTES, has_private_key
 from jumpseat.tools.files.locations import Location, resolve
-from jumpseat.tools.files.text import LARGEST_TEXT, UTF_8, NotTextError, TextForm, decode, digest_text
+from jumpseat.tools.files.text import MAX_TEXT, UTF_8, NotTextError, TextForm, decode, digest_text
 from jumpseat.tools.server import CallContext, ToolError
 from jumpseat.tools.workspace import UnsavedFile
 
@@ -23,7 +23,7 @@ Ts = TypeVarTuple("Ts")
 FILE_SECONDS = 30.0
 """The time limit for the file system to answer; a network drive may never do so."""
 
-MOST_READ_TEXTS = 5000
+MAX_READ_TEXTS = 5000
 """The most files of a conversation whose digests are remembered; the oldest are forgotten first."""
 
 MEMORY_KEY = "files"
@@ -59,7 +59,7 @@ class ReadTexts:
         """Remember that the conversation knows this text of a file."""
         self._digests[location.path] = digest
         self._digests.move_to_end(location.path)
-        if len(self._digests) > MOST_READ_TEXTS:
+        if len(self._digests) > MAX_READ_TEXTS:
             self._digests.popitem(last=False)
 
     def find(self, location: Location) -> bytes | None:
@@ -159,10 +159,10 @@ def read_from(folder: Folder, location: Location) -> CurrentText:
     descriptor = folder.open_regular(location.path.name)
     with os.fdopen(descriptor, "rb") as stream:
         status = os.fstat(descriptor)
-        content = stream.read(LARGEST_TEXT + 1)
+        content = stream.read(MAX_TEXT + 1)
     refuse_private_key(content, location)
-    if len(content) > LARGEST_TEXT:
-        raise ToolError(f"{location.name} is larger than {LARGEST_TEXT >> 20} MiB, so it cannot be changed.")
+    if len(content) > MAX_TEXT:
+        raise ToolError(f"{location.name} is larger than {MAX_TEXT >> 20} MiB, so it cannot be changed.")
     try:
         text, form = decode(content)
     except NotTextError:

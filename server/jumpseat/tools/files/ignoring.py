@@ -12,7 +12,7 @@ from dulwich.ignore import Pattern, read_ignore_patterns
 
 from jumpseat.system.folder import Folder
 
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """The part of a file of rules that is read."""
 
 MARK = b"\xef\xbb\xbf"
@@ -85,5 +85,5 @@ def _read(folder: Folder, name: str) -> Sequence[Pattern]:
     except OSError:
         return ()
     with os.fdopen(descriptor, "rb") as stream:
-        content = stream.read(MOST_BYTES).removeprefix(MARK)
+        content = stream.read(MAX_BYTES).removeprefix(MARK)
     return [Pattern(line) for line in read_ignore_patterns(io.BytesIO(content))][::-1]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from jumpseat.tools.files.text import normalize
 
-LONGEST_LINE = 300
+MAX_LINE = 300
 """The most characters that are shown of a line."""
 
 BEFORE_MATCH = 100
@@ -53,8 +53,8 @@ class Matcher:
 
 
 def _cut(line: str, position: int) -> str:
-    if len(line) <= LONGEST_LINE:
+    if len(line) <= MAX_LINE:
         return line
-    start = max(0, min(position - BEFORE_MATCH, len(line) - LONGEST_LINE))
-    end = start + LONGEST_LINE
+    start = max(0, min(position - BEFORE_MATCH, len(line) - MAX_LINE))
+    end = start + MAX_LINE
     return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"

@@ -23,7 +23,7 @@ from jumpseat.tools.files.arguments import ReadArguments
 from jumpseat.tools.files.credentials import START_BYTES
 from jumpseat.tools.files.lines import PIECE, Excerpt, take_lines
 from jumpseat.tools.files.locations import Location
-from jumpseat.tools.files.text import LARGEST_TEXT, LONGEST_MARK, NotTextError, TextForm, normalize
+from jumpseat.tools.files.text import MAX_MARK, MAX_TEXT, NotTextError, TextForm, normalize
 from jumpseat.tools.files.tool import FileCall, FileTool, make_preview
 from jumpseat.tools.server import Preview, ToolError, ToolOutput
 from jumpseat.tools.workspace import UnsavedFile
@@ -83,7 +83,7 @@ def _read_file(location: Location) -> CurrentText | None:
     try:
         with Folder.open(location.path.parent) as folder:
             status = folder.find_status(location.path.name)
-            if status is not None and status.st_size > LARGEST_TEXT:
+            if status is not None and status.st_size > MAX_TEXT:
                 return None
             return read_from(folder, location)
     except OSError as error:
@@ -98,7 +98,7 @@ def _take_lines_of_large_file(location: Location, first: int, last: int | None, 
         ):
             start = stream.peek(START_BYTES)
             refuse_private_key(start, location)
-            pieces = _decode_lines(stream, TextForm.detect(start[:LONGEST_MARK]))
+            pieces = _decode_lines(stream, TextForm.detect(start[:MAX_MARK]))
             return take_lines(pieces, first, last, max_bytes, count_all=False)
     except NotTextError:
         raise refuse_binary(location) from None

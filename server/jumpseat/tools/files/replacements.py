@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from jumpseat.tools.files.text import LINE_END, convert_line_ends, find_line_end, normalize
 from jumpseat.tools.server import ToolError
 
-LARGEST_DIFF = 256 * 1024
+MAX_DIFF = 256 * 1024
 """The largest text that is shown whole in a diff, in characters."""
 
 CONTEXT = 2000
@@ -32,7 +32,7 @@ class Replacement:
     def show(self) -> tuple[str, str]:
         """Return the texts before and after the change for a diff; large ones are shortened, and say so."""
         start, end = 0, len(self.before)
-        if end + len(self.passage) > LARGEST_DIFF:
+        if end + len(self.passage) > MAX_DIFF:
             start = self.before.rfind("\n", 0, max(self.start - CONTEXT, 0)) + 1
             end = self.before.find("\n", self.end + CONTEXT) + 1 or end
         head = _describe_gap(start) + normalize(self.before[start : self.start])
@@ -97,7 +97,7 @@ def _describe_gap(length: int) -> str:
 
 
 def _shorten(passage: str) -> str:
-    if len(passage) <= LARGEST_DIFF:
+    if len(passage) <= MAX_DIFF:
         return passage
-    half = LARGEST_DIFF // 2
+    half = MAX_DIFF // 2
     return f"{passage[:half]}\n{_describe_gap(len(passage) - 2 * half)}{passage[-half:]}"

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 from jumpseat.system.environment import Environment
 from jumpseat.system.shared import Reference
 
-MOST_SCANS = 2
+MAX_SCANS = 2
 """The most searches at the same time. Each keeps a processor busy for up to ten seconds."""
 
 
@@ -17,7 +17,7 @@ class FileResources:
     """The locks of files, and the permits of searches. Belongs to one event loop."""
 
     def __init__(self) -> None:
-        self.scans = asyncio.Semaphore(MOST_SCANS)
+        self.scans = asyncio.Semaphore(MAX_SCANS)
         self._locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, path: Path) -> asyncio.Lock:

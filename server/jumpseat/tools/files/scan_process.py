@@ -26,10 +26,10 @@ from jumpseat.system.process_life import end_with_parent
 from jumpseat.tools.files.credentials import START_BYTES, has_private_key, is_credential_path
 from jumpseat.tools.files.kinds import find_kind
 from jumpseat.tools.files.matching import Matcher
-from jumpseat.tools.files.text import LARGEST_TEXT, NotTextError, decode
+from jumpseat.tools.files.text import MAX_TEXT, NotTextError, decode
 from jumpseat.tools.files.walking import Entry, Walk
 
-MOST_MEMORY = 1024 * 1024 * 1024
+MAX_MEMORY = 1024 * 1024 * 1024
 """The address space of the process in bytes; a match that needs more fails."""
 
 
@@ -168,7 +168,7 @@ class Scan:
         """Return the text of a file; None if it is skipped."""
         descriptor = entry.folder.open_regular(entry.name)
         with os.fdopen(descriptor, "rb", buffering=0) as stream:
-            if os.fstat(descriptor).st_size > LARGEST_TEXT:
+            if os.fstat(descriptor).st_size > MAX_TEXT:
                 self._count("large")
                 return None
             content = stream.readall()
@@ -192,7 +192,7 @@ def main() -> None:
     if sys.platform == "linux":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     try:
         scan = Scan(order)
     except ValueError as error:

@@ -19,7 +19,7 @@ from jumpseat.tools.files.arguments import ListArguments, SearchArguments
 from jumpseat.tools.files.kinds import find_kind
 from jumpseat.tools.files.locations import Location, Locator, resolve
 from jumpseat.tools.files.resources import FileResources
-from jumpseat.tools.files.text import LARGEST_TEXT
+from jumpseat.tools.files.text import MAX_TEXT
 from jumpseat.tools.files.tool import FileCall, FileTool, make_preview
 from jumpseat.tools.server import CallContext, Preview, ToolError, ToolOutput
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     # The daemon does not need what this module imports.
     from jumpseat.tools.files.scan_process import ScanOrder, ScanSummary
 
-MOST_ENTRIES = 2000
-MOST_MATCHES = 500
+MAX_ENTRIES = 2000
+MAX_MATCHES = 500
 SCAN_SECONDS = 10.0
 
 START_SECONDS = 10.0
@@ -40,7 +40,7 @@ LATE_SECONDS = 0.5
 BEGINNING = b"[]\n"
 """The first line of the output."""
 
-MOST_OUTPUT_BYTES = 4 * 1024 * 1024
+MAX_OUTPUT_BYTES = 4 * 1024 * 1024
 """The size of the longest result, whose lines are bounded."""
 
 _VARIABLES = ("PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
@@ -79,7 +79,7 @@ class ListTool(FileTool[ListArguments]):
         roots = await use_disk(_find_roots, call.locator, call.arguments.path)
         call.check_unmoved(*roots)
         recursive = bool(call.arguments.recursive)
-        order = await use_disk(_make_order, call.locator, roots, MOST_ENTRIES, recursive)
+        order = await use_disk(_make_order, call.locator, roots, MAX_ENTRIES, recursive)
         async with self._resources.scans:
             lines, summary = await run_scan(order, call.context.environment)
         listed = [f"{escape(name)}{_KINDS.get(kind, '')}" for name, kind in lines]
@@ -128,7 +128,7 @@ class SearchTool(FileTool[SearchArguments]):
             unsaved = await _find_unsaved_texts(call.context)
         except TimeoutError:
             unsaved, notes = {}, [NO_ANSWER]
-        order = await use_disk(_make_order, call.locator, roots, MOST_MATCHES, True)
+        order = await use_disk(_make_order, call.locator, roots, MAX_MATCHES, True)
         order["pattern"], order["regex"] = call.arguments.pattern, bool(call.arguments.regex)
         order["unsaved"] = unsaved
         async with self._resources.scans:
@@ -137,7 +137,7 @@ class SearchTool(FileTool[SearchArguments]):
         if not found:
             found = ["[There are no matches.]"]
         if summary.get("is_full"):
-            found.append(f"[The search ended after {MOST_MATCHES} matches. Make the pattern more specific.]")
+            found.append(f"[The search ended after {MAX_MATCHES} matches. Make the pattern more specific.]")
         return ToolOutput("\n".join([*notes, *found, *_describe_rest(summary)]))
 
 
@@ -191,7 +191,7 @@ class _ScanProcess(Child):
         """Collect the output."""
         self.has_begun.set()
         self._output += data
-        if len(self._output) > MOST_OUTPUT_BYTES:
+        if len(self._output) > MAX_OUTPUT_BYTES:
             self.kill()
 
     def on_unusable(self, why: str) -> None:
@@ -254,7 +254,7 @@ def _describe_rest(summary: ScanSummary) -> Iterator[str]:
     if number := summary.get("credentials"):
         yield f"[Skipped files that may contain credentials: {number}]"
     if number := summary.get("large"):
-        yield f"[Skipped files of more than {LARGEST_TEXT >> 20} MiB: {number}]"
+        yield f"[Skipped files of more than {MAX_TEXT >> 20} MiB: {number}]"
     if number := summary.get("hard"):
         yield f"[Skipped files for which the pattern is too complex: {number}]"
     if number := summary.get("unreadable"):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-LARGEST_TEXT = 10 * 1024 * 1024
+MAX_TEXT = 10 * 1024 * 1024
 """The size in bytes of the largest file that is changed or searched. Operations on texts hold the GIL; for
 this size, none of them takes more than about 20 ms."""
 
@@ -17,7 +17,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-LONGEST_MARK = 3
+MAX_MARK = 3
 
 LINE_END = re.compile(r"\r\n|\r|\n")
 """The line ends of LSP. `str.splitlines` has more, such as form feeds."""
@@ -38,7 +38,7 @@ class TextForm:
 
     @classmethod
     def detect(cls, start: bytes) -> TextForm:
-        """Return the form of a file by its first `LONGEST_MARK` bytes."""
+        """Return the form of a file by its first `MAX_MARK` bytes."""
         return next((cls(mark, encoding) for mark, encoding in _MARKS if start.startswith(mark)), cls())
 
     def encode(self, text: str) -> bytes:
@@ -78,7 +78,7 @@ def decode(content: bytes) -> tuple[str, TextForm]:
     Raises:
         NotTextError: see `TextForm.decode`.
     """
-    form = TextForm.detect(content[:LONGEST_MARK])
+    form = TextForm.detect(content[:MAX_MARK])
     return "".join(form.decode([content])), form
 
 

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 import jumpseat
 from jumpseat.tools.mcp.dispatcher import CallAnswer, LeanDispatcher, Results
-from jumpseat.tools.mcp.listing import MOST_TOOLS
+from jumpseat.tools.mcp.listing import MAX_TOOLS
 from jumpseat.tools.server import ReportProgress, Tool, ToolError, ToolOutput
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ LIST_AGAIN_SECONDS = 1.0
 LISTEN_AGAIN_SECONDS = 10.0
 """The delay before a lost subscription to such changes is opened again."""
 
-MOST_PAGES = 1000
+MAX_PAGES = 1000
 
 Streams: TypeAlias = tuple[Any, Any]
 """The streams of messages that are read and written, in the form of the SDK."""
@@ -254,14 +254,14 @@ class Connection:
         assert self._dispatcher is not None  # noqa: S101 - as above
         tools: list[Tool] = []
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
             page = await self._session.list_tools(params=params)
             tools += self._dispatcher.listed
             cursor = page.next_cursor
-            if cursor is None or len(tools) >= MOST_TOOLS:
+            if cursor is None or len(tools) >= MAX_TOOLS:
                 break
-        self.tools = list({tool.name: tool for tool in tools[:MOST_TOOLS]}.values())
+        self.tools = list({tool.name: tool for tool in tools[:MAX_TOOLS]}.values())
 
 
 async def _negotiate(session: ClientSession) -> None:

@@ -20,7 +20,7 @@ from jumpseat.tools.mcp.inherited import select_variables
 from jumpseat.tools.server import ServerUnavailableError
 from jumpseat.wire import write_json
 
-LONGEST_SHOWN = 2000
+MAX_SHOWN = 2000
 """The longest command line that is shown whole, in characters."""
 
 
@@ -82,9 +82,7 @@ class Definition:
         if self.is_of_workspace and self.table.env:
             variables = (f"{name}={shlex.quote(value)}" for name, value in self.table.env.items())
             text = f"{' '.join(variables)} {text}"
-        return escape(
-            text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} … ({len(text)} characters)"
-        )
+        return escape(text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} … ({len(text)} characters)")
 
 
 @dataclass(frozen=True, slots=True)

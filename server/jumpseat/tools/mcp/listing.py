@@ -12,13 +12,13 @@ from jumpseat.wire import write_json
 
 logger = logging.getLogger(__name__)
 
-MOST_TOOLS = 20_000
+MAX_TOOLS = 20_000
 """The most tools of one server; a turn offers far fewer."""
 
-LONGEST_NAME = 128
+MAX_NAME = 128
 """The longest name that the specification allows (2025-11-25, "Tool Names")."""
 
-LONGEST_DESCRIPTION = 8000
+MAX_DESCRIPTION = 8000
 """The longest description that a model sees, in characters. It is part of every request."""
 
 _HEADER_MARK = b"x-mcp-header"
@@ -26,7 +26,7 @@ _HEADER_MARK = b"x-mcp-header"
 
 def read_tools(listed: Sequence[Any]) -> list[Tool]:
     """Return the tools of a list without those that cannot be used. Names are unique."""
-    tools = {tool.name: tool for each in listed[:MOST_TOOLS] if (tool := _read_tool(each)) is not None}
+    tools = {tool.name: tool for each in listed[:MAX_TOOLS] if (tool := _read_tool(each)) is not None}
     if len(tools) < len(listed):
         logger.warning("%d of %d listed tools cannot be used", len(listed) - len(tools), len(listed))
     return list(tools.values())
@@ -45,7 +45,7 @@ def _read_tool(tool: Any) -> Tool | None:
     if not isinstance(tool, Mapping):
         return None
     name, schema = tool.get("name"), tool.get("inputSchema")
-    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
         return None
     if not isinstance(schema, Mapping):
         return None
@@ -60,6 +60,6 @@ def _read_tool(tool: Any) -> Tool | None:
 
 
 def _cut(text: str) -> str:
-    if len(text) <= LONGEST_DESCRIPTION:
+    if len(text) <= MAX_DESCRIPTION:
         return text
-    return f"{text[:LONGEST_DESCRIPTION]} … ({len(text)} characters)"
+    return f"{text[:MAX_DESCRIPTION]} … ({len(text)} characters)"

@@ -11,7 +11,7 @@ from jumpseat.chat.media import join_parts
 from jumpseat.tools.server import ToolOutput
 from jumpseat.wire import write_json
 
-MOST_PARTS = 1000
+MAX_PARTS = 1000
 """The most parts of a result; a note replaces the others."""
 
 PDF = "application/pdf"
@@ -22,9 +22,9 @@ def read_result(result: Mapping[str, Any]) -> ToolOutput:
     is_error = result.get("isError") is True
     content = result.get("content")
     listed = content if isinstance(content, list) else []
-    parts = _join_texts(islice(map(_read_part, listed), MOST_PARTS))
-    if len(listed) > MOST_PARTS:
-        parts.append(TextBlock(f"\n[{len(listed) - MOST_PARTS} more parts were left out.]"))
+    parts = _join_texts(islice(map(_read_part, listed), MAX_PARTS))
+    if len(listed) > MAX_PARTS:
+        parts.append(TextBlock(f"\n[{len(listed) - MAX_PARTS} more parts were left out.]"))
     structured = result.get("structuredContent")
     if structured is not None and not any(isinstance(part, TextBlock) for part in parts):
         parts.append(TextBlock(write_json(structured).decode()))

@@ -27,7 +27,7 @@ from jumpseat.tools.server import SignInPage
 SIGN_IN_SECONDS = 600.0
 """The time that the user has."""
 
-LONGEST_REASON = 300
+MAX_REASON = 300
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -165,7 +165,7 @@ class _InteractiveAuth(OAuthClientProvider):
         why = self._refusal
         if why is None and type(error) is OAuthFlowError:
             why = " ".join(str(error).split())
-        why = redact(why or "the authorization server breaks the protocol")[:LONGEST_REASON].rstrip(".")
+        why = redact(why or "the authorization server breaks the protocol")[:MAX_REASON].rstrip(".")
         kind = _UnknownClientError if self._has_unknown_client else AuthenticationError
         return kind(f"The sign-in to {self._name} has failed: {why}.", provider=self._remote.provider)
 
@@ -245,7 +245,7 @@ class _InteractiveAuth(OAuthClientProvider):
         if "error" in parameters:
             why = parameters.get("error_description") or parameters["error"]
             raise AuthenticationError(
-                f"The sign-in to {self._name} was refused: {redact(why)[:LONGEST_REASON]}.",
+                f"The sign-in to {self._name} was refused: {redact(why)[:MAX_REASON]}.",
                 provider=self._remote.provider,
             )
         return AuthorizationCodeResult(

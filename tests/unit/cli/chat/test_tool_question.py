@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat_cli.chat.tool_question import LONGEST_LINE, MOST_LINES, ToolQuestion
+from jumpseat_cli.chat.tool_question import MAX_LINE, MAX_LINES, ToolQuestion
 from jumpseat_client import Delta, ToolApproval, ToolDecision
 from tests.fakes.tool_steps import question
 
@@ -126,7 +126,7 @@ async def test_a_long_diff_is_cut_and_can_be_shown_whole(capsys: pytest.CaptureF
     shown, whole = capsys.readouterr().err.split("d: show all of it\n", 1)
 
     assert prompts == ["Allow it? [y/n/a/A/e/d] ", "Allow it? [y/n/a/A/e] "]
-    assert f"+line {MOST_LINES - 4}\n… 344 more lines\n" in shown
+    assert f"+line {MAX_LINES - 4}\n… 344 more lines\n" in shown
     assert "+line 399\n" in whole
     assert "x" * 5000 in whole
 
@@ -136,4 +136,4 @@ async def test_a_long_line_is_cut_with_its_length(capsys: pytest.CaptureFixture[
     _, prompts = await ask("n", diff=diff)
 
     assert prompts == ["Allow it? [y/n/a/A/e/d] "]
-    assert "x" * (LONGEST_LINE - 1) + "… (5001 characters)\n" in capsys.readouterr().err
+    assert "x" * (MAX_LINE - 1) + "… (5001 characters)\n" in capsys.readouterr().err

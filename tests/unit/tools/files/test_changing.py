@@ -471,7 +471,7 @@ async def test_a_change_that_has_begun_when_the_turn_is_cancelled_reports_its_re
 async def test_a_conversation_remembers_a_bounded_number_of_files(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "MOST_READ_TEXTS", 2)
+    monkeypatch.setattr(access, "MAX_READ_TEXTS", 2)
     for name in ("a", "b", "c"):
         project.write(name, "text")
         await project.ok("read", path=name)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumpseat.tools.files.replacements import CONTEXT, LARGEST_DIFF, Replacement, replace_all, replace_once
+from jumpseat.tools.files.replacements import CONTEXT, MAX_DIFF, Replacement, replace_all, replace_once
 from jumpseat.tools.files.text import normalize
 from jumpseat.tools.server import ToolError
 
@@ -100,6 +100,6 @@ def test_a_large_passage_is_cut_in_the_middle_of_the_diff() -> None:
     text = "a" * 50_000_000
     old, new = Replacement(text, 0, len(text), "new").show()
 
-    assert len(old) < LARGEST_DIFF + 100
-    assert f"{len(text) - LARGEST_DIFF} characters were left out" in old
+    assert len(old) < MAX_DIFF + 100
+    assert f"{len(text) - MAX_DIFF} characters were left out" in old
     assert new == "new"

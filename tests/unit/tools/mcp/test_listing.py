@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.tools.mcp.listing import LONGEST_DESCRIPTION, read_tools, select_annotated
+from jumpseat.tools.mcp.listing import MAX_DESCRIPTION, read_tools, select_annotated
 from jumpseat.tools.server import Tool
 
 pytestmark = pytest.mark.requirement("12:mcp-tools")
@@ -69,7 +69,7 @@ def test_names_are_unique_and_descriptions_bounded() -> None:
     )
 
     assert [tool.name for tool in tools] == ["a", "b"]
-    assert tools[0].description == "x" * LONGEST_DESCRIPTION + " … (100000 characters)"
+    assert tools[0].description == "x" * MAX_DESCRIPTION + " … (100000 characters)"
     assert (tools[1].description, tools[1].title) == ("", None)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jumpseat.chat import DocumentBlock, ImageBlock, TextBlock
-from jumpseat.tools.mcp.results import MOST_PARTS, read_result
+from jumpseat.tools.mcp.results import MAX_PARTS, read_result
 
 pytestmark = pytest.mark.requirement("12:mcp-results")
 
@@ -70,8 +70,8 @@ def test_structured_content_follows_an_image() -> None:
 
 
 def test_the_number_of_parts_is_bounded() -> None:
-    output = read_result({"content": [text("x")] * (MOST_PARTS + 7)})
+    output = read_result({"content": [text("x")] * (MAX_PARTS + 7)})
 
     assert isinstance(output.content, str)
-    assert output.content.count("x") == MOST_PARTS
+    assert output.content.count("x") == MAX_PARTS
     assert "7 more parts were left out" in output.content

@@ -3,12 +3,12 @@ local M = {}
 
 local FILETYPE = 'jumpseat'
 --- The most lines that Tree-sitter highlights: it parses a longer chat for more than a frame after each piece of an answer.
-local MOST_LINES = 1000
+local MAX_LINES = 1000
 
 --- Highlight a chat. Call this again when the chat may have become longer.
 ---@param buf integer
 function M.highlight(buf)
-  local is_short = vim.api.nvim_buf_line_count(buf) <= MOST_LINES
+  local is_short = vim.api.nvim_buf_line_count(buf) <= MAX_LINES
   local is_active = vim.treesitter.highlighter.active[buf] ~= nil
   if is_short and is_active then return end
   -- A build of Neovim may lack the parser.

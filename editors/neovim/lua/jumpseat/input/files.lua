@@ -5,7 +5,7 @@ local region = require('jumpseat.core.region')
 local M = {}
 
 --- The most files that a directory or a pattern may add.
-local MOST_FILES = 200
+local MAX_FILES = 200
 
 --- Patterns for the first bytes of the image types that models accept.
 local IMAGES = {
@@ -99,7 +99,7 @@ local function list_files(directory)
   local function is_shown(name) return not vim.fs.basename(name):find('^%.') end
   for name, type in vim.fs.dir(directory, { depth = 20, skip = is_shown }) do
     if type == 'file' and is_shown(name) then table.insert(found, vim.fs.joinpath(directory, name)) end
-    if #found > MOST_FILES then break end
+    if #found > MAX_FILES then break end
   end
   table.sort(found)
   return found
@@ -111,8 +111,8 @@ end
 ---@return string? reason
 ---@return table[]? blocks
 local function read_files(path, names)
-  if #names > MOST_FILES then
-    return ('%s has more than %d files. Name a part of it.'):format(path, MOST_FILES)
+  if #names > MAX_FILES then
+    return ('%s has more than %d files. Name a part of it.'):format(path, MAX_FILES)
   end
   local blocks, size = {}, 0
   for _, name in ipairs(names) do

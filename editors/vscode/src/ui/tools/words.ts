@@ -3,7 +3,7 @@ import { computeDiff } from '../text/diff';
 import { asCode, escapeMarkdown, fence } from '../text/markdown';
 
 /** The most lines of a diff in the chat. "Show Diff" shows all of it. */
-const MOST_LINES = 30;
+const MAX_LINES = 30;
 /** The most characters of an argument in the line about a call. */
 const LONGEST_VALUE = 60;
 
@@ -54,7 +54,7 @@ export function formatQuestion(approval: ToolApproval): string {
 
 /** Format a change of a file as a code block. */
 export function formatDiff({ oldText, newText }: Omit<FileDiff, 'uri'>): string {
-  const { lines, omitted } = computeDiff(oldText, newText, MOST_LINES);
+  const { lines, omitted } = computeDiff(oldText, newText, MAX_LINES);
   const more = omitted === 0 ? '' : `\n… ${omitted} more line${omitted === 1 ? '' : 's'}`;
   return fence(`${lines.join('\n')}${more}`, 'diff');
 }

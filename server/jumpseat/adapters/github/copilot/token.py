@@ -24,7 +24,7 @@ JITTER_SECONDS = 60.0
 GRACE_SECONDS = 60.0
 """The time by which a token is assumed to outlive `refresh_in`, as in GitHub's own client."""
 
-LONGEST_LIFE_SECONDS = 24 * 3600.0
+MAX_LIFE_SECONDS = 24 * 3600.0
 DEFAULT_LIFE_SECONDS = 600.0
 CLOCK_SLACK_SECONDS = 5.0
 
@@ -138,4 +138,4 @@ def _read_lifetime(body: Mapping[str, Any], answer: HttpAnswer, now: float) -> f
         lives.append(expires_at - (server_now if server_now is not None else now))
     # A new token cannot have expired already. Without this rule, every request would fetch another one.
     positive = [life for life in lives if life > 0]
-    return min(min(positive, default=DEFAULT_LIFE_SECONDS), LONGEST_LIFE_SECONDS)
+    return min(min(positive, default=DEFAULT_LIFE_SECONDS), MAX_LIFE_SECONDS)

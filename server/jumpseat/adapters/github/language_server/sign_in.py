@@ -28,7 +28,7 @@ CODE_SECONDS = 60.0
 """The time limit for the code, which the server requests from GitHub."""
 
 DEFAULT_LIFETIME_SECONDS = 900.0
-LONGEST_LIFETIME_SECONDS = 3600.0
+MAX_LIFETIME_SECONDS = 3600.0
 DEFAULT_INTERVAL_SECONDS = 5.0
 """The interval of RFC 8628 section 3.2, used if the server does not send one."""
 
@@ -151,7 +151,7 @@ class DeviceSignIn:
             raise ProtocolError(
                 "The language server started a sign-in without a code.", provider=self._hosts.provider
             )
-        lifetime = min(_positive(prompt.get("expiresIn"), DEFAULT_LIFETIME_SECONDS), LONGEST_LIFETIME_SECONDS)
+        lifetime = min(_positive(prompt.get("expiresIn"), DEFAULT_LIFETIME_SECONDS), MAX_LIFETIME_SECONDS)
         shown = SignInPrompt(
             user_code=code,
             verification_uri=self._check_page(page),

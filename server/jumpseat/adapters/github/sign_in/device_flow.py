@@ -50,8 +50,8 @@ MARGIN = 1.2
 """The safety factor on the interval: each early poll makes GitHub add 5 s to it."""
 
 DEFAULT_LIFETIME_SECONDS = 900.0
-LONGEST_LIFETIME_SECONDS = 3600.0
-LONGEST_PAUSE_SECONDS = 60.0
+MAX_LIFETIME_SECONDS = 3600.0
+MAX_PAUSE_SECONDS = 60.0
 MAX_FAILURES_IN_A_ROW = 8
 """The number of consecutive failures to give up after; with doubling pauses it bridges minutes offline."""
 
@@ -116,7 +116,7 @@ class DeviceFlow:
             isinstance(user_code, str) and _USER_CODE.fullmatch(user_code)
         ):
             raise not_json_error(self._hosts)
-        lifetime = min(_positive(body.get("expires_in"), DEFAULT_LIFETIME_SECONDS), LONGEST_LIFETIME_SECONDS)
+        lifetime = min(_positive(body.get("expires_in"), DEFAULT_LIFETIME_SECONDS), MAX_LIFETIME_SECONDS)
         prompt = SignInPrompt(
             user_code=user_code,
             verification_uri=self._check_page(page),
@@ -136,7 +136,7 @@ class DeviceFlow:
         failures, retry_after = 0, 0.0
         while True:
             # RFC 8628 section 3.5 requires longer pauses after a failure.
-            pause = min(interval * MARGIN * 2**failures, max(LONGEST_PAUSE_SECONDS, interval * MARGIN))
+            pause = min(interval * MARGIN * 2**failures, max(MAX_PAUSE_SECONDS, interval * MARGIN))
             pause = max(pause, retry_after)
             if self._clock.monotonic() + pause >= device.deadline:
                 raise self._expired_error()
