@@ -121,7 +121,8 @@ def test_a_provider_that_cannot_be_reached_is_not_shown_as_ready(window, code_se
 
 
 def test_the_models_of_vs_codes_own_features_are_recommended_and_set(window, provider):
-    provider.list(rows("fake-model", "fake-model-mini"))
+    # The daemon keeps this list after the test, so it has the models that other tests need.
+    provider.list(rows("fake-model", "other-model", "fake-model-mini"))
     window.command("jumpseat.refreshModels")
     window.start("jumpseat.setUtilityModels")
     window.sees("Model for summaries", within=window.quick_input)
