@@ -13,6 +13,9 @@ MODEL ?= local:smollm2-135m-instruct
 # The number of processes that run the quick tests.
 JOBS ?= 2
 
+# Options for pytest in the targets of slow tests: ONLY=--last-failed, or ONLY="-k approvals".
+ONLY ?=
+
 BIN := $(VENV)/bin
 # Checkers have an environment of their own, so that no test passes only because a checker installed something.
 LINT := $(VENV)-lint
@@ -86,12 +89,12 @@ test-emacs: $(TEST_READY) ## Run the tests of the Emacs package (about 2 minutes
 test-emacs-newer: $(TEST_READY) ## Run the tests of the Emacs package in a newer Emacs (needs apt; about 3 minutes)
 	$(ANNOUNCE)
 	JUMPSEAT_EMACS=$$(tests/tools/emacs/newer $(VENV)-emacs) && export JUMPSEAT_EMACS && \
-	$(BIN)/pytest -n $(JOBS) tests/editors/emacs
+	$(BIN)/pytest -n $(JOBS) $(ONLY) tests/editors/emacs
 
 test-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
 test-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Run the tests of the VS Code extension, in VS Code in a browser (about 5 minutes)
 	$(ANNOUNCE)
-	$(BIN)/pytest tests/editors/vscode tests/editors/test_scenarios.py
+	$(BIN)/pytest $(ONLY) tests/editors/vscode tests/editors/test_scenarios.py
 
 pictures-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
 pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Record the pictures of the VS Code extension's README (about 2 minutes)
@@ -101,7 +104,7 @@ pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Record the pictures
 
 test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run the slow tests and the editors' tests (about 15 minutes)
 	$(ANNOUNCE)
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor" --ignore tests/editors/vscode --ignore tests/release
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor" $(ONLY) --ignore tests/editors/vscode --ignore tests/release
 
 test-lowest: $(LOWEST_READY) ## Run the quick tests with the oldest dependencies that pyproject.toml allows (about 4 minutes)
 	$(ANNOUNCE)
