@@ -7,6 +7,7 @@ import tomllib
 import pytest
 
 from jumpseat.testing.upstream import Reply
+from tests.editors.provider import MODELS
 from tests.editors.vscode.provider import hello
 from tests.editors.vscode.requests import ask
 
@@ -16,13 +17,15 @@ KEY = "canary-of-a-key-12345"
 
 
 @pytest.fixture
-def configuration(window):
-    """The configuration file, which has its text again at the end."""
+def configuration(window, provider):
+    """The configuration file, which has its text again at the end, as the provider has its models."""
     file = window.server.home / "config.toml"
     before = file.read_text()
     yield file
+    provider.list(MODELS)
     file.write_text(before)
-    window.wait("(await lm.models({ id: 'fake:fake-model' })).length === 1")
+    # The daemon repeats the failure of a list for ten seconds.
+    window.wait("(await lm.models({ id: 'fake:fake-model' })).length === 1", wait_seconds=60)
 
 
 def providers(configuration) -> dict[str, dict[str, str]]:

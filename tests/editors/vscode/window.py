@@ -22,6 +22,8 @@ FLAGS = (
 )
 WAIT_MS = 20_000
 """Much longer than any test needs, for a busy machine."""
+MAX_ROWS = 50
+"""More rows than any quick pick of the tests has."""
 
 _ENABLE_CHAT = """
 async () => {
@@ -127,18 +129,20 @@ class Window:
         """Wait until a person sees the place of the page."""
         expect(place).to_be_visible(timeout=WAIT_MS)
 
-    def appears(self, place: Locator) -> bool:
-        """Whether a person sees the place within two seconds."""
+    def appears(self, place: Locator, wait_ms: int = 2000) -> bool:
+        """Whether a person sees the place within this time."""
         try:
-            expect(place).to_be_visible(timeout=2000)
+            expect(place).to_be_visible(timeout=wait_ms)
         except AssertionError:
             return False
         return True
 
     def clicks_until(self, place: Locator, shown: Locator) -> None:
-        """Click a place, again after two seconds each, until a person sees another one."""
+        """Click a place, again after two seconds each if it is still there, until a person sees another one."""
+        self.shows(place)
         for _ in range(WAIT_MS // 2000):
-            place.click(timeout=WAIT_MS)
+            if place.is_visible():
+                place.click(timeout=WAIT_MS)
             if self.appears(shown):
                 return
         self.shows(shown)
@@ -278,11 +282,19 @@ class Window:
         return self.page.locator(".quick-input-widget")
 
     def pick(self, text: str) -> None:
-        """Choose the row of the quick pick that has the text."""
-        row = self.quick_input.locator(".monaco-list-row").filter(has_text=text).first
-        # When the list is laid out again, another row may be drawn into the element that was found.
-        row.hover(timeout=WAIT_MS)
-        row.click(timeout=WAIT_MS)
+        """Choose the first row of the quick pick that has the text, by keyboard.
+
+        A click could meet another row if the list is laid out again at that time.
+        """
+        rows = self.quick_input.locator(".monaco-list-row").filter(has_text=text)
+        self.shows(rows.first)
+        focused = rows.and_(self.quick_input.locator(".focused"))
+        for _ in range(MAX_ROWS):
+            if self.appears(focused, 200):
+                break
+            self.page.keyboard.press("ArrowDown")
+        self.shows(focused)
+        self.page.keyboard.press("Enter")
 
     @property
     def notifications(self) -> Locator:
