@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from jumpseat.acp.contract import ACP_METHODS
@@ -122,12 +123,19 @@ CLI_ROOMS = {
 _MODULE_IN_A_STRING = re.compile(r"jumpseat(_cli)?(\.\w+)+(:\w+)?")
 
 
-def modules() -> Iterator[tuple[str, str]]:
-    """Every module of the three packages: its dotted name and its text."""
+@functools.cache
+def modules() -> Mapping[str, str]:
+    """The texts of all modules of the three packages, by their dotted names."""
+    found = {}
     for package, directory in SOURCES.items():
         for path in sorted((directory / package).rglob("*.py")):
             parts = path.relative_to(directory).with_suffix("").parts
-            yield ".".join(part for part in parts if part != "__init__"), path.read_text("utf-8")
+            found[".".join(part for part in parts if part != "__init__")] = path.read_text("utf-8")
+    return found
+
+
+parse = functools.cache(ast.parse)
+"""Parse the text of a module, once for all tests."""
 
 
 def find_imports(name: str, tree: ast.Module) -> set[str]:
@@ -148,7 +156,7 @@ def find_imports(name: str, tree: ast.Module) -> set[str]:
 
 def faults(name: str, source: str) -> list[str]:
     """Every rule that a module breaks."""
-    tree = ast.parse(source)
+    tree = parse(source)
     imports = find_imports(name, tree)
     found = [f"is longer than {MAX_MODULE} lines"] if source.count("\n") > MAX_MODULE else []
     found += _foreign_libraries(name, imports)
@@ -276,8 +284,7 @@ def imports_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
     """The modules that each module imports."""
     return {
         name: {
-            each if each in sources else each.rpartition(".")[0]
-            for each in find_imports(name, ast.parse(source))
+            each if each in sources else each.rpartition(".")[0] for each in find_imports(name, parse(source))
         }
         for name, source in sources.items()
     }
@@ -287,7 +294,7 @@ def classes_of_one_name(sources: Mapping[str, str]) -> dict[str, list[str]]:
     """Public classes that share their name with another, with the modules that define them."""
     places: dict[str, list[str]] = {}
     for module, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
+        for node in ast.walk(parse(source)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(module)
     return {name: modules for name, modules in places.items() if len(modules) > 1}

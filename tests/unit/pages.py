@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from pathlib import Path
@@ -54,13 +55,17 @@ class Block(NamedTuple):
 
 def blocks(page: Path, language: str | None = None) -> list[Block]:
     """The blocks of a page, all of them or those that are marked with this language."""
-    found = [
+    found = [block for file in files(page) for block in _blocks_of_file(file)]
+    return [block for block in found if language in (None, block.language)]
+
+
+@functools.cache
+def _blocks_of_file(file: Path) -> list[Block]:
+    return [
         Block(file, range(*token.map), token.info.strip(), token.content)
-        for file in files(page)
         for token in MarkdownIt().parse(read(file))
         if token.type in ("fence", "code_block") and token.map
     ]
-    return [block for block in found if language in (None, block.language)]
 
 
 def fences(page: Path, language: str) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
 from tests.unit import elisp_modules, lua_modules, typescript_modules
@@ -19,6 +17,7 @@ from tests.unit.import_rules import (
     is_under,
     layer_of,
     modules,
+    parse,
 )
 from tests.unit.layers import find_cycle, find_layer_faults
 from tests.unit.process_rules import EXCEPTIONS, reads_of_the_process
@@ -28,19 +27,19 @@ EDITORS = {"emacs": elisp_modules, "neovim": lua_modules, "vscode": typescript_m
 """The readers of the editors' code."""
 
 
-@pytest.mark.parametrize(("name", "source"), [pytest.param(*each, id=each[0]) for each in modules()])
+@pytest.mark.parametrize(("name", "source"), [pytest.param(*each, id=each[0]) for each in modules().items()])
 def test_a_module_keeps_the_rules(name: str, source: str) -> None:
     assert faults(name, source) == []
 
 
 def test_modules_do_not_import_each_other_in_a_cycle() -> None:
-    assert find_cycle(imports_of(dict(modules()))) == []
+    assert find_cycle(imports_of(modules())) == []
 
 
 def test_the_three_packages_do_not_import_each_other_in_a_cycle() -> None:
     imports: dict[str, set[str]] = {package: set() for package in SOURCES}
-    for name, source in modules():
-        reached = find_imports(name, ast.parse(source))
+    for name, source in modules().items():
+        reached = find_imports(name, parse(source))
         imports[name.split(".")[0]] |= {each.split(".")[0] for each in reached}
 
     assert find_cycle(imports) == []
@@ -66,7 +65,7 @@ def test_the_files_of_an_editor_import_lower_ones_only(editor: str) -> None:
 
 
 def test_public_classes_have_unique_names() -> None:
-    assert classes_of_one_name(dict(modules())) == {}
+    assert classes_of_one_name(modules()) == {}
 
 
 def test_two_public_classes_of_one_name_are_found() -> None:
@@ -80,16 +79,16 @@ def test_two_public_classes_of_one_name_are_found() -> None:
 
 
 def test_every_package_of_the_server_is_checked() -> None:
-    seen = {layer_of(name) for name, _ in modules() if name.startswith("jumpseat.")}
+    seen = {layer_of(name) for name in modules() if name.startswith("jumpseat.")}
 
     assert seen - set(ABOVE_ALL) == set(ORDER)
 
 
 def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
     used: dict[str, set[str]] = {room: set() for room in CLI_ROOMS}
-    for name, source in modules():
+    for name, source in modules().items():
         if name.startswith("jumpseat_cli."):
-            used[layer_of(name)] |= find_imports(name, ast.parse(source))
+            used[layer_of(name)] |= find_imports(name, parse(source))
     unused = [
         (room, each)
         for room, allowed in CLI_ROOMS.items()
@@ -242,11 +241,13 @@ def test_code_below_the_edge_does_not_read_the_process(source: str, read: str) -
 
 
 def test_every_exception_to_that_rule_is_needed() -> None:
-    reads = {(name, each) for name, source in modules() for each in reads_of_the_process(ast.parse(source))}
+    reads = {
+        (name, each) for name, source in modules().items() for each in reads_of_the_process(parse(source))
+    }
     assert EXCEPTIONS.keys() <= reads
 
 
 def test_every_module_that_may_make_threads_does() -> None:
-    assert {name for name, source in modules() if any(makes_threads(ast.parse(source)))} == set(
+    assert {name for name, source in modules().items() if any(makes_threads(parse(source)))} == set(
         MAY_MAKE_THREADS
     )

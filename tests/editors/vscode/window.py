@@ -138,7 +138,7 @@ class Window:
         return True
 
     def clicks_until(self, place: Locator, shown: Locator) -> None:
-        """Click a place, again after two seconds each if it is still there, until a person sees another one."""
+        """Click a place, as long as it is there, every two seconds until a person sees another one."""
         self.shows(place)
         for _ in range(WAIT_MS // 2000):
             if place.is_visible():
