@@ -10,8 +10,8 @@ export Q
 
 MODEL ?= local:smollm2-135m-instruct
 
-# The number of processes that run the quick tests.
-JOBS ?= 2
+# The number of processes that run tests; many tests only wait for other processes.
+JOBS ?= 3
 
 # Options for pytest in the targets of slow tests: ONLY=--last-failed, or ONLY="-k approvals".
 ONLY ?=

@@ -7,9 +7,12 @@ import tomllib
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from tests.emulator.credentials import PLUGIN_APP
 from tests.emulator.device_flow import GRANT_TYPE
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 WAIT_SECONDS = 30.0

@@ -21,6 +21,8 @@ import pytest
 from tests.editors.programs import WAIT_SECONDS
 from tests.processes import descendants, ends
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[2] / "editors" / "bootstrap.py"
 FAILED, CANCELLED = 20, 21
 
@@ -205,7 +207,6 @@ def test_a_copy_of_the_script_alone_does_not_ask_the_package_index(machine: Mach
     assert not machine.directory.exists()
 
 
-@pytest.mark.slow
 def test_without_a_network_the_installation_fails_with_the_reason_from_pip(machine: Machine) -> None:
     environment = {**os.environ, "PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_RETRIES": "0"}
 

@@ -15,6 +15,8 @@ from tests.acp import AcpAgent, option, running_agent
 from tests.hub import Hub
 from tests.protocol.test_acp import answers, sent_messages
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """
 default_provider = "fake"
 

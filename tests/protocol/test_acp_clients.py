@@ -22,6 +22,8 @@ from tests.copilot import configure, table
 from tests.emulator import CopilotEmulator
 from tests.hub import Hub
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """
 [providers.fake]
 kind = "openai"
@@ -115,7 +117,6 @@ async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
         yield running
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("11:clients", "11:sign-in")
 @pytest.mark.parametrize("client", clients_with("sign-in"))
 async def test_an_editor_signs_in(hub: Hub, emulator: CopilotEmulator, tmp_path: Path, client: str) -> None:

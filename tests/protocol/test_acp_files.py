@@ -15,6 +15,8 @@ from tests.acp import AcpAgent, provider_table, running_agent
 from tests.hub import Hub
 from tests.protocol.test_acp_tools import REFUSED, SILENT, Json, ask, call, calls, results, write
 
+pytestmark = pytest.mark.slow
+
 BOTH = {"readTextFile": True, "writeTextFile": True}
 EDIT = {"oldText": "two", "newText": "2"}
 
@@ -197,7 +199,6 @@ async def test_a_client_that_only_reads_keeps_its_unsaved_changes(
     assert editor.written == []
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("12:acp-files")
 async def test_a_change_fails_if_the_client_does_not_answer(
     hub: Hub, upstream: FakeUpstream, root: Path
@@ -211,7 +212,6 @@ async def test_a_change_fails_if_the_client_does_not_answer(
     assert (root / "main.py").read_text() == "one\ntwo\n"
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("12:acp-files")
 async def test_a_file_is_read_from_the_disk_if_the_client_does_not_answer(
     hub: Hub, upstream: FakeUpstream, root: Path

@@ -13,6 +13,8 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.acp import AcpAgent, option, running_agent
 from tests.hub import Hub
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """
 [providers.fake]
 kind = "openai"

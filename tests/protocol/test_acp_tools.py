@@ -16,6 +16,8 @@ from tests.fakes import tool_plugin
 from tests.hub import Hub
 from tests.protocol.test_acp import answers, sent_messages
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 Answer = Callable[[Json], Any]
 REFUSED, SILENT = object(), object()

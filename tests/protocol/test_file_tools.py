@@ -14,6 +14,8 @@ from jumpseat.testing.answers.chat_completions import FakeCall, completion_strea
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 
 
@@ -179,7 +181,6 @@ async def test_a_file_with_unsaved_changes_is_changed_in_the_editor(
     assert file.read_bytes() == saved
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("12:files-unsaved")
 async def test_an_editor_that_does_not_answer_keeps_its_files(
     daemon: Daemon, upstream: FakeUpstream, root: Path

@@ -19,6 +19,8 @@ from tests.hub import Hub
 from tests.processes import command_line, is_gone, runs
 from tests.unit.tools.mcp.clients import Record
 
+pytestmark = pytest.mark.slow
+
 APPROVES = {"experimental": {"jumpseat": {"approveTools": True}}}
 ALLOW = '[tools]\nallow = ["fake/*"]\n'
 

@@ -14,7 +14,7 @@ from tests.daemon import Daemon, provider
 from tests.emulator import CopilotEmulator
 from tests.fakes.ollama import FakeModel, FakeOllama
 
-pytestmark = pytest.mark.requirement("5:probe")
+pytestmark = [pytest.mark.requirement("5:probe"), pytest.mark.slow]
 
 
 async def probe(daemon: Daemon, *, probe: bool = True) -> dict[str, Any]:

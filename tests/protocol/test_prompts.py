@@ -11,6 +11,8 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.copilot import next_notification
 from tests.daemon import Daemon, user
 
+pytestmark = pytest.mark.slow
+
 TABLES = """
 [prompts.review]
 text = "Review:\\n{{input}}"

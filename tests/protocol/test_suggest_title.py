@@ -10,7 +10,7 @@ from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.daemon import Daemon, user
 
-pytestmark = pytest.mark.requirement("13:suggest-title")
+pytestmark = [pytest.mark.requirement("13:suggest-title"), pytest.mark.slow]
 
 
 async def keep(daemon: Daemon, upstream: FakeUpstream, text: str, answer: str = "Fine.", **more: Any) -> None:

@@ -17,6 +17,8 @@ from tests.hub import Hub
 from tests.protocol.test_mcp import ALLOW, configure, initialize
 from tests.unit.tools.mcp.clients import Record
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 40
 """The number of turns with random decisions."""
 

@@ -10,6 +10,8 @@ from jumpseat.testing.answers.anthropic_messages import Call, Redacted, Thought,
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, user
 
+pytestmark = pytest.mark.slow
+
 SIGNATURE = "EqQBCgIYAhIM+/=="
 ORIGIN = {"provider": "fake", "model": "claude-haiku-4-5"}
 CLAUDE = {"kind": "anthropic", "api_key": "literal", "default_model": ORIGIN["model"]}

@@ -12,6 +12,8 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
 
+pytestmark = pytest.mark.slow
+
 RULES = "Answer like a pirate."
 
 

@@ -12,6 +12,7 @@ import pytest
 pytestmark = [
     pytest.mark.timeout(60),
     pytest.mark.skipif(sys.platform == "win32", reason="a user database of POSIX"),
+    pytest.mark.slow,
 ]
 
 WITHOUT_ACCOUNT = """\

@@ -14,6 +14,7 @@ from tests.fakes.terminal import Terminal
 pytestmark = [
     pytest.mark.timeout(60),
     pytest.mark.skipif(sys.platform == "win32", reason="uses a POSIX shell and terminals"),
+    pytest.mark.slow,
 ]
 
 PROMPT = """
@@ -68,7 +69,6 @@ def test_binary_input_is_not_sent_as_text(tmp_path: Path, words: str) -> None:
     assert done.stderr.endswith("Error: stdin is not text. To send an image: jumpseat chat -a -\n")
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_a_prompt_even_before_the_prompt_reads() -> None:
     # Repeat this, because Ctrl-C must arrive between the question and the blocking read.
     for _ in range(8):

@@ -14,6 +14,8 @@ from jumpseat.conversations import BegunTurn, ConversationStore, running
 from jumpseat.system.state_file import StateError
 from tests.unit.conversations.support import answered, keep, said, texts, turn
 
+pytestmark = pytest.mark.slow
+
 FIRST = said("Hi é", "Hello")
 SECOND = (*FIRST, *said("More"))
 

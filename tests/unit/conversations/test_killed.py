@@ -11,6 +11,8 @@ import pytest
 from jumpseat.conversations import ConversationStore
 from tests.unit.conversations.support import keep, said, texts
 
+pytestmark = pytest.mark.slow
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -53,7 +55,7 @@ for number in range(1, 1000):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 @pytest.mark.requirement("10:torn")
-@pytest.mark.parametrize("kind", ["continue", pytest.param("fork", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["continue", "fork"])
 def test_a_process_killed_at_any_tenth_byte_loses_at_most_its_turn(tmp_path: Path, kind: str) -> None:
     run = subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path), "10", kind],
