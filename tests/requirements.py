@@ -126,6 +126,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "2:progress": "waits for anything but the answer are reported on the client's workDoneToken",
     "2:edit-start": "edit/start takes a target and an instruction, and streams and cancels like a chat",
     "2:edit-replacement": "replacement is the new text without fences and chatter, however it was split",
+    "2:edit-context": "context of an edit precedes the target and is not rewritten",
     "2:edit-nothing-to-apply": "an edit that was cut off, or has no text, has no replacement",
     "2:block-memory": "blocks that a client of text and tool parts only drops are restored byte for byte",
     "2:block-memory-edited": "edited answers get nothing; white space, splits and JSON format are not edits",

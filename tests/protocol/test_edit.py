@@ -68,6 +68,33 @@ async def test_an_edit_that_is_not_streamed_has_no_deltas(chatty: Daemon, upstre
     assert exchange.result["replacement"] == "x = 3\n"
 
 
+@pytest.mark.requirement("2:edit-context")
+async def test_context_precedes_the_target_of_an_edit_and_is_not_the_text_above(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    upstream.script(Reply.json(completion_body("x = 3")))
+    context = [{"type": "context", "text": "LIMIT = 3\n", "uri": "file:///home/me/b.py"}]
+    exchange = await chatty.request("edit/start", {**EDIT, "stream": False, "context": context})
+
+    assert exchange.result["replacement"] == "x = 3\n"
+    asked = str(upstream.requests[0].json["messages"][-1]["content"])
+    places = [
+        asked.index(each) for each in ("must not rewrite", "LIMIT = 3", "Now the piece", "x = 1", "Make it")
+    ]
+    assert places == sorted(places)
+
+
+@pytest.mark.requirement("2:edit-context")
+async def test_an_edit_refuses_context_that_only_messages_can_have(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
+    context = [{"type": "tool_use", "id": "c1", "name": "read", "arguments": {}}]
+    exchange = await chatty.request("edit/start", {**EDIT, "context": context})
+
+    assert exchange.error["code"] == -32602
+    assert upstream.requests == []
+
+
 @pytest.mark.requirement("2:edit-nothing-to-apply", "2:stop-reason-unknown")
 @pytest.mark.parametrize(
     ("word", "reason", "warned"),

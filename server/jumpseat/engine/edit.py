@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from jumpseat.adapters.base import EditsInline
-from jumpseat.chat import ContextBlock, Message, Response, TextBlock
+from jumpseat.chat import ContentBlock, ContextBlock, Message, Response, TextBlock
 from jumpseat.engine.keeping import Keeper
 from jumpseat.engine.replacement import choose_fence, find_replacement
 from jumpseat.engine.turn import run_turn
@@ -24,6 +24,9 @@ explanation, no summary, no text before or after the piece.
 
 Keep the indentation, the style and the line ends of the piece. Change only what the instruction asks for. \
 Do not shorten it with placeholders such as "rest unchanged"."""
+
+CONTEXT = "First, some context, which you must not rewrite:"
+TARGET = "Now the piece to rewrite:"
 
 REQUEST = """\
 The text above is the piece to rewrite, between its fences, which are not part of it.
@@ -53,19 +56,26 @@ class Edit:
     """The new text for the target; None if there is nothing to apply."""
 
 
-def build_edit_turn(turn_request: TurnRequest, target: ContextBlock, instruction: str) -> TurnRequest:
+def build_edit_turn(
+    turn_request: TurnRequest,
+    target: ContextBlock,
+    instruction: str,
+    context: tuple[ContentBlock, ...] = (),
+) -> TurnRequest:
     """Return the turn that asks for a replacement.
 
     Args:
         turn_request: the turn without messages; its system prompt precedes ours.
         target: the text to rewrite.
         instruction: what to change, in the user's words.
+        context: texts, images and documents that the instruction may refer to.
     """
     words = REQUEST if target.text else INSERTION
     request = words.format(instruction=instruction, fence=choose_fence(target.text, _find_language(target)))
+    before = (TextBlock(CONTEXT), *context, TextBlock(TARGET)) if context else ()
     return replace(
         turn_request,
-        messages=(Message("user", (target, TextBlock(request))),),
+        messages=(Message("user", (*before, target, TextBlock(request))),),
         system=f"{turn_request.system}\n\n{SYSTEM}" if turn_request.system else SYSTEM,
     )
 
@@ -77,10 +87,11 @@ async def run_edit(
     instruction: str,
     sink: Sink,
     keeper: Keeper | None = None,
+    context: tuple[ContentBlock, ...] = (),
 ) -> Edit:
     """Run one edit to its end; events, errors and cancellation are the same as for `run_turn`."""
     response = await run_turn(
-        registry, build_edit_turn(turn_request, target, instruction), sink, keeper=keeper
+        registry, build_edit_turn(turn_request, target, instruction, context), sink, keeper=keeper
     )
     may_be_cut_off = any(warning.code == "unknown_stop_reason" for warning in response.warnings)
     # Applying a truncated replacement would delete the rest of the user's text.

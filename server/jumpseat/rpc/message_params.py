@@ -188,6 +188,10 @@ ContentBlockParam = Annotated[
 ]
 
 
+ReferenceParam = Annotated[ContextParam | ImageParam | DocumentParam, Field(discriminator="type")]
+"""A block that an edit can refer to."""
+
+
 class MessageParam(Params):
     """One message. Its content may be a string, which stands for one text block."""
 
@@ -250,10 +254,11 @@ def _to_plain_message(value: Any) -> Message | None:
 
 
 def _to_message(param: MessageParam) -> Message:
-    return Message(param.role, tuple(map(_to_block, param.content)))
+    return Message(param.role, tuple(map(to_block, param.content)))
 
 
-def _to_block(param: ContentBlockParam) -> ContentBlock:
+def to_block(param: ContentBlockParam) -> ContentBlock:
+    """Return the block that the params describe."""
     origin = Origin(param.origin.provider, param.origin.model) if param.origin else None
     opaque = param.opaque
     match param:

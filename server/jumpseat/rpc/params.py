@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from jumpseat.chat import ThinkingLevel
 from jumpseat.connections.param_model import JsonObject, Params
-from jumpseat.rpc.message_params import ContextParam, Conversation
+from jumpseat.rpc.message_params import ContextParam, Conversation, ReferenceParam
 
 
 class ToolParam(Params):
@@ -79,6 +79,7 @@ class EditStartParams(TurnParams):
 
     instruction: Annotated[str, Field(min_length=1)]
     target: ContextParam
+    context: list[ReferenceParam] = Field(default_factory=list)
 
 
 class TranscriptParams(Params):
