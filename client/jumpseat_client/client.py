@@ -137,8 +137,8 @@ class Client(Requests):
             client_name: the program's name, for providers and the log.
             capabilities: further capabilities of the program, as in LSP's `initialize`. Requests that the
                 daemon sends because of them go to `on_request`.
-            workspace_folders: the directories, as paths or `file:` URIs, for chats without others, and for
-                MCP servers that run in the workspace.
+            workspace_folders: the directories, as paths or `file:` URIs, for chats that do not pass
+                their own, and for MCP servers that run in the workspace.
             on_notification: called with the method and params of each notification, except deltas and
                 progress.
             on_request: answers the daemon's requests; if None, they are all refused.
@@ -153,7 +153,7 @@ class Client(Requests):
         _check_types(command, env=env, config=config, capabilities=capabilities)
         if shared and command is not None:
             raise ValueError(
-                "shared selects the default command; to share another one, pass its `attach` as the command"
+                "pass either shared=True or a command; to share another jumpseat's daemon, pass its `attach`"
             )
         options: dict[str, Any] = {"protocolVersions": [PROTOCOL_VERSION]}
         if config:
@@ -270,7 +270,8 @@ class Client(Requests):
             keep: keep the turn in the user's store. The result's `conversationId` names the conversation,
                 which `get_conversation` returns.
             workspace_rules: add the text of `AGENTS.md`, `CLAUDE.md` and `.github/copilot-instructions.md` in
-                the working directory to the system prompt. Somebody else may have written them.
+                the first workspace folder, or else the working directory, to the system prompt. Somebody else
+                may have written them.
             on_progress: called with a sentence, and a percentage or None, while the turn waits for
                 something other than the answer, such as a model that is being loaded.
             timeout: seconds for the whole turn; a longer one is cancelled and raises `RequestTimeout`.

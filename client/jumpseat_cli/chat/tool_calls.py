@@ -1,4 +1,4 @@
-"""The calls of tools in an answer, each shown in one line."""
+"""The tool calls of an answer, each shown in one line unless it failed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 WAITING = "Waiting for the model"
 MAX_VALUE = 60
-"""The most characters of an argument that are shown."""
+"""The maximum length of an argument's value."""
 
 MAX_LINE = 200
-"""The most characters of an outcome, and of a line that is not printed on a terminal."""
+"""The maximum length of an outcome, and of a completed call's line if stderr is not a terminal."""
 
 ENDED = frozenset({"completed", "failed", "denied"})
 """The statuses of calls that have ended."""
@@ -40,7 +40,7 @@ class ShownCall:
     """The status of `tool_status`; empty for a call that the daemon does not run."""
 
     progress: str = ""
-    """The last report of the server, after the summary."""
+    """The server's latest progress, as a suffix of the summary: `: 40%`."""
 
     output: str = ""
     """The text of the result."""
@@ -56,7 +56,8 @@ class ShownCall:
         self.name = str((result.get("origin") or {}).get("model") or self.name)
         self.output = _text_of(result.get("content"))
         if self.status not in ENDED:
-            # The call was interrupted, or a limit was reached before it could run; or the result was kept.
+            # The call was interrupted, a limit prevented it, or the result comes from a kept conversation,
+            # which has no statuses.
             self.status = "failed" if result.get("isError") else "completed"
 
     @property
@@ -71,7 +72,7 @@ def guess_tool(name: str) -> str:
 
 
 def is_about_call(delta: Delta) -> bool:
-    """Return whether a delta concerns a call of a tool, so that no text continues after it."""
+    """Return whether a delta concerns a tool call. Text after such a delta begins a new line."""
     return delta.type.startswith("tool_") or _is_result(delta)
 
 
@@ -127,7 +128,7 @@ class ShownCalls:
 
 
 def print_call(call: ShownCall) -> None:
-    """Print one line about a call that has ended, on stderr; the reason of a failure may need more lines."""
+    """Print one line about a call that has ended, on stderr; the reason for a failure may need more lines."""
     width = columns() if sys.stderr.isatty() else MAX_LINE
     line = format_call(call, width)
     if call.status == "completed":
@@ -137,7 +138,7 @@ def print_call(call: ShownCall) -> None:
 
 
 def format_call(call: ShownCall, width: int) -> str:
-    """Return one line about a call; only the reason of a failure can make it longer than `width`."""
+    """Return one line about a call; only the reason for a failure can make it longer than `width`."""
     is_good = call.status == "completed"
     mark = ("✓" if is_good else "✗") if can_print("✓✗") else ("+" if is_good else "!")
     outcome = cut_line(clean_line(_describe(call)), MAX_LINE)

@@ -26,7 +26,7 @@ rules_option = click.option(
     "--rules",
     "workspace_rules",
     is_flag=True,
-    help="Follow AGENTS.md, CLAUDE.md and .github/copilot-instructions.md of this directory.",
+    help="Follow AGENTS.md, CLAUDE.md and .github/copilot-instructions.md of the workspace.",
 )
 
 

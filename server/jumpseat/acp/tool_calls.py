@@ -36,7 +36,7 @@ REASONS = {
     "changed": "This tool has changed since you allowed it.",
     "outside": "This call uses a path outside the directories of the session.",
 }
-"""The sentence that a question shows in addition to the call, by its reason."""
+"""The sentence to show below a call, by the reason for asking."""
 
 
 @dataclass(slots=True)
@@ -103,8 +103,8 @@ class TurnCalls:
         diffs = () if result.is_error else call.diffs
         self._update(result.tool_use_id, **encode_result(result, diffs))
 
-    def discard_unfinished(self) -> None:
-        """Mark the calls without a result as failed: the model restarted its answer, or the turn ended."""
+    def fail_unfinished(self) -> None:
+        """Mark calls without a result as failed, when the model restarts its answer or the turn ends."""
         for tool_use_id, call in self._calls.items():
             if not call.is_finished:
                 call.is_finished = True
@@ -115,7 +115,7 @@ class TurnCalls:
         for call in self._calls.values():
             if call.question is not None:
                 call.question.cancel()
-        self.discard_unfinished()
+        self.fail_unfinished()
 
     def _begin(self, event: ToolUseStartEvent) -> None:
         offered = self._tools.find(event.name)

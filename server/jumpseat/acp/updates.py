@@ -90,7 +90,7 @@ class UpdateSink(Sink):
             case ResponseEvent():
                 self._on_answer()
                 if self.calls is not None:
-                    self.calls.discard_unfinished()
+                    self.calls.fail_unfinished()
             case ToolUseStartEvent() | ToolUseDoneEvent() | ToolApprovalEvent() | ToolStatusEvent():
                 if self.calls is not None:
                     self.calls.show(event)

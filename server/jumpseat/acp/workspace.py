@@ -39,9 +39,10 @@ class AcpWorkspace(Workspace):
         self.can_replace_text = client.abilities.reads_files and client.abilities.writes_files
 
     async def find_unsaved(self, uris: Sequence[str] | None = None) -> Sequence[UnsavedFile]:
-        """Return the texts of the client that differ from their files; see the base class.
+        """Return the files whose text in the client differs from the disk; see the base class.
 
-        If the client writes texts, those that do not differ follow, so that it makes and shows each change.
+        If the client can write files, also return the unchanged ones, after the others: changes to them then
+        go through the client, which shows them.
         """
         if uris is None or not self._client.abilities.reads_files:
             return ()
@@ -69,13 +70,13 @@ class AcpWorkspace(Workspace):
         text = await read_text(self._client, self._conversation, path)
         if text is None:
             return None
-        # Clients may show texts with other line ends, with the mark, or without the last line end.
+        # Clients may show texts with other line endings, with the mark, or without the last line ending.
         shown, expected = (normalize(each).removeprefix(_MARK).removesuffix("\n") for each in (text, saved))
         differs = shown != expected
         if differs and form != UTF_8 and ("\0" in text or "\ufffd" in text):
             return None  # The client has decoded the file with another encoding.
         if not differs and not (self.can_replace_text and form == UTF_8 and text == saved != ""):
-            return None  # A change of the file itself keeps its line ends, its mark and its encoding.
+            return None  # A change of the file itself keeps its line endings, its mark and its encoding.
         return UnsavedFile(path.as_uri(), None, text, path), differs
 
 

@@ -71,7 +71,7 @@ async def begin_turn_with_tools(
         CallContext(session.environment, workspace, key),
         turn_id=turn_id,
         max_rounds=max_rounds,
-        is_named=conversation_id is not None,
+        has_conversation_id=conversation_id is not None,
         can_ask=can_ask,
         own_servers=own_servers,
     )

@@ -41,7 +41,7 @@ class ConversationLibrary:
 
     def prune_delay(self, limits: Limits) -> float | None:
         """Return the seconds until `prune` is due, without blocking; None if no limit can be exceeded."""
-        return self._pruner.delay(limits)
+        return self._pruner.seconds_until_due(limits)
 
     def prune(self, limits: Limits) -> None:
         """Delete the conversations that exceed these limits, except those that a session used last."""

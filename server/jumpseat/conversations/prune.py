@@ -25,13 +25,13 @@ SECONDS_PER_DAY = 86_400
 BYTES_PER_MEGABYTE = 1_000_000
 
 BATCH_SECONDS = 0.1
-"""The time for which a batch of deletions may hold the store's lock, after the scan of the directory."""
+"""The longest time for which a batch may hold the store's lock, not counting the scan of the directory."""
 
 PAUSE_SECONDS = 0.02
 """The pause between two batches, in which waiting turns are written."""
 
 SCAN_SHARE = 0.01
-"""The most CPU time for scans, as a share of the time between them."""
+"""The maximum share of the time that scans may use."""
 
 SCAN_VALID_SECONDS = 600.0
 """The time for which a scan is valid. Changes by other processes are not noticed meanwhile."""
@@ -53,13 +53,13 @@ class Limits(NamedTuple):
 
     @property
     def cutoff_ns(self) -> float:
-        """The earliest time of change that is currently within the limit."""
+        """Conversations last changed before this time exceed the age limit."""
         return time.time_ns() - self.max_days * SECONDS_PER_DAY * 1e9 if self.max_days else 0
 
 
 @dataclass(slots=True)
 class _Files:
-    """The files of one conversation: its own, and the copies that were set aside."""
+    """The files of one conversation: its file, and damaged or unfinished copies of it."""
 
     bytes: int = 0
     changed_ns: int = 0
@@ -72,7 +72,7 @@ class _Scan:
 
     total: int
     oldest_ns: float
-    """The earliest change of a conversation that may be deleted."""
+    """The modification time of the oldest remaining conversation that may be deleted."""
 
     written: int
     """The value of `Pruner._written` when the scan began."""
@@ -100,7 +100,7 @@ class Pruner:
 
         store.listeners.append(self._on_change)
 
-    def delay(self, limits: Limits) -> float | None:
+    def seconds_until_due(self, limits: Limits) -> float | None:
         """Return the seconds until `prune` should be called; None if no limit can be exceeded."""
         return max(0.0, self._next_scan - time.monotonic()) if self._may_exceed(limits) else None
 

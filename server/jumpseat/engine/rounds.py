@@ -103,8 +103,8 @@ class Rounds:
         """Run all rounds, and return the end event of the last one, which is not sent to the sink.
 
         Raises:
-            ChatError: a request failed. Every call that the daemon answers has a result in the partial
-                answer.
+            ChatError: a request failed. Every call that the daemon is responsible for has a result in the
+                partial answer.
         """
         self._fold.begin_round()
         try:
@@ -165,7 +165,7 @@ class Rounds:
         return limited
 
     def _is_own(self, call: ToolUseBlock) -> bool:
-        """Whether the daemon answers the call, because the tool is its own or the client could not run it."""
+        """Whether the result is the daemon's: the tool is its own, or the client could not run the call."""
         return call.name not in self._names_of_client or call.arguments is None
 
     async def _run_calls(self, calls: Sequence[ToolUseBlock]) -> bool:
@@ -192,7 +192,7 @@ class Rounds:
     async def _cancel_calls(
         self, calls: Sequence[ToolUseBlock], running: Sequence[asyncio.Future[ToolResultBlock]]
     ) -> None:
-        """Cancel the calls of a cancelled turn, and add the results of those that have finished, in order."""
+        """Cancel the running calls, and add a result for every unanswered call: its own, or an error."""
         for run in running:
             run.cancel()
         if running:
@@ -217,7 +217,7 @@ class Rounds:
         self._save_soon()
 
     def _answer_calls(self, text: str) -> None:
-        """Add an error result to every unanswered call of the daemon, so that the answer can be sent back."""
+        """Add an error result to every unanswered call of our tools, so that the answer can be sent back."""
         for call in self._fold.partial().tool_calls:
             if self._is_own(call):
                 self._add_result(self._make_error(call, text))
@@ -241,7 +241,8 @@ class _SinkOfRound(Sink):
 
     def send(self, event: StreamEvent) -> None:
         if isinstance(event, ResponseEvent):
-            # To a client, another response means that the answer starts again with its first block.
+            # A client discards all blocks when another response begins. So pass this on only if an attempt of
+            # this round is repeated after output, and then repeat the blocks of the earlier rounds.
             if self._has_output:
                 self._has_output = False
                 self._sink.send(event)

@@ -63,7 +63,7 @@ ERROR_BODY_SECONDS = 2.0
 """The time limit for reading an error's body."""
 
 MAX_URLS = 64
-"""The number of parsed URLs that are cached: a provider has one for chats, and parsing is slow."""
+"""The number of parsed URLs to cache, because parsing is slow; a provider has one URL for chats."""
 
 EVENTS_PER_SLICE = 500
 """The number of events to yield before letting other tasks run."""

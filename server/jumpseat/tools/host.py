@@ -96,7 +96,7 @@ class ToolHost:
         *,
         turn_id: str,
         max_rounds: int | None = None,
-        is_named: bool = True,
+        has_conversation_id: bool = True,
         can_ask: bool = True,
         own_servers: Mapping[str, ToolServer] = NO_SERVERS,
     ) -> TurnTools:
@@ -107,7 +107,7 @@ class ToolHost:
             context: the context of the turn's calls.
             turn_id: the id of the turn.
             max_rounds: the client's limit of requests to the provider; it can only lower the configured one.
-            is_named: whether later turns can belong to the same conversation.
+            has_conversation_id: whether later turns can belong to the same conversation.
             can_ask: whether the client can ask the user for an approval.
             own_servers: further servers by name, which take the place of others with the same name.
 
@@ -127,7 +127,7 @@ class ToolHost:
             parsed.append(selector)
         options = self._config.tools
         # Other turns must not find the state of a turn that is a conversation of its own.
-        state = self._states.value.find(context.conversation) if is_named else ConversationState()
+        state = self._states.value.find(context.conversation) if has_conversation_id else ConversationState()
         names = dict.fromkeys(selector.server for selector in parsed)
         return TurnTools(
             [servers[name] for name in names],
@@ -137,7 +137,7 @@ class ToolHost:
             turn_id=turn_id,
             max_rounds=min(max_rounds or options.max_rounds, options.max_rounds),
             state=state,
-            is_named=is_named,
+            has_conversation_id=has_conversation_id,
             always=self._always,
             approvals=self.approvals if can_ask else None,
         )

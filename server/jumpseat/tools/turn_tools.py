@@ -53,7 +53,7 @@ DAEMON = "daemon"
 """The provider in the origin of the results of tools that the daemon runs."""
 
 MANY_TOOLS = 500
-"""From this number of tools on, loops over them run in a thread."""
+"""Loops over more tools than this run in a thread."""
 
 PROGRESS_SECONDS = 0.1
 """The shortest time between two reports of a call's progress."""
@@ -82,7 +82,7 @@ class TurnTools:
         turn_id: str,
         max_rounds: int,
         state: ConversationState,
-        is_named: bool,
+        has_conversation_id: bool,
         always: AlwaysAllowed,
         approvals: Approvals | None,
     ) -> None:
@@ -95,7 +95,7 @@ class TurnTools:
             turn_id: the id of the turn.
             max_rounds: the maximum number of requests to the provider, not counting retries.
             state: the decisions of earlier turns of the conversation.
-            is_named: whether later turns can belong to the same conversation.
+            has_conversation_id: whether later turns can belong to the same conversation.
             always: the decisions for all conversations.
             approvals: waits for the user's decisions; None if the client cannot ask. Calls that need an
                 approval are then denied.
@@ -106,7 +106,7 @@ class TurnTools:
         """The tools to offer to the model, sorted by name. Empty before `open`."""
 
         self.on_preview: Callable[[ToolUseBlock, Preview], None] = lambda call, preview: None
-        """Called with each call that its server has checked, before a question about it."""
+        """Called with each call and its preview, before the user is asked."""
 
         self._servers = [server.begin_turn(context) for server in servers]
         self._selectors = selectors
@@ -115,7 +115,7 @@ class TurnTools:
         self._rules = Rules(options)
         self._turn_id = turn_id
         self._state = state
-        self._is_named = is_named
+        self._has_conversation_id = has_conversation_id
         self._always = always
         self._approvals = approvals
         self._offered: dict[str, OfferedTool] = {}
@@ -127,7 +127,7 @@ class TurnTools:
         """The tool digest of each call that waits for a decision that can be remembered, by call id."""
 
     async def open(self, taken: Sequence[str], send: Send) -> Sequence[WarningEvent]:
-        """Start the servers and choose the tools to offer; return a warning for each server without tools.
+        """Start the servers and choose the tools to offer; return a warning for each unavailable server.
 
         Args:
             taken: the names of the client's own tools.
@@ -217,7 +217,7 @@ class TurnTools:
         if offered is None:
             return self._fail(call, name, f"There is no tool named {call.name}.", send)
         if call.arguments is None:
-            return self._fail(call, name, f"The arguments cannot be read: {call.error or 'no object'}.", send)
+            return self._fail(call, name, call.error or "The arguments are not a JSON object.", send)
         started = ToolCall(
             offered.tool.name,
             call.arguments,
@@ -265,7 +265,8 @@ class TurnTools:
         if ask is None:
             return None
         digest = digest_of(offered.server, offered.tool)
-        if ask.remember and digest in self._for_turn:  # It is a denial; otherwise there would be no question.
+        # The remembered decision is a denial: an allowed call has no question.
+        if ask.remember and digest in self._for_turn:
             return _describe_denial(self._for_turn[digest])
         if self._approvals is None:
             return "This call needs the user's approval, which this client cannot ask for."
@@ -299,11 +300,11 @@ class TurnTools:
         if is_allowed:
             return None
         remember: tuple[Remember, ...] = ("turn", "conversation", "always")
-        if not self._is_named:
+        if not self._has_conversation_id:
             remember = ("turn", "always")
         return Ask("ask" if always is False else "changed", remember)
 
-    async def _remember(self, offered: OfferedTool, decision: Decision, allowed: Sequence[Remember]) -> None:
+    async def _remember(self, offered: OfferedTool, decision: Decision, choices: Sequence[Remember]) -> None:
         """Remember a decision, and apply it to the waiting calls that it covers."""
         server = offered.server
         tools = [offered.tool] if decision.scope == "tool" else self._tools_of[server.name]
@@ -314,7 +315,7 @@ class TurnTools:
                 if digest in digests:
                     self._approvals.decide(self._turn_id, tool_use_id, replace(decision, remember=None))
         # A denial holds for the turn at most.
-        if not decision.is_allowed or decision.remember not in allowed:
+        if not decision.is_allowed or decision.remember not in choices:
             return
         if decision.remember == "conversation":
             self._state.allowed |= digests

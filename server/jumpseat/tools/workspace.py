@@ -40,7 +40,7 @@ class Workspace:
         self.folders = tuple(folders)
 
     async def find_unsaved(self, uris: Sequence[str] | None = None) -> Sequence[UnsavedFile]:
-        """Return the unsaved files among these, or all of them.
+        """Return the unsaved files among these, or all of them, and files that the editor wants to change.
 
         Raises:
             TimeoutError: the editor did not answer, so a file may have unsaved changes.

@@ -173,15 +173,15 @@ def test_simultaneous_pruning_deletes_as_much_as_one_process_would(tmp_path: Pat
 @pytest.mark.requirement("10:prune-cost")
 def test_files_are_not_scanned_before_a_limit_may_be_exceeded(store: ConversationStore) -> None:
     pruner, limits = Pruner(store), Limits(50, 0.55)
-    assert pruner.delay(limits) is not None
+    assert pruner.seconds_until_due(limits) is not None
     pruner.prune(limits)
 
     keep(store, "small", "x")
-    assert pruner.delay(limits) is None
-    assert pruner.delay(Limits(0, 0)) is None
+    assert pruner.seconds_until_due(limits) is None
+    assert pruner.seconds_until_due(Limits(0, 0)) is None
 
     keep(store, "large", "x" * 2 * BYTES_EACH)
-    assert pruner.delay(limits) is not None
+    assert pruner.seconds_until_due(limits) is not None
     assert pruner.prune(limits) == ["days-40"]
-    assert pruner.delay(limits) is None
-    assert pruner.delay(Limits(0, 0.5)) is not None
+    assert pruner.seconds_until_due(limits) is None
+    assert pruner.seconds_until_due(Limits(0, 0.5)) is not None

@@ -190,7 +190,7 @@ async def test_a_tool_of_the_client_with_the_name_of_an_offered_one_is_refused()
     ("call", "result"),
     [
         (make_call("shed__burn"), "There is no tool named shed__burn."),
-        (ToolUseBlock("1", "shed__dig", None, "{", "cut off"), "The arguments cannot be read: cut off."),
+        (ToolUseBlock("1", "shed__dig", None, "{", "The call is cut off."), "The call is cut off."),
         (ToolUseBlock("1", "grep", None, "{", "cut off"), "There is no tool named grep."),
     ],
 )

@@ -46,7 +46,7 @@ async def test_a_decision_for_the_conversation_holds_in_its_turns_for_all_client
 async def test_a_turn_without_a_conversation_cannot_remember_one() -> None:
     host = make_host(ScriptedServer())
     recorder = Recorder(host, Decision(True, "conversation"))
-    await run(await open_turn(host, is_named=False), recorder)
+    await run(await open_turn(host, has_conversation_id=False), recorder)
 
     assert list(recorder.questions[0].remember) == ["turn", "always"]
 
@@ -69,7 +69,7 @@ async def test_a_server_remembers_a_conversation_but_not_a_turn_without_one(
     environment = environment_of_process()
     hosts = [make_host(server, environment=environment, allow=["shed/*"]) for _ in range(2)]
     for host in hosts:
-        await run(await open_turn(host, is_named=is_named), Recorder(host))
+        await run(await open_turn(host, has_conversation_id=is_named), Recorder(host))
 
     assert found == counts
 

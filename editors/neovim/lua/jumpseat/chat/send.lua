@@ -17,7 +17,8 @@ local workspace = require('jumpseat.tools.workspace')
 
 local M = {}
 
---- Run `action` when no question is being prepared. Text that `action` added earlier would end up above the answer.
+--- Run `action` when no question is being prepared. During the preparation, text that it adds would end up above the
+--- answer.
 ---@param chat jumpseat.Chat
 ---@param action fun()
 function M.run_when_prepared(chat, action)
@@ -181,7 +182,7 @@ function M.prepare(chat)
   end
 end
 
---- Whether the model was interrupted between calls of tools, so that it can go on without another question.
+--- Whether the model was interrupted between tool calls, so that it can go on without another question.
 ---@param parsed jumpseat.Parsed
 ---@return boolean
 local function can_continue(parsed)

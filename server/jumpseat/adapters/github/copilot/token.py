@@ -112,7 +112,8 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: 
     sku, chat = body.get("sku"), body.get("chat_enabled")
     now = clock.now()
     life = _read_lifetime(body, answer, now)
-    # A token with a short life is used for half of it, or every call would request a new one.
+    # A short-lived token is refreshed after half its life. Otherwise `refresh_at` would already be past, and
+    # every call would request a new token.
     refresh_in = max(life - MARGIN_SECONDS - jitter * JITTER_SECONDS, life / 2)
     return CopilotToken(
         secret=register_secret(token, short_lived=True),
@@ -128,8 +129,9 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: 
 
 def _read_lifetime(body: Mapping[str, Any], answer: HttpAnswer, now: float) -> float:
     """Return the seconds until the token expires."""
-    # This machine's clock may be wrong by hours, so compare `expires_at` with the server's time. If that
-    # is missing, ignore `expires_at` in favour of `refresh_in`, which does not depend on a clock.
+    # This machine's clock may be wrong by hours, so measure `expires_at` against the response's `Date`.
+    # Without a `Date`, use only `refresh_in`, which needs no clock; if that is missing too, trust this
+    # machine's clock. The shorter lifetime wins.
     refresh_in, expires_at = number_in(body.get("refresh_in")), number_in(body.get("expires_at"))
     server_date = parse_date(answer.headers.get("date", ""))
     server_now = None if server_date is None else server_date.timestamp()
