@@ -88,6 +88,7 @@ TESTS = {
 NOT_RUN = [
     (README, "text", "  Neovim", "a drawing of the parts"),
     (BUILT, "text", " editors", "a drawing of the packages"),
+    (PROTOCOL, "org", ":PROPERTIES:", "a transcript in Org, which the daemon does not write yet"),
     (NEOVIM, "text", "def f", "a screen, copied from a run; the tests of the plug-in look at such screens"),
     (
         EMACS,
