@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+
+TranscriptFormat: TypeAlias = Literal["markdown", "org"]
 
 
 class Requests(ABC):
@@ -20,19 +22,30 @@ class Requests(ABC):
     ) -> Any:
         """Send any request and return its result."""
 
-    async def parse_transcript(self, text: str) -> dict[str, Any]:
-        """Parse a conversation written as Markdown.
+    async def parse_transcript(
+        self,
+        text: str,
+        *,
+        format: TranscriptFormat = "markdown",  # noqa: A002 - the protocol's name
+    ) -> dict[str, Any]:
+        """Parse a conversation written as Markdown or Org.
 
         `{"messages", "system"?, "model"?, "settings"?, "conversationId"?, "turns"}`.
         """
-        return dict(await self.request("transcript/parse", {"text": text}))
+        return dict(await self.request("transcript/parse", {"text": text, "format": format}))
 
-    async def check_transcript(self, text: str) -> list[dict[str, Any]]:
-        """Return the problems that a chat would report in a Markdown transcript, as LSP diagnostics.
+    async def check_transcript(
+        self,
+        text: str,
+        *,
+        format: TranscriptFormat = "markdown",  # noqa: A002 - the protocol's name
+    ) -> list[dict[str, Any]]:
+        """Return the problems that a chat would report in a transcript, as LSP diagnostics.
 
         `[{"range", "severity": 1 | 2, "message", "code"}]`; 1 is an error, 2 a warning.
         """
-        return list((await self.request("transcript/check", {"text": text}))["diagnostics"])
+        params = {"text": text, "format": format}
+        return list((await self.request("transcript/check", params))["diagnostics"])
 
     async def render_transcript(
         self,
@@ -42,14 +55,16 @@ class Requests(ABC):
         model: str | None = None,
         settings: Mapping[str, Any] | None = None,
         conversation_id: str | None = None,
+        format: TranscriptFormat = "markdown",  # noqa: A002 - the protocol's name
     ) -> str:
-        """Render a conversation as Markdown, which people can edit and `parse_transcript` can read."""
+        """Render a conversation as text, which people can edit and `parse_transcript` can read."""
         params = {
             "messages": list(messages),
             "system": system,
             "model": model,
             "settings": settings,
             "conversationId": conversation_id,
+            "format": format,
         }
         return str((await self.request("transcript/render", params))["text"])
 

@@ -64,6 +64,9 @@ TESTS = {
         "test_the_example_of_the_protocol_page_is_what_would_be_written": ([PROTOCOL], "markdown", ""),
         "test_code_copied_by_the_expressions_of_the_page_is_what_was_written": ([PROTOCOL], "js", ""),
     },
+    "unit/chat/test_transcript_org.py": {
+        "test_the_org_example_of_the_page_is_what_would_be_written": ([PROTOCOL], "org", ""),
+    },
     "protocol/test_page_exchange.py": {
         "test_the_daemon_sends_exactly_the_frames_of_the_page": ([PROTOCOL], "text", "→"),
     },
@@ -88,7 +91,6 @@ TESTS = {
 NOT_RUN = [
     (README, "text", "  Neovim", "a drawing of the parts"),
     (BUILT, "text", " editors", "a drawing of the packages"),
-    (PROTOCOL, "org", ":PROPERTIES:", "a transcript in Org, which the daemon does not write yet"),
     (NEOVIM, "text", "def f", "a screen, copied from a run; the tests of the plug-in look at such screens"),
     (
         EMACS,

@@ -25,8 +25,14 @@ async def render_conversation(client: Client, conversation: TerminalConversation
     Raises:
         ClientError: the request failed.
     """
-    options = {key: conversation.options.get(key) for key in ("model", "system", "settings")}
-    return await client.render_transcript(conversation.messages, conversation_id=conversation.id, **options)
+    options = conversation.options
+    return await client.render_transcript(
+        conversation.messages,
+        system=options.get("system"),
+        model=options.get("model"),
+        settings=options.get("settings"),
+        conversation_id=conversation.id,
+    )
 
 
 def summarize_calls(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

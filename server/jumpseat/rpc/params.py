@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from jumpseat.chat import ThinkingLevel
+from jumpseat.chat.transcript import Format
 from jumpseat.connections.param_model import JsonObject, Params
 from jumpseat.rpc.message_params import ContextParam, Conversation, ReferenceParam
 
@@ -71,7 +72,8 @@ class ChatStartParams(TurnParams):
     """`chat/start`."""
 
     messages: Annotated[Conversation, Field(min_length=1)]
-    transcript: bool = False
+    transcript: bool | Format = False
+    """Whether deltas have the text for a transcript, and its format; `True` stands for Markdown."""
 
 
 class EditStartParams(TurnParams):
@@ -86,6 +88,7 @@ class TranscriptParams(Params):
     """`transcript/parse` and `transcript/check`."""
 
     text: str = ""
+    format: Format = "markdown"
 
 
 class TranscriptRenderParams(Params):
@@ -98,6 +101,7 @@ class TranscriptRenderParams(Params):
     settings: JsonObject = Field(default_factory=dict)
     conversation_id: Annotated[str, Field(min_length=1)] | None = None
     trim_answers: bool = False
+    format: Format = "markdown"
 
 
 class PromptsGetParams(Params):

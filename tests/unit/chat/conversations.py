@@ -30,6 +30,9 @@ PIECES = (
     "<details>", "</details>", "</details> ", "<details><summary>Thinking</summary>", "<summary>",
     "<!-- text -->", "<!-- empty -->", "<!--", "\n", "\n\n", "\r\n", "\r", " ", "   ", "\t", "\x85",
     "\u2028", "\u2029", "\u00a0", "\ufeff", "\ud83d", "🙂", "é", "word", "\x0b", "\x0c", "\x1c",
+    "* Me", "* Assistant", "* Me :a:", "** Me", "*", "**", ",", ",,", ",* Me", "#+", "#", "# Me", ":END:",
+    ":PROPERTIES:", ":model: x", "#+begin_context", "#+END_CONTEXT", "  #+begin_thinking", "#+end_thinking",
+    "#+begin_tool_use :id a :name b", "#+begin_image :x", "#+text:", "#+empty:", "#+STARTUP: x", ",#+a: b",
     "vim:", "Vim>700:", "vi:", "ex:", "vim\\:", " set x:", "Local Variables:", "local variables\\\\:", ":",
 )  # fmt: skip
 

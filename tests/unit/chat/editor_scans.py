@@ -1,4 +1,4 @@
-"""The searches of Vim and Emacs for settings in a file, implemented from their manuals."""
+"""The searches of Vim, Emacs and Org for settings and structure in a file, implemented from their manuals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ VIM_WHITE = " \t\n\v\f\r"
 def settings_in(text: str) -> list[str]:
     """Return the lines in which an editor would find settings."""
     return [line for line in text.split("\n") if _vim_finds(line) or "local variables:" in _lower(line)]
+
+
+def org_structure_in(text: str) -> list[str]:
+    """Return the lines that Org would read as a headline, a keyword, or the start or end of a block."""
+    return [line for line in text.split("\n") if line.lstrip("*")[:1] == " " < line[:1] or _has_keyword(line)]
+
+
+def _has_keyword(line: str) -> bool:
+    return line.lstrip(" \t").startswith("#+")
 
 
 def _lower(text: str) -> str:

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from jumpseat.chat import BLOCK_CLASSES, Message, Origin, TextBlock, ThinkingBlock, ToolUseBlock
-from jumpseat.chat.transcript import RoleNames, parse, render
-from jumpseat.chat.transcript.form import FENCED_KINDS
+from jumpseat.chat.transcript import MARKDOWN, SYNTAXES, RoleNames, Syntax, parse, render
+from jumpseat.chat.transcript.syntax import FENCED_KINDS
 from jumpseat.rpc.encode import to_wire
 from tests.unit.chat import conversations
 from tests.unit.chat.editor_scans import settings_in
@@ -28,6 +28,7 @@ SLOWEST = 10.0
 """The limit in CPU seconds for 1 MB, which takes half a second. Quadratic time would be many minutes."""
 
 any_size = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+in_both_formats = pytest.mark.parametrize("syntax", SYNTAXES.values(), ids=SYNTAXES)
 
 
 @pytest.mark.requirement("5:transcript", "5:transcript-by-hand")
@@ -62,7 +63,10 @@ def test_the_example_of_the_protocol_page_is_what_would_be_written() -> None:
     assert render(read.messages, system=read.system, model=read.model, settings=read.settings) == text
 
 
-@pytest.mark.requirement("5:transcript-round-trip", "5:transcript-front-matter")
+@pytest.mark.requirement(
+    "5:transcript-round-trip", "5:transcript-front-matter", "5:transcript-org-round-trip"
+)
+@in_both_formats
 @any_size
 @given(
     st.lists(conversations.messages, max_size=5),
@@ -74,6 +78,7 @@ def test_the_example_of_the_protocol_page_is_what_would_be_written() -> None:
 )
 @example([Message.user("\n"), Message.user("")], "0\n", None, {}, "20260101", ROLES[0])
 def test_a_written_conversation_is_read_back_unchanged(
+    syntax: Syntax,
     messages: list[Message],
     system: str | None,
     model: str | None,
@@ -82,9 +87,15 @@ def test_a_written_conversation_is_read_back_unchanged(
     roles: RoleNames,
 ) -> None:
     text = render(
-        messages, system=system, model=model, settings=values, conversation=conversation, roles=roles
+        messages,
+        system=system,
+        model=model,
+        settings=values,
+        conversation=conversation,
+        roles=roles,
+        syntax=syntax,
     )
-    read = parse(text, roles=roles)
+    read = parse(text, roles=roles, syntax=syntax)
 
     assert list(read.messages) == messages
     assert (read.system, read.model, read.conversation) == (system, model, conversation)
@@ -94,7 +105,8 @@ def test_a_written_conversation_is_read_back_unchanged(
     assert [turn.role for turn in read.turns] == [message.role for message in messages]
 
 
-@pytest.mark.requirement("5:transcript-editors")
+@pytest.mark.requirement("5:transcript-editors", "5:transcript-org-editors")
+@in_both_formats
 @any_size
 @given(
     st.lists(conversations.messages, max_size=5),
@@ -105,9 +117,14 @@ def test_a_written_conversation_is_read_back_unchanged(
 )
 @example([], "Hi vim: set x:", "Local Variables: ", {"ex": {"a vi": ["local variables\\:"]}}, False)
 def test_editors_do_not_find_settings_in_a_written_conversation(
-    messages: list[Message], system: str | None, model: str | None, values: dict[str, Any], trim: bool
+    syntax: Syntax,
+    messages: list[Message],
+    system: str | None,
+    model: str | None,
+    values: dict[str, Any],
+    trim: bool,
 ) -> None:
-    text = render(messages, system=system, model=model, settings=values, trim_answers=trim)
+    text = render(messages, system=system, model=model, settings=values, trim_answers=trim, syntax=syntax)
 
     assert settings_in(text) == []
 
@@ -167,20 +184,23 @@ def test_a_section_has_the_lines_of_its_thinking() -> None:
     assert "thinking" not in turns[2], "thinking that is not closed is text"
 
 
-@pytest.mark.requirement("5:transcript-round-trip")
+@pytest.mark.requirement("5:transcript-round-trip", "5:transcript-org-round-trip")
+@in_both_formats
 @any_size
 @given(conversations.texts)
-def test_any_text_that_is_read_and_written_is_read_the_same(text: str) -> None:
-    read = parse(f"## Me\n{text}")
+def test_any_text_that_is_read_and_written_is_read_the_same(syntax: Syntax, text: str) -> None:
+    read = parse(f"{syntax.heading}Me\n{text}", syntax=syntax)
 
-    assert parse(render(read.messages)).messages == read.messages
+    assert parse(render(read.messages, syntax=syntax), syntax=syntax).messages == read.messages
 
 
-@pytest.mark.requirement("5:transcript-by-hand")
+@pytest.mark.requirement("5:transcript-by-hand", "5:transcript-org-round-trip")
+@in_both_formats
 @any_size
 @given(conversations.texts)
-def test_unfinished_input_does_not_swallow_answers(text: str) -> None:
-    read = parse(f"## Me\n\n{text}\n\n## Assistant\n\nThe answer.\n\n## Me\n\n")
+def test_unfinished_input_does_not_swallow_answers(syntax: Syntax, text: str) -> None:
+    user, assistant = f"{syntax.heading}Me", f"{syntax.heading}Assistant"
+    read = parse(f"{user}\n\n{text}\n\n{assistant}\n\nThe answer.\n\n{user}\n\n", syntax=syntax)
 
     assert read.messages[-1] == Message.assistant("The answer.")
     assert [turn.role for turn in read.turns[-2:]] == ["assistant", "user"]
@@ -199,25 +219,29 @@ HABITS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.requirement("5:transcript-by-hand")
+@pytest.mark.requirement("5:transcript-by-hand", "5:transcript-org-round-trip")
+@in_both_formats
 @pytest.mark.parametrize("habit", HABITS.values(), ids=HABITS)
 @settings(any_size, max_examples=40)
 @given(conversations.conversations)
 @example([Message("user", (TextBlock(" \nx\n"), TextBlock("")))])
 def test_an_editors_changes_of_white_space_do_not_affect_the_rest(
-    habit: Callable[[str], str], messages: list[Message]
+    syntax: Syntax, habit: Callable[[str], str], messages: list[Message]
 ) -> None:
-    read = parse(habit(render(messages))).messages
+    read = parse(habit(render(messages, syntax=syntax)), syntax=syntax).messages
 
     assert [skeleton(each) for each in read] == [skeleton(each) for each in messages]
 
 
-@pytest.mark.requirement("5:transcript-trimmed")
+@pytest.mark.requirement("5:transcript-trimmed", "5:transcript-org-round-trip")
+@in_both_formats
 @settings(any_size)
 @given(conversations.conversations)
 @example([Message.assistant("\n\n")])
-def test_trimmed_answers_differ_only_in_white_space_at_their_ends(messages: list[Message]) -> None:
-    read = parse(render(messages, trim_answers=True)).messages
+def test_trimmed_answers_differ_only_in_white_space_at_their_ends(
+    syntax: Syntax, messages: list[Message]
+) -> None:
+    read = parse(render(messages, trim_answers=True, syntax=syntax), syntax=syntax).messages
 
     assert [each for each in read if each.role == "user"] == [
         each for each in messages if each.role == "user"
@@ -256,6 +280,8 @@ def skeleton(message: Message) -> Any:
 
     def packed(block: dict[str, Any]) -> dict[str, Any]:
         files = [packed(part) for part in block["content"]] if isinstance(block.get("content"), list) else []
+        # A text of nothing but white space, before the images of a result, cannot be told from no text.
+        files = [part for part in files if part.get("text") != ""]
         texts = {key: "".join(block[key].split()) for key in between if isinstance(block.get(key), str)}
         return {**block, **texts, **({"content": files} if files else {})}
 
@@ -338,16 +364,34 @@ PIECES: dict[str, Callable[[int], str]] = {
     "versions of Vim": lambda size: " vim" + "7" * size,
     "numbers of hashes": lambda size: "##" + "\t" * size + "Me too",
 }
+ORG_PIECES: dict[str, Callable[[int], str]] = {
+    "headings": lambda size: f"* Me\n\n{'word ' * 20}\n\n" * (size // 110),
+    "tags": lambda size: "* Me :" + "a:" * (size // 2) + "b",
+    "stars": lambda size: "*" * size,
+    "commas": lambda size: "," * size,
+    "commas before keywords": lambda size: ",#+" * (size // 3),
+    "blanks before keywords": lambda size: " " * size + "#+a",
+    "openings of thinking": lambda size: "#+begin_thinking\n" * (size // 17),
+    "openings of blocks": lambda size: "#+begin_tool_use :id a :name b\n" * (size // 31),
+    "drawers": lambda size: "* Me\n:PROPERTIES:\n" * (size // 18),
+    "attributes": lambda size: "#+begin_tool_use" + " :a b" * (size // 5) + "\n#+end_tool_use",
+    "comments before the first heading": lambda size: "# a\n#+b: c\n" * (size // 11),
+}
+LONG = [(MARKDOWN, each) for each in PIECES.items()] + [
+    (SYNTAXES["org"], each) for each in (PIECES | ORG_PIECES).items()
+]
 
 
-@pytest.mark.requirement("5:transcript-round-trip")
-@pytest.mark.parametrize("kind", PIECES)
-def test_a_long_text_takes_linear_time(kind: str) -> None:
-    text = PIECES[kind](BIG)
+@pytest.mark.requirement("5:transcript-round-trip", "5:transcript-org-round-trip")
+@pytest.mark.parametrize(
+    ("syntax", "piece"), LONG, ids=[f"{syntax.escape} {piece[0]}" for syntax, piece in LONG]
+)
+def test_a_long_text_takes_linear_time(syntax: Syntax, piece: tuple[str, Callable[[int], str]]) -> None:
+    text = piece[1](BIG)
     begun = time.process_time()
-    read = parse(text)
-    written = render(read.messages)
-    again = parse(written)
+    read = parse(text, syntax=syntax)
+    written = render(read.messages, syntax=syntax)
+    again = parse(written, syntax=syntax)
     took = time.process_time() - begun
 
     assert again.messages == read.messages

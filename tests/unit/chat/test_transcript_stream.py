@@ -32,11 +32,21 @@ from jumpseat.chat import (
     ToolUseDoneEvent,
     ToolUseStartEvent,
 )
-from jumpseat.chat.transcript import RoleNames, TranscriptStream, parse, render
-from tests.unit.chat.editor_scans import settings_in
+from jumpseat.chat.transcript import (
+    MARKDOWN,
+    ORG,
+    SYNTAXES,
+    RoleNames,
+    Syntax,
+    TranscriptStream,
+    parse,
+    render,
+)
+from tests.unit.chat.editor_scans import org_structure_in, settings_in
 
 ROLES = RoleNames("Me", "Me too")
 QUESTION = "## Me\n\nWhy?\n\n## Me too\n\n"
+in_both_formats = pytest.mark.parametrize("syntax", SYNTAXES.values(), ids=SYNTAXES)
 SLOWEST = 5.0
 """The limit in CPU seconds for 1 MB in small deltas (half a second). Quadratic time would be minutes."""
 
@@ -45,6 +55,7 @@ FRAGMENTS = (
     *("#", "##", " ", "\t", "Me", " too", "\n", "\n\n", "\r", "\\", "a", "\x0b"),
     *("```", "`", "other", "tool_use", " id=1", "<details><summary>Thinking", "</summary>"),
     *("</details>", "<!-- text -->", "<!-- em", "pty -->", "<"),
+    *("*", "#+", ",", ":", "text:", "begin_", "other", " :kind a", "end_thinking", "STARTUP", ": x"),
     *("v", "i", "im", ">", "70", ":", "ex", " V", "Local", "local Variables", "l", " set x:"),
 )
 TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=14)
@@ -64,39 +75,48 @@ def events_of(blocks: Sequence[tuple[type[TextBlock | ThinkingBlock], Sequence[s
     return [*events, DoneEvent("end_turn")]
 
 
-def section_of(content: Sequence[ContentBlock]) -> str:
+def section_of(content: Sequence[ContentBlock], syntax: Syntax = MARKDOWN) -> str:
     """Return the text that `render` writes below the heading of an answer."""
-    text = render([Message("assistant", content)], roles=ROLES, trim_answers=True)
-    return text.removeprefix("## Me too\n\n").rstrip("\n")
+    text = render([Message("assistant", content)], roles=ROLES, trim_answers=True, syntax=syntax)
+    return text.removeprefix(f"{syntax.heading}Me too\n\n").rstrip("\n")
 
 
-@pytest.mark.requirement("2:transcript-deltas")
+@pytest.mark.requirement("2:transcript-deltas", "5:transcript-org-answer")
+@in_both_formats
 @given(BLOCKS)
+@example([(TextBlock, [" ", " #", "+", "a\n*", "*", " vi", "m:\n", ",", "*", "*", "b\n*"])])
 def test_the_pieces_together_are_what_render_writes(
+    syntax: Syntax,
     blocks: list[tuple[type[TextBlock | ThinkingBlock], list[str]]],
 ) -> None:
-    stream = TranscriptStream(ROLES)
+    stream = TranscriptStream(ROLES, syntax)
     written = "".join(stream.add(event) for event in events_of(blocks))
 
     content: list[ContentBlock] = [kind("".join(pieces)) for kind, pieces in blocks]
-    rendered = section_of(content)
-    assert written.rstrip("\n") == ("" if rendered == "<!-- empty -->" else rendered)
+    rendered = section_of(content, syntax)
+    assert written.rstrip("\n") == ("" if rendered == syntax.no_blocks else rendered)
 
 
-@pytest.mark.requirement("2:transcript-deltas", "5:transcript-editors")
+@pytest.mark.requirement("2:transcript-deltas", "5:transcript-editors", "5:transcript-org-answer")
+@in_both_formats
 @given(BLOCKS)
 @example([(TextBlock, ["A vi", "m70", ": set x:\nLoc", "al Variables", "\\", ":"])])
 @example([(ThinkingBlock, ["e", "x: e", "x", ":"]), (TextBlock, ["vi", ":"])])
 def test_text_of_an_unfinished_answer_never_looks_like_a_marker(
+    syntax: Syntax,
     blocks: list[tuple[type[TextBlock | ThinkingBlock], list[str]]],
 ) -> None:
-    stream = TranscriptStream(ROLES)
-    written = QUESTION
+    stream = TranscriptStream(ROLES, syntax)
+    written = QUESTION.replace("## ", syntax.heading)
+    marks = (syntax.thinking, syntax.thinking_end, syntax.next_text)
     for event in events_of(blocks):
         written += stream.add(event)
         assert settings_in(written) == []
+        if syntax is ORG:
+            found = [line for line in org_structure_in(written) if line not in marks]
+            assert found == ["* Me", "* Me too"]
         for saved in (written, f"{written}\n"):
-            messages = parse(saved, roles=ROLES).messages
+            messages = parse(saved, roles=ROLES, syntax=syntax).messages
             assert [message.role for message in messages] in (["user"], ["user", "assistant"])
             kinds = {block.type for message in messages[1:] for block in message.content}
             assert kinds <= {"text", "thinking"}
@@ -196,9 +216,10 @@ def test_a_failed_turn_ends_its_open_thinking() -> None:
     assert written.rstrip("\n") == section_of([ThinkingBlock("Hm\n## Me")])
 
 
-@pytest.mark.parametrize("piece", ["`", "\\", " ", "\n", "#", "a", "```other x", " vim", "7"])
-def test_a_megabyte_in_small_deltas_takes_linear_time(piece: str) -> None:
-    stream = TranscriptStream(ROLES)
+@in_both_formats
+@pytest.mark.parametrize("piece", ["`", "\\", " ", "\n", "#", "a", "```other x", " vim", "7", "*", ",", "#+"])
+def test_a_megabyte_in_small_deltas_takes_linear_time(syntax: Syntax, piece: str) -> None:
+    stream = TranscriptStream(ROLES, syntax)
     stream.add(TextStartEvent(0))
     stream.add(TextDeltaEvent(0, "Use vim"))
     before = time.process_time()

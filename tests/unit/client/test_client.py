@@ -284,6 +284,8 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
         "chat/countTokens": {"tokens": 17, "method": "estimate"},
         "settings/schema": {"provider": "fake", "settingsSchema": [{"key": "seed"}]},
         "transcript/check": {"diagnostics": [{"code": "model"}]},
+        "transcript/parse": {"messages": [], "turns": []},
+        "transcript/render": {"text": "* Me"},
         "prompts/list": {"prompts": [{"name": "review", "usesInput": True}]},
         "prompts/get": {"name": "review", "text": "Review: x"},
     }
@@ -295,6 +297,8 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
         assert await daemon.count_tokens("Hi", system="S", thinking="low") == answers["chat/countTokens"]
         assert await daemon.settings_schema("fake:m") == [{"key": "seed"}]
         assert await daemon.check_transcript("---") == [{"code": "model"}]
+        assert await daemon.parse_transcript("* Me", format="org") == answers["transcript/parse"]
+        assert await daemon.render_transcript([], format="org") == "* Me"
         assert await daemon.list_prompts() == [{"name": "review", "usesInput": True}]
         assert await daemon.get_prompt("review", "x") == answers["prompts/get"]
         with pytest.raises(RequestFailed) as caught:
@@ -302,6 +306,9 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
     assert caught.value.code == -32601
     assert scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "x"}
     assert scenario.received("models/list")[0]["params"] == {"provider": "fake", "refresh": True}
+    assert scenario.received("transcript/check")[0]["params"] == {"text": "---", "format": "markdown"}
+    assert scenario.received("transcript/parse")[0]["params"] == {"text": "* Me", "format": "org"}
+    assert scenario.received("transcript/render")[0]["params"]["format"] == "org"
     assert scenario.received("chat/countTokens")[0]["params"] == {
         "messages": [{"role": "user", "content": "Hi"}],
         "system": "S",

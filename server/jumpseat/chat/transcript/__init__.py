@@ -1,4 +1,6 @@
-"""Transcripts: conversations as Markdown that users edit, save and reopen (`docs/protocol/transcripts.md`).
+"""Transcripts: conversations as Markdown or Org that users edit, save and reopen.
+
+The page `docs/protocol/transcripts.md` describes both formats.
 
 `parse(render(x)) == x`, except for `opaque`, `signature` and most origins, which the text does not contain.
 """
@@ -8,13 +10,19 @@ from jumpseat.chat.transcript.front_matter import FrontMatter, FrontMatterError
 from jumpseat.chat.transcript.parse import parse, parse_front_matter, split_lines
 from jumpseat.chat.transcript.render import render
 from jumpseat.chat.transcript.stream import TranscriptStream
+from jumpseat.chat.transcript.syntax import MARKDOWN, ORG, SYNTAXES, Format, Syntax
 
 __all__ = [
+    "MARKDOWN",
+    "ORG",
+    "SYNTAXES",
+    "Format",
     "FrontMatter",
     "FrontMatterError",
     "LinePart",
     "RoleNames",
     "Section",
+    "Syntax",
     "Transcript",
     "TranscriptStream",
     "parse",

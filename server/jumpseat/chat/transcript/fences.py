@@ -1,6 +1,6 @@
-"""Writes and reads blocks other than text and thinking, as fenced code blocks of Markdown.
+"""Writes and reads blocks other than text and thinking, as code fences of Markdown or blocks of Org.
 
-The info string consists of the block's type and `key=value` pairs. A value with unusual characters is a JSON
+The info string has pairs of keys and values after the block's type. A value with unusual characters is a JSON
 string. The content is the block's text, byte for byte.
 """
 
@@ -27,7 +27,8 @@ from jumpseat.chat.blocks import (
     ToolUseBlock,
 )
 from jumpseat.chat.nul import replace_escaped_nul
-from jumpseat.chat.transcript.editor_settings import escape_settings
+from jumpseat.chat.transcript.editor_settings import escape_settings, has_settings
+from jumpseat.chat.transcript.syntax import Syntax
 
 FencedBlock: TypeAlias = (
     ContextBlock
@@ -40,51 +41,57 @@ FencedBlock: TypeAlias = (
 )
 
 _PLAIN = re.compile(r"[\w.:+/@%~#,;!?&()*-]+", re.ASCII)
-_PAIR = re.compile(r'[ \t]+([a-z_]+)=("(?:[^"\\]|\\.)*"|[^\s"`]+)')
 _RANGE = re.compile(r"([0-9]{1,9}):([0-9]{1,9})-([0-9]{1,9}):([0-9]{1,9})", re.ASCII)
 
 
-def write_info_and_text(block: FencedBlock, result: str | None = None) -> tuple[str, str | None]:
-    """Return the info string and the content, which is None for a block without text.
+def list_pairs_and_text(
+    block: FencedBlock, result: str | None = None
+) -> tuple[dict[str, str | None], str | None]:
+    """Return the pairs of the info string, and the content, which is None for a block without text.
 
     Args:
         result: the id of the tool call whose result contains this image or document.
     """
     match block:
         case ToolUseBlock():
-            return _write_info(block.type, id=block.id, name=block.name, error=block.error), block.raw
+            return {"id": block.id, "name": block.name, "error": block.error}, block.raw
         case ToolResultBlock():
             error = "true" if block.is_error else None
-            return _write_info(block.type, id=block.tool_use_id, is_error=error), block.text
+            return {"id": block.tool_use_id, "is_error": error}, block.text
         case ContextBlock():
             span = _write_range(block.range) if block.range else None
-            info = _write_info(
-                block.type, uri=block.uri, language=block.language_id, range=span, label=block.label
-            )
-            return info, block.text
+            pairs = {"uri": block.uri, "language": block.language_id, "range": span, "label": block.label}
+            return pairs, block.text
         case ImageBlock():
             origin = _write_origin(block.origin)
-            return _write_info(
-                block.type, media_type=block.media_type, origin=origin, result=result
-            ), block.source
+            return {"media_type": block.media_type, "origin": origin, "result": result}, block.source
         case DocumentBlock():
-            return _write_info(
-                block.type, media_type=block.media_type, name=block.name, result=result
-            ), block.source
+            return {"media_type": block.media_type, "name": block.name, "result": result}, block.source
         case RedactedThinkingBlock():
-            return _write_info(block.type, origin=_write_origin(block.origin)), block.data
+            return {"origin": _write_origin(block.origin)}, block.data
         case OtherBlock():
-            return _write_info(block.type, kind=block.kind, origin=_write_origin(block.origin)), block.text
+            return {"kind": block.kind, "origin": _write_origin(block.origin)}, block.text
         case _:
             assert_never(block)
 
 
-def read_info(info: str) -> dict[str, str] | None:
+def write_info(pairs: Mapping[str, str | None], syntax: Syntax) -> str:
+    """Return the info string after the block's type, without the pairs whose value is None."""
+    return "".join(
+        [
+            syntax.pair_form.format(key, _quote_value(value))
+            for key, value in pairs.items()
+            if value is not None
+        ]
+    )
+
+
+def read_info(info: str, syntax: Syntax) -> dict[str, str] | None:
     """Parse the pairs of an info string; None if it does not consist of pairs."""
     pairs: dict[str, str] = {}
     position, end = 0, len(info.rstrip(" \t\r"))
     while position < end:
-        pair = _PAIR.match(info, position, end)
+        pair = syntax.pair.match(info, position, end)
         if pair is None:
             return None
         key, value = pair[1], pair[2]
@@ -131,14 +138,9 @@ def create_block(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text
     return None
 
 
-def _write_info(kind: str, /, **pairs: str | None) -> str:
-    return " ".join(
-        [kind, *(f"{key}={_quote_value(value)}" for key, value in pairs.items() if value is not None)]
-    )
-
-
 def _quote_value(value: str) -> str:
-    if _PLAIN.fullmatch(value):
+    # A value after a blank can be such a word itself.
+    if _PLAIN.fullmatch(value) and not has_settings(value):
         return value
     quoted = json.dumps(value, ensure_ascii=False)
     # An info string after backticks cannot contain backticks (CommonMark 0.31, section 4.5). Some editors

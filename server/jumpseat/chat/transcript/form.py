@@ -1,42 +1,22 @@
-"""The marker lines of a transcript, and the escapes for text lines that look like markers.
+"""Reads and writes the headings of a transcript, and escapes text lines that look like markers.
 
-Only LF ends a line. Escaping adds one backslash, even if a line already has backslashes before a marker, so
-that unescaping restores the line exactly. Editor settings are escaped too: see `editor_settings`.
+Only LF ends a line. Escaping adds one character, even if a line already has some before a marker, so that
+unescaping restores the line exactly. Editor settings are escaped too: see `editor_settings`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from jumpseat.chat.blocks import Message, Position, Range, Role
 from jumpseat.chat.transcript.editor_settings import escape_settings, unescape_settings
+from jumpseat.chat.transcript.syntax import END, Syntax, match_beginnings
 
-# Markers are recognised without context, so an unclosed fence cannot hide the headings after it. Every marker
-# may end in `\r`, because an editor may save only some lines with CRLF.
-FRONT_MATTER = re.compile(r"---[ \t\r]*\Z")
-THINKING = "<details><summary>Thinking</summary>"
-THINKING_END = "</details>"
-NEXT_TEXT = "<!-- text -->"
-"""The separator of consecutive text blocks."""
-
-NO_BLOCKS = "<!-- empty -->"
-"""The body of a message without blocks. A section without any content is not a message."""
-
-FENCED_KINDS = ("tool_use", "tool_result", "context", "image", "document", "redacted_thinking", "other")
-"""The types of fenced blocks. The info string begins with one of them."""
-
-_KINDS = "|".join(FENCED_KINDS)
-_FENCE_LINE = rf"`{{3,}}(?:{_KINDS})(?:[ \t].*)?\r?\Z"
-FENCE = re.compile(rf"(?P<ticks>`{{3,}})(?P<kind>{_KINDS})(?P<info>[ \t].*)?\r?\Z")
-FENCE_END = re.compile(r"(?P<ticks>`{3,})[ \t\r]*\Z")
-
-_END = r"[ \t\r]*\Z"
 _BLANKS = " \t\r"
-BLANK_AT_AN_EDGE = re.compile(rf"\\*{_END}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,43 +94,68 @@ class Transcript:
 class Region:
     """A context for free text, with the patterns of lines that need an escape there."""
 
+    escape: str
     needs_escape: re.Pattern[str]
     is_escaped: re.Pattern[str]
     can_become_marker: re.Pattern[str]
     """Matches an unfinished line if the next text decides whether it needs an escape."""
 
+    blank_at_an_edge: re.Pattern[str]
+
     @classmethod
-    def create(cls, markers: Sequence[str], beginnings: Sequence[str]) -> Region:
-        """Create a region with these marker lines.
+    def create(cls, syntax: Syntax, markers: Sequence[str], beginnings: Sequence[str]) -> Region:
+        """Create a region.
 
         Args:
+            syntax: the format.
             markers: patterns of complete lines.
             beginnings: patterns of unfinished lines that may become markers.
         """
-        any_of = "|".join(markers)
+        escape = re.escape(syntax.escape)
+        complete, begun = syntax.after_blanks
+
+        def compile_line(
+            escapes: str, flush: Sequence[str], indented: Sequence[str], end: str = ""
+        ) -> re.Pattern[str]:
+            forms = [f"{escapes}(?:{'|'.join(flush)})", *(rf"[ \t]*{escapes}(?:{each})" for each in indented)]
+            return re.compile(f"(?:{'|'.join(forms)}){end}")
+
         return cls(
-            re.compile(rf"\\*(?:{any_of})"),
-            re.compile(rf"\\+(?:{any_of})"),
-            re.compile(rf"\\*(?:{'|'.join(beginnings)})\Z"),
+            syntax.escape,
+            compile_line(f"{escape}*", markers, complete),
+            compile_line(f"{escape}+", markers, complete),
+            compile_line(f"{escape}*", beginnings, begun, r"\Z"),
+            re.compile(f"{escape}*{END}"),
         )
+
+    def escape_line(self, line: str) -> str:
+        """Add an escape before the first character that is not blank."""
+        blanks = len(line) - len(line.lstrip(_BLANKS))
+        return f"{line[:blanks]}{self.escape}{line[blanks:]}"
+
+    def unescape_line(self, line: str) -> str:
+        """Remove the escape, if the line has one."""
+        if not self.is_escaped.match(line):
+            return line
+        blanks = len(line) - len(line.lstrip(_BLANKS))
+        return line[:blanks] + line[blanks + 1 :]
 
     def write(self, text: str) -> list[str]:
         """Return the escaped lines of a text. Blank lines at the edges are not escaped."""
         needs = self.needs_escape.match
         lines = [escape_settings(line) for line in text.split("\n")]
-        return [f"\\{line}" if needs(line) else line for line in lines]
+        return [self.escape_line(line) if needs(line) else line for line in lines]
 
     def read(self, lines: Sequence[str]) -> str:
         """Return the text whose lines `write` escaped."""
-        is_escaped = self.is_escaped.match
-        return "\n".join([unescape_settings(line[1:] if is_escaped(line) else line) for line in lines])
+        return "\n".join([unescape_settings(self.unescape_line(line)) for line in lines])
 
     def write_block(self, text: str) -> list[str]:
         """Return the escaped lines of a text, and escape blank edges too, which `read_block` would drop."""
         lines = self.write(text)
         for edge in {0, len(lines) - 1}:
-            if BLANK_AT_AN_EDGE.match(lines[edge]):
-                lines[edge] = f"\\{lines[edge]}"
+            if self.blank_at_an_edge.match(lines[edge]):
+                lines[edge] = f"{self.escape}{lines[edge]}"
         return lines
 
     def read_block(self, lines: Sequence[str]) -> str | None:
@@ -164,15 +169,16 @@ class Region:
             return None
         kept = list(lines[first:last])
         for edge in {0, len(kept) - 1}:
-            if kept[edge].startswith("\\") and BLANK_AT_AN_EDGE.match(kept[edge]):
+            if kept[edge].startswith(self.escape) and self.blank_at_an_edge.match(kept[edge]):
                 kept[edge] = kept[edge][1:]
         return self.read(kept)
 
 
 class Form:
-    """The syntax with certain role names. Headings with the standard names are always recognised."""
+    """A syntax with certain role names. Headings with the standard names are always recognised."""
 
-    def __init__(self, roles: RoleNames) -> None:
+    def __init__(self, roles: RoleNames, syntax: Syntax) -> None:
+        self.syntax = syntax
         self.names: Mapping[Role, str] = {"user": roles.user, "assistant": roles.assistant}
         self._roles: dict[str, Role] = {}
         # If several entries have the same name, the last one wins.
@@ -180,41 +186,32 @@ class Form:
             self._roles |= {each.user: "user", each.assistant: "assistant"}
         # Put longer names first: an alternation uses the first match, and a name may be a prefix of another.
         named = "|".join(re.escape(name) for name in sorted(self._roles, key=len, reverse=True))
-        heading = rf"##[ \t]+(?:{named}){_END}"
-        begun_heading = rf"#{{0,2}}|##[ \t]+(?:{_match_beginnings(self._roles)})"
-        marks = (THINKING, NEXT_TEXT, NO_BLOCKS)
-        any_mark = "|".join(map(re.escape, marks))
-        self._heading = re.compile(rf"##[ \t]+(?P<name>{named}){_END}")
-        self.in_text = Region.create(
-            (heading, _FENCE_LINE, rf"(?:{any_mark}){_END}"),
-            (begun_heading, rf"`*|`{{3,}}(?:{_match_beginnings(FENCED_KINDS)})", _match_beginnings(marks)),
+        self._sign = syntax.heading.rstrip()
+        sign = re.escape(self._sign)
+        heading = rf"{sign}[ \t]+(?P<name>{named}){syntax.after_role}{END}"
+        self._heading = re.compile(heading)
+        # A line may be a heading or not, whatever is above it: an unclosed fence cannot hide a heading.
+        heading = heading.replace("(?P<name>", "(?:")
+        begun_heading = f"{match_beginnings([self._sign])}|{sign}[ \t]+(?:{match_beginnings(self._roles)})"
+        self.in_text, self.in_thinking, self.in_fence = (
+            Region.create(syntax, (heading, *lines.complete), (begun_heading, *lines.begun))
+            for lines in (syntax.in_text, syntax.in_thinking, syntax.in_fence)
         )
-        self.in_thinking = Region.create(
-            (heading, rf"{re.escape(THINKING_END)}{_END}"), (begun_heading, _match_beginnings([THINKING_END]))
-        )
-        self.in_fence = Region.create((heading,), (begun_heading,))
 
     def heading(self, role: Role) -> str:
         """Return the heading for a message of this role."""
-        return f"## {self.names[role]}"
+        return self.syntax.heading + self.names[role]
 
     def read_role(self, line: str) -> Role | None:
         """Return the role of a heading; None if the line is not a heading with a role name."""
-        found = self._heading.match(line) if line.startswith("##") else None
+        found = self._heading.match(line) if line.startswith(self._sign) else None
         return self._roles[found["name"]] if found else None
 
 
 @lru_cache(maxsize=16)
-def get_form(roles: RoleNames) -> Form:
+def get_form(roles: RoleNames, syntax: Syntax) -> Form:
     """Return the cached form for these names."""
-    return Form(roles)
-
-
-def _match_beginnings(words: Iterable[str]) -> str:
-    """Return a pattern that matches prefixes of these words, and the words with trailing blanks."""
-    begun = {re.escape(word[:length]) for word in words for length in range(len(word))}
-    complete = {rf"{re.escape(word)}[ \t]*" for word in words}
-    return "|".join(sorted(begun | complete))
+    return Form(roles, syntax)
 
 
 def is_blank(line: str) -> bool:

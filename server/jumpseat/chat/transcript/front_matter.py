@@ -1,8 +1,8 @@
-"""Front matter: the model, system prompt, tools, settings and id of a conversation, between two `---` lines.
+"""Front matter: the model, system prompt, tools, settings and id of a conversation.
 
-The syntax is a subset of YAML 1.2 with JSON values: `yes`, `off`, `010`, `12:30` and dates are strings.
-Anchors, tags and repeated keys are not allowed. Settings are in `settings`; other top-level keys are settings
-too.
+In Markdown, it is between two lines `---`. The syntax is a subset of YAML 1.2 with JSON values: `yes`, `off`,
+`010`, `12:30` and dates are strings. Anchors, tags and repeated keys are not allowed. Settings are in
+`settings`; other top-level keys are settings too. In Org, it is a property drawer, with such values.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jumpseat.chat.errors import InvalidRequestError, Problem
-from jumpseat.chat.transcript.form import FRONT_MATTER, LinePart, is_blank
+from jumpseat.chat.transcript.form import LinePart, is_blank
+from jumpseat.chat.transcript.syntax import KEYS, Syntax
 
 if TYPE_CHECKING:
     from jumpseat.chat.transcript.yaml_subset import YamlPair
 
 LARGEST = 1 << 20
-"""The maximum number of characters between the `---` lines, which is longer than any system prompt."""
-
-_NOT_CLOSED = "the front matter is not closed by a line of ---"
-_OWN_KEYS = ("model", "system", "tools", "settings", "conversation")
+"""The maximum number of characters of the YAML, which is longer than any system prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +53,23 @@ class FrontMatterError(InvalidRequestError):
         self.problem = problem
 
 
-def read_front_matter(lines: Sequence[str]) -> FrontMatter:
+def read_front_matter(lines: Sequence[str], syntax: Syntax) -> FrontMatter:
     """Parse the front matter at the start of these lines; empty if there is none.
 
     Raises:
         FrontMatterError: the front matter is not closed, too large, or not valid in the subset.
     """
-    if not lines or not FRONT_MATTER.match(lines[0]):
-        return FrontMatter()
-    end = _find_closing(lines)
-    text = "".join([line.removesuffix("\r") + "\n" for line in lines[1:end]])
+    start = _skip_asides(lines, 0, syntax)
+    if start == len(lines) or not syntax.front_start.match(lines[start]):
+        return FrontMatter(end_line=start)
+    end = _find_closing(lines, start, syntax)
+    first, end_line = start + 1, _skip_asides(lines, end + 1, syntax)
+    yaml, columns = _extract_yaml(lines[first:end], syntax)
+    text = "".join([f"{line}\n" for line in yaml])
     if len(text) > LARGEST:
-        raise FrontMatterError(0, f"the front matter has more than {LARGEST} characters")
+        raise FrontMatterError(start, f"the {syntax.front_name} has more than {LARGEST} characters")
     if not text.strip():
-        return FrontMatter(end_line=end + 1)
+        return FrontMatter(end_line=end_line)
 
     # Import this late: PyYAML is slow to import, and most texts have no front matter.
     from jumpseat.chat.transcript.yaml_subset import YamlFault, read_yaml
@@ -76,21 +77,22 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     try:
         pairs = read_yaml(text)
     except YamlFault as fault:
-        # `fault.line` is relative to the line after the first `---`.
-        raise FrontMatterError(fault.line + 1, fault.problem) from None
+        raise FrontMatterError(first + fault.line, fault.problem) from None
     settings: dict[str, Any] = {}
     words: dict[str, str] = {}
     tools: list[str] = []
     places: dict[str, LinePart] = {}
 
     def place(path: str, pair: YamlPair) -> None:
-        places[path] = LinePart(pair.line + 1, pair.start, pair.end)
+        column = columns[pair.line]
+        end = None if pair.end is None else column + pair.end
+        places[path] = LinePart(first + pair.line, column + pair.start, end)
 
     for key, pair in pairs.items():
         value = pair.value
         if value is None:  # The user left the value empty.
             continue
-        if key in _OWN_KEYS:
+        if key in KEYS:
             place(key, pair)
         if key == "conversation":
             # A chat does not need the id, so ignore an invalid one.
@@ -99,33 +101,34 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
             continue
         if key in ("model", "system"):
             if not isinstance(value, str):
-                raise FrontMatterError(pair.line + 1, f"{key} must be text; put it in quotation marks")
+                raise FrontMatterError(first + pair.line, f"{key} must be text; put it in quotation marks")
             words[key] = value
             continue
         if key == "tools":
-            tools = _read_tools(pair)
+            tools = _read_tools(pair, first)
             continue
         if key == "settings" and not isinstance(value, dict):
-            raise FrontMatterError(pair.line + 1, "settings must be keys with values")
+            raise FrontMatterError(first + pair.line, "settings must be keys with values")
         for name, setting in pair.parts.items() if key == "settings" else [(key, pair)]:
             if name in settings:
-                raise FrontMatterError(setting.line + 1, f"the setting {name} occurs twice")
+                raise FrontMatterError(first + setting.line, f"the setting {name} occurs twice")
             if setting.value is not None:
                 settings[name] = setting.value
                 place(f"settings.{name}", setting)
-    return FrontMatter(**words, tools=tools, settings=settings, end_line=end + 1, places=places)
+    return FrontMatter(**words, tools=tools, settings=settings, end_line=end_line, places=places)
 
 
-def _read_tools(pair: YamlPair) -> list[str]:
+def _read_tools(pair: YamlPair, first: int) -> list[str]:
     """Return the selectors of `tools`: a list, or text with commas. A server's name selects all its tools."""
     words = pair.value.split(",") if isinstance(pair.value, str) else pair.value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise FrontMatterError(pair.line + 1, "tools must be a list of selectors such as files/*")
+        raise FrontMatterError(first + pair.line, "tools must be a list of selectors such as files/*")
     selectors = [word.strip() for word in words if word.strip()]
     return [selector if "/" in selector else f"{selector}/*" for selector in selectors]
 
 
 def write_front_matter(
+    syntax: Syntax,
     *,
     system: str | None,
     model: str | None,
@@ -133,7 +136,7 @@ def write_front_matter(
     settings: Mapping[str, Any],
     conversation: str | None,
 ) -> list[str]:
-    """Return the lines of the front matter with both `---`; empty if there are no values.
+    """Return the lines of the front matter with its first and last line; empty if there are no values.
 
     Raises:
         InvalidRequestError: the result would be larger, or nested deeper, than `read_front_matter` allows.
@@ -152,7 +155,7 @@ def write_front_matter(
     from jumpseat.chat.transcript.yaml_subset import TooDeep, write_yaml
 
     try:
-        text = write_yaml(pairs)
+        text = write_yaml(pairs, one_line=syntax.front_property is not None)
     except TooDeep:
         raise InvalidRequestError.at("settings", "is nested too deep for a transcript") from None
     if len(text) > LARGEST:
@@ -160,15 +163,38 @@ def write_front_matter(
         raise InvalidRequestError.at(
             largest, f"is too long for a transcript, whose front matter has at most {LARGEST} characters"
         )
-    return ["---", *text.removesuffix("\n").split("\n"), "---"]
+    colon = ":" if syntax.front_property else ""
+    opening, closing = syntax.front
+    return [opening, *(colon + line for line in text.removesuffix("\n").split("\n")), closing]
 
 
-def _find_closing(lines: Sequence[str]) -> int:
-    for index in range(1, len(lines)):
+def _skip_asides(lines: Sequence[str], index: int, syntax: Syntax) -> int:
+    """Return the first line from `index` on that is neither blank nor outside of the conversation."""
+    if syntax.aside:
+        while index < len(lines) and (is_blank(lines[index]) or syntax.aside.match(lines[index])):
+            index += 1
+    return index
+
+
+def _extract_yaml(lines: Sequence[str], syntax: Syntax) -> tuple[list[str], list[int]]:
+    """Return the YAML of each line, and the character where it begins. Lines of other programs are empty."""
+    if syntax.front_property is None:
+        return [line.removesuffix("\r") for line in lines], [0] * len(lines)
+    yaml, columns = [""] * len(lines), [0] * len(lines)
+    for index, line in enumerate(lines):
+        if found := syntax.front_property.match(line):
+            yaml[index] = f"{found['key'].lower()}:{found['value']}"
+            columns[index] = found.start("key")
+    return yaml, columns
+
+
+def _find_closing(lines: Sequence[str], start: int, syntax: Syntax) -> int:
+    problem = f"the {syntax.front_name} is not closed by a line of {syntax.front[1]}"
+    for index in range(start + 1, len(lines)):
         line = lines[index]
-        if FRONT_MATTER.match(line):
+        if syntax.front_end.match(line):
             return index
-        if line.startswith("## ") and not is_blank(line):
+        if line.startswith(syntax.heading) and not is_blank(line):
             # This is a heading, so the conversation has begun. Any later `---` is a thematic break in it.
-            raise FrontMatterError(0, f"{_NOT_CLOSED} before line {index + 1}")
-    raise FrontMatterError(0, _NOT_CLOSED)
+            raise FrontMatterError(start, f"{problem} before line {index + 1}")
+    raise FrontMatterError(start, problem)

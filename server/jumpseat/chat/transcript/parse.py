@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,12 +20,6 @@ from jumpseat.chat.blocks import (
 )
 from jumpseat.chat.transcript.fences import create_block, read_info
 from jumpseat.chat.transcript.form import (
-    FENCE,
-    FENCE_END,
-    NEXT_TEXT,
-    NO_BLOCKS,
-    THINKING,
-    THINKING_END,
     Form,
     Lines,
     RoleNames,
@@ -35,9 +30,16 @@ from jumpseat.chat.transcript.form import (
     is_mark,
 )
 from jumpseat.chat.transcript.front_matter import FrontMatter, read_front_matter
+from jumpseat.chat.transcript.syntax import MARKDOWN, Syntax
 
 
-def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | None = None) -> Transcript:
+def parse(
+    text: str,
+    *,
+    roles: RoleNames | None = None,
+    front: FrontMatter | None = None,
+    syntax: Syntax = MARKDOWN,
+) -> Transcript:
     """Parse a text that was written by `render` or by hand.
 
     Text before the first heading is a user message. An empty section, where the user writes the next
@@ -48,13 +50,14 @@ def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | Non
         text: the whole text.
         roles: names in headings, in addition to the standard ones.
         front: the text's front matter, if it has already been parsed.
+        syntax: the text's format.
 
     Raises:
         InvalidRequestError: the front matter is invalid; the message names the line.
     """
-    form = get_form(roles or RoleNames())
+    form = get_form(roles or RoleNames(), syntax)
     lines = split_lines(text)
-    front = read_front_matter(lines) if front is None else front
+    front = read_front_matter(lines, syntax) if front is None else front
     body = _Body(lines, form)
     messages: list[Message] = []
     turns: list[Section] = []
@@ -76,13 +79,13 @@ def parse(text: str, *, roles: RoleNames | None = None, front: FrontMatter | Non
     )
 
 
-def parse_front_matter(text: str) -> FrontMatter:
+def parse_front_matter(text: str, syntax: Syntax = MARKDOWN) -> FrontMatter:
     """Parse only the front matter. Its model determines the role names for parsing the rest.
 
     Raises:
         InvalidRequestError: see `parse`.
     """
-    return read_front_matter(split_lines(text))
+    return read_front_matter(split_lines(text), syntax)
 
 
 def split_lines(text: str) -> list[str]:
@@ -104,14 +107,16 @@ class _Body:
     def __init__(self, lines: Sequence[str], form: Form) -> None:
         self._lines = lines
         self._form = form
+        self._syntax = syntax = form.syntax
         # Without these indexes, each unclosed opening would require a scan to the end of its section.
-        self._fence_ends: dict[int, list[int]] = defaultdict(list)
+        self._fence_ends: dict[str, list[int]] = defaultdict(list)
         self._thinking_ends: list[int] = []
         for index, line in enumerate(lines):
-            if line.startswith("```"):
-                if found := FENCE_END.match(line):
-                    self._fence_ends[len(found["ticks"])].append(index)
-            elif is_mark(line, THINKING_END):
+            if not line.startswith(syntax.openings):
+                continue
+            if found := syntax.fence_end.match(line):
+                self._fence_ends[found["key"].lower()].append(index)
+            elif is_mark(line, syntax.thinking_end):
                 self._thinking_ends.append(index)
 
     def sections(self, first: int) -> list[tuple[Role, int, int, int]]:
@@ -127,11 +132,27 @@ class _Body:
             if role is not None:
                 heads.append((role, index, index + 1))
         ends = [*(heading for _, heading, _ in heads[1:]), total]
-        return [(*head, end) for head, end in zip(heads, ends, strict=False)]
+        return [
+            (role, heading, self._skip_properties(heading, first, end), end)
+            for (role, heading, first), end in zip(heads, ends, strict=False)
+        ]
+
+    def _skip_properties(self, heading: int, first: int, end: int) -> int:
+        """Return the line after the property drawer that is directly below a heading, or else `first`."""
+        syntax = self._syntax
+        if (
+            not syntax.front_property
+            or not heading < first < end
+            or not syntax.front_start.match(self._lines[first])
+        ):
+            return first
+        return next(
+            (index + 1 for index in range(first, end) if syntax.front_end.match(self._lines[index])), first
+        )
 
     def blocks(self, first: int, end: int, thinking: list[Lines]) -> list[ContentBlock] | None:
         """Return the blocks of a section, or None if it is empty. Adds its thinking's lines to `thinking`."""
-        lines, form = self._lines, self._form
+        lines, form, syntax = self._lines, self._form, self._syntax
         blocks: list[ContentBlock] = []
         marked_empty = False
         text: list[str] = []
@@ -146,15 +167,14 @@ class _Body:
         while index < end:
             line = lines[index]
             index += 1
-            if line.startswith("```"):
+            if line.startswith(syntax.openings):
                 fenced = self._parse_fence(index - 1, end)
                 if fenced is not None:
                     flush()
                     block, index = fenced
                     blocks.append(block)
                     continue
-            elif line.startswith("<"):
-                if is_mark(line, THINKING):
+                if is_mark(line, syntax.thinking):
                     close = _find_next(self._thinking_ends, index - 1, end)
                     if close is not None:
                         flush()
@@ -162,10 +182,10 @@ class _Body:
                         thinking.append(Lines(index - 1, close + 1))
                         index = close + 1
                         continue
-                elif is_mark(line, NEXT_TEXT):
+                elif is_mark(line, syntax.next_text):
                     flush()
                     continue
-                elif is_mark(line, NO_BLOCKS):
+                elif is_mark(line, syntax.no_blocks):
                     marked_empty = True
                     continue
             text.append(line)
@@ -174,19 +194,23 @@ class _Body:
 
     def _parse_fence(self, opening: int, end: int) -> tuple[ContentBlock, int] | None:
         """Return the block whose fence begins at this line, and the line after it."""
-        fence = FENCE.match(self._lines[opening])
-        pairs = read_info(fence["info"] or "") if fence else None
+        fence, pairs = self._read_opening(opening)
         if fence is None or pairs is None:
             return None
         # `render` writes fences of equal length, so a fence of another length is content.
-        close = _find_next(self._fence_ends[len(fence["ticks"])], opening, end)
+        close = _find_next(self._fence_ends[fence["key"].lower()], opening, end)
         if close is None:
             return None
         inside = self._lines[opening + 1 : close]
-        block = create_block(fence["kind"], pairs, inside, self._form.in_fence.read(inside))
+        block = create_block(fence["kind"].lower(), pairs, inside, self._form.in_fence.read(inside))
         if isinstance(block, ToolResultBlock):
             return self._add_media(block, close + 1, end)
         return None if block is None else (block, close + 1)
+
+    def _read_opening(self, line: int) -> tuple[re.Match[str] | None, dict[str, str] | None]:
+        """Return the match of the first line of a fence, and its pairs; None if the line has neither."""
+        fence = self._syntax.fence.match(self._lines[line])
+        return fence, read_info(fence["info"] or "", self._syntax) if fence else None
 
     def _add_media(self, block: ToolResultBlock, start: int, end: int) -> tuple[ContentBlock, int]:
         """Add the images and documents in the fences after a result that refer to its call."""
@@ -195,8 +219,7 @@ class _Body:
         while True:
             while position < end and not self._lines[position].strip():
                 position += 1
-            fence = FENCE.match(self._lines[position]) if position < end else None
-            pairs = read_info(fence["info"] or "") if fence else None
+            pairs = self._read_opening(position)[1] if position < end else None
             if not pairs or pairs.get("result") != block.tool_use_id:
                 break
             found = self._parse_fence(position, end)

@@ -20,18 +20,10 @@ from jumpseat.chat.blocks import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from jumpseat.chat.fence import make_fence
-from jumpseat.chat.transcript.fences import FencedBlock, write_info_and_text
-from jumpseat.chat.transcript.form import (
-    NEXT_TEXT,
-    NO_BLOCKS,
-    THINKING,
-    THINKING_END,
-    Form,
-    RoleNames,
-    get_form,
-)
+from jumpseat.chat.transcript.fences import FencedBlock, list_pairs_and_text, write_info
+from jumpseat.chat.transcript.form import Form, RoleNames, get_form
 from jumpseat.chat.transcript.front_matter import write_front_matter
+from jumpseat.chat.transcript.syntax import MARKDOWN, Syntax
 
 BLANK_LINES = re.compile(r"\A(?:[ \t\r]*\n)+")
 
@@ -46,6 +38,7 @@ def render(
     conversation: str | None = None,
     roles: RoleNames | None = None,
     trim_answers: bool = False,
+    syntax: Syntax = MARKDOWN,
 ) -> str:
     """Render a conversation as text, which is empty if there are no messages and no front matter.
 
@@ -58,13 +51,14 @@ def render(
         roles: the role names in headings; None for the standard ones.
         trim_answers: whether to omit carriage returns, leading blank lines and trailing white space from the
             assistant's text and thinking. The result is then the same as from `TranscriptStream`.
+        syntax: the format of the text.
 
     Raises:
         InvalidRequestError: the front matter would be larger, or nested deeper, than `parse` allows.
     """
-    form = get_form(roles or RoleNames())
+    form = get_form(roles or RoleNames(), syntax)
     lines = write_front_matter(
-        system=system, model=model, tools=tools, settings=settings or {}, conversation=conversation
+        syntax, system=system, model=model, tools=tools, settings=settings or {}, conversation=conversation
     )
     for message in messages:
         if lines:
@@ -93,7 +87,7 @@ def _strip_blank_ends(text: str) -> str:
 
 def _render_body(content: Sequence[ContentBlock], form: Form) -> list[str]:
     if not content:
-        return [NO_BLOCKS]
+        return [form.syntax.no_blocks]
     lines: list[str] = []
     after_text = False
     for block in content:
@@ -102,12 +96,12 @@ def _render_body(content: Sequence[ContentBlock], form: Form) -> list[str]:
         match block:
             case TextBlock():
                 if after_text:
-                    lines += [NEXT_TEXT, ""]
+                    lines += [form.syntax.next_text, ""]
                 lines += form.in_text.write_block(block.text)
             case ThinkingBlock():
                 # An HTML element only renders Markdown between blank lines (CommonMark 0.31, 4.6).
                 written = [*form.in_thinking.write_block(block.thinking), ""] if block.thinking else []
-                lines += [THINKING, "", *written, THINKING_END]
+                lines += [form.syntax.thinking, "", *written, form.syntax.thinking_end]
             case (
                 ContextBlock()
                 | ImageBlock()
@@ -139,8 +133,9 @@ def render_fences(block: FencedBlock, form: Form, *, drop_returns: bool = False)
 
 
 def _render_fence(block: FencedBlock, form: Form, drop_returns: bool, result: str | None) -> list[str]:
-    info, text = write_info_and_text(block, result)
+    pairs, text = list_pairs_and_text(block, result)
     if drop_returns and text is not None:
         text = text.replace("\r", "")
-    fence = make_fence(text or "")
-    return [f"{fence}{info}", *([] if text is None else form.in_fence.write(text)), fence]
+    first, last = form.syntax.write_fence(block.type, text or "")
+    content = [] if text is None else form.in_fence.write(text)
+    return [first + write_info(pairs, form.syntax), *content, last]

@@ -26,22 +26,9 @@ from jumpseat.chat.events import (
 )
 from jumpseat.chat.transcript.editor_settings import BEGUN_WORD, escape_settings
 from jumpseat.chat.transcript.fences import FencedBlock
-from jumpseat.chat.transcript.form import (
-    BLANK_AT_AN_EDGE,
-    NEXT_TEXT,
-    THINKING,
-    THINKING_END,
-    Form,
-    Region,
-    RoleNames,
-    get_form,
-)
+from jumpseat.chat.transcript.form import Form, Region, RoleNames, get_form
 from jumpseat.chat.transcript.render import BLANK_LINES, render_fences
-
-# Such characters do not decide whether the held text needs an escape. Joining the held text for each of them
-# would take quadratic time for a megabyte of backticks or blanks.
-_DECIDES_NOTHING = re.compile(r"[\s`\\]*\Z")
-_DECIDES_NO_NUMBER = re.compile(r"[\s`\\0-9]*\Z")
+from jumpseat.chat.transcript.syntax import MARKDOWN, Syntax
 
 
 class TranscriptStream:
@@ -51,8 +38,8 @@ class TranscriptStream:
     Blocks are written in order: a block that begins before the previous one is complete has to wait.
     """
 
-    def __init__(self, roles: RoleNames) -> None:
-        self._form = get_form(roles)
+    def __init__(self, roles: RoleNames, syntax: Syntax = MARKDOWN) -> None:
+        self._form = get_form(roles, syntax)
         self._restart()
 
     def _restart(self) -> None:
@@ -69,9 +56,9 @@ class TranscriptStream:
             case ResponseEvent():
                 self._restart()
             case TextStartEvent():
-                self._parts[event.block] = _TextPart(self._form.in_text)
+                self._parts[event.block] = _TextPart(self._form.in_text, self._form.syntax)
             case ThinkingStartEvent():
-                self._parts[event.block] = _ThinkingPart(self._form.in_thinking)
+                self._parts[event.block] = _ThinkingPart(self._form.in_thinking, self._form.syntax)
             case TextDeltaEvent() | ThinkingDeltaEvent():
                 self._parts[event.block].add(event.text)
             case TextDoneEvent() | ThinkingDoneEvent():
@@ -111,7 +98,7 @@ class TranscriptStream:
         last, self._last = self._last, part
         if last is None:
             return piece
-        separator = f"{NEXT_TEXT}\n\n" if type(last) is type(part) is _TextPart else ""
+        separator = f"{self._form.syntax.next_text}\n\n" if type(last) is type(part) is _TextPart else ""
         return f"{last.lead_of_next}{separator}{piece}"
 
 
@@ -137,9 +124,10 @@ class _Part:
 
 
 class _TextPart(_Part):
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, syntax: Syntax) -> None:
         super().__init__()
-        self._text = EscapedText(region)
+        self._syntax = syntax
+        self._text = EscapedText(region, syntax.undecided)
 
     def add(self, text: str) -> None:
         self._ready.append(self._text.add(text))
@@ -153,13 +141,14 @@ class _ThinkingPart(_TextPart):
     # An editor can fold the thinking once its last line is terminated.
     lead_of_next = "\n"
 
-    def __init__(self, region: Region) -> None:
-        super().__init__(region)
-        self._ready.append(f"{THINKING}\n\n")
+    def __init__(self, region: Region, syntax: Syntax) -> None:
+        super().__init__(region, syntax)
+        self._ready.append(f"{syntax.thinking}\n\n")
 
     def finish(self) -> None:
         super().finish()
-        self._ready.append(f"\n\n{THINKING_END}\n" if self._text.is_begun else f"{THINKING_END}\n")
+        before = "\n\n" if self._text.is_begun else ""
+        self._ready.append(f"{before}{self._syntax.thinking_end}\n")
 
 
 class _FencedPart(_Part):
@@ -172,10 +161,19 @@ class _FencedPart(_Part):
 class EscapedText:
     """Escapes one growing text, and drops leading blank lines, trailing white space and carriage returns."""
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, undecided: str) -> None:
+        """
+        Args:
+            region: the context of the text.
+            undecided: see `Syntax.undecided`.
+        """
         self._region = region
         self._held: list[str] = []
-        self._decides_nothing = _DECIDES_NOTHING
+        # Joining the held text for each of these characters would take quadratic time for a megabyte of
+        # backticks or blanks.
+        self._is_undecided = re.compile(rf"[{undecided}]*\Z")
+        self._is_undecided_number = re.compile(rf"[{undecided}0-9]*\Z")
+        self._decides_nothing = self._is_undecided
         self.is_begun = False
         """Whether any text has been returned."""
 
@@ -204,9 +202,10 @@ class EscapedText:
         edges = {0, len(lines) - 1} if is_complete else {0}
         written = [escape_settings(line) for line in lines]
         for index in range(first_new, len(lines)):
-            is_blank_edge = index in edges and BLANK_AT_AN_EDGE.match(lines[index])
-            if is_blank_edge or self._region.needs_escape.match(escape_settings(uncut[index])):
-                written[index] = f"\\{written[index]}"
+            if index in edges and self._region.blank_at_an_edge.match(lines[index]):
+                written[index] = f"{self._region.escape}{written[index]}"
+            elif self._region.needs_escape.match(escape_settings(uncut[index])):
+                written[index] = self._region.escape_line(written[index])
         self.is_begun = True
         return "\n".join(written)[first_new:]
 
@@ -218,7 +217,8 @@ class EscapedText:
         """
         *before, last = lines
         word = BEGUN_WORD.search(last)
-        self._decides_nothing = _DECIDES_NO_NUMBER if word and word["number"] else _DECIDES_NOTHING
+        is_number = word is not None and word["number"]
+        self._decides_nothing = self._is_undecided_number if is_number else self._is_undecided
         if word:
             last = last[: word.start()].rstrip()
         if is_new and (not last or self._region.can_become_marker.match(lines[-1])):

@@ -217,8 +217,12 @@ class _Dumper(Emitter, Serializer, _Resolver):
         _Resolver.__init__(self)
 
 
-def write_yaml(value: Mapping[str, Any]) -> str:
+def write_yaml(value: Mapping[str, Any], *, one_line: bool = False) -> str:
     """Return a JSON object as YAML that `read_yaml` parses to an equal object.
+
+    Args:
+        value: the object.
+        one_line: whether to write each value on the line of its key.
 
     Raises:
         TooDeep: the object is nested deeper than `DEEPEST` levels.
@@ -226,27 +230,28 @@ def write_yaml(value: Mapping[str, Any]) -> str:
     stream = StringIO()
     dumper = _Dumper(stream)
     dumper.open()
-    pairs = [(_build_scalar(key), _build_node(item, DEEPEST - 1)) for key, item in value.items()]
+    pairs = [(_build_scalar(key), _build_node(item, DEEPEST - 1, one_line)) for key, item in value.items()]
     dumper.serialize(MappingNode(_MAP, pairs, flow_style=False))
     dumper.close()
     # `_build_scalar` has quoted every string with such a colon.
     return escape_settings(stream.getvalue(), r"\x3A")
 
 
-def _build_node(value: Any, levels: int) -> Node:
+def _build_node(value: Any, levels: int, one_line: bool) -> Node:
     if levels == 0:
         raise TooDeep("nested too deep")
     if isinstance(value, Mapping):
         # Sort the keys: the text must be stable, and some clients do not preserve their order.
         pairs = [
-            (_build_scalar(str(key)), _build_node(item, levels - 1)) for key, item in sorted(value.items())
+            (_build_scalar(str(key)), _build_node(item, levels - 1, one_line))
+            for key, item in sorted(value.items())
         ]
-        return MappingNode(_MAP, pairs, flow_style=not pairs)
+        return MappingNode(_MAP, pairs, flow_style=one_line or not pairs)
     if isinstance(value, list | tuple):
-        items = [_build_node(item, levels - 1) for item in value]
-        return SequenceNode(_SEQ, items, flow_style=not items)
+        items = [_build_node(item, levels - 1, one_line) for item in value]
+        return SequenceNode(_SEQ, items, flow_style=one_line or not items)
     if isinstance(value, str):
-        return _build_scalar(value)
+        return _build_scalar(value, one_line)
     if value is None:
         return ScalarNode(_NULL, "null")
     if isinstance(value, bool):
@@ -254,11 +259,11 @@ def _build_node(value: Any, levels: int) -> Node:
     return ScalarNode(_INT if isinstance(value, int) else _FLOAT, repr(value))
 
 
-def _build_scalar(text: str) -> ScalarNode:
+def _build_scalar(text: str, one_line: bool = False) -> ScalarNode:
     # Add a colon, which follows the string if it is a key.
     if has_settings(f"{text}:"):
         return ScalarNode(_STR, text, style='"')
     if _NOT_PLAIN.search(text) is None:
         return ScalarNode(_STR, text)
     # A literal block is readable, but cannot represent leading space and control characters.
-    return ScalarNode(_STR, text, style="|" if _LITERAL.match(text) else '"')
+    return ScalarNode(_STR, text, style='"' if one_line or not _LITERAL.match(text) else "|")

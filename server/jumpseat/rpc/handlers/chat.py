@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from jumpseat.chat import ChatError, Problem
-from jumpseat.chat.transcript import TranscriptStream
+from jumpseat.chat.transcript import MARKDOWN, SYNTAXES, TranscriptStream
 from jumpseat.connections.faults import RpcFault
 from jumpseat.connections.keeping import ID_RULE, can_be_kept, create_keeper, record_use
 from jumpseat.connections.method import HandlerOutcome, MethodCall
@@ -54,8 +54,9 @@ def reserve_id(session: Session, call: MethodCall[T]) -> None:
 async def chat_start(session: Session, call: MethodCall[ChatStartParams]) -> HandlerOutcome:
     """Run a turn, stream its events and respond with the whole answer."""
     transcript = None
-    if call.params.transcript and call.params.stream:
-        transcript = TranscriptStream(await find_role_names(session, call.params.model))
+    if (form := call.params.transcript) and call.params.stream:
+        roles = await find_role_names(session, call.params.model)
+        transcript = TranscriptStream(roles, MARKDOWN if form is True else SYNTAXES[form])
     sink = create_sink(session, call, transcript)
     keeper = tools = None
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jumpseat.chat import ChatError
 from jumpseat.chat.long import is_long
-from jumpseat.chat.transcript import RoleNames, parse, parse_front_matter, render
+from jumpseat.chat.transcript import SYNTAXES, RoleNames, parse, parse_front_matter, render
 from jumpseat.connections.keeping import can_be_kept
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
@@ -23,11 +23,11 @@ LONG_TEXT = 128 * 1024
 
 async def transcript_parse(session: Session, call: MethodCall[TranscriptParams]) -> dict[str, Any]:
     """Parse a conversation and restore the answers that the daemon remembers."""
-    text = call.params.text
+    text, syntax = call.params.text, SYNTAXES[call.params.format]
     takes_long = len(text) > LONG_TEXT
-    front = await compute(takes_long, parse_front_matter, text)
+    front = await compute(takes_long, parse_front_matter, text, syntax)
     roles = await find_role_names(session, front.model)
-    read = await compute(takes_long, parse, text, roles=roles, front=front)
+    read = await compute(takes_long, parse, text, roles=roles, front=front, syntax=syntax)
 
     def to_result() -> dict[str, Any]:
         messages = restore_answers(read.messages, session.memory)
@@ -61,6 +61,7 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
         conversation=params.conversation_id,
         roles=await find_role_names(session, params.model),
         trim_answers=params.trim_answers,
+        syntax=SYNTAXES[params.format],
     )
     return {"text": text}
 

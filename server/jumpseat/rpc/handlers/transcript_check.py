@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from jumpseat.chat import InvalidRequestError, Problem
 from jumpseat.chat.transcript import (
+    SYNTAXES,
     FrontMatter,
     FrontMatterError,
     LinePart,
@@ -42,16 +43,15 @@ _QUESTION = [{"role": "user", "content": "?"}]
 
 async def transcript_check(session: Session, call: MethodCall[TranscriptParams]) -> dict[str, Any]:
     """Return the errors and warnings that a chat with this text would have, with their ranges."""
-    text = call.params.text
+    text, syntax = call.params.text, SYNTAXES[call.params.format]
     takes_long = len(text) > LONG_TEXT
     try:
-        front = await compute(takes_long, parse_front_matter, text)
+        front = await compute(takes_long, parse_front_matter, text, syntax)
     except FrontMatterError as error:
         finding = Finding("", f"The front matter cannot be read: {error.problem}.", "front_matter")
         return {"diagnostics": _encode_diagnostics([(finding, LinePart(error.line))], text)}
-    read = await compute(
-        takes_long, parse, text, roles=await find_role_names(session, front.model), front=front
-    )
+    roles = await find_role_names(session, front.model)
+    read = await compute(takes_long, parse, text, roles=roles, front=front, syntax=syntax)
     turn_request, findings = await compute(takes_long, _decode_turn, read)
     findings += await check_turn(session.registry, turn_request, session.tokens)
     if read.tools:
