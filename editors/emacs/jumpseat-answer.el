@@ -16,9 +16,6 @@
 (require 'jumpseat-view)
 (require 'jumpseat-workspace)
 
-(defconst jumpseat-answer--thinking "<details><summary>Thinking</summary>\n\n"
-  "The start of a thinking block.")
-
 (cl-defstruct (jumpseat--answer (:constructor jumpseat-answer--make) (:copier nil))
   writer
   lead                       ; the heading with its blank lines
@@ -133,7 +130,9 @@ DELTA is a value of `$/progress'."
          (when (plist-get delta :transcript)
            (setf (jumpseat--answer-thinking answer)
                  (copy-marker (- (jumpseat--writer-end writer)
-                                 (length jumpseat-answer--thinking))))))
+                                 (length (jumpseat--format-thinking (jumpseat--format-here)))
+                                 ;; A blank line follows.
+                                 2)))))
         ((or "thinking_done" "done")
          (funcall flush)
          (jumpseat-answer--fold answer)
@@ -199,7 +198,9 @@ STOPPED is non-nil if the user stopped it."
     (when (jumpseat--writer-live-p writer)
       (when (jumpseat--answer-thinking answer)
         ;; The daemon ended before it could close the block.
-        (jumpseat--writer-append writer "\n\n</details>\n")
+        (jumpseat--writer-append
+         writer (format "\n\n%s\n" (with-current-buffer (jumpseat--writer-buffer writer)
+                                    (jumpseat--format-thinking-end (jumpseat--format-here)))))
         (jumpseat-answer--fold answer))
       (with-current-buffer (jumpseat--writer-buffer writer)
         (jumpseat--calls-end)

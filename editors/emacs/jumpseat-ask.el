@@ -82,7 +82,7 @@ If the code may contain escaped lines, the daemon removes the escapes."
          (code (save-restriction
                  (widen)
                  (buffer-substring-no-properties (car block) (cdr block)))))
-    (if (not (string-match-p "^\\\\\\|\\\\:" code))
+    (if (not (string-match-p (jumpseat--format-escaped (jumpseat--format-here)) code))
         (funcall callback code)
       (jumpseat--transcript-parse
        ;; The full stops protect blank lines at both ends.
@@ -101,7 +101,7 @@ If the code may contain escaped lines, the daemon removes the escapes."
       (goto-char position)
       (if (re-search-backward (jumpseat--transcript-heading-regexp) nil t)
           (match-string-no-properties 0)
-        jumpseat--transcript-question))))
+        (jumpseat--transcript-question)))))
 
 (defun jumpseat-copy-code ()
   "Copy the code block at point, or the last one."

@@ -13,6 +13,7 @@
 ;;; Code:
 
 (require 'map)
+(require 'jumpseat-format)
 (require 'jumpseat-hunks)
 (require 'jumpseat-region)
 (require 'jumpseat-turn)
@@ -28,17 +29,11 @@
 
 ;;; Folds
 
-(defconst jumpseat-calls--fence
-  "^\\(```+\\)\\(tool_use\\|tool_result\\|image\\|document\\|context\\)\\(?: \\(.*\\)\\)?\n"
-  "Matches the first line of a block that is folded.
-The groups are the fence, the type and the pairs.  Lines of a model that look
-like this are escaped.")
-
 (defconst jumpseat-calls--short 8 "The lines of a piece of context that is not folded.")
 
 (defun jumpseat-calls--read-pair (pairs key)
-  "Return the value of KEY in PAIRS, the rest of the first line of a fence."
-  (when (string-match (concat "\\(?:^\\| \\)" key "=\\(\"\\(?:[^\"\\]\\|\\\\.\\)*\"\\|[^ ]+\\)") pairs)
+  "Return the value of KEY in PAIRS, the rest of the first line of a block."
+  (when (string-match (format (jumpseat--format-pair (jumpseat--format-here)) key) pairs)
     (let ((value (match-string 1 pairs)))
       (if (string-prefix-p "\"" value) (json-parse-string value) value))))
 
@@ -78,10 +73,11 @@ like this are escaped.")
 Return the end of the last one, or BEG."
   (save-excursion
     (goto-char beg)
-    (while (re-search-forward jumpseat-calls--fence end t)
-      (let ((start (match-beginning 0)) (body (point)) (fence (match-string 1))
-            (type (match-string 2)) (pairs (or (match-string-no-properties 3) "")))
-        (when (re-search-forward (concat "^" fence "[ \t]*$") end 'move)
+    (while (re-search-forward (jumpseat--format-block (jumpseat--format-here)) end t)
+      (let ((start (match-beginning 0)) (body (point)) (key (match-string 1))
+            (type (downcase (match-string 2))) (pairs (or (match-string-no-properties 3) "")))
+        (when (re-search-forward (format (jumpseat--format-block-end (jumpseat--format-here)) key)
+                                 end 'move)
           (setq beg (point))
           (pcase type
             ("tool_use"

@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; `jumpseat-chat-mode' makes a buffer a chat, on top of Markdown mode if that
-;; is installed.
+;; is installed, or of Org mode.
 
 ;;; Code:
 
@@ -16,6 +16,9 @@
 (require 'jumpseat-send)
 
 (declare-function markdown-mode "ext:markdown-mode")
+
+(defvar org-startup-folded)
+(defvar org-element-use-cache)
 
 (defvar-local jumpseat-chat--modes nil
   "The minor modes that `jumpseat-chat-mode' turned on in this buffer.")
@@ -36,13 +39,36 @@
     ("^\\(?:\\(?:model\\|system\\|tools\\|settings\\|conversation\\):\\)" (0 'font-lock-keyword-face)))
   "Font lock keywords for chats without Markdown mode.")
 
+(defconst jumpseat-chat--org-keywords
+  '(("^[ \t]*\\(,+\\)\\(?:#\\+\\|\\*+\\(?:[ \t]\\|$\\)\\)" (1 'jumpseat-note t))
+    ("^[ \t]*\\(?:```\\|~~~\\).*$" (0 'org-block-begin-line t))
+    ;; Org would show a heading in Markdown as a comment.
+    ("^#\\{1,6\\} .*$" (0 'bold t))
+    ("`[^`\n]+`" (0 'org-code t))
+    ("\\*\\*[^*\n]+\\*\\*" (0 'bold t)))
+  "Font lock keywords for the Markdown in chats in Org.")
+
+(defun jumpseat-chat--adapt-org (on)
+  "Adapt Org mode to chats, or with ON nil undo that."
+  (when (derived-mode-p 'org-mode)
+    (if on (font-lock-add-keywords nil jumpseat-chat--org-keywords 'append)
+      (font-lock-remove-keywords nil jumpseat-chat--org-keywords))
+    (font-lock-flush)
+    ;; Answers are written without the hooks that keep this cache true.
+    (if on (setq-local org-element-use-cache nil)
+      (kill-local-variable 'org-element-use-cache))))
+
 (define-derived-mode jumpseat-plain-mode text-mode "Chat"
   "The mode of chats if Markdown mode is not installed."
   (setq-local font-lock-defaults '(jumpseat-chat--keywords t)))
 
-(defun jumpseat--chat-text-mode ()
-  "Switch to the major mode for chats."
-  (if (fboundp 'markdown-mode) (markdown-mode) (jumpseat-plain-mode)))
+(defun jumpseat--chat-text-mode (format)
+  "Switch to the major mode for chats in FORMAT."
+  (cond ((eq format jumpseat--format-org)
+         ;; An answer is written at the end, which must be visible.
+         (let ((org-startup-folded nil)) (org-mode)))
+        ((fboundp 'markdown-mode) (markdown-mode))
+        (t (jumpseat-plain-mode))))
 
 (defvar jumpseat-chat-mode-map (make-sparse-keymap)
   "Keymap for chats; the file jumpseat.el adds the keys.")
@@ -71,6 +97,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     ;; `revert-buffer' sets the major mode again, which turns this mode off.
     (add-hook 'after-revert-hook #'jumpseat-chat-mode nil t)
     (jumpseat--view-update :model (jumpseat--transcript-model))
+    (jumpseat-chat--adapt-org t)
     (jumpseat--tools-show-in-header)
     (jumpseat--context-show-in-header)
     (dolist (mode '(visual-line-mode flymake-mode))
@@ -87,6 +114,7 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (remove-hook 'change-major-mode-hook #'jumpseat--send-stop t)
     (remove-hook 'after-revert-hook #'jumpseat-chat-mode t)
     (jumpseat--send-stop)
+    (jumpseat-chat--adapt-org nil)
     (dolist (mode jumpseat-chat--modes)
       (funcall mode -1))
     (setq jumpseat-chat--modes nil)
@@ -101,7 +129,9 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
   (let ((buffer (current-buffer))
         (tick (buffer-chars-modified-tick))
         (text (jumpseat--transcript-text)))
-    (when (string-match-p "^<details>" text)
+    (when (string-match-p (concat "^" (regexp-quote (jumpseat--format-thinking
+                                                     (jumpseat--format-here))))
+                          text)
       (jumpseat--transcript-parse
        text
        (lambda (_err conversation)
@@ -115,14 +145,14 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
 
 ;;; Opening
 
-(defun jumpseat--chat-new (text)
-  "Create a new chat with TEXT."
+(defun jumpseat--chat-new (text format)
+  "Create a new chat with TEXT in FORMAT."
   (let ((directory default-directory)
         (buffer (generate-new-buffer "*jumpseat*")))
     (with-current-buffer buffer
       (setq default-directory directory)
       (insert text)
-      (jumpseat--chat-text-mode)
+      (jumpseat--chat-text-mode format)
       (setq buffer-undo-list nil)
       (set-buffer-modified-p nil)
       (jumpseat-chat-mode))
@@ -137,7 +167,7 @@ Do nothing if the user has edited that line."
         (save-restriction
           (widen)
           (goto-char place)
-          (when (looking-at (concat (regexp-quote jumpseat--transcript-question) "$"))
+          (when (looking-at (concat (regexp-quote (jumpseat--transcript-question)) "$"))
             (let ((modified (buffer-modified-p))
                   (undo buffer-undo-list)
                   (inhibit-read-only t))
@@ -165,29 +195,40 @@ Do nothing if the user has edited that line."
   (pop-to-buffer buffer)
   (goto-char (point-max)))
 
-(defun jumpseat-chat--make-front-matter ()
-  "Return the front matter of a new chat, which names its model and its tools."
+(defun jumpseat-chat--make-front-matter (format)
+  "Return the front matter of a new chat in FORMAT, with its model and its tools."
   (if (not (or jumpseat-model jumpseat-tools)) ""
-    (concat "---\n"
-            (when jumpseat-model (format "model: %s\n" jumpseat-model))
-            (when jumpseat-tools (format "tools: %s\n" (string-join jumpseat-tools ", ")))
-            "---\n\n")))
+    (let ((property (jumpseat--format-property format)))
+      (concat (jumpseat--format-front format) "\n"
+              (when jumpseat-model (format "%smodel: %s\n" property jumpseat-model))
+              (when jumpseat-tools
+                (format "%stools: %s\n" property (string-join jumpseat-tools ", ")))
+              (jumpseat--format-front-end format) "\n\n"))))
+
+(defun jumpseat-chat--open-new (format)
+  "Open a new chat in FORMAT."
+  (jumpseat--chat-show
+   (jumpseat--chat-new (concat (jumpseat-chat--make-front-matter format)
+                               (jumpseat--transcript-question format) "\n\n")
+                       format))
+  ;; The chat is shown first, because it does not have to wait for the daemon.
+  (jumpseat-chat--name-heading))
 
 (defun jumpseat (&optional new)
   "Open the last chat, or with a prefix argument NEW a new one."
   (interactive "P")
   (let ((chat (and (not new) (car (jumpseat--chat-list)))))
-    (jumpseat--chat-show
-     (or chat
-         (jumpseat--chat-new
-          (concat (jumpseat-chat--make-front-matter) jumpseat--transcript-question "\n\n"))))
-    ;; The chat is shown first, because it does not have to wait for the daemon.
-    (unless chat (jumpseat-chat--name-heading))))
+    (if chat (jumpseat--chat-show chat)
+      (jumpseat-chat--open-new (jumpseat--format-named jumpseat-chat-format)))))
 
-(defun jumpseat-new ()
-  "Open a new chat."
-  (interactive)
-  (jumpseat t))
+(defun jumpseat-new (&optional other)
+  "Open a new chat.
+With a prefix argument OTHER, its format is the one that `jumpseat-chat-format'
+does not name: Org, or Markdown."
+  (interactive "P")
+  (jumpseat-chat--open-new
+   (jumpseat--format-named
+    (if other (if (eq jumpseat-chat-format 'org) 'markdown 'org) jumpseat-chat-format))))
 
 ;;; Moving
 

@@ -31,9 +31,9 @@ The rest is only text, and may be long."
     (widen)
     (let ((end (jumpseat--transcript-front-matter-end)))
       (cond ((> end (point-min))
-             (concat (jumpseat--transcript-front-matter-text) "\n" jumpseat--transcript-question
+             (concat (jumpseat--transcript-front-matter-text) "\n" (jumpseat--transcript-question)
                      "\n\n-\n"))
-            ((save-excursion (goto-char (point-min)) (looking-at "---$"))
+            ((save-excursion (jumpseat--format-goto-front (jumpseat--format-here)))
              (jumpseat--transcript-text))))))
 
 (defun jumpseat--check-flymake (report &rest _)
@@ -43,7 +43,8 @@ The rest is only text, and may be long."
     (if (null text)
         (funcall report nil)
       (jumpseat--rpc-request
-       "transcript/check" (list :text text)
+       "transcript/check"
+       (list :text text :format (jumpseat--format-name (jumpseat--format-here)))
        (lambda (err result)
          (when (buffer-live-p buffer)
            (with-current-buffer buffer

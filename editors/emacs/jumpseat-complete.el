@@ -23,12 +23,15 @@
 
 (defun jumpseat-complete--list-keys ()
   "Return the keys of the front matter, as lists of a text and a note."
-  (append (mapcar (lambda (each) (list (concat (car each) ": ") (cadr each)))
-                  jumpseat-complete--keys)
-          (mapcar (lambda (row) (list (concat (plist-get row :key) ": ")
-                                      (concat (jumpseat--models-describe-values row) ". "
-                                              (plist-get row :description))))
-                  (jumpseat--models-rows))))
+  (let ((sign (jumpseat--format-property (jumpseat--format-here))))
+    (append (mapcar (lambda (each) (list (concat sign (car each) ": ") (cadr each)))
+                    jumpseat-complete--keys)
+            ;; A property of Org that is not ours belongs to another program.
+            (when (string-empty-p sign)
+              (mapcar (lambda (row) (list (concat (plist-get row :key) ": ")
+                                          (concat (jumpseat--models-describe-values row) ". "
+                                                  (plist-get row :description))))
+                      (jumpseat--models-rows))))))
 
 (defun jumpseat-complete--list-values (key)
   "Return the values that KEY can have in the front matter."
@@ -64,7 +67,8 @@
     (save-excursion
       (beginning-of-line)
       (cond
-       ((looking-at "[ \t]*\\([A-Za-z0-9_]+\\):[ \t]+")
+       ((looking-at (concat "[ \t]*" (jumpseat--format-property (jumpseat--format-here))
+                            "\\([A-Za-z0-9_]+\\):[ \t]+"))
         (when (>= end (match-end 0))
           (let ((beg (match-end 0))
                 (items (jumpseat-complete--list-values (match-string-no-properties 1))))

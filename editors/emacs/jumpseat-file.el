@@ -29,16 +29,29 @@ heading in a file in `jumpseat-directory'."
           (save-restriction
             (widen)
             (goto-char (point-min))
-            (let ((case-fold-search nil))
-              (if (looking-at "---\n")
-                  (let ((end (re-search-forward "^---$" (min (point-max) 100000) t 2)))
+            (let* ((case-fold-search nil)
+                   (org (not (looking-at "---\n\\|## ")))
+                   ;; Org allows comments and keywords around the properties.
+                   (skip (lambda ()
+                           (while (and org (not (eobp)) (< (point) 100000)
+                                       (looking-at "[ \t]*\\(?:#\\(?:\\(?:\\+[^ \t\n:]+:\\|[ \t]\\).*\\)?\\)?$"))
+                             (forward-line)))))
+              (funcall skip)
+              (if (looking-at (if org ":PROPERTIES:\n" "---\n"))
+                  (let* ((start (point))
+                         (end (progn
+                                (forward-line)
+                                (re-search-forward (if org "^:END:$" "^---$")
+                                                   (min (point-max) 100000) t))))
                     (and end
-                         (looking-at "\n+## ")
-                         (goto-char (point-min))
+                         (progn (funcall skip) (looking-at (if org "\\* " "\n+## ")))
+                         (goto-char start)
                          (re-search-forward
-                          "^\\(?:conversation: *[^ \n]\\|model: *[\"']?[^ :\n]+:[^ \n]\\)" end t)
+                          (concat "^" (if org ":" "") "\\(?:conversation: *[^ \n]\\|"
+                                  "model: *[\"']?[^ :\n]+:[^ \n]\\)")
+                          end t)
                          t))
-                (and (looking-at "## ")
+                (and (looking-at (if org "\\* " "## "))
                      buffer-file-name
                      (not (file-remote-p buffer-file-name))
                      (file-in-directory-p buffer-file-name jumpseat-directory))))))))
@@ -50,10 +63,12 @@ heading in a file in `jumpseat-directory'."
   (add-to-list 'magic-mode-alist '(jumpseat--file-p . jumpseat--file-mode))
   ;; A "coding:" among the local variables would decode the text before the
   ;; buffer can be examined.
-  (add-to-list 'auto-coding-regexp-alist
-               (cons (concat "\\`---\n\\(?:.+\n\\)\\{0,20\\}\\(?:conversation\\|model\\): .+\n"
-                             "\\(?:.+\n\\)\\{0,20\\}---\n\n*## ")
-                     'utf-8)))
+  (let ((values (concat "\n\\(?:.+\n\\)\\{0,20\\}:?\\(?:conversation\\|model\\): .+\n"
+                        "\\(?:.+\n\\)\\{0,20\\}"))
+        (aside "\\(?:#.*\n\\|\n\\)\\{0,20\\}"))
+    (dolist (text (list (concat "\\`---" values "---\n\n*## ")
+                        (concat "\\`" aside ":PROPERTIES:" values ":END:\n" aside "\\* ")))
+      (add-to-list 'auto-coding-regexp-alist (cons text 'utf-8)))))
 
 (defun jumpseat-file--record ()
   "Record whether this buffer is a chat, even in another major mode later."
@@ -63,7 +78,7 @@ heading in a file in `jumpseat-directory'."
 
 (defun jumpseat--file-mode ()
   "Make this buffer, which visits a saved chat, a chat."
-  (jumpseat--chat-text-mode)
+  (jumpseat--chat-text-mode (jumpseat--format-of-file))
   (jumpseat-chat-mode)
   (let ((buffer (current-buffer)))
     (jumpseat--transcript-fetch-headings
@@ -93,7 +108,8 @@ heading in a file in `jumpseat-directory'."
           ;; Choosing another major mode by the file name would turn off the
           ;; mode of chats.
           (change-major-mode-with-file-name nil)
-          (name (format-time-string "%Y-%m-%d-%H%M%S.md")))
+          (name (concat (format-time-string "%Y-%m-%d-%H%M%S")
+                        (jumpseat--format-suffix (jumpseat--format-here)))))
       (make-directory directory t)
       (write-file (read-file-name (format-prompt "Save the chat as" name) directory
                                   (expand-file-name name directory))

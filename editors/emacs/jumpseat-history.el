@@ -45,7 +45,7 @@
        (list :messages (plist-get conversation :messages) :model (plist-get conversation :model)
              :system (plist-get conversation :system)
              :settings (plist-get conversation :settings) :conversationId id
-             :trimAnswers t)
+             :trimAnswers t :format (symbol-name jumpseat-chat-format))
        (jumpseat--make-callback
         (lambda (result) (funcall callback (plist-get result :text) conversation))))))))
 
@@ -60,18 +60,21 @@
 
 (defun jumpseat-history--open (id)
   "Open the kept conversation ID as a new chat."
-  (jumpseat-history--read
-   id
-   (lambda (text conversation)
-     (jumpseat--transcript-fetch-headings
-      (plist-get conversation :model)
-      (jumpseat--make-callback
-       (lambda (headings)
-         (jumpseat--chat-show
-          (jumpseat--chat-new
-           ;; After a failed turn, the last message is the question itself.
-           (if (equal "user" (plist-get (jumpseat--transcript-find-last conversation) :role)) text
-             (concat text "\n" (car headings) "\n\n"))))))))))
+  (let ((format (jumpseat--format-named jumpseat-chat-format)))
+    (jumpseat-history--read
+     id
+     (lambda (text conversation)
+       (jumpseat--transcript-fetch-headings
+        (plist-get conversation :model)
+        (jumpseat--make-callback
+         (lambda (headings)
+           (jumpseat--chat-show
+            (jumpseat--chat-new
+             ;; After a failed turn, the last message is the question itself.
+             (if (equal "user" (plist-get (jumpseat--transcript-find-last conversation) :role)) text
+               (concat text "\n" (car headings) "\n\n"))
+             format))))
+        format)))))
 
 (defun jumpseat-history--preview (row)
   "Show the conversation of ROW."

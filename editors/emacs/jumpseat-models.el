@@ -231,14 +231,17 @@ Call CALLBACK with nil, or with a sentence that describes the problem."
    (lambda (err text)
      (if err (funcall callback (jumpseat--format-error err))
        (jumpseat--rpc-request
-        "transcript/check" (list :text (concat text "\n" jumpseat--transcript-question "\n\n-\n"))
+        "transcript/check"
+        (list :text (concat text "\n" (jumpseat--transcript-question jumpseat--format-markdown)
+                            "\n\n-\n"))
         (lambda (failure result)
           (funcall callback
                    (if failure (jumpseat--format-error failure)
                      (plist-get (seq-find (lambda (each)
                                             (equal (plist-get each :code) "invalid_params"))
                                           (plist-get result :diagnostics))
-                                :message)))))))))
+                                :message)))))))
+   jumpseat--format-markdown))
 
 (defun jumpseat-models--put (buffer conversation key value)
   "Set KEY to VALUE, or remove KEY if VALUE is nil.

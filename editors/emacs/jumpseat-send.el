@@ -159,7 +159,7 @@ The text before the first heading is a question too."
     (save-restriction
       (widen)
       (goto-char (point-max))
-      (if (re-search-backward (concat "^" (regexp-quote heading) "[ \t]*$") nil t)
+      (if (re-search-backward (jumpseat--transcript-heading-regexp heading) nil t)
           (point)
         (goto-char (jumpseat--transcript-front-matter-end))
         (skip-chars-forward "\n")
@@ -195,7 +195,7 @@ The text before the first heading is a question too."
                          :settings (plist-get conversation :settings)
                          :conversationId (plist-get conversation :conversationId)
                          :keep (if jumpseat-keep t :json-false)
-                         :transcript t)
+                         :transcript (jumpseat--format-name (jumpseat--format-here)))
                    (jumpseat--workspace-params
                     (jumpseat--list (plist-get conversation :daemonTools))))
            (lambda (deltas)

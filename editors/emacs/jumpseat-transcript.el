@@ -11,17 +11,24 @@
 
 ;;; Code:
 
+(require 'jumpseat-format)
 (require 'jumpseat-rpc)
 
-(defconst jumpseat--transcript-question "## Me"
-  "The heading of questions that is understood with every configuration.")
+(defvar jumpseat-transcript--roles (list "Me" "Assistant")
+  "The known names of roles in headings; a configuration may define others.")
 
-(defvar jumpseat-transcript--headings (list jumpseat--transcript-question "## Assistant")
-  "The known headings; a configuration may define others.")
+(defun jumpseat--transcript-question (&optional format)
+  "Return the heading of questions that is understood with every configuration.
+FORMAT is that of the chat, by default this buffer's."
+  (concat (jumpseat--format-sign (or format (jumpseat--format-here))) "Me"))
 
-(defun jumpseat--transcript-heading-regexp ()
-  "Return a regular expression that matches a line with a known heading."
-  (concat "^" (regexp-opt jumpseat-transcript--headings) "[ \t]*$"))
+(defun jumpseat--transcript-heading-regexp (&optional heading)
+  "Return a regular expression for a line with HEADING, or with a known heading."
+  (let ((format (jumpseat--format-here)))
+    (concat "^" (if heading (regexp-quote heading)
+                  (concat (regexp-quote (jumpseat--format-sign format))
+                          (regexp-opt jumpseat-transcript--roles)))
+            (jumpseat--format-after-role format))))
 
 (defun jumpseat--transcript-text ()
   "Return the text of this buffer, with a line end at its end."
@@ -32,47 +39,70 @@
 
 (defun jumpseat--transcript-parse (text callback)
   "Parse TEXT; call CALLBACK with an error or nil, and the conversation."
-  (jumpseat--rpc-request "transcript/parse" (list :text text) callback))
+  (jumpseat--rpc-request "transcript/parse"
+                         (list :text text :format (jumpseat--format-name (jumpseat--format-here)))
+                         callback))
 
 (defun jumpseat--transcript-render (message model callback)
   "Render MESSAGE of a chat with MODEL.
 Call CALLBACK with an error or nil, and the text without its last line end.  The
 texts of an answer are trimmed of blank lines."
-  (jumpseat--rpc-request
-   "transcript/render" (list :messages (vector message) :model model :trimAnswers t)
-   (lambda (err result)
-     (funcall callback err
-              ;; Remove the front matter, which names the model.
-              (when result
-                (string-remove-suffix
-                 "\n" (replace-regexp-in-string "\\`---\n\\(?:.*\n\\)*?---\n+" ""
-                                                (plist-get result :text))))))))
-
-(defun jumpseat--transcript-fetch-headings (model callback)
-  "Fetch the headings of both roles, which the configuration may rename.
-MODEL is the chat's model.  Call CALLBACK with an error or nil, and a cons of
-the user's and the assistant's heading."
-  (jumpseat--rpc-request
-   "transcript/render"
-   (list :messages [(:role "user" :content "-") (:role "assistant" :content "-")] :model model)
-   (lambda (err result)
-     (let ((text (plist-get result :text)))
+  (let ((format (jumpseat--format-here)))
+    (jumpseat--rpc-request
+     "transcript/render" (list :messages (vector message) :model model :trimAnswers t
+                               :format (jumpseat--format-name format))
+     (lambda (err result)
        (funcall callback err
-                (when (and text (string-match "\\(^## .+\\)\n\\(?:.*\n\\)*?\\(## .+\\)\n" text))
-                  (dolist (group '(1 2))
-                    (cl-pushnew (match-string group text) jumpseat-transcript--headings
-                                :test #'equal))
-                  (cons (match-string 1 text) (match-string 2 text))))))))
+                ;; Remove the front matter, which names the model.
+                (when result
+                  (string-remove-suffix
+                   "\n" (replace-regexp-in-string
+                         (format "\\`%s\n\\(?:.*\n\\)*?%s\n+" (jumpseat--format-front format)
+                                 (jumpseat--format-front-end format))
+                         "" (plist-get result :text)))))))))
+
+(defun jumpseat--transcript-fetch-headings (model callback &optional format)
+  "Fetch the headings of both roles, which the configuration may rename.
+MODEL is the chat's model, and FORMAT its format, by default this buffer's.
+Call CALLBACK with an error or nil, and a cons of the user's and the assistant's
+heading."
+  (let* ((format (or format (jumpseat--format-here)))
+         (sign (jumpseat--format-sign format))
+         (heading (concat (regexp-quote sign) "\\(.+\\)\n")))
+    (jumpseat--rpc-request
+     "transcript/render"
+     (list :messages [(:role "user" :content "-") (:role "assistant" :content "-")] :model model
+           :format (jumpseat--format-name format))
+     (lambda (err result)
+       (let ((text (plist-get result :text)))
+         (funcall callback err
+                  (when (and text (string-match (concat "^" heading "\\(?:.*\n\\)*?" heading) text))
+                    (dolist (group '(1 2))
+                      (cl-pushnew (match-string group text) jumpseat-transcript--roles
+                                  :test #'equal))
+                    (cons (concat sign (match-string 1 text))
+                          (concat sign (match-string 2 text))))))))))
+
+(defun jumpseat-transcript--find-front-matter ()
+  "Return the positions of the front matter in this buffer, as a cons.
+Without any, both are the start of the buffer."
+  (let ((format (jumpseat--format-here))
+        (case-fold-search t))
+    (save-excursion
+      (save-restriction
+        (widen)
+        (let* ((begun (jumpseat--format-goto-front format))
+               (start (point)))
+          (forward-line)
+          (if (and begun
+                   (re-search-forward
+                    (concat "^" (jumpseat--format-front-end format) "\\(?:\n\\|\\'\\)") nil t))
+              (cons start (point))
+            (cons (point-min) (point-min))))))))
 
 (defun jumpseat--transcript-front-matter-end ()
   "Return the position after the front matter, or `point-min' without any."
-  (save-excursion
-    (save-restriction
-      (widen)
-      (goto-char (point-min))
-      (if (and (looking-at "---\n") (re-search-forward "^---\\(?:\n\\|\\'\\)" nil t 2))
-          (point)
-        (point-min)))))
+  (cdr (jumpseat-transcript--find-front-matter)))
 
 (defun jumpseat--transcript-front-matter-text ()
   "Return the text of the front matter of this buffer."
@@ -86,7 +116,7 @@ the user's and the assistant's heading."
     (save-restriction
       (widen)
       (goto-char (point-min))
-      (when (re-search-forward (concat "^[ \t]*" key ":[ \t]*[\"']?\\(.*?\\)[\"']?[ \t]*$")
+      (when (re-search-forward (format (jumpseat--format-value (jumpseat--format-here)) key)
                                (jumpseat--transcript-front-matter-end) t)
         (match-string-no-properties 1)))))
 
@@ -102,9 +132,10 @@ the user's and the assistant's heading."
   "Return the last message of CONVERSATION, or nil."
   (car (last (jumpseat--list (plist-get conversation :messages)))))
 
-(defun jumpseat--transcript-render-front-matter (conversation callback)
+(defun jumpseat--transcript-render-front-matter (conversation callback &optional format)
   "Render the front matter of CONVERSATION.
-Call CALLBACK with an error or nil, and the text with a line end at its end."
+Call CALLBACK with an error or nil, and the text with a line end at its end.
+FORMAT is by default this buffer's."
   (jumpseat--rpc-request
    "transcript/render"
    (list :messages [] :model (plist-get conversation :model)
@@ -112,7 +143,8 @@ Call CALLBACK with an error or nil, and the text with a line end at its end."
          :daemonTools (let ((tools (plist-get conversation :daemonTools)))
                         (unless (seq-empty-p tools) tools))
          :settings (plist-get conversation :settings)
-         :conversationId (plist-get conversation :conversationId))
+         :conversationId (plist-get conversation :conversationId)
+         :format (jumpseat--format-name (or format (jumpseat--format-here))))
    (lambda (err result)
      (funcall callback err
               (when result
@@ -124,10 +156,29 @@ Call CALLBACK with an error or nil, and the text with a line end at its end."
   (save-excursion
     (save-restriction
       (widen)
-      (let ((end (jumpseat--transcript-front-matter-end)))
+      (pcase-let ((`(,start . ,end) (jumpseat-transcript--find-front-matter)))
         (jumpseat--transcript-replace
-         (point-min) end
-         (if (or (> end (point-min)) (string-empty-p text)) text (concat text "\n")))))))
+         start end
+         (cond ((> end start) (jumpseat-transcript--keep-others text start end))
+               ((string-empty-p text) text)
+               (t (concat text "\n"))))))))
+
+(defun jumpseat-transcript--keep-others (text start end)
+  "Return the front matter TEXT with the properties of other programs.
+They are between START and END of this buffer: Org has one drawer for all."
+  (let* ((format (jumpseat--format-here))
+         (first (jumpseat--format-front format))
+         (last (jumpseat--format-front-end format))
+         (ours (concat "\\`[ \t]*\\(?:" first "\\|" last "\\|:" (regexp-opt jumpseat--format-keys)
+                       ":.*\\|\\)[ \t]*\\'"))
+         (case-fold-search t)
+         (others (unless (string-empty-p (jumpseat--format-property format))
+                   (seq-remove (lambda (line) (string-match-p ours line))
+                               (split-string (buffer-substring start end) "\n")))))
+    (if (null others) text
+      (concat first "\n" (string-join others "\n") "\n"
+              (if (string-empty-p text) (concat last "\n")
+                (string-remove-prefix (concat first "\n") text))))))
 
 (defun jumpseat--transcript-replace (beg end text)
   "Replace the text from BEG to END of this buffer with TEXT.

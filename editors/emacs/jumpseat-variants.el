@@ -145,7 +145,7 @@ The number of the variant in the chat is the third argument."
                       (goto-char start)
                       (if (looking-at (jumpseat--transcript-heading-regexp))
                           (match-string-no-properties 0)
-                        jumpseat--transcript-question))))
+                        (jumpseat--transcript-question)))))
        (undo-boundary)
        (delete-region start (point-max))
        (goto-char (point-max))
@@ -160,13 +160,13 @@ The number of the variant in the chat is the third argument."
   (interactive "p")
   (jumpseat-next-variant (- (or count 1))))
 
-(defun jumpseat-variants--make-buffer (text number)
-  "Return a buffer with TEXT, the variant NUMBER."
+(defun jumpseat-variants--make-buffer (text number format)
+  "Return a buffer with TEXT in FORMAT, the variant NUMBER."
   (with-current-buffer (get-buffer-create (format "*jumpseat variant %d*" (1+ number)))
     (let ((inhibit-read-only t))
       (erase-buffer)
       (insert text "\n")
-      (jumpseat--chat-text-mode)
+      (jumpseat--chat-text-mode format)
       (setq buffer-read-only t))
     (current-buffer)))
 
@@ -175,9 +175,11 @@ The number of the variant in the chat is the third argument."
   (interactive)
   (jumpseat-variants--call-with-variants
    (lambda (_start kept number)
-     (let* ((compare (lambda (other)
-                       (ediff-buffers (jumpseat-variants--make-buffer (nth other kept) other)
-                                      (jumpseat-variants--make-buffer (nth number kept) number))))
+     (let* ((format (jumpseat--format-here))
+            (compare (lambda (other)
+                       (ediff-buffers
+                        (jumpseat-variants--make-buffer (nth other kept) other format)
+                        (jumpseat-variants--make-buffer (nth number kept) number format))))
             (others (remq number (number-sequence 0 (1- (length kept))))))
        (if (null (cdr others))
            (jumpseat--ui-call-when-free compare (car others))

@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parents[2] / "editors" / "emacs"
 
 ORDER = (
     "jumpseat-core",
+    "jumpseat-format",
     "jumpseat-garbage",
     "jumpseat-inbox",
     "jumpseat-rpc",

@@ -1,0 +1,110 @@
+;;; jumpseat-format.el --- The formats of jumpseat chats  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The jumpseat authors
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A chat is a text in Markdown or in Org, which the daemon reads and writes.
+;; This is what the package itself has to find in either.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'jumpseat-core)
+
+(defcustom jumpseat-chat-format 'markdown
+  "The format of new chats.
+A chat in Org is in Org mode; its file has the extension .org."
+  :type '(choice (const :tag "Markdown" markdown) (const :tag "Org" org))
+  :group 'jumpseat)
+
+(cl-defstruct (jumpseat--format (:constructor jumpseat-format--make) (:copier nil))
+  name                       ; as in the daemon's protocol
+  suffix                     ; of the names of files
+  sign                       ; the text before the name of a role in a heading
+  after-role                 ; matches what may follow that name
+  thinking                   ; the first and the last line of thinking
+  thinking-end
+  ;; The first line of a block that is folded; the groups are the key of its end,
+  ;; its type and its pairs.  Lines of a model that look like this are escaped.
+  block
+  block-end                  ; `format' makes a regexp of this and the key
+  pair                       ; the same for the key of a pair; group 1 is its value
+  escaped                    ; matches if code may contain escaped lines
+  front                      ; the first and the last line of the front matter
+  front-end
+  aside                      ; matches a line that may precede the front matter, or nil
+  property                   ; the text before a key in the front matter
+  value)                     ; the same as `pair' for a key in the front matter
+
+(defconst jumpseat-format--types "tool_use\\|tool_result\\|image\\|document\\|context"
+  "Matches the types of blocks that are folded.")
+
+(defconst jumpseat-format--quoted "\"\\(?:[^\"\\]\\|\\\\.\\)*\""
+  "Matches a value of a pair that is a JSON string.")
+
+(defconst jumpseat--format-keys '("model" "system" "tools" "settings" "conversation")
+  "The keys of front matter that are not settings.")
+
+(defconst jumpseat--format-markdown
+  (jumpseat-format--make
+   :name "markdown" :suffix ".md"
+   :sign "## " :after-role "[ \t]*$"
+   :thinking "<details><summary>Thinking</summary>" :thinking-end "</details>"
+   :block (concat "^\\(```+\\)\\(" jumpseat-format--types "\\)\\(?: \\(.*\\)\\)?\n")
+   :block-end "^%s[ \t]*$"
+   :pair (concat "\\(?:^\\| \\)%s=\\(" jumpseat-format--quoted "\\|[^ ]+\\)")
+   :escaped "^\\\\\\|\\\\:"
+   :front "---" :front-end "---" :property ""
+   :value "^[ \t]*%s:[ \t]*[\"']?\\(.*?\\)[\"']?[ \t]*$")
+  "Markdown.")
+
+(defconst jumpseat--format-org
+  (jumpseat-format--make
+   :name "org" :suffix ".org"
+   :sign "* " :after-role "\\(?:[ \t]+:[[:alnum:]_@#%:]+:\\)?[ \t]*$"
+   :thinking "#+begin_thinking" :thinking-end "#+end_thinking"
+   :block (concat "^#\\+begin_\\(?1:\\(?2:" jumpseat-format--types "\\)\\)\\(?: \\(?3:.*\\)\\)?\n")
+   :block-end "^#\\+end_%s[ \t]*$"
+   :pair (concat "\\(?:^\\| \\):%s +\\(" jumpseat-format--quoted "\\|[^ ]+\\)")
+   :escaped "^[ \t]*,\\|\\\\:"
+   :front ":PROPERTIES:" :front-end ":END:"
+   :aside "[ \t]*\\(?:#\\(?:\\(?:\\+[^ \t\n:]+:\\|[ \t]\\).*\\)?\\)?$" :property ":"
+   :value (concat "^[ \t]*:%1$s:[ \t]*[\"']?\\(?1:.*?\\)[\"']?[ \t]*$"
+                  "\\|^[ \t]*:settings:.*[{,][ \t]*%1$s:[ \t]*[\"']?\\(?1:[^]},\"'\n]*\\)"))
+  "Org.")
+
+(defun jumpseat--format-named (name)
+  "Return the format NAME, a value of `jumpseat-chat-format'."
+  (if (eq name 'org) jumpseat--format-org jumpseat--format-markdown))
+
+(defun jumpseat--format-here ()
+  "Return the format of this buffer; its major mode decides."
+  (jumpseat--format-named (if (derived-mode-p 'org-mode) 'org 'markdown)))
+
+(defun jumpseat--format-goto-front (format)
+  "Move to where the front matter of a text in FORMAT would begin.
+Return whether it does."
+  (goto-char (point-min))
+  (when-let ((aside (jumpseat--format-aside format)))
+    (while (and (not (eobp)) (looking-at-p aside)) (forward-line)))
+  (let ((case-fold-search t))
+    (looking-at-p (concat (jumpseat--format-front format) "$"))))
+
+(defun jumpseat--format-of-file ()
+  "Return the format of the text in this buffer before its major mode is known."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (point-min))
+      (jumpseat--format-named
+       (if (and (not (looking-at-p "---$\\|## "))
+                (or (string-suffix-p ".org" (or buffer-file-name (buffer-name)))
+                    (jumpseat--format-goto-front jumpseat--format-org)))
+           'org
+         'markdown)))))
+
+(provide 'jumpseat-format)
+;;; jumpseat-format.el ends here
