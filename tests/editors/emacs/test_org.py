@@ -38,6 +38,7 @@ AS_SYMBOL = """(with-eval-after-load 'jumpseat
                  (add-hook 'emacs-startup-hook (lambda () (setq jumpseat-chat-format 'org))))"""
 
 
+@pytest.mark.scenario("org")
 def test_an_answer_streams_into_a_chat_in_org(org, provider):
     gate = Gate()
     words = ["* one\n", "** two", "\n  #+STARTUP: fold\n"]
