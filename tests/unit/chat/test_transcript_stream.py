@@ -84,6 +84,7 @@ def section_of(content: Sequence[ContentBlock], syntax: Syntax = MARKDOWN) -> st
 @pytest.mark.requirement("2:transcript-deltas", "5:transcript-org-answer")
 @in_both_formats
 @given(BLOCKS)
+@example([(TextBlock, ["\\", " V"]), (TextBlock, [",", " V"])])
 @example([(TextBlock, [" ", " #", "+", "a\n*", "*", " vi", "m:\n", ",", "*", "*", "b\n*"])])
 def test_the_pieces_together_are_what_render_writes(
     syntax: Syntax,

@@ -202,7 +202,7 @@ class EscapedText:
         edges = {0, len(lines) - 1} if is_complete else {0}
         written = [escape_settings(line) for line in lines]
         for index in range(first_new, len(lines)):
-            if index in edges and self._region.blank_at_an_edge.match(lines[index]):
+            if index in edges and self._region.blank_at_an_edge.match(uncut[index]):
                 written[index] = f"{self._region.escape}{written[index]}"
             elif self._region.needs_escape.match(escape_settings(uncut[index])):
                 written[index] = self._region.escape_line(written[index])
