@@ -37,6 +37,7 @@ _PAGES = {
     "11": "docs/acp.md",
     "12": "docs/protocol/tools.md",
     "13": "docs/protocol/pages.md, authentication.md, chat.md, conversations.md and providers.md",
+    "14": "docs/protocol/completions.md",
 }
 """The pages that make the promises, by the number at the start of a row's id."""
 
@@ -481,6 +482,19 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "13:suggest-title": "a model suggests a title of at most eight words; nothing is renamed; empty is 1009",
     "13:cli": "the command line has pages (-f, /file), rules (--rules) and titles of conversations",
     "13:client": "the clients for Python have a method for each service, with and without asyncio",
+    # 14: completions.
+    "14:complete": "complete/start gives the text between two texts, with its stop reason and usage",
+    "14:line": "line ends the text with the line, block does not; each has a default limit of tokens",
+    "14:near": "of a long document, only the text near the place is sent, cut at lines",
+    "14:openai": "an openai provider gets /completions with suffix, at Mistral /fim/completions",
+    "14:ollama": "an Ollama server gets /api/generate with a suffix and the options of its chats",
+    "14:llama": "a llama.cpp server, whose /completions ignores the suffix, gets /infill from then on",
+    "14:local": "the local model fills in if its vocabulary can; the small model refuses without loading",
+    "14:language-server": "the language server completes the document, which is open only meanwhile",
+    "14:refusal": "a model or provider that cannot fill in is 1004, with a hint that names one that can",
+    "14:ability": "supportsInfill is from the list or the configuration, absent if unknown",
+    "14:cancel": "$/cancelRequest closes the connection of a completion; -32800 without a partial",
+    "14:failures": "a completion fails and is retried like a chat",
 }
 
 _ADAPTERS = {

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jumpseat.testing.answers.ollama_chat import CREATED_AT, error, part
+from jumpseat.testing.answers.ollama_chat import CREATED_AT, error, lines, part
 from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 
 
@@ -87,6 +87,7 @@ class FakeOllama:
         self.upstream.default(self._ps, path="/api/ps")
         self.upstream.default(Reply.json({"version": "0.12.6"}), path="/api/version")
         self.upstream.default(self._chat, path="/api/chat")
+        self.upstream.default(self._generate, path="/api/generate")
 
     @property
     def base_url(self) -> str:
@@ -97,6 +98,11 @@ class FakeOllama:
     def chats(self) -> list[dict[str, Any]]:
         """The bodies of the chats so far."""
         return [each.json for each in self.upstream.requests if each.path == "/api/chat"]
+
+    @property
+    def completions(self) -> list[dict[str, Any]]:
+        """The bodies of the requests to fill in so far."""
+        return [each.json for each in self.upstream.requests if each.path == "/api/generate"]
 
     def script(self, *replies: Reply) -> None:
         """Script the next chats. Requests for a missing model or capability are refused first."""
@@ -122,6 +128,19 @@ class FakeOllama:
                 }
             )
         return error("no chat is scripted", 500)
+
+    def _generate(self, request: RecordedRequest) -> Reply:
+        """Fill in `a + b`, after the checks of `GenerateHandler` in server/routes.go."""
+        asked = request.json
+        model = self._find(asked["model"])
+        if model is None:
+            return error(f"model '{asked['model']}' not found", 404)
+        if asked.get("suffix") and "insert" not in (model.capabilities or ("insert",)):
+            return error(f"registry.ollama.ai/library/{model.name} does not support insert", 400)
+        head = {"model": model.name, "created_at": CREATED_AT}
+        texts = [{**head, "response": text, "done": False} for text in ("a +", " b")]
+        end = {**head, "response": "", "done": True, "done_reason": "stop"}
+        return lines(*texts, {**end, "prompt_eval_count": 21, "eval_count": 4})
 
     def _refusal(self, asked: Mapping[str, Any]) -> Reply | None:
         """Apply the server's own checks, in the order of `ChatHandler` in server/routes.go."""

@@ -14,6 +14,7 @@ from jumpseat.rpc.deltas import Progress
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, user
+from tests.fakes.ollama import FakeModel, FakeOllama
 from tests.unit.pages import PROTOCOL, blocks, fences
 
 FILE = """
@@ -27,6 +28,9 @@ base_url = "https://groq.invalid/v1"
 default_model = "llama-3.3-70b-versatile"
 proxy = "none"
 max_retries = 0
+[providers.ollama]
+kind = "ollama"
+base_url = "{origin}"
 [fetch]
 private = true
 """
@@ -120,11 +124,25 @@ async def page(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     assert fetched == shown
 
 
+async def completion(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    FakeOllama(upstream, [FakeModel("qwen2.5-coder:1.5b", capabilities=("completion", "insert"))])
+    daemon.send(shown)
+    (after,) = [json.loads(text) for text in fences(PROTOCOL, "json") if '"a + b"' in text]
+    assert (await daemon.read_until(shown["id"])).result == after
+
+
+async def check_completion(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    """Check that the page shows the request too, with which the result is compared."""
+    assert any('"complete/start"' in text for text in fences(PROTOCOL, "json"))
+
+
 CHECKS: dict[str, Callable[[Daemon, FakeUpstream, Any], Awaitable[None]]] = {
     '"chat/delta"': delta,
     '"responseId"': result,
     '"edit/start"': edit,
     '"replacement"': check_edit,
+    '"complete/start"': completion,
+    '"a + b"': check_completion,
     '"token"': progress,
     '"settings"': settings,
     '"error"': error,
@@ -139,7 +157,9 @@ async def test_the_daemon_sends_and_takes_what_the_page_shows(
     home: Path, daemon: Daemon, upstream: FakeUpstream, block: Any
 ) -> None:
     (check,) = [check for key, check in CHECKS.items() if key in block.text]
-    (home / "config.toml").write_text(FILE.format(base_url=upstream.base_url), "utf-8")
+    (home / "config.toml").write_text(
+        FILE.format(base_url=upstream.base_url, origin=upstream.origin), "utf-8"
+    )
     await daemon.initialize()
     await daemon.request("settings/save", {"settings": {"default_provider": "fake"}})
     await check(daemon, upstream, json.loads(block.text))

@@ -28,14 +28,15 @@ CHAT = """
 BLOCK_CLASSES BLOCK_EVENTS DEFAULT_MAX_TOKENS THINKING_ROOM ApprovalReason AuthenticationError
 AuthorizationError Billing BlockDoneEvent ChatCancelled ChatError ChatRequest Check CitationEvent
 ConfigError ConnectionError ContentBlock ContentFilterError ContextBlock ContextExceededError Cost
-DocumentBlock DoneEvent FileDiff Fold ImageBlock Initiator InvalidRequestError JsonSchemaOutput Message
-ModelInfo NamedTool Origin OtherBlock OutputMode PolicyState Position Problem ProgressEvent ProtocolError
-QuotaExceededError Range RateLimitError RedactedThinkingBlock Remember RequestError Response ResponseEvent
-ResultPart RetryEvent Role ServerError StartEvent StopReason StreamEvent TextBlock TextDeltaEvent
-TextDoneEvent TextStartEvent ThinkingBlock ThinkingDeltaEvent ThinkingDoneEvent ThinkingLevel
-ThinkingStartEvent ToolApprovalEvent ToolChoice ToolDefinition ToolKind ToolResultBlock ToolStatus
-ToolStatusEvent ToolUseBlock ToolUseDeltaEvent ToolUseDoneEvent ToolUseStartEvent UnknownModelError Usage
-UsageEvent WarningEvent add_usage as_tool_definitions merge_deltas
+DocumentBlock DoneEvent FileDiff Fold ImageBlock Infill InfillUnsupportedError Initiator InvalidRequestError
+JsonSchemaOutput Message ModelInfo NamedTool Origin OtherBlock OutputMode PolicyState Position Problem
+ProgressEvent ProtocolError QuotaExceededError Range RateLimitError RedactedThinkingBlock Remember
+RequestError Response ResponseEvent ResultPart RetryEvent Role ServerError StartEvent StopReason
+StreamEvent TextBlock TextDeltaEvent TextDoneEvent TextStartEvent ThinkingBlock ThinkingDeltaEvent
+ThinkingDoneEvent ThinkingLevel ThinkingStartEvent ToolApprovalEvent ToolChoice ToolDefinition ToolKind
+ToolResultBlock ToolStatus ToolStatusEvent ToolUseBlock ToolUseDeltaEvent ToolUseDoneEvent
+ToolUseStartEvent UnknownModelError Usage UsageEvent WarningEvent add_usage as_tool_definitions
+merge_deltas
 """
 
 ADAPTERS_BASE = """

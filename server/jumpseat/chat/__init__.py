@@ -32,6 +32,7 @@ from jumpseat.chat.errors import (
     ConnectionError,
     ContentFilterError,
     ContextExceededError,
+    InfillUnsupportedError,
     InvalidRequestError,
     Problem,
     ProtocolError,
@@ -66,6 +67,7 @@ from jumpseat.chat.events import (
     merge_deltas,
 )
 from jumpseat.chat.fold import Fold
+from jumpseat.chat.infill import Infill
 from jumpseat.chat.models import Billing, ModelInfo, PolicyState
 from jumpseat.chat.request import (
     DEFAULT_MAX_TOKENS,
@@ -118,6 +120,8 @@ __all__ = [
     "FileDiff",
     "Fold",
     "ImageBlock",
+    "Infill",
+    "InfillUnsupportedError",
     "Initiator",
     "InvalidRequestError",
     "JsonSchemaOutput",

@@ -7,6 +7,7 @@
     ├── QuotaExceededError         the allowance is used up (never retried)
     ├── RequestError               the request, a parameter or the model is rejected
     │   ├── UnknownModelError      the provider has no such model
+    │   ├── InfillUnsupportedError the model cannot fill in the middle of a text
     │   ├── ContextExceededError   the prompt is too long
     │   ├── ContentFilterError     the prompt was blocked
     │   └── InvalidRequestError    the caller's values are invalid
@@ -25,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 if TYPE_CHECKING:
     from jumpseat.chat.response import Response
@@ -122,6 +123,24 @@ class RequestError(ChatError):
 
 class UnknownModelError(RequestError):
     """The provider has no such model."""
+
+
+class InfillUnsupportedError(RequestError):
+    """The model or its provider cannot fill in the middle of a text."""
+
+    @classmethod
+    def of(cls, provider: str, model: str, reason: str = "", *, status_code: int | None = None) -> Self:
+        """Return the error for a model.
+
+        Args:
+            provider: the configured provider's id.
+            model: the model's name.
+            reason: the provider's own words, if there are any.
+            status_code: the HTTP status, if there was one.
+        """
+        words = f": {reason}{'' if reason.endswith(('.', '!', '?', '…')) else '.'}" if reason else "."
+        message = f"The model {model} of {provider} cannot fill in the middle of a text{words}"
+        return cls(message, provider=provider, status_code=status_code)
 
 
 class ContextExceededError(RequestError):

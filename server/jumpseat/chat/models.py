@@ -46,6 +46,9 @@ class ModelInfo:
     supports_thinking: bool | None = None
     supports_json: bool | None = None
     thinking_levels: Sequence[str] | None = None
+    supports_infill: bool | None = None
+    """Whether the model can fill in the middle of a text; None if that is unknown."""
+
     preview: bool = False
     deprecated: bool = False
     picker_enabled: bool = True

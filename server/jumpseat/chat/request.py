@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from jumpseat.chat.blocks import Message
+from jumpseat.chat.infill import Infill
 from jumpseat.chat.tools import ToolChoice, ToolDefinition
 
 ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "max"]
@@ -67,6 +68,9 @@ class ChatRequest:
 
     conversation_id: str | None = None
     initiator: Initiator | None = None
+    infill: Infill | None = None
+    """The place to fill in, instead of messages to answer; only for adapters whose traits allow it."""
+
     state: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Data from an adapter's set-up hook for the other hooks of the same attempt. It is never sent."""
 

@@ -152,6 +152,7 @@ class ConfiguredModel(BaseModel):
     supports_tool_use: bool | None = None
     supports_thinking: bool | None = None
     supports_json: bool | None = None
+    supports_infill: bool | None = None
 
 
 def _as_table(value: Any) -> Any:

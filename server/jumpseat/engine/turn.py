@@ -132,8 +132,8 @@ class _Turn:
             error: ChatError = ChatCancelled("The chat was cancelled.")
             raise await _finish_with_error(error, fold, sink, keeper) from None
         except ChatError as error:
-            if isinstance(error, UnknownModelError) and (nearest := target.nearest_models):
-                error.hint = f"Did you mean {' or '.join(nearest)}? {error.hint or ''}".rstrip()
+            if isinstance(error, UnknownModelError):
+                target.add_nearest_models(error)
             raise await _finish_with_error(error, fold, sink, keeper) from error.__cause__
         except Exception as error:
             logger.exception("a turn of %s failed", target.provider)

@@ -29,7 +29,7 @@ _ABILITIES = {
 _LABELLED = frozenset({"copilot", "copilot-language-server"})
 """Kinds whose lists label every model, so a label that equals the id is not missing."""
 
-_FACTS = (*_LIMITS, *_ABILITIES, "vendor")
+_FACTS = (*_LIMITS, *_ABILITIES, "supports_infill", "vendor")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jumpseat.adapters.base import Adapter, CachesModels
-from jumpseat.chat import ModelInfo, RequestError
+from jumpseat.chat import ModelInfo, RequestError, UnknownModelError
 from jumpseat.config.suggestions import nearest
 from jumpseat.providers.default_choice import ensure_default_provider, no_default_error
 from jumpseat.providers.facts import FactSource, list_offline_names, preload_snapshot
@@ -36,6 +36,11 @@ class ResolvedModel:
     def nearest_models(self) -> list[str]:
         """Up to three listed models with similar names, as `provider:model`."""
         return [f"{self.provider}:{model}" for model in nearest(self.model, self.listed, most=3)]
+
+    def add_nearest_models(self, error: UnknownModelError) -> None:
+        """Add listed models with similar names to the hint of an error."""
+        if names := self.nearest_models:
+            error.hint = f"Did you mean {' or '.join(names)}? {error.hint or ''}".rstrip()
 
 
 async def resolve_model(registry: Registry, name: str | None, *, offline: bool = False) -> ResolvedModel:

@@ -45,16 +45,34 @@ def result_to_wire(response: Response, turn_id: str) -> dict[str, Any]:
     shaped["content"] = to_wire(response.content)
     shaped["text"] = response.text
     shaped["toolCalls"] = to_wire(response.tool_calls)
+    shaped |= _end_to_wire(response)
+    if response.rounds is not None:
+        shaped["rounds"] = response.rounds
+    if response.warnings:
+        shaped["warnings"] = warnings_to_wire(response.warnings)
+    return shaped
+
+
+def completion_to_wire(response: Response, text: str) -> dict[str, Any]:
+    """Convert the response to a completion to its result, with the text to insert."""
+    shaped: dict[str, Any] = {"provider": response.provider, "model": response.model, "text": text}
+    if response.response_id is not None:
+        shaped["responseId"] = response.response_id
+    shaped |= _end_to_wire(response)
+    if response.warnings:
+        shaped["warnings"] = warnings_to_wire(response.warnings)
+    return shaped
+
+
+def _end_to_wire(response: Response) -> dict[str, Any]:
+    """Return the keys of a result that are known when the answer has ended."""
+    shaped: dict[str, Any] = {}
     if response.stop_reason is not None:
         shaped["stopReason"] = response.stop_reason
     if response.raw_stop_reason is not None:
         shaped["rawStopReason"] = response.raw_stop_reason
     if response.usage is not None:
         shaped["usage"] = to_wire(response.usage)
-    if response.rounds is not None:
-        shaped["rounds"] = response.rounds
-    if response.warnings:
-        shaped["warnings"] = warnings_to_wire(response.warnings)
     return shaped
 
 
@@ -64,7 +82,7 @@ def warnings_to_wire(warnings: Iterable[WarningEvent]) -> list[dict[str, str]]:
 
 
 def model_to_wire(
-    model: ModelInfo, *, is_default: bool, capabilities: Capabilities | None = None
+    model: ModelInfo, *, is_default: bool, capabilities: Capabilities | None = None, infills: bool = True
 ) -> dict[str, Any]:
     """Return a row of `models/list`.
 
@@ -73,6 +91,7 @@ def model_to_wire(
         is_default: whether a chat that does not name a model uses this one.
         capabilities: the capabilities that the provider states, used for those missing from the row; a
             capability in neither is false.
+        infills: whether the provider can fill in the middle of a text at all.
     """
     assumed = {
         "supportsVision": capabilities is not None and capabilities.vision,
@@ -81,6 +100,8 @@ def model_to_wire(
         "supportsJson": capabilities is not None and capabilities.json_mode,
     }
     row = {"id": model.id, **assumed, **to_wire(model), "isDefault": is_default}
+    if not infills:
+        row["supportsInfill"] = False
     if model.thinking_levels is not None:
         row["thinkingLevels"] = thinking_levels_of(model.thinking_levels)
     return row

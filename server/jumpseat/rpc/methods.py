@@ -11,6 +11,7 @@ from jumpseat.rpc import conversation_params, params
 from jumpseat.rpc.handlers import (
     auth,
     chat,
+    complete,
     configuration,
     context,
     conversations,
@@ -51,6 +52,7 @@ _ROWS = (
     Method("chat/start", chat.chat_start, params.ChatStartParams, admit=chat.reserve_turn),
     Method("chat/cancel", chat.chat_cancel, params.ChatCancelParams),
     Method("edit/start", edit.edit_start, params.EditStartParams, admit=chat.reserve_turn),
+    Method("complete/start", complete.complete_start, params.CompleteStartParams),
     Method("chat/countTokens", tokens.chat_count_tokens, params.CountTokensParams),
     Method("tools/list", tools.tools_list, params.ToolsListParams),
     Method("tools/run", tool_run.tools_run, params.ToolsRunParams, admit=chat.reserve_id),

@@ -84,6 +84,19 @@ class EditStartParams(TurnParams):
     context: list[ReferenceParam] = Field(default_factory=list)
 
 
+class CompleteStartParams(Params):
+    """`complete/start`."""
+
+    prefix: str
+    suffix: str = ""
+    model: Annotated[str, Field(min_length=1)] | None = None
+    extent: Literal["line", "block"] = "block"
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    stop_sequences: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+    language_id: str | None = None
+    uri: str | None = None
+
+
 class TranscriptParams(Params):
     """`transcript/parse` and `transcript/check`."""
 

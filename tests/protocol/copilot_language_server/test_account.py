@@ -153,6 +153,7 @@ async def test_the_list_has_the_facts_for_a_model_picker(served: Daemon, fake: F
 
     rows = (await served.request("models/list", CLS)).result["models"]
 
+    rows = [row for row in rows if row["pickerEnabled"]]
     assert [row["model"] for row in rows] == ["gpt-4.1", "claude-sonnet-4.6"]
     claude = rows[1]
     assert (claude["maxContextTokens"], claude["maxPromptTokens"]) == (200_000, 168_000)

@@ -27,7 +27,8 @@ async def test_a_whole_conversation_from_the_first_question_to_the_second_answer
     second = await chat(served, *history, system="Be brief.")
 
     assert (status["state"], status["login"], status["plan"]) == ("signed_in", "octocat", "individual")
-    assert [model["id"] for model in models] == ["cls:gpt-4.1", "cls:claude-sonnet-4.6"]
+    shown = [model["id"] for model in models if model["pickerEnabled"]]
+    assert shown == ["cls:gpt-4.1", "cls:claude-sonnet-4.6"]
     assert first.result["text"].endswith("Hi")
     assert first.delta_types[0] == "start"
     assert first.delta_types.count("text_delta") >= 1

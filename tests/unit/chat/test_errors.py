@@ -12,6 +12,7 @@ from jumpseat.chat import (
     ConnectionError,
     ContentFilterError,
     ContextExceededError,
+    InfillUnsupportedError,
     InvalidRequestError,
     Problem,
     RateLimitError,
@@ -48,12 +49,13 @@ def test_a_handler_of_the_base_class_catches_the_special_case(error: type, base:
     assert issubclass(error, base)
 
 
-def test_each_class_except_an_unknown_model_has_its_own_kind() -> None:
-    """On the wire, an unknown model is a request error. Its class exists to suggest other names."""
-    kinds = [each.kind for each in classes() if each is not UnknownModelError]
+def test_each_class_except_those_of_unsuitable_models_has_its_own_kind() -> None:
+    """On the wire, an unsuitable model is a request error. The classes exist to suggest other models."""
+    unsuitable = (UnknownModelError, InfillUnsupportedError)
+    kinds = [each.kind for each in classes() if each not in unsuitable]
 
     assert len(set(kinds)) == len(kinds)
-    assert UnknownModelError.kind == RequestError.kind
+    assert {each.kind for each in unsuitable} == {RequestError.kind}
 
 
 def test_only_transient_errors_are_retryable() -> None:

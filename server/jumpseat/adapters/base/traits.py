@@ -24,5 +24,8 @@ class ChatTraits:
     document_types: Sequence[str] = ()
     """The types of documents that the dialect supports; `text/` stands for all types of text."""
 
+    infills: bool = False
+    """Whether `stream` accepts requests with an `infill`; whether a model does is a fact about the model."""
+
     context_setting: str | None = None
     """The setting of a chat that sets the context length in tokens on the server."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from jumpseat.adapters.base import Replan
 from jumpseat.adapters.http.refusals import unknown_model_error
@@ -30,11 +30,14 @@ class Prepared:
     headers: Mapping[str, str] = field(default_factory=dict)
     """The headers of the dialect, with names in lower case."""
 
+    on_headers: Callable[[Mapping[str, str]], None] | None = None
+    """Receives the headers of an answer that is not an error, and may raise a `Replan`."""
+
 
 class Route(ABC):
     """One dialect at one endpoint. It remembers which parameters the endpoint refuses for each model."""
 
-    path: ClassVar[str]
+    path: str
     """The path of a chat below the base URL."""
 
     def __init__(self, provider: str) -> None:

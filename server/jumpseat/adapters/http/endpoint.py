@@ -118,6 +118,11 @@ class EndpointAdapter(Adapter):
         return self._provider
 
     @property
+    def _infill_route(self) -> Route:
+        """The route of requests to fill in, if the adapter's traits allow them."""
+        raise NotImplementedError
+
+    @property
     def _needs_key(self) -> bool:
         elsewhere = any(map(names_credential, (*self._config.headers, *self._config.query)))
         return self.default_needs_key and self._is_at_default and not elsewhere
@@ -136,7 +141,7 @@ class EndpointAdapter(Adapter):
         prepared = await self._prepare(request, headers)
         call = HttpCall(
             "POST",
-            self._requests.with_query(resolved.url or self._address_of_chat(request, resolved), resolved),
+            self._requests.with_query(self._address_of_request(request, resolved), resolved),
             {**prepared.headers, **headers},
             await self._values.fill_body(prepared.body, request.model),
             self._config.timeout or self.default_timeout,
@@ -145,7 +150,12 @@ class EndpointAdapter(Adapter):
         for warning in prepared.warnings:
             yield warning
         answer = stream_events(
-            self._http, call, prepared.decoder, provider=self._provider, refine=prepared.refine
+            self._http,
+            call,
+            prepared.decoder,
+            provider=self._provider,
+            refine=prepared.refine,
+            on_headers=prepared.on_headers,
         )
         try:
             async with aclosing(answer) as events:
@@ -242,6 +252,16 @@ class EndpointAdapter(Adapter):
         """Return the headers that carry the key; names in lower case."""
         return {"authorization": f"Bearer {key}"}
 
+    def _address_of_request(self, request: ChatRequest, resolved: ResolvedTable) -> str:
+        """Return the URL of a request, without the configured query."""
+        if request.infill is not None:
+            return self._address_of_infill(request, resolved)
+        return resolved.url or self._address_of_chat(request, resolved)
+
+    def _address_of_infill(self, request: ChatRequest, resolved: ResolvedTable) -> str:
+        """Return the URL of a request to fill in. Only a table with a base URL has one."""
+        return join_url(resolved.base_url, self._infill_route.path)
+
     def _address_of_chat(self, request: ChatRequest, resolved: ResolvedTable) -> str:
         """Return the URL of a chat without the configured query, for a table without `url`."""
         return join_url(resolved.base_url, self._route.path)
@@ -252,6 +272,8 @@ class EndpointAdapter(Adapter):
         Args:
             headers: the credential and the configured headers.
         """
+        if request.infill is not None:
+            return self._infill_route.prepare(request)
         return await compute(is_long(request.messages), self._route.prepare, request)
 
     async def _examine(self, error: ChatError, since: int, model: str | None = None) -> None:

@@ -73,6 +73,7 @@ def _read_model(name: str, row: Mapping[str, Any], provider: str, capabilities: 
         supports_tool_use=_read_ability(row, "supported_parameters", "tools", "function_calling"),
         supports_thinking=_read_ability(row, "supported_parameters", "reasoning", "reasoning"),
         supports_json=_read_ability(row, "supported_parameters", "response_format", ""),
+        supports_infill=_read_ability(row, "", "", "completion_fim"),
         supports_streaming=capabilities.streaming,
         deprecated=bool(row.get("deprecation")),
     )

@@ -6,9 +6,10 @@ HTTP.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 from jumpseat.adapters.base import Account, Adapter, AuthStatus, Capabilities, ChatTraits, read_options
 from jumpseat.adapters.http.counts import ask_for_count
@@ -16,11 +17,20 @@ from jumpseat.adapters.local.model import identify, installed_file, locate, requ
 from jumpseat.adapters.local.options import LocalOptions
 from jumpseat.adapters.local.process import LocalServer
 from jumpseat.adapters.local.shared_server import SharedServer, acquire_server
-from jumpseat.chat import ChatRequest, ConfigError, ModelInfo, ProgressEvent, RequestError, StreamEvent
+from jumpseat.chat import (
+    ChatRequest,
+    ConfigError,
+    InfillUnsupportedError,
+    ModelInfo,
+    ProgressEvent,
+    RequestError,
+    StreamEvent,
+)
 from jumpseat.config import ProviderConfig
+from jumpseat.dialects import Decoder
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder, EndpointFacts, encode
 from jumpseat.dialects.parameters import merge_parameters
-from jumpseat.http import HttpCall, HttpClient, stream_events
+from jumpseat.http import HttpCall, HttpClient, Refine, stream_events
 from jumpseat.system.secrets import register_secret
 from jumpseat.system.shared import Reference
 from jumpseat.system.threads import run_blocking
@@ -83,7 +93,9 @@ class LocalAdapter(Adapter):
         self._http = http
         self._options = read_options(LocalOptions, provider, config)
         self._model = identify(self._options.model_path)
-        self.traits = ChatTraits(default_model=self._model.name, default_max_tokens=self._model.max_tokens)
+        self.traits = ChatTraits(
+            default_model=self._model.name, default_max_tokens=self._model.max_tokens, infills=True
+        )
         environment, path = config.origin.environment, self._options.model_path
         file = installed_file(environment.places) if path is None else environment.absolute_path(path)
         self.account = LocalAccount(provider, self._check_installed, file)
@@ -104,19 +116,32 @@ class LocalAdapter(Adapter):
         """Load the model if no earlier chat did, then send the request.
 
         Raises:
-            RequestError: another model is requested; nothing was loaded.
+            RequestError: another model is requested, or the model cannot fill in.
             ConfigError: the model or llama.cpp is not installed, or cannot be loaded.
             ChatError: see `stream_events`.
         """
         self._check_name(request.model)
+        if request.infill is not None and self._model.infills is False:
+            raise InfillUnsupportedError.of(self._provider, request.model)
         shared = await self._acquire_server()
         if shared.usable is None:
             yield ProgressEvent(f"Loading {self._model.title}…")
         server = await shared.start(self._provider)
-        call = self._call(server, "/v1/chat/completions", request)
-        decoder = ChatCompletionsDecoder(self._provider, request.model)
+        refine: Refine | None = None
+        decoder: Decoder = ChatCompletionsDecoder(self._provider, request.model)
+        if request.infill is not None:
+            # Deferred: few sessions have completions.
+            from jumpseat.adapters.http.routes.infill import refine_infill
+            from jumpseat.dialects.infill import InfillDecoder, encode_llama, read_llama_piece
+
+            call = self._call(server, "/infill", encode_llama(request))
+            decoder = InfillDecoder(self._provider, request.model, read_llama_piece)
+            refine = refine_infill(self._provider, request.model)
+        else:
+            call = self._call(server, "/v1/chat/completions", encode(request, self._facts))
         # Closing the connection stops llama.cpp; measurements show a delay of at most one token.
-        async with aclosing(stream_events(self._http, call, decoder, provider=self._provider)) as events:
+        answer = stream_events(self._http, call, decoder, provider=self._provider, refine=refine)
+        async with aclosing(answer) as events:
             async for event in events:
                 yield event
 
@@ -136,7 +161,7 @@ class LocalAdapter(Adapter):
             server = None
         if server is None:
             return -1
-        call = self._call(server, "/v1/chat/completions/input_tokens", request)
+        call = self._call(server, "/v1/chat/completions/input_tokens", encode(request, self._facts))
         return await ask_for_count(self._http, call, provider=self._provider)
 
     async def list_models(self) -> list[ModelInfo]:
@@ -157,6 +182,7 @@ class LocalAdapter(Adapter):
                 max_context_tokens=self.max_context_tokens(model.name),
                 supports_tool_use=model.takes_tools,
                 supports_json=True,
+                supports_infill=model.infills,
                 is_default=True,
             )
         ]
@@ -183,7 +209,7 @@ class LocalAdapter(Adapter):
         if held is not None:
             await held.release()
 
-    def _call(self, server: LocalServer, path: str, request: ChatRequest) -> HttpCall:
+    def _call(self, server: LocalServer, path: str, body: Mapping[str, Any]) -> HttpCall:
         return HttpCall(
             "POST",
             f"{server.address}{path}",
@@ -193,7 +219,7 @@ class LocalAdapter(Adapter):
                 "authorization": f"Bearer {register_secret(server.api_key).reveal()}",
                 "connection": "close",
             },
-            body=encode(request, self._facts),
+            body=body,
             timeout=self._config.timeout,
         )
 

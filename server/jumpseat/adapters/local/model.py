@@ -48,6 +48,9 @@ class LocalModel:
     takes_tools: bool = True
     """Whether the model uses tools; False if its template is known to ignore them."""
 
+    infills: bool | None = None
+    """Whether the vocabulary has tokens for filling in; None for a user's file, which llama.cpp examines."""
+
     max_tokens: int = DEFAULT_MAX_TOKENS
     """The default limit of an answer, in output tokens."""
 
@@ -61,6 +64,7 @@ SMOLLM2 = LocalModel(
     family="smollm2",
     context_tokens=8192,
     takes_tools=False,
+    infills=False,
     # So small a model needs temperature 0: otherwise it sometimes answers a greeting with an insult, and its
     # long answers ramble. It also repeats itself up to the limit. DRY makes each further token of a
     # repetition less probable, except in lines of one or two tokens, which the repeat penalty ends. The

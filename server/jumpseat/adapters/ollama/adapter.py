@@ -10,6 +10,8 @@ import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from jumpseat.adapters.base import ChatTraits
 from jumpseat.adapters.http.attempt import Prepared
@@ -21,6 +23,7 @@ from jumpseat.chat import (
     ChatError,
     ChatRequest,
     ConnectionError,
+    InfillUnsupportedError,
     ModelInfo,
     RequestError,
     UnknownModelError,
@@ -30,6 +33,9 @@ from jumpseat.chat.media import replace_unreadable_results
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.ollama_chat import ServerFacts
 from jumpseat.http import HttpClient
+
+if TYPE_CHECKING:
+    from jumpseat.adapters.http.routes.infill import OllamaInfillRoute
 
 FIRST_BYTE_SECONDS = 600.0
 """The time limit for the first byte.
@@ -60,6 +66,7 @@ class OllamaAdapter(EndpointAdapter):
         self._is_cloud = host_of_template(self._config.url or self._base_url) == "ollama.com"
         self._shown: dict[str, ModelFacts] = {}
         self._route = OllamaChatRoute(provider, self._facts_of)
+        self.traits = replace(self.traits, infills=self._has_list)
 
     def max_context_tokens(self, model: str) -> int | None:
         """Return the context length that chats with this model request, if it is known by now."""
@@ -96,6 +103,13 @@ class OllamaAdapter(EndpointAdapter):
         self._shown[model] = facts
         return facts
 
+    @cached_property
+    def _infill_route(self) -> OllamaInfillRoute:
+        # Deferred: few sessions have completions.
+        from jumpseat.adapters.http.routes.infill import OllamaInfillRoute
+
+        return OllamaInfillRoute(self._provider, self._facts_of)
+
     def _configured_num_ctx(self) -> int | None:
         parameters = self._config.parameters
         options = parameters.get("options")
@@ -117,6 +131,11 @@ class OllamaAdapter(EndpointAdapter):
 
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         shown = await self._show(request.model)
+        if request.infill is not None:
+            # The server would describe its own template instead of the model's ability.
+            if shown is not None and shown.capabilities is not None and "insert" not in shown.capabilities:
+                raise InfillUnsupportedError.of(self._provider, request.model)
+            return self._infill_route.prepare(request)
         request, warnings = self._drop_unreadable_images(request, shown)
         if shown is not None and "thinking" in (shown.capabilities or ()):
             request = request.add_thinking_room()

@@ -137,6 +137,7 @@ def model_info(
         supports_tool_use=None if can is None else "tools" in can,
         supports_thinking=None if can is None else "thinking" in can,
         thinking_levels=LEVELS if has_levels else None,
+        supports_infill=None if can is None else "insert" in can,
         # The server also lists models for embeddings, which cannot chat.
         picker_enabled=can is None or "completion" in can,
     )

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from jumpseat.adapters.http.endpoint import EndpointAdapter
 from jumpseat.adapters.http.routes.chat_completions import ChatCompletionsRoute
-from jumpseat.adapters.http.url import host_of_template
+from jumpseat.adapters.http.url import host_of_template, join_url
+from jumpseat.chat import ChatRequest
 from jumpseat.config import ProviderConfig
 from jumpseat.dialects.chat_completions import EndpointFacts, takes_only_max_completion_tokens
 from jumpseat.http import HttpClient
+
+if TYPE_CHECKING:
+    from jumpseat.adapters.http.requests import ResolvedTable
+    from jumpseat.adapters.http.routes.infill import CompletionsRoute
 
 
 class OpenAIAdapter(EndpointAdapter):
@@ -33,6 +40,21 @@ class OpenAIAdapter(EndpointAdapter):
             cache_marks="parts" if config.cache else "none",
         )
         self._route = ChatCompletionsRoute(provider, self._facts_of)
+        self.traits = replace(self.traits, infills=self._has_list)
+        self._infill_path = "/fim/completions" if _is_under(host, "mistral.ai") else "/completions"
+
+    @cached_property
+    def _infill_route(self) -> CompletionsRoute:
+        # Deferred: few sessions have completions.
+        from jumpseat.adapters.http.routes.infill import CompletionsRoute
+
+        return CompletionsRoute(self._provider, self._infill_path)
+
+    def _address_of_infill(self, request: ChatRequest, resolved: ResolvedTable) -> str:
+        if not self._infill_route.is_llama:
+            return super()._address_of_infill(request, resolved)
+        # llama.cpp's own API is beside OpenAI's.
+        return join_url(resolved.base_url.removesuffix("/v1"), self._infill_route.path)
 
     def _facts_of(self, model: str) -> EndpointFacts:
         """Return the facts that follow from the address and the model's name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import ChatError, ModelInfo
@@ -33,31 +33,39 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
     models, failures = await list_all_models(registry, providers, refresh=call.params.refresh)
     default = await _find_default_model(session, named)
     listed = {model.provider for model in models}
-    capabilities = {
+    claims = {
         provider: _list_claims(registry, provider)
         for provider in listed
         if registry.is_sound(provider)  # The configuration may have changed meanwhile.
     }
     return {
-        "models": await compute(True, _encode_rows, models, default, capabilities),
+        "models": await compute(True, _encode_rows, models, default, claims),
         "errors": name_commands([_encode_failure(failure) for failure in failures], session.commands),
     }
 
 
-def _list_claims(registry: Registry, provider: str) -> Capabilities:
+class _Claims(TypedDict):
+    """The abilities of a provider that apply to models whose own are unknown."""
+
+    capabilities: Capabilities
+    infills: bool
+
+
+def _list_claims(registry: Registry, provider: str) -> _Claims:
     """Return the capabilities from the configuration or a probe, without the adapter's assumptions."""
     values, sources = registry.capabilities(provider)
     stated = {name: getattr(values, name) and source != "static" for name, source in sources.items()}
-    return Capabilities(**stated)
+    infills = registry.adapter(provider).traits.infills
+    return {"capabilities": Capabilities(**stated), "infills": infills}
 
 
 def _encode_rows(
-    models: Sequence[ModelInfo], default: str | None, capabilities: Mapping[str, Capabilities]
+    models: Sequence[ModelInfo], default: str | None, claims: Mapping[str, _Claims]
 ) -> list[dict[str, Any]]:
     return [
-        model_to_wire(model, is_default=model.id == default, capabilities=capabilities[model.provider])
+        model_to_wire(model, is_default=model.id == default, **claims[model.provider])
         for model in models
-        if model.provider in capabilities
+        if model.provider in claims
     ]
 
 
@@ -68,10 +76,10 @@ async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams])
     await registry.account(target.provider).accept_terms(target.model)
     rows = await registry.list_models(target.provider, refresh=True)
     default = await _find_default_model(session)
-    stated = _list_claims(registry, target.provider)
+    claims = _list_claims(registry, target.provider)
     return {
         "model": next(
-            model_to_wire(row, is_default=row.id == default, capabilities=stated)
+            model_to_wire(row, is_default=row.id == default, **claims)
             for row in rows
             if row.model == target.model
         )

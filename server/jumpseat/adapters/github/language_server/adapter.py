@@ -15,6 +15,7 @@ from jumpseat.adapters.base import (
     Adapter,
     AuthStatus,
     Capabilities,
+    ChatTraits,
     ClientInfo,
     read_options,
 )
@@ -27,6 +28,7 @@ from jumpseat.adapters.github.language_server.completion import Completions
 from jumpseat.adapters.github.language_server.conversation import Conversations, NoConversations
 from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND
 from jumpseat.adapters.github.language_server.identity import AccountState, LanguageServerIdentity
+from jumpseat.adapters.github.language_server.inline import InlineCompletions
 from jumpseat.adapters.github.language_server.models import LanguageServerModels
 from jumpseat.adapters.github.language_server.options import LanguageServerOptions
 from jumpseat.adapters.github.language_server.own_sign_in import LanguageServerSignIn
@@ -65,6 +67,7 @@ LOCAL_SECONDS = 10.0
 class LanguageServerAdapter(Adapter):
     """One `[providers.*]` table of the kind `copilot-language-server`: one program, one account."""
 
+    traits = ChatTraits(infills=True)
     account: LanguageServerSignIn
     client_info: ClientInfo | None = None
     on_capabilities_change: Callable[[], None] | None = None
@@ -99,6 +102,7 @@ class LanguageServerAdapter(Adapter):
         )
         self._conversations = Conversations(provider, self._server, silence_seconds=silence)
         self._completions = Completions(provider, self._server, silence_seconds=silence)
+        self._inline_completions = InlineCompletions(provider, self._server, silence_seconds=silence)
         self._chat_api: ChatApi = "conversation"
         self._chat_api_of: ServerConnection | None = None
         """The run of the server to which `_chat_api` applies; another run may have another version."""
@@ -131,6 +135,14 @@ class LanguageServerAdapter(Adapter):
         """
         connection = await self._server.connect()
         await self._identity.require_sign_in(connection)
+        if request.infill is not None:
+            try:
+                async with aclosing(self._inline_completions.stream(request, request.infill)) as events:
+                    async for event in events:
+                        yield event
+                return
+            except AuthenticationError as error:
+                raise self._identity.explain(error) from error
         # If the API is not known yet, this chat shows whether the server has conversations.
         if self._chat_api == "conversation" or await self._find_api(connection) == "conversation":
             self._refuse_unsupported(request)

@@ -61,9 +61,9 @@ class Document:
             return ""
         start = span.get("start") if isinstance(span, Mapping) else None
         place = (start.get("line"), start.get("character")) if isinstance(start, Mapping) else ()
-        return text.removeprefix(self._text_from(*place))
+        return text.removeprefix(self.text_from(*place))
 
-    def _text_from(self, line: Any = None, character: Any = None) -> str:
+    def text_from(self, line: Any = None, character: Any = None) -> str:
         """Return the text from a position to the end; empty for an invalid position."""
         lines = self.text.split("\n")
         if not (isinstance(line, int) and isinstance(character, int) and 0 <= line < len(lines)):
@@ -122,10 +122,7 @@ class Completions:
                             return answer
             except RpcError as error:
                 if error.code != METHOD_NOT_FOUND:
-                    refused = request_error(error, provider=self._provider, model=model)
-                    if isinstance(refused, AuthenticationError) and refused.status_code == 401:
-                        raise Replan("expired_token", refused) from error
-                    raise refused from error
+                    raise completion_error(error, self._provider, model) from error
                 unknown.append(method)
         reason, hint = "returned no completion", f'Set providers.{self._provider}.chat_api = "conversation".'
         if len(unknown) == 2:
@@ -147,10 +144,18 @@ class Completions:
         )
         async with aclosing(exchange.read_reports()) as reports:
             async for report in reports:
-                for item in _items_in(report):
+                for item in items_in(report):
                     yield item
-        for item in _items_in(exchange.answer):
+        for item in items_in(exchange.answer):
             yield item
+
+
+def completion_error(error: RpcError, provider: str, model: str) -> Exception:
+    """Return the exception for a refused completion: a `Replan` if the short-lived token had expired."""
+    refused = request_error(error, provider=provider, model=model)
+    if isinstance(refused, AuthenticationError) and refused.status_code == 401:
+        return Replan("expired_token", refused)
+    return refused
 
 
 def document_of(request: ChatRequest) -> str:
@@ -173,7 +178,8 @@ def _answer_in(text: str) -> str:
     return (text[: following.start()] if following else text).strip()
 
 
-def _items_in(value: Any) -> Iterator[Mapping[str, Any]]:
+def items_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the items of a result or a report; anything else is skipped."""
     items: Sequence[Any] | None = value.get("items") if isinstance(value, Mapping) else value
     listed: Iterable[Any] = items if isinstance(items, list) else ()
     return (item for item in listed if isinstance(item, Mapping))

@@ -31,7 +31,8 @@ LIST_SECONDS = 60.0
 """The time limit for the list, which the server may have to request from GitHub."""
 
 COMPLETION_MODEL = "copilot"
-"""jumpseat's name for the model of completions if the server does not name one."""
+COMPLETION_NAME = "Code completion"
+"""jumpseat's names for the model of completions if the server does not name one."""
 
 CHAT_SCOPE = "chat-panel"
 COMPLETION_SCOPE = "completion"
@@ -75,7 +76,12 @@ class LanguageServerModels:
             if not completion or error.code != METHOD_NOT_FOUND:
                 raise request_error(error, provider=self._provider) from error
             answer = []  # Older servers support only completions, and have no list.
-        self.known = read_models(answer, self._provider, completion=completion)
+        models = read_models(answer, self._provider, completion=completion)
+        if not any(model.supports_infill for model in models):
+            # The server completes documents with a model that most versions do not list.
+            unlisted = _make_completion_model(COMPLETION_MODEL, COMPLETION_NAME, self._provider)
+            models.append(replace(unlisted, picker_enabled=False))
+        self.known = models
         return self.known
 
     async def explain(self, connection: ServerConnection, model: str, error: RequestError) -> ChatError:
@@ -158,7 +164,8 @@ def read_models(answer: Any, provider: str, *, completion: bool = False) -> list
     Args:
         answer: the result, `[row, …]`.
         provider: the configured provider's id.
-        completion: return the models of completions, at least one, instead of those of chats.
+        completion: return the models of completions, at least one, instead of those of chats. Lists for chats
+            have them too, after the others and hidden from pickers.
 
     Raises:
         ProtocolError: the response has no array of rows.
@@ -180,9 +187,11 @@ def read_models(answer: Any, provider: str, *, completion: bool = False) -> list
         default = model.model if row.get("isChatDefault") is True else default
         fallback = model.model if row.get("isChatFallback") is True else fallback
     if completion and not models:
-        models[COMPLETION_MODEL] = _make_completion_model(COMPLETION_MODEL, "Code completion", provider)
-    chosen = choose_default(models.values(), (default, fallback))
-    return [replace(model, is_default=model is chosen) for model in models.values()]
+        models[COMPLETION_MODEL] = _make_completion_model(COMPLETION_MODEL, COMPLETION_NAME, provider)
+    chats = [model for model in models.values() if completion or not model.supports_infill]
+    fill_in = [replace(model, picker_enabled=False) for model in models.values() if model not in chats]
+    chosen = choose_default(chats, (default, fallback))
+    return [*(replace(model, is_default=model is chosen) for model in chats), *fill_in]
 
 
 def _read_model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
@@ -197,12 +206,10 @@ def _read_model(row: Any, provider: str, *, completion: bool) -> ModelInfo | Non
     if not isinstance(model, str) or not model:
         raise ValueError("the id is not a name")
     scopes = texts_in(row.get("scopes"))
-    if completion:
+    # Older servers do not send scopes, and list only models of chats.
+    if completion or (scopes and CHAT_SCOPE not in scopes):
         name = text_in(row.get("modelName"))
         return _make_completion_model(model, name, provider) if COMPLETION_SCOPE in scopes else None
-    # Older servers do not send scopes, and list only models of chats.
-    if scopes and CHAT_SCOPE not in scopes:
-        return None
     capabilities = mapping_in(row.get("capabilities"))
     limits, supports = mapping_in(capabilities.get("limits")), mapping_in(capabilities.get("supports"))
     levels = texts_in(supports.get("reasoningEfforts"))
@@ -224,6 +231,7 @@ def _read_model(row: Any, provider: str, *, completion: bool) -> ModelInfo | Non
         # This applies to every model: the server runs only its own tools, and has no JSON mode.
         supports_tool_use=False,
         supports_json=False,
+        supports_infill=False,
         supports_thinking=takes_levels if isinstance(takes_levels, bool) else bool(levels) or None,
         thinking_levels=levels or None,
         preview=row.get("preview") is True,
@@ -246,6 +254,7 @@ def _make_completion_model(model: str, name: str, provider: str) -> ModelInfo:
         supports_streaming=False,
         supports_thinking=False,
         supports_json=False,
+        supports_infill=True,
     )
 
 

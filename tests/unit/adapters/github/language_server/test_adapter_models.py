@@ -21,7 +21,8 @@ async def test_the_list_and_the_default_are_fetched_once(fake: FakeLanguageServe
     assert not adapter.cached_models()
     assert await adapter.find_default_model() == "gpt-4.1"
     assert [row.model for row in adapter.cached_models() if row.is_default] == ["gpt-4.1"]
-    assert [row.model for row in adapter.cached_models()] == ["gpt-4.1", "claude-sonnet-4.6"]
+    shown = [row.model for row in adapter.cached_models() if row.picker_enabled]
+    assert shown == ["gpt-4.1", "claude-sonnet-4.6"]
     assert adapter.max_context_tokens("claude-sonnet-4.6") == 200_000
     assert adapter.max_context_tokens("nothing") is None
     await adapter.find_default_model()

@@ -185,12 +185,16 @@ def test_an_answer_without_a_list_is_an_error(answer: Any) -> None:
 
 
 @pytest.mark.requirement("language-server:models")
-def test_only_chat_models_are_listed_and_each_once() -> None:
+def test_chat_models_are_listed_once_and_those_of_completions_are_hidden() -> None:
     models = read_models(
         [row("a"), COMPLETES, row("a", modelName="Again"), row("b", scopes=["inline"])], "cls"
     )
 
-    assert [(model.model, model.name) for model in models] == [("a", "A")]
+    chat, completes = models
+    assert (chat.model, chat.name, chat.picker_enabled, chat.supports_infill) == ("a", "A", True, False)
+    assert (completes.name, completes.picker_enabled) == ("GPT-4.1 Copilot", False)
+    assert completes.supports_infill
+    assert not completes.is_default
 
 
 @pytest.mark.requirement("language-server:models", "language-server:completion-models")
@@ -273,7 +277,7 @@ async def test_the_list_is_kept_until_it_is_dropped() -> None:
     await models.fetch(connection(models=[[row("a")]]))
     known = models.known
 
-    assert [model.model for model in known] == ["a"]
+    assert [model.model for model in known] == ["a", "copilot"]
     assert models.row("a") is known[0]
     assert models.row("b") is None
     models.forget()

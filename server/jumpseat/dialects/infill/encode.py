@@ -1,0 +1,82 @@
+"""Encodes requests to fill in the middle of a text.
+
+Sources: POST /completions in OpenAI's API reference, /fim/completions in Mistral's, /api/generate in Ollama's
+and `GenerateHandler` of its server, /infill in the README of llama.cpp's server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jumpseat.chat import ChatRequest, Infill
+from jumpseat.dialects.ollama_chat import ServerFacts
+from jumpseat.dialects.ollama_chat.encode import TOP_LEVEL
+
+TEMPERATURE = 0
+"""The most probable text, which is what a person expects at the cursor, and the same for the same place."""
+
+
+def encode_openai(request: ChatRequest) -> dict[str, Any]:
+    """Return the JSON body for `/completions`, and for Mistral's `/fim/completions`."""
+    place = _place_of(request)
+    body: dict[str, Any] = {
+        "model": request.model,
+        "prompt": place.prefix,
+        "max_tokens": request.max_tokens,
+        "temperature": TEMPERATURE,
+        "stream": request.stream,
+    }
+    # At the end of a text, a server does not need to know the parameter.
+    if place.suffix:
+        body["suffix"] = place.suffix
+    return _with_stop(body, request)
+
+
+def encode_llama(request: ChatRequest) -> dict[str, Any]:
+    """Return the JSON body for llama.cpp's `/infill`."""
+    place = _place_of(request)
+    body = {
+        "model": request.model,
+        "input_prefix": place.prefix,
+        "input_suffix": place.suffix,
+        "n_predict": request.max_tokens,
+        "temperature": TEMPERATURE,
+        "stream": request.stream,
+    }
+    return _with_stop(body, request)
+
+
+def encode_ollama(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
+    """Return the JSON body for Ollama's `/api/generate`.
+
+    The options of the table are sent too, because another context or number of layers would make the server
+    load the model again.
+    """
+    place = _place_of(request)
+    options: dict[str, Any] = {"num_predict": request.max_tokens, "temperature": TEMPERATURE}
+    if facts.num_ctx is not None:
+        options["num_ctx"] = facts.num_ctx
+    options |= {name: value for name, value in facts.parameters.items() if name not in TOP_LEVEL}
+    configured = facts.parameters.get("options")
+    options |= configured if isinstance(configured, Mapping) else {}
+    body: dict[str, Any] = {
+        "model": request.model,
+        "prompt": place.prefix,
+        # Without a suffix, the server applies the template of a chat.
+        "suffix": place.suffix or "\n",
+        "stream": request.stream,
+        "options": _with_stop(options, request),
+    }
+    if "keep_alive" in facts.parameters:
+        body["keep_alive"] = facts.parameters["keep_alive"]
+    return body
+
+
+def _place_of(request: ChatRequest) -> Infill:
+    assert request.infill is not None  # noqa: S101 - the caller has checked it
+    return request.infill.near()
+
+
+def _with_stop(body: dict[str, Any], request: ChatRequest) -> dict[str, Any]:
+    return {**body, "stop": list(request.stop_sequences)} if request.stop_sequences else body
