@@ -495,6 +495,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "14:ability": "supportsInfill is from the list or the configuration, absent if unknown",
     "14:cancel": "$/cancelRequest closes the connection of a completion; -32800 without a partial",
     "14:failures": "a completion fails and is retried like a chat",
+    "14:client": "the Python clients have complete",
 }
 
 _ADAPTERS = {

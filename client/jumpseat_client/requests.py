@@ -68,6 +68,46 @@ class Requests(ABC):
         }
         return str((await self.request("transcript/render", params))["text"])
 
+    async def complete(
+        self,
+        prefix: str,
+        suffix: str = "",
+        *,
+        model: str | None = None,
+        extent: Literal["line", "block"] | None = None,
+        max_tokens: int | None = None,
+        stop_sequences: Sequence[str] | None = None,
+        language_id: str | None = None,
+        uri: str | None = None,
+    ) -> dict[str, Any]:
+        """Return the text that a model fills in between two texts: `{"text", "stopReason", …}`.
+
+        Cancelling the task cancels the request.
+
+        Args:
+            prefix: the text before the place.
+            suffix: the text after the place.
+            model: a model that can fill in (`supportsInfill`).
+            extent: "line" for the rest of a line, "block" for several lines.
+            language_id: the language of the text, as in LSP.
+            uri: the URI of the document.
+            max_tokens, stop_sequences: see `docs/protocol/completions.md`.
+
+        Raises:
+            RequestFailed: the model cannot fill in (1004), or it failed as in a chat.
+        """
+        params = {
+            "prefix": prefix,
+            "suffix": suffix,
+            "model": model,
+            "extent": extent,
+            "maxTokens": max_tokens,
+            "stopSequences": stop_sequences,
+            "languageId": language_id,
+            "uri": uri,
+        }
+        return dict(await self.request("complete/start", params))
+
     async def count_tokens(
         self,
         /,

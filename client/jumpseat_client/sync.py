@@ -115,6 +115,7 @@ class SyncClient:
     parse_transcript = _make_blocking(Client.parse_transcript)
     check_transcript = _make_blocking(Client.check_transcript)
     render_transcript = _make_blocking(Client.render_transcript)
+    complete = _make_blocking(Client.complete)
     count_tokens = _make_blocking(Client.count_tokens)
     list_models = _make_blocking(Client.list_models)
     list_providers = _make_blocking(Client.list_providers)

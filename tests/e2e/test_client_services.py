@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -141,3 +142,29 @@ async def test_the_built_in_prompts_are_listed_and_filled(upstream: ThreadedUpst
     }  # fmt: skip
     assert prompt["builtin"] is True
     assert prompt["text"].endswith("\n\nx = 1")
+
+
+PLACE = ("def add(a, b):\n    return ", "\n\nprint(add(1, 2))\n")
+COMPLETION = {"model": "m", "choices": [{"text": "a + b", "finish_reason": "stop"}]}
+
+
+@pytest.mark.requirement("14:client")
+def test_a_text_between_two_texts_is_completed(upstream: ThreadedUpstream) -> None:
+    upstream.default(Reply.json(COMPLETION), path="/v1/completions")
+    with SyncClient.spawn() as client:
+        done = client.complete(*PLACE, extent="line", max_tokens=9, stop_sequences=["#"], model="mine:m")
+        assert (done["text"], done["stopReason"]) == ("a + b", "end_turn")
+    sent = upstream.requests[0].json
+    assert (sent["prompt"], sent["suffix"]) == PLACE
+    assert (sent["max_tokens"], sent["stop"]) == (9, ["#", "\n"])
+
+
+@pytest.mark.requirement("14:client", "14:cancel")
+async def test_a_cancelled_task_cancels_its_completion(upstream: ThreadedUpstream) -> None:
+    upstream.script(Reply.json(COMPLETION).stall_after(0), Reply.json(COMPLETION), path="/v1/completions")
+    async with Client.spawn() as client:
+        task = asyncio.ensure_future(client.complete(*PLACE))
+        await asyncio.to_thread(upstream.wait_for_request)
+        task.cancel()
+        await asyncio.to_thread(upstream.wait_for_disconnect)
+        assert (await client.complete(*PLACE))["text"] == "a + b"

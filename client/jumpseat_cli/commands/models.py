@@ -26,6 +26,7 @@ SKILLS = (
     ("supportsToolUse", "tools"),
     ("supportsThinking", "thinking"),
     ("supportsJson", "JSON"),
+    ("supportsInfill", "infill"),
 )
 NOTES = (("isDefault", "default"), ("preview", "preview"), ("deprecated", "deprecated"))
 _SEARCHED = ("id", "name", "family", "vendor")
