@@ -9,6 +9,8 @@ from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.provider import CHATS, MODELS, WORDS
 
+COMPLETIONS = "/v1/completions"
+
 
 def hello() -> Reply:
     """An answer: Hello there."""
@@ -62,13 +64,27 @@ class Provider:
         """Wait for the chat with this number, counted from 1."""
         self._index(number)
 
-    def wait_for_disconnect(self, number: int = 1) -> None:
+    def wait_for_disconnect(self, number: int = 1, path: str = CHATS) -> None:
         """Return once the daemon has closed the connection of that chat before its answer ended."""
-        self._upstream.wait_for_disconnect(self._index(number))
+        self._upstream.wait_for_disconnect(self._index(number, path))
 
-    def _index(self, number: int) -> int:
+    def fill_in(self, *replies: Reply) -> None:
+        """Queue answers to requests for completions."""
+        self._upstream.script(*replies, path=COMPLETIONS)
+
+    @property
+    def completions(self) -> Sequence[Any]:
+        """The bodies of the requests for completions so far."""
+        return [request.json for request in self._upstream.requests if request.path == COMPLETIONS]
+
+    def wait_for_completion(self, number: int = 1) -> Any:
+        """Wait for the request for a completion with this number, counted from 1, and return its body."""
+        self._index(number, COMPLETIONS)
+        return self.completions[number - 1]
+
+    def _index(self, number: int, path: str = CHATS) -> int:
         index = 0
         while number:
             index += 1
-            number -= self._upstream.wait_for_request(index).path == CHATS
+            number -= self._upstream.wait_for_request(index).path == path
         return index

@@ -181,6 +181,16 @@ class Window:
         self.page.keyboard.type(text)
         self.wait("vscode.window.activeTextEditor.document.getText().endsWith(values[0])", text)
 
+    def write_here(self, text: str) -> None:
+        """Type a text at the cursor; returns when the extension host has it before the cursor."""
+        self.page.keyboard.type(text)
+        self.wait(
+            """(({ document, selection }) => document.getText(
+              new vscode.Range(new vscode.Position(0, 0), selection.active)
+            ).endsWith(values[0]))(vscode.window.activeTextEditor)""",
+            text,
+        )
+
     @property
     def text(self) -> str:
         """The text of the active editor."""

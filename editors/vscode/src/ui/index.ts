@@ -14,6 +14,7 @@ import { setUtilityModels } from './account/utility';
 import { watchSteps } from './account/walkthrough';
 import { ask, usePrompt } from './chat/ask';
 import { Participant } from './chat/participant';
+import { registerCompletions } from './completions';
 import { FactsReader } from './common/facts';
 import { registerCommand, showInformation, watchFailures, watchMessages } from './common/messages';
 import { useProviders } from './common/problems';
@@ -63,6 +64,7 @@ export function registerUi(
     watchSignOut(daemon, () => account.isLeaving),
     approvals.register(),
     registerFileTools(daemon, approvals),
+    registerCompletions(daemon),
     new Participant(daemon, models, approvals, refreshQuota).register(icon),
     new Edits(daemon).register(),
     transcripts.register(),

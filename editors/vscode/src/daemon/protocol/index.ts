@@ -2,6 +2,7 @@
  * The part of the protocol (version 1) that this extension uses. `docs/protocol/` in the repository describes it.
  * New keys, types and codes may appear at any time; clients ignore unknown ones.
  */
+import type { Completion, CompletionParams } from './completions';
 import type { ChatDelta, ChatParams, ChatResult, EditParams, EditResult, WireError } from './content';
 import type {
   AuthPrompt,
@@ -22,6 +23,7 @@ import type {
 import type { ToolDecision, ToolOutput, ToolRow, ToolRun, ToolServerRow } from './tools';
 
 export type * from './calls';
+export type * from './completions';
 export type * from './content';
 export type * from './lists';
 export type * from './tools';
@@ -60,6 +62,7 @@ interface Call<P, R> {
 export interface Requests {
   'chat/start': Call<ChatParams, ChatResult>;
   'edit/start': Call<EditParams, EditResult>;
+  'complete/start': Call<CompletionParams, Completion>;
   'tools/run': Call<ToolRun, ToolOutput>;
   'tools/decide': Call<ToolDecision, { decided: boolean }>;
   'tools/list': Call<{ refresh?: boolean }, { tools: ToolRow[]; servers: ToolServerRow[] }>;

@@ -20,6 +20,8 @@ export interface ModelInfo {
   supportsStreaming: boolean;
   supportsThinking: boolean;
   supportsJson: boolean;
+  /** Whether the model can fill in the middle of a text; absent if that is unknown. */
+  supportsInfill?: boolean;
   thinkingLevels?: string[];
   preview: boolean;
   deprecated: boolean;

@@ -1,0 +1,57 @@
+import * as vscode from 'vscode';
+
+import type { ModelInfo } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+import { showWarning } from '../common/messages';
+import { describeLimits } from '../common/words';
+import { readCompletionSettings, saveCompletionSettings } from './settings';
+
+const MANAGE = { title: 'Manage Providers', command: 'jumpseat.manageProviders' };
+
+interface Row extends vscode.QuickPickItem {
+  id?: string;
+}
+
+/** Turn completions on or off. Without a model, the user chooses one first. */
+export async function toggleCompletions(daemon: Daemon): Promise<void> {
+  const { enabled, model } = readCompletionSettings();
+  if (enabled) {
+    await saveCompletionSettings({ enabled: false });
+  } else if (model !== '') {
+    await saveCompletionSettings({ enabled: true });
+  } else {
+    await selectCompletionModel(daemon);
+  }
+}
+
+/** Let the user choose the model of completions, and turn them on. */
+export async function selectCompletionModel(daemon: Daemon): Promise<void> {
+  const rows = daemon.request('models/list', {}).then(({ models }) => toCompletionRows(models));
+  const found = await rows;
+  if (found.length === 0) {
+    showWarning('No provider has a model that can fill in the middle of a text.', MANAGE);
+    return;
+  }
+  const chosen = await vscode.window.showQuickPick(found, {
+    title: 'Model of inline completions',
+    placeHolder: 'The text around the cursor is sent to this model while you type',
+    matchOnDescription: true,
+  });
+  if (chosen?.id !== undefined) {
+    await saveCompletionSettings({ model: chosen.id, enabled: true });
+  }
+}
+
+/** Return the rows of models that can fill in, then of those that may. */
+export function toCompletionRows(models: readonly ModelInfo[]): Row[] {
+  const able = models.filter(({ supportsInfill }) => supportsInfill === true);
+  const unknown = models.filter(
+    ({ supportsInfill, pickerEnabled }) => supportsInfill === undefined && pickerEnabled,
+  );
+  return [...addHeading('can fill in', able), ...addHeading('may be able to', unknown)];
+}
+
+function addHeading(label: string, models: readonly ModelInfo[]): Row[] {
+  const rows = models.map((model) => ({ label: model.id, description: describeLimits(model), id: model.id }));
+  return rows.length === 0 ? [] : [{ label, kind: vscode.QuickPickItemKind.Separator }, ...rows];
+}

@@ -1,0 +1,21 @@
+import type { CancellationToken } from 'vscode-jsonrpc/node';
+
+/** Wait until the user pauses. Returns false as soon as the token is cancelled, which VS Code does at the next key. */
+export function waitForPause(milliseconds: number, token: CancellationToken): Promise<boolean> {
+  if (token.isCancellationRequested) {
+    return Promise.resolve(false);
+  }
+  return new Promise((resolve) => {
+    const finish = (hasPaused: boolean): void => {
+      clearTimeout(timer);
+      subscription.dispose();
+      resolve(hasPaused);
+    };
+    const timer = setTimeout(() => {
+      finish(true);
+    }, milliseconds);
+    const subscription = token.onCancellationRequested(() => {
+      finish(false);
+    });
+  });
+}

@@ -1,0 +1,27 @@
+import type { CompletionParams } from '../../daemon/protocol';
+
+/** The characters before and after the cursor that are sent at most. Of these, the daemon selects what the model needs. */
+export const MOST_CHARACTERS = 100_000;
+
+/** How much a completion may write: the rest of a line, or several lines. */
+export type Extent = 'line' | 'block';
+
+/** Split a text at the cursor. Between other characters of a line, only the line itself is completed. */
+export function splitAt(
+  text: string,
+  offset: number,
+  extent: Extent,
+): Pick<CompletionParams, 'prefix' | 'suffix' | 'extent'> {
+  const suffix = text.slice(offset, offset + MOST_CHARACTERS);
+  const rest = /^[^\r\n]*/.exec(suffix)?.[0] ?? '';
+  return {
+    prefix: text.slice(Math.max(offset - MOST_CHARACTERS, 0), offset),
+    suffix,
+    extent: rest.trim() === '' ? extent : 'line',
+  };
+}
+
+/** Whether the cursor is within a word, where a completion that nobody asked for disturbs. */
+export function isWithinWord(text: string, offset: number): boolean {
+  return /^[\p{L}\p{N}_]/u.test(text.slice(offset, offset + 2));
+}
