@@ -199,6 +199,13 @@ async def test_texts_are_joined_for_an_endpoint_that_refuses_parts(upstream, htt
     assert second == third == [{"role": "user", "content": "One.\n\nTwo."}]
 
 
+@pytest.mark.requirement("14:openai")
+async def test_completions_at_mistral_have_a_path_of_their_own(http):
+    urls = ("https://api.mistral.ai/v1", "https://a.test/v1")
+    paths = [adapter_for(url, http)._infill_route.path for url in urls]
+    assert paths == ["/fim/completions", "/completions"]
+
+
 @pytest.mark.requirement("chat:nine-character-ids")
 async def test_mistrals_host_gets_nine_character_ids_in_the_first_request(http):
     assert adapter_for("https://api.mistral.ai/v1", http)._facts_of("m").tool_ids == "nine_characters"
