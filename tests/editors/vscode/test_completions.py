@@ -22,6 +22,7 @@ SET = """
       await section.update(name, values[0][name], vscode.ConfigurationTarget.Global);
     }
 """
+LONG_PAUSE_MS = 1000
 TRIGGER = "editor.action.inlineSuggest.trigger"
 
 
@@ -160,12 +161,15 @@ def test_a_failure_is_in_the_status_and_not_in_a_notification(completing, provid
     label = status(completing).locator("a").first
     assert "cannot fill in the middle of a text" in (label.get_attribute("aria-label") or "")
     assert completing.notifications.count() == 0
-    # Nothing is requested by itself after that, but the user may ask again.
+    # Nothing is requested by itself after that, even when the user pauses for long enough.
     completing.write_here("1")
+    completing.js("await new Promise((resolve) => setTimeout(resolve, values[0]))", LONG_PAUSE_MS)
+    # But the user may ask again.
+    completing.write_here(" +")
     completing.command(TRIGGER)
     sees_grey(completing, "2")
     completing.hides(status(completing).locator(".codicon-warning"))
-    assert [each["prompt"] for each in provider.completions] == ["a = ", "a = 1"]
+    assert [each["prompt"] for each in provider.completions] == ["a = ", "a = 1 +"]
 
 
 def test_completions_are_turned_on_and_off_by_keyboard_alone(editor, provider):
