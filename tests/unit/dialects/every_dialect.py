@@ -76,7 +76,13 @@ def _dialect(name: str) -> Dialect:
     return Dialect(name, script(), decoder, encode)
 
 
-DIALECTS = {module.name: _dialect(module.name) for module in iter_modules(dialects.__path__) if module.ispkg}
+_NOT_FOR_CHATS = {"infill"}
+
+DIALECTS = {
+    module.name: _dialect(module.name)
+    for module in iter_modules(dialects.__path__)
+    if module.ispkg and module.name not in _NOT_FOR_CHATS
+}
 
 in_every_dialect = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 however_it_comes = pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
