@@ -23,10 +23,6 @@
   "The names of tool calls."
   :group 'jumpseat)
 
-(defface jumpseat-button '((t :inherit link))
-  "The buttons below a call that needs an approval."
-  :group 'jumpseat)
-
 ;;; Folds
 
 (defconst jumpseat-calls--short 8 "The lines of a piece of context that is not folded.")
@@ -156,13 +152,6 @@ Other answers may have calls with the same id; the last one counts."
 The questions turn it on and off."
   :interactive nil)
 
-(defun jumpseat-calls--make-button (label command)
-  "Return a button with LABEL, its key, and COMMAND for the mouse."
-  (let ((map (make-sparse-keymap)))
-    (define-key map [mouse-1] command)
-    (propertize (format "[%s %s]" label (substitute-command-keys (format "\\[%s]" command)))
-                'face 'jumpseat-button 'mouse-face 'highlight 'keymap map)))
-
 (defconst jumpseat-calls--reasons
   '(("rule" . "A rule of the configuration asks for every call.")
     ("changed" . "The tool has changed since you allowed it.")
@@ -221,11 +210,11 @@ The questions turn it on and off."
                                  (jumpseat-calls--fontify-diff
                                   (jumpseat-calls--format-diff question))))
      "\n" (string-join
-           (delq nil (list (jumpseat-calls--make-button "Allow" #'jumpseat-allow)
-                           (jumpseat-calls--make-button "Deny" #'jumpseat-deny)
-                           (unless plain (jumpseat-calls--make-button "Diff" #'jumpseat-show-diff))
+           (delq nil (list (jumpseat--view-make-button "Allow" #'jumpseat-allow)
+                           (jumpseat--view-make-button "Deny" #'jumpseat-deny)
+                           (unless plain (jumpseat--view-make-button "Diff" #'jumpseat-show-diff))
                            (unless (seq-empty-p (plist-get question :remember))
-                             (jumpseat-calls--make-button "Remember" #'jumpseat-allow-remembered))))
+                             (jumpseat--view-make-button "Remember" #'jumpseat-allow-remembered))))
            " "))))
 
 (defun jumpseat-calls--reveal (overlay)

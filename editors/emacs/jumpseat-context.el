@@ -95,7 +95,7 @@ left out."
                        (not (jumpseat-context--binary-p file))))
                 files)))
 
-(defun jumpseat-context--build (item)
+(defun jumpseat--context-build (item)
   "Return the blocks of ITEM, and record their size."
   (let ((blocks (funcall (jumpseat--context-item-build item))))
     (setf (jumpseat--context-item-size item)
@@ -107,7 +107,7 @@ left out."
 Items that no longer exist are removed."
   (seq-mapcat
    (lambda (item)
-     (or (jumpseat-context--build item)
+     (or (jumpseat--context-build item)
          (progn
            (jumpseat--say "%s no longer exists, and is not part of the context any more."
                           (jumpseat--context-item-label item))
@@ -145,7 +145,7 @@ Items that no longer exist are removed."
 
 (defun jumpseat--context-add (chat item)
   "Add ITEM to the context of CHAT; one of the same name is replaced."
-  (let ((blocks (jumpseat-context--build item)))
+  (let ((blocks (jumpseat--context-build item)))
     (unless blocks (user-error "%s has no text" (jumpseat--context-item-label item)))
     (with-current-buffer chat
       (dolist (each jumpseat--context-items)

@@ -233,28 +233,34 @@ OLD is nil if the file is new."
     (add-face-text-property 0 (length added) 'jumpseat-rewrite-new t added)
     (if (and line-end (not line-start)) (concat jumpseat--view-cursor added) added)))
 
-(defun jumpseat--hunks-show (start hunks new)
-  "Show HUNKS between the text of this buffer from START on and the text NEW."
-  (jumpseat--view-clear 'preview)
+(defun jumpseat--hunks-show (start hunks new kind)
+  "Show HUNKS between the text of this buffer from START on and the text NEW.
+Replace the overlays of KIND; see `jumpseat--view-clear'."
+  (jumpseat--view-clear kind)
   (pcase-dolist (`(,old-beg ,old-end ,new-beg ,new-end) hunks)
-    (let ((overlay (jumpseat--view-put-overlay (+ start old-beg) (+ start old-end) 'preview)))
+    (let ((overlay (jumpseat--view-put-overlay (+ start old-beg) (+ start old-end) kind)))
       ;; The face of the whole text would hide the hunk's face otherwise.
       (overlay-put overlay 'priority 1)
       (overlay-put overlay 'jumpseat-hunk (list old-beg old-end new-beg new-end))
       (when (< old-beg old-end)
         (overlay-put overlay 'face 'jumpseat-rewrite-old))
       (when (< new-beg new-end)
-        (overlay-put overlay 'after-string
+        ;; A string after an empty overlay would precede a string that another
+        ;; overlay shows before the text.
+        (overlay-put overlay (if (zerop old-end) 'before-string 'after-string)
                      (jumpseat-hunks--format-new (+ start old-end)
                                                  (substring new new-beg new-end)))))))
 
 ;;; The hunks of a buffer
 
-(defun jumpseat--hunks-find-shown ()
-  "Return the overlays of the hunks in this buffer, in buffer order."
+(defun jumpseat--hunks-find-shown (&optional kind)
+  "Return the overlays of the hunks in this buffer, in buffer order.
+If KIND is given, return only those of that kind."
   (save-restriction
     (widen)
-    (sort (seq-filter (lambda (each) (overlay-get each 'jumpseat-hunk))
+    (sort (seq-filter (lambda (each)
+                        (and (overlay-get each 'jumpseat-hunk)
+                             (or (null kind) (eq kind (overlay-get each 'jumpseat-kind)))))
                       (overlays-in (point-min) (point-max)))
           (lambda (a b) (< (overlay-start a) (overlay-start b))))))
 

@@ -18,13 +18,13 @@
 (require 'jumpseat-history)
 (require 'jumpseat-presets)
 (require 'jumpseat-ready)
-(require 'jumpseat-rewrite)
+(require 'jumpseat-rewrite-menu)
 (require 'jumpseat-variants)
 
 (defun jumpseat-stop ()
   "Stop the answer or the rewrite of this buffer; a partial answer stays."
   (interactive)
-  (unless (or (jumpseat--send-stop) (jumpseat--rewrite-stop) (jumpseat--anywhere-stop))
+  (unless (or (jumpseat--send-stop) (jumpseat--rewrite-stop-any) (jumpseat--anywhere-stop))
     (jumpseat--say "Nothing is running in this buffer.")))
 
 ;;; The system prompt
@@ -158,6 +158,7 @@
     ("b" "answer in a buffer" jumpseat-send-to-buffer)
     ("c" "answer in a chat" jumpseat-send-to-chat)
     ("r" "rewrite the region" jumpseat-rewrite)
+    ("R" "rewrite it with …" jumpseat-rewrite-with)
     ("a" "ask about the region" jumpseat-ask)]
    ["With"
     ("m" jumpseat-model :description jumpseat-menu--describe-model)

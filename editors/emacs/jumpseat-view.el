@@ -136,6 +136,26 @@ Return the overlay."
     (widen)
     (remove-overlays (point-min) (point-max) 'jumpseat-kind (or kind 'message))))
 
+;;; Buttons
+
+(defface jumpseat-button '((t :inherit link))
+  "Buttons below calls that need an approval, and above rewrites."
+  :group 'jumpseat)
+
+(defun jumpseat--view-make-button (label command &optional hide-key)
+  "Return a button with LABEL, to run COMMAND at its place with the mouse.
+LABEL is followed by the key of COMMAND, unless HIDE-KEY is non-nil."
+  (let ((map (make-sparse-keymap))
+        (key (substitute-command-keys (format "\\[%s]" command))))
+    (define-key map [mouse-1]
+      (lambda (event)
+        (interactive "e")
+        (posn-set-point (event-end event))
+        (call-interactively command)))
+    (propertize (if hide-key (format "[%s]" label) (format "[%s %s]" label key))
+                'face 'jumpseat-button 'mouse-face 'highlight 'keymap map
+                'help-echo (format "%s (%s)" (documentation command) key))))
+
 ;;; Folds
 
 (defvar jumpseat-fold-map

@@ -23,6 +23,7 @@
 ;;   M-x jumpseat-ask       ask in the last chat, about the region
 ;;   M-x jumpseat-send      send the text before point of any buffer, and answer there
 ;;   M-x jumpseat-rewrite   rewrite the region; the change is shown before it is applied
+;;   M-x jumpseat-rewrite-with  rewrite with another model, system prompt or context
 ;;   M-x jumpseat-menu      show and change everything in one menu
 ;;   M-x jumpseat-add       add the region, buffer or marked files to the chat's context
 ;;   M-x jumpseat-model     choose the chat's model, or elsewhere the default model
@@ -53,7 +54,8 @@
 (require 'jumpseat-history)
 (require 'jumpseat-install)
 (require 'jumpseat-menu)
-(require 'jumpseat-rewrite)
+(require 'jumpseat-rewrite-menu)
+(require 'jumpseat-settle)
 (require 'jumpseat-variants)
 
 ;; Each command loads the whole package: the keymap and the menu of chats use
@@ -66,7 +68,7 @@
                    jumpseat-history jumpseat-install jumpseat-log jumpseat-login jumpseat-logout
                    jumpseat-menu jumpseat-model jumpseat-new jumpseat-open jumpseat-preset
                    jumpseat-project jumpseat-prompt jumpseat-restart jumpseat-review
-                   jumpseat-rewrite jumpseat-send jumpseat-settings jumpseat-status jumpseat-stop
+                   jumpseat-rewrite jumpseat-rewrite-with jumpseat-send jumpseat-settings jumpseat-status jumpseat-stop
                    jumpseat-tools jumpseat-write-tests))
   (autoload command "jumpseat" nil t))
 ;;;###autoload
@@ -82,6 +84,7 @@
     (define-key map "a" #'jumpseat-ask)
     (define-key map "+" #'jumpseat-add)
     (define-key map "r" #'jumpseat-rewrite)
+    (define-key map "R" #'jumpseat-rewrite-with)
     (define-key map "k" #'jumpseat-stop)
     (define-key map "m" #'jumpseat-model)
     (define-key map "p" #'jumpseat-project)
@@ -122,6 +125,7 @@
   (define-key jumpseat-chat-mode-map (kbd key) command))
 
 (define-key jumpseat-tools-mode-map "i" #'jumpseat-tools-sign-in)
+(define-key jumpseat-rewrite-mode-map (kbd "C-c C-o") #'jumpseat-rewrite-with)
 
 (easy-menu-define jumpseat--chat-menu jumpseat-chat-mode-map
   "Menu in chats."

@@ -45,7 +45,11 @@ ORDER = (
     "jumpseat-file",
     "jumpseat-history",
     "jumpseat-edit",
+    "jumpseat-preview",
+    "jumpseat-compare",
     "jumpseat-rewrite",
+    "jumpseat-settle",
+    "jumpseat-rewrite-menu",
     "jumpseat-menu",
     "jumpseat",
 )

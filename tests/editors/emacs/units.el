@@ -200,7 +200,7 @@
 
 (ert-deftest units-a-preview-shows-each-hunk-at-its-lines ()
   (units-with "a\nb\nc\nd\n"
-    (jumpseat--hunks-show 1 (jumpseat--hunks-compute (buffer-string) "X\nb\nc\nd\nY\n") "X\nb\nc\nd\nY\n")
+    (jumpseat--hunks-show 1 (jumpseat--hunks-compute (buffer-string) "X\nb\nc\nd\nY\n") "X\nb\nc\nd\nY\n" 'preview)
     (should (equal (mapcar (lambda (each)
                              (list (overlay-start each) (overlay-end each)
                                    (substring-no-properties (overlay-get each 'after-string))))
@@ -208,8 +208,8 @@
                    '((1 3 "X\n") (9 9 "Y\n"))))))
 
 (ert-deftest units-a-fence-around-an-answer-is-not-shown ()
-  (should (equal (jumpseat-rewrite--remove-fence "```python\nx = 1\n```\n") "x = 1\n"))
-  (should (equal (jumpseat-rewrite--remove-fence "x = 1\n") "x = 1\n")))
+  (should (equal (jumpseat-preview--remove-fence "```python\nx = 1\n```\n") "x = 1\n"))
+  (should (equal (jumpseat-preview--remove-fence "x = 1\n") "x = 1\n")))
 
 ;;; Tools
 
