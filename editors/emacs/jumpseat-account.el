@@ -98,7 +98,7 @@ A sign-in to a server of tools has no code."
   "Whether users sign in to PROVIDER; others have an API key or need nothing."
   (equal "device_code" (plist-get provider :authMethod)))
 
-(defun jumpseat-account--read-provider (prompt &optional fits)
+(defun jumpseat--account-read-provider (prompt &optional fits)
   "Read the id of a provider at PROMPT; nil means the daemon's choice.
 If FITS is given, offer only the providers for which it returns non-nil."
   ;; The providers may be unknown at first.  They arrive while the user reads
@@ -116,7 +116,7 @@ If FITS is given, offer only the providers for which it returns non-nil."
   "Sign in to PROVIDER; the daemon chooses one if none is named.
 With a prefix argument, read its name."
   (interactive (list (when current-prefix-arg
-                       (jumpseat-account--read-provider "Sign in to"
+                       (jumpseat--account-read-provider "Sign in to"
                                                         #'jumpseat-account--sign-in-p))))
   (jumpseat-account-cancel)
   (let ((token (format "emacs-sign-in-%d" (setq jumpseat-account--count
@@ -150,7 +150,7 @@ With a prefix argument, read its name."
   "Sign out of PROVIDER; the daemon chooses one if none is named.
 With a prefix argument, read its name."
   (interactive (list (when current-prefix-arg
-                       (jumpseat-account--read-provider "Sign out of"
+                       (jumpseat--account-read-provider "Sign out of"
                                                         #'jumpseat-account--sign-in-p))))
   (setq jumpseat-account--leaving t)
   (jumpseat--rpc-request
@@ -161,7 +161,7 @@ With a prefix argument, read its name."
        (jumpseat--say "%s" (jumpseat-account--describe account))))))
 
 (defun jumpseat-tools-sign-in ()
-  "Sign in to the server of tools at point."
+  "Sign in to the tool server at point."
   (interactive)
   (jumpseat-login (concat "mcp:" (jumpseat--tools-server-at-point))))
 
@@ -275,7 +275,7 @@ With a prefix argument, read its name."
 
 (defun jumpseat-doctor (provider)
   "Let the daemon check what PROVIDER needs, and show what it found."
-  (interactive (list (jumpseat-account--read-provider "Check the provider")))
+  (interactive (list (jumpseat--account-read-provider "Check the provider")))
   (jumpseat--models-providers
    (jumpseat--make-callback
     (lambda (providers)

@@ -120,15 +120,20 @@ KEYS are further keys of `jumpseat-request'."
                  keys))
     (push request jumpseat-anywhere--requests)))
 
-(defun jumpseat--anywhere-send (destination)
-  "Send the region, or the text before point, and put the answer in DESTINATION.
-DESTINATION is a symbol of `jumpseat--anywhere-destinations'."
+(defun jumpseat--anywhere-find-text ()
+  "Return a cons of the region, or else the text before point, and its end."
   (let* ((bounds (or (jumpseat--region-active) (list (point-min) (point))))
          (text (apply #'buffer-substring-no-properties bounds)))
     (when (string-blank-p text) (user-error "There is no text before point to send"))
+    (cons text (cadr bounds))))
+
+(defun jumpseat--anywhere-send (destination)
+  "Send the region, or the text before point, and put the answer in DESTINATION.
+DESTINATION is a symbol of `jumpseat--anywhere-destinations'."
+  (pcase-let ((`(,text . ,end) (jumpseat--anywhere-find-text)))
     (deactivate-mark)
     (if (eq destination 'chat) (jumpseat-ask text)
-      (jumpseat--anywhere-request text destination (cadr bounds)))))
+      (jumpseat--anywhere-request text destination end))))
 
 (defun jumpseat-send (&optional choose)
   "Send the chat in this buffer, or elsewhere the region or the text before point.

@@ -13,6 +13,10 @@
 
 (require 'jumpseat-chat)
 
+(defvar jumpseat-question-history nil
+  "The questions of `jumpseat-ask', for the minibuffer.
+`savehist-mode' saves them.")
+
 (defun jumpseat-ask--check-idle ()
   "Signal a `user-error' if the last chat is being answered.
 A question would be inserted in the middle of the answer."
@@ -38,7 +42,8 @@ An empty question only puts the region, from BEG to END, into the chat."
   (interactive
    (let ((region (jumpseat--region-active)))
      (jumpseat-ask--check-idle)
-     (cons (read-string (if region "Ask about the region: " "Ask: ")) region)))
+     (cons (read-string (if region "Ask about the region: " "Ask: ") nil 'jumpseat-question-history)
+           region)))
   (jumpseat-ask--check-idle)
   (let ((content (delq nil (list (when beg (jumpseat--region-block beg end))
                                  (unless (string-empty-p question)

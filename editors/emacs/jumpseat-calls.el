@@ -23,6 +23,10 @@
   "The names of tool calls."
   :group 'jumpseat)
 
+(defface jumpseat-result '((t :inherit shadow))
+  "The results of tool calls, and their titles."
+  :group 'jumpseat)
+
 ;;; Folds
 
 (defconst jumpseat-calls--short 8 "The lines of a piece of context that is not folded.")
@@ -118,7 +122,8 @@ Return the end of the last one, or BEG."
   (let ((failed (jumpseat-calls--read-pair pairs "is_error"))
         (call (jumpseat-calls--find (jumpseat-calls--read-pair pairs "id"))))
     (jumpseat--view-fold beg end (format "%s (%s)" (if failed "Error" "Result")
-                                         (jumpseat-calls--count-lines beg end)))
+                                         (jumpseat-calls--count-lines beg end))
+                         'jumpseat-result)
     (when (and call (null (overlay-get call 'jumpseat-call-status)))
       (jumpseat-calls--set-status call (if failed "failed" "completed")))))
 

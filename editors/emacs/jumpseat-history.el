@@ -142,7 +142,7 @@
 (defun jumpseat-history (&optional words here)
   "Pick a kept conversation: continue it, preview, fork, rename or delete it.
 With a prefix argument, read WORDS that it must have; with two, only those of
-this directory are offered, as with HERE."
+this project or directory are offered, as with HERE."
   (interactive
    (list (when (equal current-prefix-arg '(4)) (read-string "Search conversations: "))
          (equal current-prefix-arg '(16))))
@@ -150,7 +150,7 @@ this directory are offered, as with HERE."
     (user-error "This directory is on another machine, where no conversations are kept"))
   (jumpseat-history--pick
    (list :query (unless (or (null words) (string-empty-p words)) words)
-         :cwd (when here (expand-file-name default-directory)))))
+         :cwd (when here (or (jumpseat--workspace-folder) (expand-file-name default-directory))))))
 
 (provide 'jumpseat-history)
 ;;; jumpseat-history.el ends here

@@ -16,6 +16,8 @@
 (require 'jumpseat-anywhere)
 (require 'jumpseat-attach)
 (require 'jumpseat-history)
+(require 'jumpseat-inspect)
+(require 'jumpseat-keys)
 (require 'jumpseat-presets)
 (require 'jumpseat-ready)
 (require 'jumpseat-rewrite-menu)
@@ -147,12 +149,14 @@
   [["Chat"
     :if jumpseat-menu--chat-p
     ("RET" "send" jumpseat-send)
+    ("?" "show what would be sent" jumpseat-dry-run)
     ("a" "ask the question at point again" jumpseat-retry)
     ("N" "next variant" jumpseat-next-variant)
     ("=" "compare variants" jumpseat-ediff-variants)]
    ["Send the region or the text before point"
     :if jumpseat-menu--other-p
     ("RET" "answer here" jumpseat-send)
+    ("?" "show what would be sent" jumpseat-dry-run)
     ("w" "answer in the kill ring" jumpseat-send-to-kill-ring)
     ("e" "answer in the echo area" jumpseat-send-to-echo-area)
     ("b" "answer in a buffer" jumpseat-send-to-buffer)
@@ -188,6 +192,7 @@
    ["Account"
     ("S" "status" jumpseat-status)
     ("i" "sign in" jumpseat-login)
+    ("y" "set an API key" jumpseat-set-key)
     ("d" "check a provider" jumpseat-doctor)
     ("L" "logs" jumpseat-log)]
    ["Running"

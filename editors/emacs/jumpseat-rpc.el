@@ -25,7 +25,8 @@
 (defconst jumpseat-rpc--coalesce-ms 16
   "One frame at 60 Hz: the daemon merges deltas that arrive within this time.")
 
-(defconst jumpseat-rpc--commands '(:signIn "M-x jumpseat-login" :check "M-x jumpseat-doctor")
+(defconst jumpseat-rpc--commands
+  '(:signIn "M-x jumpseat-login" :setKey "M-x jumpseat-set-key" :check "M-x jumpseat-doctor")
   "The commands of this package that the daemon may name in hints.")
 
 (defconst jumpseat-rpc--capabilities
@@ -46,6 +47,8 @@
   info)                      ; the answer to `initialize'
 
 (defvar jumpseat-rpc--link nil "The running process, or nil.")
+(defvar jumpseat--rpc-folders-function #'ignore
+  "A function that returns the workspace folders of this Emacs when it connects.")
 (defvar jumpseat-rpc--responders nil "An alist of methods and functions; see `jumpseat--rpc-serve'.")
 (defvar jumpseat-rpc--crashes nil "The times of recent crashes.")
 
@@ -263,6 +266,7 @@ Return an error if it cannot be started; later errors are passed to requests."
   (jumpseat-rpc--send
    link "initialize"
    (list :processId (emacs-pid) :rootUri nil :capabilities jumpseat-rpc--capabilities
+         :workspaceFolders (funcall jumpseat--rpc-folders-function)
          :clientInfo (list :name "Emacs" :version emacs-version)
          :initializationOptions (list :config jumpseat-config
                                       :coalesceMs jumpseat-rpc--coalesce-ms

@@ -172,6 +172,17 @@ The text before the first heading is a question too."
     (remove-overlays jumpseat--send-question (point-max) 'jumpseat-kind 'fold)
     (jumpseat--calls-fold jumpseat--send-question (point-max))))
 
+(defun jumpseat--send-make-params (conversation)
+  "Return the params of `chat/start' for CONVERSATION in this buffer."
+  (append (list :messages (plist-get conversation :messages)
+                :system (plist-get conversation :system)
+                :model (plist-get conversation :model)
+                :settings (plist-get conversation :settings)
+                :conversationId (plist-get conversation :conversationId)
+                :keep (if jumpseat-keep t :json-false)
+                :transcript (jumpseat--format-name (jumpseat--format-here)))
+          (jumpseat--workspace-params (jumpseat--list (plist-get conversation :daemonTools)))))
+
 (defun jumpseat-send--start-turn (conversation headings)
   "Send CONVERSATION, and write the answer into this buffer, with HEADINGS."
   (setq jumpseat--send-question (copy-marker (jumpseat-send--find-question (car headings))))
@@ -189,15 +200,7 @@ The text before the first heading is a question too."
     (setq turn
           (jumpseat--turn-start
            "chat/start"
-           (append (list :messages (plist-get conversation :messages)
-                         :system (plist-get conversation :system)
-                         :model (plist-get conversation :model)
-                         :settings (plist-get conversation :settings)
-                         :conversationId (plist-get conversation :conversationId)
-                         :keep (if jumpseat-keep t :json-false)
-                         :transcript (jumpseat--format-name (jumpseat--format-here)))
-                   (jumpseat--workspace-params
-                    (jumpseat--list (plist-get conversation :daemonTools))))
+           (jumpseat--send-make-params conversation)
            (lambda (deltas)
              (jumpseat--answer-write answer deltas)
              (when (and (not pinned) (jumpseat--answer-model answer) (buffer-live-p buffer))
@@ -209,7 +212,7 @@ The text before the first heading is a question too."
     (setf (jumpseat--answer-turn answer) turn)
     (run-hooks 'jumpseat-turn-started-hook)))
 
-(defun jumpseat-send--find-section (conversation)
+(defun jumpseat--send-find-section (conversation)
   "Return the positions of the last message of CONVERSATION here, as a cons."
   (let* ((last (1- (length (plist-get conversation :messages))))
          (turn (seq-find (lambda (each) (eql (plist-get each :message) last))
@@ -224,7 +227,7 @@ Return whether it was."
          (text (or (and (= 1 (length content)) (plist-get (elt content 0) :text)) "")))
     (when (string-match "\\`/model[ \t]*\\(\\S-*\\)[ \t\n]*\\'" text)
       (let ((name (match-string 1 text))
-            (section (jumpseat-send--find-section conversation)))
+            (section (jumpseat--send-find-section conversation)))
         (save-excursion
           (goto-char (car section))
           (forward-line)
@@ -238,7 +241,7 @@ Return whether it was."
 (defun jumpseat-send--ask-again (conversation)
   "Remove the partial answer at the end of CONVERSATION, and ask again.
 One undo step restores it."
-  (let ((answer (car (jumpseat-send--find-section conversation))))
+  (let ((answer (car (jumpseat--send-find-section conversation))))
     (setq jumpseat-send--failed nil)
     (undo-boundary)
     (save-restriction
@@ -281,7 +284,7 @@ STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
      (t
       (jumpseat--view-clear)
       (jumpseat--references-expand
-       conversation (jumpseat-send--find-section conversation) step
+       conversation (jumpseat--send-find-section conversation) step
        (lambda (expanded) (jumpseat-send--start-after-headings expanded step)))))))
 
 (defun jumpseat--send-start ()

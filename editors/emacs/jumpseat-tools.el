@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; A window with the daemon's servers of tools, in which the user switches the
-;; tools of a chat on and off.
+;; A window with the daemon's tool servers, in which the user switches the tools
+;; of a chat on and off, and trusts servers.
 
 ;;; Code:
 
@@ -92,6 +92,7 @@ ROWS is the answer to `tools/list'.  If TOOL is nil, switch the whole server."
     (define-key map (kbd "SPC") #'jumpseat-tools-switch)
     (define-key map [mouse-1] #'jumpseat-tools-switch)
     (define-key map "R" #'jumpseat-tools-restart)
+    (define-key map "t" #'jumpseat-tools-trust)
     (define-key map "n" #'next-line)
     (define-key map "p" #'previous-line)
     map)
@@ -162,8 +163,8 @@ CHOSEN are the selectors of the chat."
             (propertize
              (concat (if folder (concat "Folder of the file tools: " (abbreviate-file-name folder))
                        "Without a project, the file tools are not offered.")
-                     "\nRET switches a tool or a server, R restarts a server, i signs in to it, "
-                     "g asks all servers\nagain, q closes.\n")
+                     "\nRET switches a tool or a server, R restarts a server, i signs in to it, t trusts "
+                     "it,\ng asks all servers again, q closes.\n")
              'face 'jumpseat-note)
             (string-join
              (seq-mapcat (lambda (server)
@@ -180,7 +181,7 @@ CHOSEN are the selectors of the chat."
       (user-error "There is no tool on this line")))
 
 (defun jumpseat-tools-restart ()
-  "Start the server of tools at point again."
+  "Start the tool server at point again."
   (interactive)
   (let ((buffer (current-buffer)) (server (jumpseat--tools-server-at-point)))
     (jumpseat--rpc-request
@@ -189,6 +190,36 @@ CHOSEN are the selectors of the chat."
       (lambda (row)
         (jumpseat--say "%s: %s." server (jumpseat-tools--describe-state row))
         (jumpseat-tools--fetch buffer nil))))))
+
+(defun jumpseat-tools--ask-trust (row)
+  "Ask whether the server in ROW may run, and return the answer."
+  (yes-or-no-p
+   (format "%s\n%s\n%s the server %s in this workspace? "
+           (propertize "A client's configuration, not yours, defines this server:" 'face 'bold)
+           (plist-get row :definition)
+           (if (equal "untrusted" (plist-get row :state)) "Trust" "No longer trust")
+           (plist-get row :name))))
+
+(defun jumpseat-tools-trust ()
+  "Trust the tool server at point, or no longer trust it.
+This applies to the workspace of this Emacs and to the definition of the server,
+which is shown first."
+  (interactive)
+  (let* ((buffer (current-buffer))
+         (server (jumpseat--tools-server-at-point))
+         (row (seq-find (lambda (each) (equal server (plist-get each :name)))
+                        (plist-get jumpseat-tools--rows :servers))))
+    (unless (equal "workspace" (plist-get row :origin))
+      (user-error "%s needs no trust, because you or jumpseat define it" server))
+    (when (jumpseat-tools--ask-trust row)
+      (jumpseat--rpc-request
+       "mcp/trust"
+       (list :server server :fingerprint (plist-get row :fingerprint)
+             :trusted (if (equal "untrusted" (plist-get row :state)) t :json-false))
+       (jumpseat--make-callback
+        (lambda (changed)
+          (jumpseat--say "%s: %s." server (jumpseat-tools--describe-state changed))
+          (jumpseat-tools--fetch buffer nil)))))))
 
 (defun jumpseat-tools-switch ()
   "Switch the tool or the server at point on or off."

@@ -22,6 +22,15 @@
 FORMAT is that of the chat, by default this buffer's."
   (concat (jumpseat--format-sign (or format (jumpseat--format-here))) "Me"))
 
+(defvar jumpseat-transcript--askers (list "Me")
+  "The known names of the user's role in headings.")
+
+(defun jumpseat--transcript-question-p (heading)
+  "Whether HEADING of this buffer belongs to a question."
+  (string-match-p (concat "\\`" (regexp-quote (jumpseat--format-sign (jumpseat--format-here)))
+                          (regexp-opt jumpseat-transcript--askers) "\\(?:[ \t]\\|\\'\\)")
+                  heading))
+
 (defun jumpseat--transcript-heading-regexp (&optional heading)
   "Return a regular expression for a line with HEADING, or with a known heading."
   (let ((format (jumpseat--format-here)))
@@ -80,6 +89,7 @@ heading."
                     (dolist (group '(1 2))
                       (cl-pushnew (match-string group text) jumpseat-transcript--roles
                                   :test #'equal))
+                    (cl-pushnew (match-string 1 text) jumpseat-transcript--askers :test #'equal)
                     (cons (concat sign (match-string 1 text))
                           (concat sign (match-string 2 text))))))))))
 

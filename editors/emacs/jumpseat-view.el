@@ -158,6 +158,10 @@ LABEL is followed by the key of COMMAND, unless HIDE-KEY is non-nil."
 
 ;;; Folds
 
+(defface jumpseat-thinking '((t :inherit (italic shadow)))
+  "The thinking of models."
+  :group 'jumpseat)
+
 (defvar jumpseat-fold-map
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "RET") #'jumpseat-toggle-fold)
@@ -176,11 +180,14 @@ LABEL is followed by the key of COMMAND, unless HIDE-KEY is non-nil."
     ;; The markup takes four lines: the two tags of `<details>', and a blank
     ;; line inside each.
     (jumpseat--view-fold beg end
-                         (format "Thinking (%s)" (jumpseat--view-count-lines beg end 4)))))
+                         (format "Thinking (%s)" (jumpseat--view-count-lines beg end 4))
+                         'jumpseat-thinking)))
 
-(defun jumpseat--view-fold (beg end title)
-  "Fold the lines from BEG to END under TITLE, and return the overlay."
+(defun jumpseat--view-fold (beg end title &optional face)
+  "Fold the lines from BEG to END under TITLE, and return the overlay.
+FACE is that of the title and of the lines when they are shown."
   (let ((overlay (jumpseat--view-put-overlay beg end 'fold)))
+    (overlay-put overlay 'face face)
     (overlay-put overlay 'isearch-open-invisible #'jumpseat-view--open)
     (overlay-put overlay 'keymap jumpseat-fold-map)
     (overlay-put overlay 'jumpseat-title title)
@@ -195,7 +202,7 @@ LABEL is followed by the key of COMMAND, unless HIDE-KEY is non-nil."
 (defun jumpseat-view--close (overlay)
   "Hide the text of OVERLAY."
   (let ((title (concat "▸ " (overlay-get overlay 'jumpseat-title))))
-    (add-face-text-property 0 (length title) 'jumpseat-note t title)
+    (add-face-text-property 0 (length title) (or (overlay-get overlay 'face) 'jumpseat-note) t title)
     (overlay-put overlay 'display title)))
 
 (defun jumpseat-view--open (overlay)

@@ -29,6 +29,14 @@ directory is on another machine."
       (unless (seq-some (lambda (each) (file-equal-p each folder)) '("~/" "/"))
         folder))))
 
+(defun jumpseat-workspace--list-folders ()
+  "Return the folder of this buffer for `initialize', or nil."
+  (when-let ((folder (jumpseat--workspace-folder)))
+    (let ((path (directory-file-name folder)))
+      (vector (list :uri (jumpseat--region-uri path) :name (file-name-nondirectory path))))))
+
+(setq jumpseat--rpc-folders-function #'jumpseat-workspace--list-folders)
+
 (defun jumpseat--workspace-params (tools)
   "Return the params of a turn with TOOLS, a list of selectors, and the rules."
   (let ((folder (and (or tools jumpseat-workspace-rules) (jumpseat--workspace-folder))))

@@ -34,6 +34,8 @@
 ;;   M-x jumpseat-explain   explain the function; also -review, -fix, -document, -write-tests
 ;;   M-x jumpseat-project   open the chat of the project
 ;;   M-x jumpseat-commit-message  write a commit message for the staged changes
+;;   M-x jumpseat-set-key   store an API key
+;;   M-x jumpseat-dry-run   show what would be sent
 ;;   M-x jumpseat-status    show providers, accounts and quotas
 ;;   M-x jumpseat-doctor    check what a provider needs
 ;;   M-x jumpseat-log       show the logs
@@ -52,7 +54,10 @@
 (require 'jumpseat-anywhere)
 (require 'jumpseat-file)
 (require 'jumpseat-history)
+(require 'jumpseat-inspect)
 (require 'jumpseat-install)
+(require 'jumpseat-keys)
+(require 'jumpseat-marks)
 (require 'jumpseat-menu)
 (require 'jumpseat-rewrite-menu)
 (require 'jumpseat-settle)
@@ -64,10 +69,11 @@
 (dolist (command '(jumpseat jumpseat-add jumpseat-add-buffer jumpseat-add-clipboard
                    jumpseat-add-directory jumpseat-add-file jumpseat-add-page jumpseat-add-project
                    jumpseat-ask jumpseat-chat-mode jumpseat-commit-message jumpseat-context
-                   jumpseat-doctor jumpseat-document jumpseat-explain jumpseat-fix
-                   jumpseat-history jumpseat-install jumpseat-log jumpseat-login jumpseat-logout
+                   jumpseat-doctor jumpseat-document jumpseat-dry-run jumpseat-explain
+                   jumpseat-fix jumpseat-history jumpseat-install jumpseat-log jumpseat-login jumpseat-logout
                    jumpseat-menu jumpseat-model jumpseat-new jumpseat-open jumpseat-preset
-                   jumpseat-project jumpseat-prompt jumpseat-restart jumpseat-review
+                   jumpseat-project jumpseat-prompt jumpseat-remove-key jumpseat-restart
+                   jumpseat-review jumpseat-set-key
                    jumpseat-rewrite jumpseat-rewrite-with jumpseat-send jumpseat-settings jumpseat-status jumpseat-stop
                    jumpseat-tools jumpseat-write-tests))
   (autoload command "jumpseat" nil t))

@@ -84,6 +84,9 @@ TESTS = {
         "test_the_screen_on_the_page_is_what_a_user_sees": ([COMMAND_LINE], "text", "Let me look"),
     },
     "editors/neovim/test_page.py": {"test_every_block_of_the_readme_runs": ([NEOVIM], "lua", "")},
+    "editors/emacs/test_details.py": {
+        "test_the_readme_takes_a_key_from_auth_source": ([EMACS], "toml", ""),
+    },
     "editors/emacs/test_page.py": {"test_every_block_of_the_readme_is_evaluated": ([EMACS], "elisp", "")},
 }
 """Each test that runs or checks blocks: its pages, its languages, and how the texts of the blocks begin."""

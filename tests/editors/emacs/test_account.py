@@ -115,7 +115,7 @@ def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
     assert "local" not in child.screen
     child.keys("fake^M")
     child.sees("There is no sign-in to fake")
-    assert "Store the API key of fake" in child.said("There is no sign-in to fake")
+    assert "Run `M-x jumpseat-set-key` for fake" in child.said("There is no sign-in to fake")
 
 
 def test_providers_are_completed_although_they_were_not_known_when_the_command_began(home, package):
