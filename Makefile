@@ -59,10 +59,10 @@ BROWSER := 'playwright>=1.65,<2'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help chat model test test-neovim test-vscode test-emacs test-emacs-newer \
+.PHONY: help chat model test test-neovim test-vscode test-emacs test-emacs-newer test-emacs-graphical \
 	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-workflow lint-emacs manual-emacs format format-neovim \
-	format-vscode bench mutants pictures pictures-vscode manual version wheel vsix archives dist clean-tree test-release \
-	clean
+	format-vscode bench mutants pictures pictures-emacs pictures-vscode manual version wheel vsix archives dist \
+	clean-tree test-release clean
 
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)*):"
@@ -91,10 +91,20 @@ test-emacs-newer: $(TEST_READY) ## Run the tests of the Emacs package in a newer
 	JUMPSEAT_EMACS=$$(tests/tools/emacs/newer $(VENV)-emacs) && export JUMPSEAT_EMACS && \
 	$(BIN)/pytest -n $(JOBS) $(ONLY) tests/editors/emacs
 
+test-emacs-graphical: $(TEST_READY) ## Run the tests of the Emacs package in a graphical frame (needs apt and Xvfb; about a minute)
+	$(ANNOUNCE)
+	JUMPSEAT_GRAPHICAL_EMACS=$$(tests/tools/emacs/graphical $(VENV)-emacs-graphical) && \
+	export JUMPSEAT_GRAPHICAL_EMACS && $(BIN)/pytest tests/editors/emacs/test_graphical.py
+
 test-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
 test-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Run the tests of the VS Code extension, in VS Code in a browser (about 5 minutes)
 	$(ANNOUNCE)
 	$(BIN)/pytest $(ONLY) tests/editors/vscode tests/editors/test_scenarios.py
+
+pictures-emacs: $(TEST_READY) ## Record the pictures of the Emacs package's README (needs apt and Xvfb; about a minute)
+	$(ANNOUNCE)
+	JUMPSEAT_GRAPHICAL_EMACS=$$(tests/tools/emacs/graphical $(VENV)-emacs-graphical) && \
+	export JUMPSEAT_GRAPHICAL_EMACS && $(BIN)/pytest tests/editors/emacs/pictures.py
 
 pictures-vscode: export PATH := $(abspath $(NODE)/bin):$(PATH)
 pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Record the pictures of the VS Code extension's README (about 2 minutes)
@@ -193,7 +203,7 @@ test-release: $(TEST_READY) ## Install each file of dist/ in an empty environmen
 	$(BIN)/pytest -n $(JOBS) tests/release
 
 clean: ## Remove the environments and everything that was built
-	rm -rf $(ENVIRONMENTS) $(VENV)-emacs build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(ENVIRONMENTS) $(VENV)-emacs $(VENV)-emacs-graphical build dist .pytest_cache .mypy_cache .ruff_cache
 
 # If an environment has no pip, because its set-up failed or another tool created it, add pip and keep the rest.
 $(ENVIRONMENTS:=/bin/pip): %/bin/pip:

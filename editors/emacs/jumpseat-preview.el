@@ -58,19 +58,25 @@ all: \\[jumpseat-rewrite-accept], \\[jumpseat-rewrite-reject]; \
   "The buttons above rewrites that are being written, as above.")
 
 (defun jumpseat-preview--make-hint (edit finished)
-  "Return the line above the text of EDIT, which is FINISHED or being written."
-  (let ((instruction (replace-regexp-in-string "[ \t\n]+" " " (jumpseat--edit-instruction edit)))
-        (model (plist-get (jumpseat--edit-options edit) :model)))
-    (concat
-     (propertize
-      (concat (if finished "Rewrite: " "Rewriting: ")
-              (truncate-string-to-width instruction 30 nil nil "…")
-              (and model (format " (%s)" model)) "  ")
-      'face 'jumpseat-rewrite-hint)
-     (mapconcat (lambda (button) (jumpseat--view-make-button (car button) (cdr button) t))
-                (if finished jumpseat--preview-buttons jumpseat--preview-running-buttons)
-                " ")
-     "\n")))
+  "Return the line above the text of EDIT, which is FINISHED or being written.
+The instruction is cut if the line would be too long for a window."
+  (let* ((model (plist-get (jumpseat--edit-options edit) :model))
+         (label (if finished "Rewrite: " "Rewriting: "))
+         (end (concat (and model (format " (%s)" model)) "  "))
+         (buttons (mapconcat
+                   (lambda (button) (jumpseat--view-make-button (car button) (cdr button) t))
+                   (if finished jumpseat--preview-buttons jumpseat--preview-running-buttons)
+                   " "))
+         (room (- (jumpseat--view-find-width) (string-width label) (string-width end)
+                  (string-width buttons) 1))
+         (instruction (replace-regexp-in-string "[ \t\n]+" " " (jumpseat--edit-instruction edit))))
+    (when (< room 8)
+      (setq room (max 8 (+ room (string-width label)))
+            label ""))
+    (concat (propertize
+             (concat label (truncate-string-to-width instruction room nil nil "…") end)
+             'face 'jumpseat-rewrite-hint)
+            buttons "\n")))
 
 (defun jumpseat-preview--show-hint (edit finished)
   "Show the line above the text of EDIT, which is FINISHED or being written."

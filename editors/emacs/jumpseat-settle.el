@@ -144,8 +144,7 @@ The rewrite ends.  One step of undo brings the old text back."
 
 (setq jumpseat--preview-buttons
       '(("Accept" . jumpseat-rewrite-accept) ("Reject" . jumpseat-rewrite-reject)
-        ("Again" . jumpseat-rewrite-again) ("Diff" . jumpseat-rewrite-diff)
-        ("Ediff" . jumpseat-rewrite-ediff) ("Merge" . jumpseat-rewrite-merge))
+        ("Again" . jumpseat-rewrite-again) ("More" . jumpseat-rewrite-more))
       jumpseat--preview-running-buttons '(("Stop" . jumpseat-rewrite-reject)))
 
 (pcase-dolist (`(,key . ,command)
@@ -182,13 +181,13 @@ The rewrite ends.  One step of undo brings the old text back."
     ["Compare in Ediff" jumpseat-rewrite-ediff]
     ["Merge in Smerge Mode" jumpseat-rewrite-merge]))
 
-(defun jumpseat-settle--pop-up (event)
-  "Show the menu of rewrites for the hunk at the mouse EVENT."
-  (interactive "e")
-  (posn-set-point (event-end event))
-  (popup-menu jumpseat--rewrite-menu event))
+(defun jumpseat-rewrite-more (event)
+  "Show the menu of rewrites for the place of EVENT."
+  (interactive (list last-nonmenu-event))
+  (when (mouse-event-p event) (posn-set-point (event-end event)))
+  (popup-menu jumpseat--rewrite-menu (if (mouse-event-p event) event (point-marker))))
 
-(define-key jumpseat--preview-hunk-map [mouse-3] #'jumpseat-settle--pop-up)
+(define-key jumpseat--preview-hunk-map [mouse-3] #'jumpseat-rewrite-more)
 ;; Without this, the press of the button would change the region.
 (define-key jumpseat--preview-hunk-map [down-mouse-3] #'ignore)
 

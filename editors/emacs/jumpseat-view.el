@@ -60,6 +60,11 @@ keys is slow."
   (or jumpseat-view--header
       (setq jumpseat-view--header (jumpseat-view--make-header))))
 
+(defun jumpseat--view-find-width ()
+  "Return the width of the narrowest window of this buffer, in characters."
+  (seq-min (or (mapcar #'window-body-width (get-buffer-window-list nil nil t))
+               (list (frame-width)))))
+
 (defun jumpseat-view--make-header ()
   "Create the text of the header line."
   (let* ((parts (list (or (jumpseat--view-get :model) "default model")
@@ -77,8 +82,9 @@ keys is slow."
     (replace-regexp-in-string
      "%" "%%"
      (concat left
-             (propertize " " 'display `(space :align-to (- right ,(length hint))))
-             (propertize hint 'face 'jumpseat-note)))))
+             (when (<= (+ (string-width left) (length hint)) (jumpseat--view-find-width))
+               (concat (propertize " " 'display `(space :align-to (- right ,(length hint))))
+                       (propertize hint 'face 'jumpseat-note)))))))
 
 (defun jumpseat--view-lighter ()
   "Return the mode line text for this buffer."

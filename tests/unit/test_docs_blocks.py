@@ -95,12 +95,6 @@ NOT_RUN = [
     (README, "text", "  Neovim", "a drawing of the parts"),
     (BUILT, "text", " editors", "a drawing of the packages"),
     (NEOVIM, "text", "def f", "a screen, copied from a run; the tests of the plug-in look at such screens"),
-    (
-        EMACS,
-        "text",
-        "File Edit",
-        "a screen, copied from a run; the tests of the package look at such screens",
-    ),
 ]
 """Blocks that are not code, with their page, language, first words and kind."""
 

@@ -214,6 +214,39 @@ class Child:
             self._connection.sendall(base64.b64encode(b"(run-at-time 0 nil #'kill-emacs)") + b"\n")
 
 
+def environment_for(home: Path, address: Path) -> dict[str, str]:
+    """The environment of an Emacs whose files are below `home` and whose driver listens at the address."""
+    return {
+        **os.environ,
+        **environment_of(home),
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "emacs-config"),
+        "LC_ALL": "C.UTF-8",
+        "DRIVER_SOCKET": str(address),
+    }
+
+
+def prepare(home: Path, address: Path, package: Path, options: Mapping[str, Any], before: str) -> list[str]:
+    """Make Emacs's own directory, and return the arguments that load the package and the driver."""
+    settings = {"command": [sys.executable, "-P", "-m", "jumpseat"], **options}
+    forms = [f"(setq jumpseat-{name} '{lisp(value)})" for name, value in settings.items()]
+    own = home / ".emacs.d"
+    if not own.exists():
+        own.mkdir()
+        (own / "eln-cache").symlink_to(_native_cache())
+    # Else each Emacs compiles its libraries natively. Some are compiled before it reads this.
+    init = f"""(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil
+                 inhibit-startup-screen t user-emacs-directory {lisp(str(home / "emacs") + "/")}
+                 display-buffer-base-action '(display-buffer-same-window)
+                 create-lockfiles nil make-backup-files nil auto-save-default nil
+                 custom-file {lisp(str(home / "custom.el"))})"""
+    arguments = ["-Q", "-L", str(package), "--eval", init]
+    arguments += ["-l", str(DRIVER), *(["--eval", before] if before else [])]
+    for form in ("(require 'jumpseat)", *forms):
+        arguments += ["--eval", form]
+    return arguments
+
+
 @contextlib.contextmanager
 def running_emacs(
     home: Path,
@@ -224,35 +257,13 @@ def running_emacs(
     before: str = "",
 ) -> Iterator[Child]:
     """An Emacs whose own directory and whose daemon's are below `home`; the daemon stays."""
-    settings = {"command": [sys.executable, "-P", "-m", "jumpseat"], "open-browser": False, **(options or {})}
-    forms = [f"(setq jumpseat-{name} '{lisp(value)})" for name, value in settings.items()]
-    own = home / ".emacs.d"
-    if not own.exists():
-        own.mkdir()
-        (own / "eln-cache").symlink_to(_native_cache())
     with directory_for_sockets() as directory:
         address = directory / "driver"
-        variables = {
-            **os.environ,
-            **environment_of(home),
-            "HOME": str(home),
-            "XDG_CONFIG_HOME": str(home / "emacs-config"),
-            "TERM": "xterm-256color",
-            "LC_ALL": "C.UTF-8",
-            "DRIVER_SOCKET": str(address),
-            **(env or {}),
-        }
-        # Else each Emacs compiles its libraries natively. Some are compiled before it reads this.
-        init = f"""(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil
-                     inhibit-startup-screen t user-emacs-directory {lisp(str(home / "emacs") + "/")}
-                     display-buffer-base-action '(display-buffer-same-window)
-                     create-lockfiles nil make-backup-files nil auto-save-default nil
-                     custom-file {lisp(str(home / "custom.el"))})"""
-        words = [emacs(), "-nw", "-Q", "-L", str(package), "--eval", init]
-        words += ["-l", str(DRIVER), *(["--eval", before] if before else [])]
-        for form in ("(require 'jumpseat)", *forms):
-            words += ["--eval", form]
-        with _in_a_terminal([*words, *files], variables) as (terminal, process):
+        options = {"open-browser": False, **(options or {})}
+        arguments = prepare(home, address, package, options, before)
+        variables = {**environment_for(home, address), "TERM": "xterm-256color", **(env or {})}
+        words = [emacs(), "-nw", *arguments, *files]
+        with _in_a_terminal(words, variables) as (terminal, process):
             child = None
             try:
                 with connected(address, "Emacs") as connection:

@@ -134,7 +134,7 @@ def test_text_with_an_open_rewrite_is_not_rewritten_again(two, provider):
 
 def test_a_button_above_a_rewrite_is_pressed_with_the_mouse(two):
     two.command("xterm-mouse-mode")
-    two.sees("Rewrite: German. [Accept] [Reject] [Again] [Diff] [Ediff] [Merge]")
+    two.sees("Rewrite: German. [Accept] [Reject] [Again] [More]")
     lines = two.screen.split("\n")
     row = next(number for number, line in enumerate(lines) if "German." in line)
     column = lines[row].index("[Accept]") + 3
@@ -159,7 +159,7 @@ def test_a_new_line_at_the_start_of_the_text_is_shown_below_the_buttons(editing,
     provider.script(answer("# first\none = 1\n"))
     rewrite(editing, 1, "Comment.")
     ready(editing, 1)
-    editing.sees("[Merge]\n# first\none = 1")
+    editing.sees("[More]\n# first\none = 1")
 
 
 @pytest.mark.scenario("edit-compare")
