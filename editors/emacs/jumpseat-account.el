@@ -65,7 +65,7 @@
 
 (defun jumpseat-account--describe-prompt (prompt)
   "Return the lines of the window for PROMPT, and copy its code.
-A sign-in to a server of tools has no code."
+A sign-in to a tool server has no code."
   (let ((page (plist-get prompt :verificationUri))
         (code (plist-get prompt :userCode)))
     (when code (kill-new code))
@@ -252,7 +252,7 @@ With a prefix argument, read its name."
        #'jumpseat-status)))))
 
 (defun jumpseat-log ()
-  "Show the log of this package and that of the daemon."
+  "Show the logs of this package and of the daemon."
   (interactive)
   (jumpseat--log-write "the log was opened")
   (pop-to-buffer jumpseat--log-buffer)

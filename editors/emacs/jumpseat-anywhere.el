@@ -47,7 +47,7 @@
       :end (lambda (text)
              (kill-new text)
              (jumpseat--say "The answer is in the kill ring."))))
-    ;; Before the text that is there already.
+    ;; The answer precedes the text that is already there.
     ('start
      (barf-if-buffer-read-only)
      (let ((sink (jumpseat-anywhere--write-at position)))

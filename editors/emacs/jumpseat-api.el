@@ -41,7 +41,7 @@ a list of messages as property lists."
     (vconcat messages)))
 
 (defun jumpseat-api--make-info (outcome)
-  "Return what the callback of a request learns from the turn's OUTCOME."
+  "Return the property list for the callback of a request, from OUTCOME."
   (let ((result (or (plist-get outcome :result)
                     (jumpseat--get outcome :error :data :partial)))
         (err (plist-get outcome :error)))

@@ -42,7 +42,7 @@
   (truncate-string-to-width (replace-regexp-in-string "[ \t\n]+" " " text) 60 nil nil "…"))
 
 (defun jumpseat-calls--summarize (arguments)
-  "Return the most telling of ARGUMENTS, a JSON text, in one line."
+  "Return the most informative value in ARGUMENTS, a JSON text, as one line."
   (let ((values (ignore-errors (json-parse-string arguments :object-type 'plist))))
     (jumpseat-calls--shorten
      (or (seq-some (lambda (key)
@@ -239,7 +239,7 @@ If its call is not in this buffer, show it at POSITION."
     (overlay-put overlay 'jumpseat-question question)
     (overlay-put overlay 'jumpseat-turn turn)
     (jumpseat-approval-mode)
-    ;; The keys of the buttons are those of the mode.
+    ;; The buttons show the keys of the mode, which must be on.
     (overlay-put overlay 'after-string
                  (concat jumpseat--view-cursor (jumpseat-calls--format-question question)))
     (when (overlay-get overlay 'jumpseat-call)

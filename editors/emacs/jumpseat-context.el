@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; A chat has a set of items: regions, buffers, files, directories and pages.
-;; Each question is sent with their present texts, except for those that the
+;; Each question is sent with their current texts, except for those that the
 ;; chat already contains unchanged.
 
 ;;; Code:
@@ -109,7 +109,7 @@ Items that no longer exist are removed."
    (lambda (item)
      (or (jumpseat--context-build item)
          (progn
-           (jumpseat--say "%s no longer exists, and is not part of the context any more."
+           (jumpseat--say "%s no longer exists, and is no longer part of the context."
                           (jumpseat--context-item-label item))
            (jumpseat--context-remove item)
            nil)))

@@ -79,7 +79,7 @@ Their argument says whether it succeeded.")
 
 (defun jumpseat-install (&optional again)
   "Install the daemon into a virtual environment of its own.
-With a prefix argument AGAIN, also if this version is installed."
+With a prefix argument AGAIN, even if this version is installed."
   (interactive "P")
   (cond
    (jumpseat-install--running (jumpseat--say "jumpseat is already being installed."))

@@ -68,11 +68,11 @@ If there is none, request it for the next call: completion cannot wait."
   (jumpseat-models--get-cached "models/list" :models))
 
 (defun jumpseat--models-known-prompts ()
-  "Return the cached list of named texts, for completion."
+  "Return the cached list of prompt texts, for completion."
   (jumpseat-models--get-cached "prompts/list" :prompts))
 
 (defun jumpseat-models--fetch-prompts (_params)
-  "Request the named texts early, to offer all of them after the first slash."
+  "Request the prompt texts early, to offer all of them after the first slash."
   (funcall (jumpseat-models--forget "prompts/list") nil)
   (jumpseat--models-known-prompts))
 

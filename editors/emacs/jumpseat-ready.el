@@ -28,27 +28,27 @@
   (apply #'jumpseat-ask (concat "/" name) (jumpseat-ready--find-bounds)))
 
 (defun jumpseat-explain ()
-  "Have the region, or else the function at point or the buffer, explained."
+  "Let the model explain the region, or else the function or the buffer."
   (interactive)
   (jumpseat-ready--ask "explain"))
 
 (defun jumpseat-review ()
-  "Have the region, or else the function at point or the buffer, reviewed."
+  "Let the model review the region, or else the function or the buffer."
   (interactive)
   (jumpseat-ready--ask "review"))
 
 (defun jumpseat-fix ()
-  "Have the faults of the region, or else the function at point, fixed."
+  "Let the model fix the region, or else the function or the buffer."
   (interactive)
   (jumpseat-ready--ask "fix"))
 
 (defun jumpseat-document ()
-  "Have the region, or else the function at point or the buffer, documented."
+  "Let the model document the region, or else the function or the buffer."
   (interactive)
   (jumpseat-ready--ask "docs"))
 
 (defun jumpseat-write-tests ()
-  "Let the model test the region, or else the function at point or the buffer."
+  "Let the model test the region, or else the function or the buffer."
   (interactive)
   (jumpseat-ready--ask "tests"))
 

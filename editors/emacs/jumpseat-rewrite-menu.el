@@ -146,7 +146,7 @@ At an open rewrite, ask for that again."
     ("p" "preset …" jumpseat-rewrite-menu--use-preset)]
    ["Context"
     ("x" jumpseat-rewrite-menu--clear-context)
-    ("c" "add that of the last chat" jumpseat-rewrite-menu--add-chat)
+    ("c" "add the last chat's" jumpseat-rewrite-menu--add-chat)
     ("b" "add a buffer" jumpseat-rewrite-menu--add-buffer)
     ("f" "add a file" jumpseat-rewrite-menu--add-file)]
    [""

@@ -136,9 +136,9 @@ HEADINGS."
 
 (defun jumpseat-send--update-front-matter (answer conversation head)
   "Write ANSWER's model and kept conversation to the front matter.
-The chat then continues with both, even if the default changes.  CONVERSATION is
-what was sent, and HEAD the text of its front matter.  If the user has changed
-the front matter since, leave it unchanged."
+The chat then continues with both, even if the default changes.  CONVERSATION
+was sent, and HEAD is the text of its front matter.  If the user has changed the
+front matter since, leave it unchanged."
   (let ((writer (jumpseat--answer-writer answer))
         (model (plist-get conversation :model))
         (id (jumpseat--answer-conversation answer)))

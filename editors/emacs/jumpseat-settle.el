@@ -99,7 +99,7 @@ If its text has changed, show the new text beside it instead."
   (jumpseat-rewrite-next (- (or count 1))))
 
 (defun jumpseat-rewrite-reject ()
-  "Discard what remains of the rewrite at point, or stop it."
+  "Discard the rest of the rewrite at point, or stop it."
   (interactive)
   (let ((edit (jumpseat-settle--get-open)))
     (jumpseat--rewrite-stop edit)

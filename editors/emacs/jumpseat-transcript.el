@@ -243,7 +243,9 @@ change, must not miss it."
     (with-current-buffer buffer
       (setq jumpseat-transcript--updating nil)
       (while (and jumpseat-transcript--waiting (not jumpseat-transcript--updating))
-        (funcall (pop jumpseat-transcript--waiting))))))
+        ;; An error in one function must not stop the others.
+        (with-demoted-errors "jumpseat: Internal error: %S"
+          (funcall (pop jumpseat-transcript--waiting)))))))
 
 (defun jumpseat-transcript--start-update (changes done)
   "Change the front matter of this buffer, then call DONE.
@@ -255,15 +257,21 @@ See `jumpseat--transcript-update'."
      (jumpseat--transcript-text)
      (lambda (failure conversation)
        (if failure (jumpseat-transcript--settle buffer failure)
-         (jumpseat--transcript-render-front-matter
-          (funcall changes conversation)
-          (lambda (err text)
-            (unwind-protect
-                (when (and (null err) (buffer-live-p buffer))
-                  (with-current-buffer buffer
-                    (jumpseat--transcript-put-front-matter text)
-                    (when done (funcall done))))
-              (jumpseat-transcript--settle buffer err)))))))))
+         (let ((sent nil))
+           (unwind-protect
+               (progn
+                 (jumpseat--transcript-render-front-matter
+                  (funcall changes conversation)
+                  (lambda (err text)
+                    (unwind-protect
+                        (when (and (null err) (buffer-live-p buffer))
+                          (with-current-buffer buffer
+                            (jumpseat--transcript-put-front-matter text)
+                            (when done (funcall done))))
+                      (jumpseat-transcript--settle buffer err))))
+                 (setq sent t))
+             ;; After an error in CHANGES, the callback above is never called.
+             (unless sent (jumpseat-transcript--settle buffer nil)))))))))
 
 (defun jumpseat--transcript-update (changes &optional done)
   "Change the front matter of this buffer, and leave the rest unchanged.

@@ -89,7 +89,7 @@ list: :error or :result, and :cancelled."
 
 (defun jumpseat--turn-decide (turn id decision callback &rest more)
   "Send DECISION, \"allow\" or \"deny\", about the tool call ID of TURN.
-CALLBACK is that of a request, and MORE are further params."
+CALLBACK is as for `jumpseat--rpc-request', and MORE are further params."
   (jumpseat--rpc-request
    "tools/decide"
    (append (list :turnId (jumpseat--turn-id turn) :toolUseId id :decision decision) more)

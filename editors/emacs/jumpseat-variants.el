@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; A question can be asked again, also after it was edited.  What followed it
+;; A question can be asked again, even after it was edited.  What followed it
 ;; is kept as a variant: the question with everything below it.  Variants belong
 ;; to the text above the question, so that they are found again after an undo.
 

@@ -17,8 +17,7 @@
   "The displayed state of this buffer, a property list.
 :state is a key of `jumpseat-view--labels', or nil if nothing is running;
 :detail is shown instead of its label.  The other keys are :model, :usage,
-:quota, :context, :tools
-and :rules.")
+:quota, :context, :tools and :rules.")
 
 (defconst jumpseat-view--labels
   '((preparing . "sending") (waiting . "waiting") (thinking . "thinking")
@@ -191,7 +190,7 @@ LABEL is followed by the key of COMMAND, unless HIDE-KEY is non-nil."
 
 (defun jumpseat--view-fold (beg end title &optional face)
   "Fold the lines from BEG to END under TITLE, and return the overlay.
-FACE is that of the title and of the lines when they are shown."
+The title has FACE, and so have the lines when they are shown."
   (let ((overlay (jumpseat--view-put-overlay beg end 'fold)))
     (overlay-put overlay 'face face)
     (overlay-put overlay 'isearch-open-invisible #'jumpseat-view--open)

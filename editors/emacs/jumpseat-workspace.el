@@ -104,7 +104,7 @@ directory is on another machine."
                           edits)))
       (undo-boundary)
       (atomic-change-group
-        ;; An edit must not move the places of those before it.
+        ;; The last edit comes first, so that it does not move the places of others.
         (dolist (place (sort places (lambda (a b) (> (car a) (car b)))))
           (apply #'jumpseat--transcript-replace place)))
       (undo-boundary))))
@@ -147,7 +147,7 @@ directory is on another machine."
     (with-current-buffer buffer
       (when (and buffer-file-name (not (buffer-modified-p))
                  (not (file-remote-p buffer-file-name))
-                 ;; Buffers of images and archives show something else than the file's text.
+                 ;; Buffers of images and archives do not show the text of their file.
                  (eq revert-buffer-function #'revert-buffer--default)
                  (not (verify-visited-file-modtime buffer))
                  (file-in-directory-p buffer-file-name folder)

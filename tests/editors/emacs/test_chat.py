@@ -307,3 +307,15 @@ def test_a_chat_is_in_markdown_mode_if_that_is_installed_with_keys_of_its_own(ho
         assert "markdown-bold-face" in child.eval(face)
         assert child.eval('(key-binding (kbd "C-c C-c"))') == "jumpseat-send"
         assert child.eval('(key-binding (kbd "C-c C-k"))') == "jumpseat-stop"
+
+
+def test_a_change_of_the_front_matter_that_fails_lets_the_next_ones_run(child):
+    child.eval("""(progn
+        (jumpseat--transcript-update (lambda (_now) (error "Broken change")))
+        (jumpseat--transcript-when-settled (lambda () (error "Broken wait")))
+        (jumpseat--transcript-update (lambda (now) (append '(:model "fake:other-model") now))))""")
+    child.sees("model: fake:other-model")
+    child.said("Broken change")
+    child.wait("(not jumpseat-transcript--updating)")
+    child.eval("(jumpseat--transcript-update (lambda (now) (append '(:system \"Be brief.\") now)))")
+    child.sees("system: Be brief.")

@@ -130,6 +130,8 @@ def test_each_project_has_its_chat(source, provider, root):
 @pytest.mark.scenario("workspace-rules")
 def test_the_rules_of_the_project_are_used_and_named_if_the_user_wants_them(source, provider):
     provider.script(Reply.events(WORDS), Reply.events(WORDS))
+    # The file tools need the folder too.
+    source.eval("""(setq jumpseat-tools '("files/*"))""")
     source.command("jumpseat-project")
     source.wait("jumpseat-chat-mode")
     source.ask("Hello?")
