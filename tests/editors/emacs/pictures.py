@@ -16,7 +16,7 @@ from tests.editors.emacs.child import PACKAGE, markdown_mode
 from tests.editors.emacs.graphical import Frame, running_frame
 
 PICTURES = PACKAGE / "images"
-LARGEST_BYTES = 120_000
+MAX_BYTES = 120_000
 CHATS = "/v1/chat/completions"
 MODELS = ("qwen3-coder-30b", "gpt-oss-120b", "mistral-small-24b")
 
@@ -85,7 +85,7 @@ def save(frame: Frame, name: str) -> None:
     PICTURES.mkdir(exist_ok=True)
     file = PICTURES / f"{name}.png"
     file.write_bytes(frame.picture())
-    assert file.stat().st_size < LARGEST_BYTES, f"{file} has {file.stat().st_size} bytes"
+    assert file.stat().st_size < MAX_BYTES, f"{file} has {file.stat().st_size} bytes"
 
 
 def rewrite(frame: Frame, line: int, lines: int, instruction: str) -> None:
