@@ -317,5 +317,5 @@ def test_a_change_of_the_front_matter_that_fails_lets_the_next_ones_run(child):
     child.sees("model: fake:other-model")
     child.said("Broken change")
     child.wait("(not jumpseat-transcript--updating)")
-    child.eval("(jumpseat--transcript-update (lambda (now) (append '(:system \"Be brief.\") now)))")
+    child.eval('(jumpseat--transcript-update (lambda (now) (append \'(:system "Be brief.") now)))')
     child.sees("system: Be brief.")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
-from jumpseat.testing.upstream import Reply
+from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import PACKAGE, Child, emacs, lisp, running_emacs
-from tests.editors.provider import CHATS, MODELS, WORDS, config_of, fake
+from tests.editors.provider import CHATS, MODELS, WORDS, config_of, fake, held
 from tests.fakes import mcp_server
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -134,7 +134,8 @@ def test_a_dry_run_outside_of_chats_shows_the_text_before_point(home, package, p
 
 @pytest.mark.scenario("role-marks")
 def test_marks_in_the_margin_show_the_roles(home, package, provider):
-    provider.script(Reply.events(WORDS))
+    gate = Gate()
+    provider.script(held("Hello", gate=gate))
     with running_emacs(home, package=package) as child:
         child.eval("""(setq jumpseat-role-marks '("Q" . "A"))""")
         child.command("jumpseat")
@@ -142,7 +143,8 @@ def test_marks_in_the_margin_show_the_roles(home, package, provider):
         child.sees("Q ## Me")
         child.ask("Hello?")
         child.sees("A ## Assistant")
-        child.sees("Hello there.")
+        provider.open(gate)
+        child.sees("Hello End.")
         child.idle()
         child.wait('(string-match-p "## Me[^#]*## Assistant[^#]*## Me" (buffer-string))')
         assert child.screen.count("Q ## Me") == 2
@@ -150,6 +152,8 @@ def test_marks_in_the_margin_show_the_roles(home, package, provider):
         child.eval("(jumpseat-chat-mode -1)")
         child.sees_no_more("Q ## Me")
         assert child.eval("(car (window-margins))") is None
+        marks = "(seq-filter (lambda (each) (eq 'mark (overlay-get each 'jumpseat-kind))) (overlays-in 1 99))"
+        assert child.eval(marks) is None
 
 
 def test_thinking_and_results_have_their_own_faces(child, provider):
@@ -211,7 +215,11 @@ def test_a_server_of_the_clients_configuration_runs_only_after_it_was_trusted(
         chat.sees("Trust the server shop in this workspace?")
         chat.sees("mcp_server.py")
         chat.keys("no^M")
-        chat.sees("[ ] shop workspace, untrusted")
+        chat.wait("(not (active-minibuffer-window))")
+        chat.eval("""(jumpseat--rpc-request "tools/list" nil (lambda (_err result) (setq listed result)))""")
+        chat.wait("(bound-and-true-p listed)")
+        states = chat.eval("(mapcar (lambda (row) (plist-get row :state)) (plist-get listed :servers))")
+        assert "untrusted" in states
         chat.keys("t")
         chat.sees("Trust the server shop in this workspace?")
         chat.keys("yes^M")
