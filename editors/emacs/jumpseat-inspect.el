@@ -46,7 +46,7 @@
                (replace-regexp-in-string
                 "%" "%%"
                 (if err (concat " This would be sent. " (jumpseat--format-error err))
-                  (format " This would be sent: %s%d tokens"
+                  (format " This would be sent: %s%d tokens; q closes"
                           (if (equal "estimate" (plist-get result :method)) "about " "")
                           (plist-get result :tokens)))))
          (force-mode-line-update))))))

@@ -80,8 +80,8 @@
 (defun jumpseat-rewrite-menu--describe-context ()
   "Name the context of the next rewrite."
   (let ((items (plist-get jumpseat-rewrite-menu--options :context)))
-    (concat "context " (propertize (if items (mapconcat #'jumpseat--context-item-label items ", ") "none")
-                                   'face 'transient-value))))
+    (concat "clear: " (propertize (if items (mapconcat #'jumpseat--context-item-label items ", ") "none")
+                                  'face 'transient-value))))
 
 (defun jumpseat-rewrite-menu--add (items)
   "Add ITEMS to the context of the next rewrite."
@@ -146,7 +146,7 @@ At an open rewrite, ask for that again."
     ("p" "preset …" jumpseat-rewrite-menu--use-preset)]
    ["Context"
     ("x" jumpseat-rewrite-menu--clear-context)
-    ("c" "add the last chat's" jumpseat-rewrite-menu--add-chat)
+    ("c" "add the context of the last chat" jumpseat-rewrite-menu--add-chat)
     ("b" "add a buffer" jumpseat-rewrite-menu--add-buffer)
     ("f" "add a file" jumpseat-rewrite-menu--add-file)]
    [""

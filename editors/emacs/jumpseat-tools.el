@@ -195,7 +195,7 @@ CHOSEN are the selectors of the chat."
   "Ask whether the server in ROW may run, and return the answer."
   (yes-or-no-p
    (format "%s\n%s\n%s the server %s in this workspace? "
-           (propertize "A client's configuration, not yours, defines this server:" 'face 'bold)
+           (propertize "The configuration of this Emacs, not that of the daemon, defines this server:" 'face 'bold)
            (plist-get row :definition)
            (if (equal "untrusted" (plist-get row :state)) "Trust" "No longer trust")
            (plist-get row :name))))
@@ -210,7 +210,7 @@ which is shown first."
          (row (seq-find (lambda (each) (equal server (plist-get each :name)))
                         (plist-get jumpseat-tools--rows :servers))))
     (unless (equal "workspace" (plist-get row :origin))
-      (user-error "%s needs no trust, because you or jumpseat define it" server))
+      (user-error "%s needs no trust, because the daemon or its configuration defines it" server))
     (when (jumpseat-tools--ask-trust row)
       (jumpseat--rpc-request
        "mcp/trust"

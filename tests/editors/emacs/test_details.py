@@ -233,7 +233,7 @@ def test_a_server_of_the_clients_configuration_runs_only_after_it_was_trusted(
         chat.said("shop: untrusted.")
         chat.eval('(progn (goto-char (point-min)) (search-forward "] files") t)')
         chat.keys("t")
-        chat.sees("files needs no trust, because you or jumpseat define it")
+        chat.sees("files needs no trust, because the daemon or its configuration defines it")
 
 
 def test_a_conversation_belongs_to_the_project_in_which_emacs_connected(home, package, provider, tmp_path):

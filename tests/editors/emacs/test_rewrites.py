@@ -264,7 +264,7 @@ def test_a_rewrite_has_its_own_model_system_prompt_and_context(editing, provider
     editing.keys("^C^O")
     editing.sees("s system prompt Be a Roman.")
     editing.keys("x")
-    editing.sees("x context none")
+    editing.sees("x clear: none")
     editing.keys("^G")
     provider.script(answer("drei = 3\n"), path=CHATS)
     rewrite(editing, 3, "Plain.")
