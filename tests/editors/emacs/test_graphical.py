@@ -56,4 +56,6 @@ def test_the_buttons_fit_into_a_narrow_window(frame, provider):
     frame.wait("(and jumpseat--edit-list (jumpseat--edit-replacement (car jumpseat--edit-list)) t)")
     hint = "(overlay-get (jumpseat--edit-region (car jumpseat--edit-list)) 'before-string)"
     assert frame.eval(f"(string-width (string-trim-right {hint}))") < frame.eval("(window-body-width)")
-    assert "…" in frame.eval(f"(substring-no-properties {hint})")
+    text = frame.eval(f"(substring-no-properties {hint})")
+    assert text.startswith("Translate")
+    assert "…" in text
