@@ -152,10 +152,25 @@ CHOSEN are the selectors of the chat."
             (propertize name 'face 'bold) (jumpseat-tools--describe-server server) name nil))
      (mapcar (lambda (row) (jumpseat-tools--make-tool-line row width chosen)) tools))))
 
+(defun jumpseat-tools--read-line ()
+  "Return the server and the tool of the line at point, as a list."
+  (mapcar (lambda (property) (get-text-property (line-beginning-position) property))
+          '(jumpseat-server jumpseat-tool)))
+
+(defun jumpseat-tools--go-to (place line)
+  "Go to the line of PLACE, a server and a tool, or else to the number LINE."
+  (goto-char (point-min))
+  (while (and (car place) (not (eobp)) (not (equal place (jumpseat-tools--read-line))))
+    (forward-line))
+  (when (or (null (car place)) (eobp))
+    (goto-char (point-min))
+    (forward-line (1- line))))
+
 (defun jumpseat-tools--draw ()
-  "Show the tools again in this window, with point at the same line."
+  "Show the tools again in this window, with point at the same tool."
   (let* ((chosen jumpseat-tools--chosen)
          (folder (with-current-buffer jumpseat-tools--chat (jumpseat--workspace-folder)))
+         (place (jumpseat-tools--read-line))
          (line (line-number-at-pos))
          (inhibit-read-only t))
     (erase-buffer)
@@ -172,8 +187,7 @@ CHOSEN are the selectors of the chat."
                          (plist-get jumpseat-tools--rows :servers))
              "\n")
             "\n")
-    (goto-char (point-min))
-    (forward-line (1- line))))
+    (jumpseat-tools--go-to place line)))
 
 (defun jumpseat--tools-server-at-point ()
   "Return the name of the server at point, or signal a `user-error'."
