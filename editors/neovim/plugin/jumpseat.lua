@@ -75,6 +75,10 @@ for _, name in ipairs({
   'palette',
   'accept',
   'reject',
+  'accept-hunk',
+  'reject-hunk',
+  'next-hunk',
+  'previous-hunk',
   'again',
   'next-turn',
   'previous-turn',
@@ -90,12 +94,17 @@ for _, name in ipairs({
   'approve',
   'history',
   'yank',
+  'apply',
   'insert',
 }) do
   vim.keymap.set('n', ('<Plug>(jumpseat-%s)'):format(name), ('<Cmd>Jumpseat %s<CR>'):format(name))
 end
 -- A colon ends Visual mode, which sets the marks of the selection.
-vim.keymap.set('x', '<Plug>(jumpseat-ask)', ':Jumpseat ask<CR>', { silent = true })
-vim.keymap.set('x', '<Plug>(jumpseat-prompt)', ':Jumpseat prompt<CR>', { silent = true })
-vim.keymap.set('x', '<Plug>(jumpseat-palette)', ':Jumpseat palette<CR>', { silent = true })
-vim.keymap.set('x', '<Plug>(jumpseat-edit)', ':Jumpseat edit<CR>', { silent = true })
+for _, name in ipairs({ 'ask', 'prompt', 'palette', 'edit', 'edit-before', 'edit-after', 'edit-new' }) do
+  vim.keymap.set(
+    'x',
+    ('<Plug>(jumpseat-%s)'):format(name),
+    (':Jumpseat %s<CR>'):format(name),
+    { silent = true }
+  )
+end

@@ -28,13 +28,13 @@ local function ask(args)
   if is_usable then require('jumpseat.chat.ask').ask(args.args, target) end
 end
 
----@param args table
-local function edit(args)
-  local region = require('jumpseat.core.region')
-  local line = vim.fn.line('.')
-  local target, is_usable = find_target(args)
-  if is_usable then
-    require('jumpseat.edit').start(target or region.lines(current_buffer(), line, line), args.args)
+--- Return the function that runs an edit with this mode.
+---@param mode jumpseat.EditMode
+---@return fun(args: table)
+local function edit(mode)
+  return function(args)
+    local target, is_usable = find_target(args)
+    if is_usable then require('jumpseat.edit').start(current_buffer(), target, args.args, mode) end
   end
 end
 
@@ -94,6 +94,18 @@ local function complete_prompts(lead)
   return filter_by_prefix(names, lead)
 end
 
+--- Complete a prompt or a reference in an instruction.
+---@param lead string
+---@return string[]
+local function complete_instruction(lead)
+  if vim.startswith(lead, '/') then
+    return vim.tbl_map(function(name) return '/' .. name end, complete_prompts(lead:sub(2)))
+  end
+  if not vim.startswith(lead, '@') then return {} end
+  local words = vim.tbl_map(function(item) return item.word end, require('jumpseat.input.contexts').WORDS)
+  return filter_by_prefix(words, lead)
+end
+
 ---@class jumpseat.Subcommand
 ---@field about string what it does, in the imperative
 ---@field run fun(args: table) receives the arguments of a user command, without the subcommand
@@ -134,15 +146,50 @@ M.subcommands = {
       if is_usable then require('jumpseat.palette').open(target, M.subcommands, run) end
     end,
   },
-  edit = { about = 'rewrite the range, or the current line', run = edit },
+  edit = {
+    about = 'rewrite the range, or the current line',
+    run = edit('replace'),
+    complete = complete_instruction,
+  },
+  ['edit-before'] = {
+    about = 'write new text above the range, or the current line',
+    run = edit('before'),
+    complete = complete_instruction,
+  },
+  ['edit-after'] = {
+    about = 'write new text below the range, or the current line',
+    run = edit('after'),
+    complete = complete_instruction,
+  },
+  ['edit-new'] = {
+    about = 'write new text into a new buffer',
+    run = edit('new'),
+    complete = complete_instruction,
+  },
   accept = {
-    about = 'apply the rewritten text',
+    about = 'accept all hunks of the new text',
     run = function() require('jumpseat.edit').accept(current_buffer()) end,
   },
   reject = {
-    about = 'discard the rewritten text',
+    about = 'discard the new text',
     run = function() require('jumpseat.edit').reject(current_buffer()) end,
     is_safe = true,
+  },
+  ['accept-hunk'] = {
+    about = 'accept the hunk at the cursor, or the next one',
+    run = function() require('jumpseat.edit').settle(current_buffer(), true) end,
+  },
+  ['reject-hunk'] = {
+    about = 'reject the hunk at the cursor, or the next one',
+    run = function() require('jumpseat.edit').settle(current_buffer(), false) end,
+  },
+  ['next-hunk'] = {
+    about = 'go to the next hunk',
+    run = function() require('jumpseat.edit.review').move(current_buffer(), 1) end,
+  },
+  ['previous-hunk'] = {
+    about = 'go to the previous hunk',
+    run = function() require('jumpseat.edit.review').move(current_buffer(), -1) end,
   },
   again = {
     about = 'rewrite again, with another instruction if one is given',
@@ -197,6 +244,11 @@ M.subcommands = {
   yank = {
     about = 'yank the code block at the cursor, or the last one',
     run = function() require('jumpseat.chat.code').yank(current_buffer()) end,
+  },
+  apply = {
+    about = 'show that code block as a diff in its file',
+    run = function(args) require('jumpseat.edit.apply').run(current_buffer(), args.args) end,
+    complete = complete_files,
   },
   insert = {
     about = 'insert that code block into the last file',

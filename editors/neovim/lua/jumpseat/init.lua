@@ -73,13 +73,14 @@ end
 ---@field buffer? integer default: the current one
 ---@field first? integer the first line, from 1; default: the whole buffer
 ---@field last? integer
+---@field mode? 'replace'|'before'|'after'|'new' where the new text goes; default: it replaces the lines
 
---- Rewrite lines of a buffer. The new text is shown as a diff; the event `JumpseatEditEnded` reports the end.
+--- Rewrite lines of a buffer, or write about them. The new text is shown as a diff; the event `JumpseatEditEnded` reports the end.
 ---@param options jumpseat.EditOptions
 function M.edit(options)
   assert(type(options.instruction) == 'string', 'instruction must be a string')
   local target = M._region(vim.tbl_extend('keep', options, { buffer = 0 }))
-  require('jumpseat.edit').start(target, options.instruction)
+  require('jumpseat.edit').start(target.buf, target, options.instruction, options.mode)
 end
 
 ---@class jumpseat.ChatInfo

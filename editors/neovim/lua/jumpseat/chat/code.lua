@@ -8,6 +8,12 @@ local M = {}
 ---@class jumpseat.Fence
 ---@field prefix string the text before the fence: indentation, quote markers, the marker of a list item
 ---@field marks string
+---@field info string the words after the marks, such as the language
+
+---@class jumpseat.CodeBlock
+---@field lines string[] as the model wrote them
+---@field info string the words after the marks of the fence; empty for an indented block
+---@field above string[] the lines of the chat above the block
 
 --- Return the fence that a line opens, even inside a list or a quote.
 ---@param line string
@@ -17,7 +23,7 @@ local function parse_fence(line)
   local item = rest:match('^[-*+]%s+') or rest:match('^%d+[.)]%s+') or ''
   rest = rest:sub(#item + 1)
   local marks = rest:match('^(```+)[^`]*$') or rest:match('^~~~+')
-  return marks and { prefix = lead .. item, marks = marks }
+  return marks and { prefix = lead .. item, marks = marks, info = vim.trim(rest:sub(#marks + 1)) }
 end
 
 ---@param line string
@@ -44,7 +50,7 @@ local function is_blank(line) return line == nil or not line:find('%S') end
 --- Return the indented code block (without a fence) around a line.
 ---@param lines string[]
 ---@param row integer from 1
----@return string[]?
+---@return jumpseat.CodeBlock?
 local function find_indented(lines, row)
   local function is_part(line) return line and (line:find('^    ') or line:find('^\t') or is_blank(line)) end
   if is_blank(lines[row]) or not is_part(lines[row]) then return end
@@ -68,13 +74,13 @@ local function find_indented(lines, row)
     local indentation = line:match('^%s*')
     if not is_blank(line) and (not common or #indentation < #common) then common = indentation end
   end
-  return remove_prefix(block, common)
+  return { lines = remove_prefix(block, common), info = '', above = vim.list_slice(lines, 1, first - 1) }
 end
 
 --- Return the code block around a line, or else the last fenced one in the buffer.
 ---@param buf integer
 ---@param row integer from 1
----@return string[]?
+---@return jumpseat.CodeBlock?
 local function find_block(buf, row)
   local found, fence, first
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
@@ -84,7 +90,11 @@ local function find_block(buf, row)
       fence, first = parse_fence(line), number
     elseif is_closing(line, fence) then
       local block = vim.list_slice(lines, first + 1, number - 1)
-      found = remove_prefix(escapes.remove(block, roles), fence.prefix)
+      found = {
+        lines = remove_prefix(escapes.remove(block, roles), fence.prefix),
+        info = fence.info,
+        above = vim.list_slice(lines, 1, first - 1),
+      }
       if row >= first and row <= number then return found end
       fence = nil
     end
@@ -92,29 +102,30 @@ local function find_block(buf, row)
   return find_indented(lines, row) or found
 end
 
+--- Return the code block at the cursor, or the last one. Warns if there is none.
 ---@param buf integer
----@return string[]?
-local function find_current(buf)
-  local lines = find_block(buf, vim.api.nvim_win_get_cursor(0)[1])
-  if not lines then log.warn('There is no code block in this buffer.') end
-  return lines
+---@return jumpseat.CodeBlock?
+function M.find_current(buf)
+  local block = find_block(buf, vim.api.nvim_win_get_cursor(0)[1])
+  if not block then log.warn('There is no code block in this buffer.') end
+  return block
 end
 
 --- Yank the code block at the cursor, or the last one.
 ---@param buf integer
 function M.yank(buf)
-  local lines = find_current(buf)
-  if not lines then return end
-  vim.fn.setreg('"', lines, 'l')
-  pcall(vim.fn.setreg, '+', lines, 'l')
-  log.notify(('Yanked %d lines.'):format(#lines))
+  local block = M.find_current(buf)
+  if not block then return end
+  vim.fn.setreg('"', block.lines, 'l')
+  pcall(vim.fn.setreg, '+', block.lines, 'l')
+  log.notify(('Yanked %d lines.'):format(#block.lines))
 end
 
 --- Insert the code block at the cursor, or the last one, into the last buffer that is not a chat.
 ---@param buf integer
 function M.insert(buf)
-  local lines = find_current(buf)
-  if not lines then return end
+  local block = M.find_current(buf)
+  if not block then return end
   local target = chats.source()
   if not target then return log.warn('No file is open beside the chat. Open one to insert the code.') end
   if not vim.bo[target].modifiable then
@@ -123,7 +134,7 @@ function M.insert(buf)
   end
   local win = vim.fn.win_findbuf(target)[1]
   local row = win and vim.api.nvim_win_get_cursor(win)[1] or vim.fn.getbufinfo(target)[1].lnum
-  vim.api.nvim_buf_set_lines(target, row, row, false, lines)
+  vim.api.nvim_buf_set_lines(target, row, row, false, block.lines)
 end
 
 return M

@@ -1,4 +1,4 @@
---- Previews changes to the lines of a buffer, and applies them.
+--- Shows changes to the lines of a buffer, and applies them.
 local compare = require('jumpseat.core.diff')
 local view = require('jumpseat.display.view')
 
@@ -6,15 +6,31 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.diff')
 
+---@class jumpseat.Hunk
+---@field row integer the row of its first old line, or of the line above which it inserts lines, from the first row of the text
+---@field removed integer the number of old lines
+---@field first integer the number of its first new line, from 1
+---@field lines string[] its new lines
+
 ---@param lines string[]
 ---@return string
 local function join(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
 
 ---@param old string[]
 ---@param new string[]
----@return integer[][] hunks first line and number of lines in the old text, then the same for the new text
-local function compute_hunks(old, new)
-  return compare(join(old), join(new), { result_type = 'indices' }) --[[@as integer[][] ]]
+---@return jumpseat.Hunk[]
+function M.compute_hunks(old, new)
+  local changes = compare(join(old), join(new), { result_type = 'indices' }) --[[@as integer[][] ]]
+  return vim.tbl_map(function(change)
+    local first, removed, added_first, added = unpack(change)
+    return {
+      -- For an insertion, `first` is the line before the new lines.
+      row = removed > 0 and first - 1 or first,
+      removed = removed,
+      first = added > 0 and added_first or added_first + 1,
+      lines = vim.list_slice(new, added_first, added_first + added - 1),
+    }
+  end, changes)
 end
 
 ---@param buf integer
@@ -46,7 +62,13 @@ local function to_virtual_lines(buf, lines)
   return result
 end
 
---- Preview changes: highlight the removed lines, and show the new ones below them.
+--- Return the row of the buffer at which a hunk is shown: that of its last old line, or of the line above its new lines.
+---@param row integer the row of the first old line of the text
+---@param hunk jumpseat.Hunk
+---@return integer
+function M.last_row(row, hunk) return math.max(row + hunk.row + hunk.removed - 1, 0) end
+
+--- Show changes: highlight the removed lines, and show the new ones below them.
 ---@param buf integer
 ---@param row integer the row of the first old line, counted from 0
 ---@param old string[]
@@ -54,24 +76,24 @@ end
 function M.show(buf, row, old, new)
   M.clear(buf)
   local count = vim.api.nvim_buf_line_count(buf)
-  for _, hunk in ipairs(compute_hunks(old, new)) do
-    local first, removed, added_first, added = unpack(hunk)
-    if removed > 0 then
-      vim.api.nvim_buf_set_extmark(buf, namespace, row + first - 1, 0, {
-        end_row = math.min(row + first - 1 + removed, count),
+  for _, hunk in ipairs(M.compute_hunks(old, new)) do
+    local first = row + hunk.row
+    if hunk.removed > 0 then
+      vim.api.nvim_buf_set_extmark(buf, namespace, first, 0, {
+        end_row = math.min(first + hunk.removed, count),
         hl_group = 'JumpseatDiffDelete',
         hl_eol = true,
         strict = false,
       })
     end
-    local lines = to_virtual_lines(buf, vim.list_slice(new, added_first, added_first + added - 1))
-    if added > 0 then
-      local at = row + first - 1 + math.max(removed - 1, 0)
-      vim.api.nvim_buf_set_extmark(buf, namespace, math.max(at, 0), 0, {
+    if #hunk.lines > 0 then
+      local lines = to_virtual_lines(buf, hunk.lines)
+      local is_above = first + hunk.removed == 0
+      vim.api.nvim_buf_set_extmark(buf, namespace, M.last_row(row, hunk), 0, {
         virt_lines = lines,
-        virt_lines_above = at < row,
+        virt_lines_above = is_above,
       })
-      if at < 0 then reveal(buf, #lines) end
+      if is_above then reveal(buf, #lines) end
     end
   end
 end
@@ -79,17 +101,13 @@ end
 --- Change only the lines that differ, in one undo step, so that marks in other lines stay in place.
 ---@param buf integer
 ---@param row integer the row of the first old line, counted from 0
----@param old string[]
----@param new string[]
-function M.apply(buf, row, old, new)
-  local changes = compute_hunks(old, new)
+---@param hunks jumpseat.Hunk[]
+function M.apply(buf, row, hunks)
   -- Start with the last change, so that the line numbers of the others stay valid.
-  for index = #changes, 1, -1 do
-    local first, removed, added_first, added = unpack(changes[index])
-    -- For an insertion, `first` is the line before the new lines.
-    local start = row + (removed > 0 and first - 1 or first)
-    local lines = vim.list_slice(new, added_first, added_first + added - 1)
-    vim.api.nvim_buf_set_lines(buf, start, start + removed, false, lines)
+  for index = #hunks, 1, -1 do
+    local hunk = hunks[index]
+    local start = row + hunk.row
+    vim.api.nvim_buf_set_lines(buf, start, start + hunk.removed, false, hunk.lines)
   end
 end
 

@@ -1,127 +1,52 @@
---- Edits: the daemon rewrites a region, which is shown as a diff and applied if the text is still the one that was sent.
+--- Edits: the daemon rewrites a text, or writes a new one, and the user reviews it as a diff.
+local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
 local config = require('jumpseat.core.config')
 local diff = require('jumpseat.edit.diff')
 local fire = require('jumpseat.core.event')
 local folds = require('jumpseat.display.folds')
 local log = require('jumpseat.core.log')
+local references = require('jumpseat.input.references')
 local region = require('jumpseat.core.region')
+local review = require('jumpseat.edit.review')
+local targets = require('jumpseat.edit.target')
 local turns = require('jumpseat.daemon.turn')
 local view = require('jumpseat.display.view')
 
 local M = {}
 
-local namespace = vim.api.nvim_create_namespace('jumpseat.edit')
-
 ---@class jumpseat.Edit
----@field target jumpseat.Region the region when it was sent
----@field sent string its text
----@field lines string[] the lines that the region touched when it was sent
----@field marks integer[] one for the region, or one for each line of a block
----@field group integer autocommands
+---@field buf integer
+---@field target jumpseat.Target
+---@field context table[] blocks that are sent with the instruction
 ---@field instruction string
+---@field group integer? autocommands, until the answer is complete
 ---@field turn jumpseat.Turn?
+---@field is_ready boolean whether the answer is complete
 ---@field answer string the complete lines that the model has written
 ---@field rest string[] the pieces of its unfinished line
 ---@field size integer the bytes of `answer` and `rest`
 ---@field progress integer? the mark of the label on the first line
----@field new_lines string[]? the rewritten lines
 
 ---@type table<integer, jumpseat.Edit> by buffer
 local edits = {}
 
----@param target jumpseat.Region
----@return integer[]
-local function mark_region(target)
-  local first, last = target.spans[1], target.spans[#target.spans]
-  local spans = { { first.row, first.first, last.row, last.last } }
-  if target.kind == 'block' then
-    spans = vim.tbl_map(function(span) return { span.row, span.first, span.row, span.last } end, target.spans)
-  end
-  return vim.tbl_map(function(span)
-    -- Text typed at either edge of the region is not part of it.
-    local empty = span[1] == span[3] and span[2] == span[4]
-    return vim.api.nvim_buf_set_extmark(target.buf, namespace, span[1], span[2], {
-      end_row = span[3],
-      end_col = span[4],
-      right_gravity = not empty,
-      end_right_gravity = false,
-    })
-  end, spans)
-end
-
---- Return the region at its current position.
----@param edit jumpseat.Edit
----@return jumpseat.Region
-local function locate(edit)
-  local buf, spans = edit.target.buf, {}
-  for _, id in ipairs(edit.marks) do
-    local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, id, { details = true })
-    local row, col, last_row, last_col = at[1], at[2], at[3].end_row or at[1], at[3].end_col or at[2]
-    for each = row, last_row do
-      local line = vim.api.nvim_buf_get_lines(buf, each, each + 1, false)[1] or ''
-      table.insert(spans, {
-        row = each,
-        first = each == row and col or 0,
-        last = each == last_row and last_col or #line,
-      })
-    end
-  end
-  return { buf = buf, kind = edit.target.kind, spans = spans }
-end
-
----@param edit jumpseat.Edit
----@return boolean
-local function is_unchanged(edit)
-  local now = locate(edit)
-  local first, last = now.spans[1], now.spans[#now.spans]
-  return last.row - first.row + 1 == #now.spans and region.text(now) == edit.sent
-end
-
---- Return the lines that result if this text replaces the region, or nil if a block would get another number of lines.
----@param edit jumpseat.Edit
----@param text string
----@return string[]?
-local function compute_lines(edit, text)
-  local target = edit.target
-  -- Neovim stores line ends separately, so a carriage return is text, and wanted only if the old text had one.
-  if not edit.sent:find('\r', 1, true) then text = text:gsub('\r', '') end
-  if target.kind == 'line' then
-    if text == '' then return {} end
-    return vim.split((text:gsub('\n$', '')), '\n', { plain = true })
-  end
-  local new = vim.split(text, '\n', { plain = true })
-  local first, last = target.spans[1], target.spans[#target.spans]
-  if target.kind == 'block' then
-    if #new ~= #target.spans then return nil end
-    for number, span in ipairs(target.spans) do
-      local line = edit.lines[number]
-      new[number] = line:sub(1, span.first) .. new[number] .. line:sub(span.last + 1)
-    end
-    return new
-  end
-  new[1] = edit.lines[1]:sub(1, first.first) .. new[1]
-  new[#new] = new[#new] .. edit.lines[#edit.lines]:sub(last.last + 1)
-  return new
-end
-
 --- Show the model's state and the size of its answer after the first line.
 ---@param edit jumpseat.Edit
 local function show_progress(edit)
-  local buf = edit.target.buf
-  local text = view.status(buf).detail or view.label(buf) or ''
+  local text = view.status(edit.buf).detail or view.label(edit.buf) or ''
   if edit.size > 0 then
     local size = edit.size < 1000 and '%d bytes' or '%.1f kB'
     text = text .. ' · ' .. size:format(edit.size < 1000 and edit.size or edit.size / 1000)
   end
-  edit.progress = view.show_label(buf, locate(edit).spans[1].row, '… ' .. text, edit.progress)
+  edit.progress = view.show_label(edit.buf, (targets.rows(edit.target)), '… ' .. text, edit.progress)
 end
 
 ---@param edit jumpseat.Edit
 local function hide_progress(edit)
-  if edit.progress then view.remove_label(edit.target.buf, edit.progress) end
+  if edit.progress then view.remove_label(edit.buf, edit.progress) end
   edit.progress = nil
-  view.update(edit.target.buf, { state = vim.NIL, detail = vim.NIL })
+  view.update(edit.buf, { state = vim.NIL, detail = vim.NIL })
 end
 
 --- Remove the edit of a buffer and everything that is shown of it.
@@ -130,13 +55,11 @@ local function clear(buf)
   local edit = edits[buf]
   if not edit then return end
   edits[buf] = nil
-  vim.api.nvim_del_augroup_by_id(edit.group)
+  if edit.group then vim.api.nvim_del_augroup_by_id(edit.group) end
   if not vim.api.nvim_buf_is_loaded(buf) then return view.forget(buf) end
-  diff.clear(buf)
+  if not edit.is_ready then diff.clear(buf) end
   hide_progress(edit)
-  for _, id in ipairs(edit.marks) do
-    vim.api.nvim_buf_del_extmark(buf, namespace, id)
-  end
+  targets.remove(edit.target)
 end
 
 --- Drop an edit, even while it is being written.
@@ -144,23 +67,15 @@ end
 local function drop(buf)
   local edit = edits[buf]
   if edit and edit.turn then edit.turn:stop() end
+  review.close(buf)
   clear(buf)
 end
 
---- Drop the edit when the buffer is unloaded or read from its file again. Draw the preview again when the window's width
---- changes.
+--- Drop an edit that is being written when its buffer is unloaded or read from its file again.
 ---@param buf integer
 ---@return integer group
 local function watch_buffer(buf)
   local group = vim.api.nvim_create_augroup('jumpseat.edit.' .. buf, {})
-  vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
-    group = group,
-    callback = function()
-      local edit = edits[buf]
-      if not edit or not edit.new_lines then return end
-      diff.show(buf, locate(edit).spans[1].row, edit.lines, edit.new_lines)
-    end,
-  })
   vim.api.nvim_create_autocmd({ 'BufReadPre', 'BufUnload' }, {
     group = group,
     buffer = buf,
@@ -204,52 +119,76 @@ end
 ---@param edit jumpseat.Edit
 ---@param deltas table[]
 local function show_deltas(edit, deltas)
-  local buf = edit.target.buf
   local completed = collect(edit, deltas)
-  if edits[buf] ~= edit then return end
+  if edits[edit.buf] ~= edit then return end
   for _, delta in ipairs(deltas) do
     local changes = view.changes(delta)
-    view.update(buf, { state = changes.state, detail = changes.detail })
+    view.update(edit.buf, { state = changes.state, detail = changes.detail })
   end
   show_progress(edit)
-  if not completed or not is_unchanged(edit) then return end
-  -- The space stands for the incomplete line.
-  local lines = compute_lines(edit, remove_fence(edit.answer) .. ' ') or {}
-  table.remove(lines)
-  local old = vim.list_slice(edit.lines, 1, math.min(#lines, #edit.lines))
-  diff.show(buf, locate(edit).spans[1].row, old, lines)
+  if not completed or not targets.is_unchanged(edit.target) then return end
+  diff.show(edit.buf, targets.preview(edit.target, remove_fence(edit.answer)))
+end
+
+--- Show why an edit has failed below its text, until the user has read it.
+---@param buf integer
+---@param row integer
+---@param err jumpseat.Error
+local function show_error(buf, row, err)
+  view.show_error(buf, row, err)
+  vim.api.nvim_create_autocmd({ 'TextChanged', 'InsertEnter', 'InsertLeave' }, {
+    group = vim.api.nvim_create_augroup('jumpseat.edit.' .. buf, {}),
+    buffer = buf,
+    callback = function()
+      view.clear_messages(buf)
+      return true
+    end,
+  })
+end
+
+--- Offer the new text for review, or write it into a new buffer.
+---@param edit jumpseat.Edit
+---@param row integer
+---@param new string[]
+---@return boolean ready whether there is a change
+local function offer(edit, row, new)
+  local buf, old = edit.buf, targets.current_lines(edit.target)
+  if edit.target.mode == 'new' then
+    clear(buf)
+    diff.apply(buf, row, diff.compute_hunks(old, new))
+    return true
+  end
+  edit.is_ready = true
+  vim.api.nvim_del_augroup_by_id(edit.group)
+  edit.group = nil
+  if review.open(buf, row, old, new, function() clear(buf) end) == 0 then
+    clear(buf)
+    log.notify('The model changed nothing.')
+    return false
+  end
+  log.notify('The edit is ready: :Jumpseat accept applies it, :Jumpseat reject discards it.')
+  return true
 end
 
 ---@param edit jumpseat.Edit
 ---@param outcome jumpseat.Outcome
 local function finish(edit, outcome)
-  local buf = edit.target.buf
+  local buf, target, ready = edit.buf, edit.target, false
   edit.turn = nil
   if edits[buf] ~= edit then return end
-  local spans = locate(edit).spans
-  local row = spans[1].row
+  local row = targets.rows(target)
   hide_progress(edit)
+  diff.clear(buf)
   local replacement = outcome.result and outcome.result.replacement
-  local new_lines = replacement and compute_lines(edit, replacement)
-  if new_lines then
-    edit.new_lines = new_lines
-    folds.unfold(buf, row, spans[#spans].row)
-    diff.show(buf, row, edit.lines, new_lines)
-    log.notify('The edit is ready: :Jumpseat accept applies it, :Jumpseat reject discards it.')
+  local new = replacement and targets.compute_lines(target, replacement, targets.current_lines(target))
+  if new then
+    ready = offer(edit, row, new)
   else
     clear(buf)
     if outcome.cancelled then
       log.notify('The edit was stopped.')
     elseif outcome.error then
-      view.show_error(buf, row, outcome.error)
-      vim.api.nvim_create_autocmd({ 'TextChanged', 'InsertEnter', 'InsertLeave' }, {
-        group = vim.api.nvim_create_augroup('jumpseat.edit.' .. buf, {}),
-        buffer = buf,
-        callback = function()
-          view.clear_messages(buf)
-          return true
-        end,
-      })
+      show_error(buf, row, outcome.error)
     elseif replacement then
       log.warn('The answer does not have as many lines as the block, so it cannot be applied.')
     else
@@ -257,38 +196,25 @@ local function finish(edit, outcome)
       log.warn('The model returned no text to apply' .. (text ~= '' and ': ' .. text or '.'))
     end
   end
-  fire('EditEnded', { buf = buf, error = outcome.error, ready = new_lines ~= nil })
+  fire('EditEnded', { buf = buf, error = outcome.error, ready = ready })
 end
 
----@param target jumpseat.Region
----@param instruction string
-local function start_edit(target, instruction)
-  local buf = target.buf
-  clear(buf)
-  view.clear_messages(buf)
-  local first, last = target.spans[1].row, target.spans[#target.spans].row
-  ---@type jumpseat.Edit
-  local edit = {
-    target = target,
-    sent = region.text(target),
-    lines = vim.api.nvim_buf_get_lines(buf, first, last + 1, false),
-    marks = mark_region(target),
-    group = watch_buffer(buf),
-    instruction = instruction,
-    answer = '',
-    rest = {},
-    size = 0,
-  }
-  edits[buf] = edit
-  folds.unfold(buf, first, last)
-  view.update(buf, { state = client.info() and 'waiting' or 'starting' })
-  show_progress(edit)
+--- Send an edit whose instruction is complete.
+---@param edit jumpseat.Edit
+---@param expanded jumpseat.Instruction
+local function send(edit, expanded)
+  local context = vim.list_extend(vim.list_slice(edit.context), expanded.context)
   local params = {
-    target = region.block(target),
-    instruction = instruction,
-    model = config.get().model,
+    target = region.block(edit.target.region),
+    instruction = expanded.text,
+    context = #context > 0 and context or nil,
+    system = expanded.system,
+    settings = expanded.settings,
+    model = expanded.model or config.get().model,
     maxTokensDefault = 'model', -- A truncated edit cannot be applied.
   }
+  view.update(edit.buf, { state = client.info() and 'waiting' or 'starting' })
+  show_progress(edit)
   edit.turn = turns.start(
     'edit/start',
     params,
@@ -297,87 +223,132 @@ local function start_edit(target, instruction)
   )
 end
 
---- Rewrite a region. Asks for the instruction if it is empty.
----@param target jumpseat.Region
+---@param target jumpseat.Target
+---@param context table[]
 ---@param instruction string
-function M.start(target, instruction)
-  if not vim.bo[target.buf].modifiable then
+local function start_edit(target, context, instruction)
+  local buf = target.region.buf
+  drop(buf)
+  view.clear_messages(buf)
+  ---@type jumpseat.Edit
+  local edit = {
+    buf = buf,
+    target = target,
+    context = context,
+    instruction = instruction,
+    group = watch_buffer(buf),
+    is_ready = false,
+    answer = '',
+    rest = {},
+    size = 0,
+  }
+  edits[buf] = edit
+  folds.unfold(buf, targets.rows(target))
+  view.update(buf, { state = 'preparing' })
+  show_progress(edit)
+  references.expand_instruction(instruction, function(err, expanded)
+    if edits[buf] ~= edit then return end
+    if err then return finish(edit, { error = err, cancelled = false }) end
+    send(edit, expanded)
+  end)
+end
+
+--- Return the text that a model needs to write something new: the selected text, or else the whole buffer.
+---@param buf integer
+---@param selected jumpseat.Region?
+---@return table[]? context nil if the text is too large, which the user is told
+local function build_context(buf, selected)
+  local text = selected or region.whole(buf)
+  local refusal = region.check_size('The text', region.size(text))
+  if refusal then return log.warn(refusal) end
+  return region.size(text) > 1 and { region.block(text) } or {}
+end
+
+--- Create the buffer for a new text, with the file type of another one, in a window.
+---@param like integer
+---@return integer buf
+local function open_new_buffer(like)
+  local filetype = vim.bo[like].filetype
+  vim.cmd.new()
+  vim.bo.filetype = filetype
+  return vim.api.nvim_get_current_buf()
+end
+
+--- Whether a buffer has an edit or a review.
+---@param buf integer
+---@return boolean
+function M.is_busy(buf) return edits[buf] ~= nil or review.is_open(buf) end
+
+--- Write a text as an instruction says. Asks for the instruction if it is empty.
+---@param buf integer
+---@param selected jumpseat.Region? the text to rewrite or to write about; default: the current line, or the whole buffer
+---@param instruction string
+---@param mode? jumpseat.EditMode default: `replace`
+function M.start(buf, selected, instruction, mode)
+  mode = mode or 'replace'
+  if mode ~= 'new' and not vim.bo[buf].modifiable then
     return log.warn("This buffer cannot be rewritten: 'modifiable' is off.")
   end
-  if edits[target.buf] then
+  if mode ~= 'new' and M.is_busy(buf) then
     return log.warn(
       'This buffer already has an edit. Run :Jumpseat accept, :Jumpseat reject or :Jumpseat stop first.'
     )
   end
-  if instruction ~= '' then return start_edit(target, instruction) end
-  vim.ui.input({ prompt = 'Rewrite how? ' }, function(text)
-    if text and text ~= '' and vim.api.nvim_buf_is_loaded(target.buf) then start_edit(target, text) end
+  local context = mode ~= 'replace' and build_context(buf, selected) or {}
+  if not context then return end
+  chats.remember_source(buf)
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  local function begin(text)
+    local place = selected or region.lines(buf, line, line)
+    if mode == 'new' then place = region.whole(open_new_buffer(buf)) end
+    start_edit(targets.new(place, mode), context, text)
+  end
+  if instruction ~= '' then return begin(instruction) end
+  vim.ui.input({ prompt = mode == 'replace' and 'Rewrite how? ' or 'Write what? ' }, function(text)
+    if text and text ~= '' and vim.api.nvim_buf_is_loaded(buf) then begin(text) end
   end)
 end
 
---- Show the new text beside a buffer that has changed since the region was sent.
----@param edit jumpseat.Edit
-local function offer_diff(edit)
-  local buf = edit.target.buf
-  local spans = locate(edit).spans
-  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-  local merged = vim.list_slice(lines, 1, spans[1].row)
-  vim.list_extend(merged, edit.new_lines)
-  vim.list_extend(merged, vim.list_slice(lines, spans[#spans].row + 2))
-  vim.cmd('diffthis')
-  vim.cmd('vertical new')
-  vim.api.nvim_buf_set_lines(0, 0, -1, false, merged)
-  vim.bo.buftype, vim.bo.bufhidden, vim.bo.filetype = 'nofile', 'wipe', vim.bo[buf].filetype
-  vim.cmd('diffthis')
-end
-
---- Return the finished edit of a buffer. If there is none, show the reason.
+--- Whether the text of a buffer is still being written. Warns if it is.
 ---@param buf integer
----@return jumpseat.Edit?
-local function get_finished(buf)
-  local edit = edits[buf]
-  if not edit then return log.warn('There is no finished edit in this buffer.') end
-  if edit.turn then return log.warn('The edit is still being written; :Jumpseat stop stops it.') end
-  return edit
+---@return boolean
+local function is_being_written(buf)
+  local is_running = edits[buf] ~= nil and not edits[buf].is_ready
+  if is_running then log.warn('The edit is still being written; :Jumpseat stop stops it.') end
+  return is_running
 end
 
---- Apply the rewritten text, in one undo step.
+--- Apply the new text, in one undo step.
 ---@param buf integer
 function M.accept(buf)
-  local edit = get_finished(buf)
-  if not edit then return end
-  if not vim.bo[buf].modifiable then
-    return log.warn("The edit cannot be applied to this buffer: 'modifiable' is off.")
-  end
-  if not is_unchanged(edit) then
-    offer_diff(edit)
-    clear(buf)
-    return log.warn(
-      'The text has changed since it was sent, so the edit was not applied. The new text is shown beside it.'
-    )
-  end
-  local row = locate(edit).spans[1].row
-  clear(buf)
-  diff.apply(buf, row, edit.lines, edit.new_lines)
+  if not is_being_written(buf) then review.accept(buf) end
 end
 
---- Drop the rewritten text.
+--- Accept or reject the hunk at the cursor.
+---@param buf integer
+---@param is_accepted boolean
+function M.settle(buf, is_accepted)
+  if not is_being_written(buf) then review.settle(buf, is_accepted) end
+end
+
+--- Drop the new text.
 ---@param buf integer
 function M.reject(buf)
   if view.clear_messages(buf) then return end
-  local edit = edits[buf]
-  if not edit then return log.warn('There is no edit in this buffer.') end
+  if not M.is_busy(buf) then return log.warn('There is no edit in this buffer.') end
   drop(buf)
 end
 
---- Rewrite the same text again.
+--- Write the text of the last edit again.
 ---@param buf integer
 ---@param instruction string the previous one is used if empty
 function M.rewrite_again(buf, instruction)
-  local edit = get_finished(buf)
-  if not edit then return end
-  local target = locate(edit)
-  start_edit(target, instruction ~= '' and instruction or edit.instruction)
+  if is_being_written(buf) then return end
+  local edit = edits[buf]
+  if not edit then return log.warn('There is no finished edit in this buffer.') end
+  local place = review.locate_accepted(buf) or targets.locate(edit.target)
+  local target = targets.new(place, edit.target.mode)
+  start_edit(target, edit.context, instruction ~= '' and instruction or edit.instruction)
 end
 
 --- Stop a running edit.
@@ -385,7 +356,11 @@ end
 ---@return boolean stopped
 function M.stop(buf)
   local edit = edits[buf]
-  if not edit or not edit.turn then return false end
+  if not edit or edit.is_ready then return false end
+  if not edit.turn then
+    finish(edit, { cancelled = true })
+    return true
+  end
   view.update(buf, { state = 'stopping', detail = vim.NIL })
   show_progress(edit)
   edit.turn:stop()

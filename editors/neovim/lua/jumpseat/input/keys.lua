@@ -1,4 +1,4 @@
---- The keys of chats. Each runs a subcommand of `:Jumpseat`.
+--- The keys of chats and of reviews. Each runs a subcommand of `:Jumpseat`.
 local config = require('jumpseat.core.config')
 local float = require('jumpseat.display.float')
 
@@ -22,12 +22,24 @@ M.KEYS = {
   { command = 'next', about = 'show the next chat', keys = { '}' } },
   { command = 'previous', about = 'show the previous chat', keys = { '{' } },
   { command = 'yank', about = 'copy the code block', keys = { 'gy' } },
+  { command = 'apply', about = 'show the code block as a diff in its file', keys = { 'gp' } },
   { command = 'insert', about = 'insert the code block into the last file', keys = { 'gI' } },
   { command = 'model', about = 'choose the model', keys = { 'ga' } },
   { command = 'tools', about = 'select the tools', keys = { 'gs' } },
   { command = 'approve', about = 'show the call that waits for an approval', keys = { 'gA' } },
   { command = 'close', about = 'close the chat', keys = { '<C-c>' } },
   { command = 'keys', about = 'show these keys', keys = { '?' } },
+}
+
+--- The keys of a buffer in which an edit or a code block is reviewed.
+---@type jumpseat.Key[] in the order of the help
+M.REVIEW_KEYS = {
+  { command = 'accept-hunk', about = 'accept the hunk', keys = { 'ga' } },
+  { command = 'reject-hunk', about = 'reject the hunk', keys = { 'gr' } },
+  { command = 'accept', about = 'accept all hunks', keys = { 'gA' } },
+  { command = 'reject', about = 'reject all hunks', keys = { 'gR' } },
+  { command = 'next-hunk', about = 'go to the next hunk', keys = { ']c' } },
+  { command = 'previous-hunk', about = 'go to the previous hunk', keys = { '[c' } },
 }
 
 --- Return the keys of a subcommand that the user wants.
@@ -57,7 +69,54 @@ function M.map(buf)
   end
 end
 
---- Show the keys of chats.
+--- Map the keys of a review in a buffer.
+---@param buf integer
+---@return fun() unmap brings back the maps that the buffer had
+function M.map_review(buf)
+  local mapped, hidden = {}, {}
+  for _, each in ipairs(M.REVIEW_KEYS) do
+    for _, key in ipairs((find_keys(each))) do
+      local old = vim.api.nvim_buf_call(buf, function() return vim.fn.maparg(key, 'n', false, true) end)
+      if old.buffer == 1 then table.insert(hidden, old) end
+      table.insert(mapped, key)
+      vim.keymap.set(
+        'n',
+        key,
+        ('<Cmd>Jumpseat %s<CR>'):format(each.command),
+        { buffer = buf, nowait = true, desc = 'jumpseat: ' .. each.about }
+      )
+    end
+  end
+  return function()
+    for _, key in ipairs(mapped) do
+      pcall(vim.keymap.del, 'n', key, { buffer = buf })
+    end
+    vim.api.nvim_buf_call(buf, function()
+      for _, map in ipairs(hidden) do
+        vim.fn.mapset('n', false, map)
+      end
+    end)
+  end
+end
+
+--- Describe the current hunk of a review, and the first key of each thing that the user can do with it.
+---@param number integer
+---@param count integer
+---@return string
+function M.describe_review(number, count)
+  local parts = count > 1 and { ('hunk %d of %d'):format(number, count) } or {}
+  for _, each in ipairs(M.REVIEW_KEYS) do
+    local key = find_keys(each)[1]
+    local is_about_all = each.command == 'accept' or each.command == 'reject'
+    local words = is_about_all and each.command .. ' all' or each.command:match('^(%l+)-hunk$')
+    if key and not each.command:find('^[np]') and (count > 1 or not is_about_all) then
+      table.insert(parts, key .. ' ' .. words)
+    end
+  end
+  return table.concat(parts, ' · ')
+end
+
+--- Show the keys of chats, and those of reviews.
 function M.show()
   local rows, width = {}, 0
   local function add(keys, about)
@@ -70,6 +129,9 @@ function M.show()
     local normal, insert = find_keys(each)
     add(normal, each.about)
     add(insert, each.about .. ', in Insert mode')
+  end
+  for _, each in ipairs(M.REVIEW_KEYS) do
+    add(find_keys(each), each.about .. ', in a file that is reviewed')
   end
   local lines = vim.tbl_map(function(row) return ('%-' .. width .. 's  %s'):format(row[1], row[2]) end, rows)
   if #lines == 0 then lines = { 'The option keys is false.' } end

@@ -205,6 +205,37 @@ local function write_question(buf, parsed, write, callback)
   end)
 end
 
+---@class jumpseat.Instruction
+---@field text string
+---@field context table[] the blocks of its references
+---@field model string?
+---@field system string?
+---@field settings table?
+
+--- Expand the prompt and the references of an instruction outside of chats. Without any, the callback runs before this returns.
+---@param text string
+---@param callback fun(err: jumpseat.Error?, expanded: jumpseat.Instruction?)
+function M.expand_instruction(text, callback)
+  local message = { role = 'user', content = { { type = 'text', text = text } } }
+  local parsed = { messages = { message }, turns = {} }
+  expand_prompt(parsed, function(err)
+    if err then return callback(err) end
+    add_contexts(parsed.messages, function(reason)
+      if reason then return callback(wire.error('request', reason)) end
+      local context = vim.list_slice(message.content, 1, #message.content - 1)
+      local last = message.content[#message.content]
+      local settings = next(parsed.settings or {}) and parsed.settings or nil
+      callback(nil, {
+        text = last.text,
+        context = context,
+        model = parsed.model,
+        system = parsed.system,
+        settings = settings,
+      })
+    end)
+  end)
+end
+
 --- Expand the prompt and the references of the last question, in the buffer too, so that the chat is complete and matches
 --- what was sent.
 ---@param buf integer

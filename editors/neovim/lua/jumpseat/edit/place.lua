@@ -1,0 +1,191 @@
+--- Finds the lines of a file that a code block replaces: those with which its lines can be aligned best.
+local M = {}
+
+--- The scores of an alignment, where the same line in both scores up to 1. New lines are cheap, because a block usually
+--- adds some; lines of the file that are left out are not, so that a chance match far away does not remove the lines between.
+local NEW_LINE, REMOVED_LINE, OTHER_LINE = -0.01, -0.25, -0.3
+--- The least score: somewhat less than one line that is unique in the file.
+local LEAST = 0.6
+--- The share of lines that start with the same two words, such as the headers of a function with other parameters.
+local SAME_START = 0.8
+--- Beyond this number of pairs of lines, only the same lines are aligned, not similar ones.
+local MOST_PAIRS = 4e6
+
+---@class jumpseat.Place
+---@field first integer the first line of the file that is replaced, from 1
+---@field last integer the last one
+---@field lines string[] the lines of the block, with the file's indentation
+---@field score number
+
+---@param line string
+---@return string
+local function get_indentation(line) return line:match('^%s*') end
+
+--- Return how much two lines have in common at their start and end.
+---@param one string
+---@param other string
+---@return number share from 0 to 1
+local function compare_characters(one, other)
+  local shorter, longer = math.min(#one, #other), math.max(#one, #other)
+  if shorter * 2 < longer then return 0 end
+  local head = 0
+  while head < shorter and one:byte(head + 1) == other:byte(head + 1) do
+    head = head + 1
+  end
+  local tail = 0
+  while tail < shorter - head and one:byte(#one - tail) == other:byte(#other - tail) do
+    tail = tail + 1
+  end
+  return (head + tail) / longer
+end
+
+---@param line string
+---@return string?
+local function get_start(line) return line:match('^[%w_]+%W+[%w_]+') end
+
+--- Compare each line of a block with each line of a file.
+---@param block string[] trimmed lines
+---@param file string[] trimmed lines
+---@return fun(number: integer, line: integer): number share from 0 to 1
+local function create_comparison(block, file)
+  local starts, file_starts = {}, {}
+  for number, text in ipairs(block) do
+    starts[number] = get_start(text)
+  end
+  for line, text in ipairs(file) do
+    file_starts[line] = get_start(text)
+  end
+  local is_small = #block * #file <= MOST_PAIRS
+  return function(number, line)
+    if block[number] == file[line] then return 1 end
+    if not is_small then return 0 end
+    local share = compare_characters(block[number], file[line])
+    local has_same_start = starts[number] and starts[number] == file_starts[line]
+    return has_same_start and math.max(share, SAME_START) or share
+  end
+end
+
+--- Return what a match of each line is worth: less if the file repeats the line, little if it has no word, nothing if it is
+--- blank.
+---@param block string[] trimmed lines
+---@param file string[] trimmed lines
+---@return number[]
+local function weigh(block, file)
+  local counts = {}
+  for _, line in ipairs(file) do
+    counts[line] = (counts[line] or 0) + 1
+  end
+  return vim.tbl_map(function(line)
+    if line == '' then return 0 end
+    return (line:find('%w') and 1 or 0.2) / math.sqrt(counts[line] or 1)
+  end, block)
+end
+
+---@class jumpseat.Alignment of the first lines of a block
+---@field score number
+---@field first integer? the line of the file at which it starts
+---@field pair [integer, integer]? the first lines of the file and of the block that were aligned with each other
+---@field aligned integer the last line of the block that was aligned
+
+---@param from jumpseat.Alignment
+---@param score number
+---@param line integer? the line of the file that is aligned
+---@param number integer? the line of the block
+---@return jumpseat.Alignment
+local function extend(from, score, line, number)
+  return {
+    score = from.score + score,
+    first = from.first or line,
+    pair = from.pair or (line and { line, number }) or nil,
+    aligned = number or from.aligned,
+  }
+end
+
+--- Align a whole block with a part of a file.
+---@param block string[] trimmed lines
+---@param file string[] trimmed lines
+---@return jumpseat.Alignment?
+---@return integer last the line of the file at which the alignment ends
+local function align(block, file)
+  local weights, compare = weigh(block, file), create_comparison(block, file)
+  local before = { [0] = { score = 0, aligned = 0 } }
+  for number = 1, #block do
+    before[number] = extend(before[number - 1], NEW_LINE)
+  end
+  local best, last
+  for line = 1, #file do
+    local row = { [0] = before[0] }
+    for number = 1, #block do
+      local share = compare(number, line)
+      local score = share > 0.5 and weights[number] * (share - 0.3) / 0.7 or OTHER_LINE
+      local diagonal, left, above = before[number - 1], row[number - 1], before[number]
+      local paired, added = diagonal.score + score, left.score + NEW_LINE
+      local removed = above.first and above.score + REMOVED_LINE or -math.huge
+      if paired >= added and paired >= removed then
+        row[number] = extend(diagonal, score, line, number)
+      elseif added >= removed then
+        row[number] = extend(left, NEW_LINE)
+      else
+        row[number] = extend(above, REMOVED_LINE)
+      end
+    end
+    if row[#block].first and (not best or row[#block].score > best.score) then
+      best, last = row[#block], line
+    end
+    before = row
+  end
+  return best, last
+end
+
+--- Return the lines of a block, with its indentation changed as that of this line would have to be.
+---@param block string[]
+---@param from string the indentation in the block
+---@param to string the indentation in the file
+---@return string[]
+local function reindent(block, from, to)
+  local prefix = vim.endswith(to, from) and to:sub(1, #to - #from) or ''
+  local removed = vim.endswith(from, to) and #from - #to or 0
+  return vim.tbl_map(function(line)
+    if line == '' then return line end
+    local rest = line:sub(math.min(removed, #get_indentation(line)) + 1)
+    return prefix .. rest
+  end, block)
+end
+
+--- Return the last line of the body that new lines at the end of a block replace: the lines of the file that are indented
+--- deeper than its first line, and the line that closes them.
+---@param file string[]
+---@param first integer
+---@param last integer
+---@param closing string the last line of the block
+---@return integer last
+local function find_end_of_body(file, first, last, closing)
+  local base, found = #get_indentation(file[first]), last
+  for line = last + 1, #file do
+    local is_blank = not file[line]:find('%S')
+    if not is_blank and #get_indentation(file[line]) <= base then
+      return file[line] == closing and line or found
+    end
+    if not is_blank then found = line end
+  end
+  return found
+end
+
+--- Find the lines that a code block replaces.
+---@param block string[] not empty, without blank lines at its edges
+---@param file string[]
+---@return jumpseat.Place? place nil if no part of the file is similar
+function M.find(block, file)
+  local best, last = align(vim.tbl_map(vim.trim, block), vim.tbl_map(vim.trim, file))
+  if not best or best.score < LEAST then return end
+  local pair = best.pair --[[@as [integer, integer] ]]
+  local from, to = get_indentation(block[pair[2]]), get_indentation(file[pair[1]])
+  local lines = reindent(block, from, to)
+  local next_line = block[best.aligned + 1]
+  if next_line and #get_indentation(next_line) > #get_indentation(block[pair[2]]) then
+    last = find_end_of_body(file, best.first, last, lines[#lines])
+  end
+  return { first = best.first, last = last, lines = lines, score = best.score }
+end
+
+return M

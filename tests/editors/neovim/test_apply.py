@@ -1,0 +1,166 @@
+"""Code blocks of a chat that are shown as a diff in their file, and accepted there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.upstream import Reply
+from tests.editors.neovim.child import Child, running_neovim
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+MATHS = """\
+import os
+
+
+class Maths:
+    def double(self, x):
+        result = x + x
+        return result
+
+    def half(self, x):
+        return x / 2
+
+
+def unused():
+    pass
+"""
+OTHER = "def greet(name):\n    print('Hello', name)\n"
+TWICE = "def double(self, x: int) -> int:\n    return 2 * x\n"
+MATHS_AFTER = MATHS.replace(
+    "    def double(self, x):\n        result = x + x\n        return result\n",
+    "    def double(self, x: int) -> int:\n        return 2 * x\n",
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "maths.py").write_text(MATHS)
+    (folder / "other.py").write_text(OTHER)
+    return folder
+
+
+@pytest.fixture
+def child(home: Path, project: Path) -> Iterator[Child]:
+    """A Neovim in the project, with `other.py` and a chat beside it."""
+    with running_neovim(home, str(project / "other.py"), options={"window": "right"}) as running:
+        running.command(f"cd {project}")
+        running.command("Jumpseat")
+        yield running
+
+
+def answers(child: Child, provider: ThreadedUpstream, text: str) -> None:
+    """Let the model answer with this text."""
+    provider.script(Reply.events(completion_stream([text])))
+    child.ask("How?")
+    child.idle()
+
+
+def applied(child: Child, name: str) -> None:
+    """Apply the last code block, and wait until it is shown in the file."""
+    child.keys("gp")
+    child.wait("_G.messages[#_G.messages]:find('The code is shown in ', 1, true)")
+    assert child.lua("return vim.fs.basename(vim.api.nvim_buf_get_name(0))") == name
+
+
+@pytest.mark.scenario("apply-code")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"So:\n\n```python src/maths.py\n{TWICE}```\n",
+        f'So:\n\n```python title="src/maths.py"\n{TWICE}```\n',
+        f"So:\n\n```python:src/maths.py\n{TWICE}```\n",
+        f"So:\n\n```python\n# src/maths.py\n\n{TWICE}```\n",
+        f"**src/maths.py**:\n\n```python\n{TWICE}```\n",
+        f"In `src/maths.py`, change the method:\n\n```python\n{TWICE}```\n",
+    ],
+    ids=["fence", "title", "colon", "comment", "label", "sentence"],
+)
+def test_a_code_block_is_shown_in_the_file_that_it_names_and_accepted(child, provider, answer):
+    answers(child, provider, answer)
+    applied(child, "maths.py")
+    assert child.text == MATHS.rstrip("\n")
+    child.sees("    def double(self, x: int) -> int:")
+    child.keys("gA")
+    assert child.text == MATHS_AFTER.rstrip("\n")
+    child.command("undo")
+    assert child.text == MATHS.rstrip("\n")
+
+
+@pytest.mark.scenario("apply-code")
+def test_a_code_block_without_a_path_is_shown_in_the_most_similar_file(child, provider, project):
+    child.write(f"@file:{project}/src/maths.py ")
+    answers(child, provider, f"Shorter:\n\n```python\n{TWICE}```\n")
+    applied(child, "maths.py")
+    child.keys("gA")
+    assert child.text == MATHS_AFTER.rstrip("\n")
+
+
+@pytest.mark.scenario("apply-code")
+def test_a_code_block_is_accepted_by_hunk(child, provider):
+    code = "def greet(name: str):\n    print('Hello', name)\n    return name\n"
+    answers(child, provider, f"```python\n{code}```\n")
+    applied(child, "other.py")
+    child.sees("hunk 1 of 2")
+    child.keys("gr")
+    child.keys("ga")
+    assert child.text == OTHER + "    return name"
+
+
+def test_a_code_block_for_a_new_file_fills_its_buffer(child, provider, project):
+    answers(child, provider, "```python src/new.py\nx = 1\ny = 2\n```\n")
+    applied(child, "new.py")
+    child.keys("gA")
+    assert child.text == "x = 1\ny = 2"
+    assert not (project / "src" / "new.py").exists()
+    child.command("write")
+    assert (project / "src" / "new.py").read_text() == "x = 1\ny = 2\n"
+
+
+def test_code_that_is_like_nothing_in_the_file_is_inserted_below_the_cursor(child, provider):
+    answers(child, provider, "```python\nZ = {}\n```\n")
+    applied(child, "other.py")
+    assert "No lines of other.py are similar" in child.messages[-2]
+    child.keys("gA")
+    assert child.text == "def greet(name):\nZ = {}\n    print('Hello', name)"
+
+
+def test_a_diff_is_applied_to_its_files_although_its_line_numbers_are_wrong(child, provider):
+    patch = (
+        "--- a/src/maths.py\n+++ b/src/maths.py\n@@ -90,4 +90,4 @@\n     def half(self, x):\n"
+        "-        return x / 2\n+        return x // 2\n \n"
+        "--- a/other.py\n+++ b/other.py\n@@ -1,2 +1,2 @@\n-def greet(name):\n+def greet(who):\n"
+        "-    print('Hello', name)\n+    print('Hello', who)\n@@ -7 +7 @@\n-missing\n+found\n"
+    )
+    answers(child, provider, f"```diff\n{patch}```\n")
+    child.keys("gp")
+    child.wait("#_G.messages == 3")
+    left_out = "jumpseat: 1 of the 2 changes of the diff do not match other.py, and are left out."
+    assert child.messages[-1] == left_out
+    child.keys("gA")
+    assert child.text == OTHER.replace("name", "who").rstrip("\n")
+    child.command("buffer maths.py")
+    child.keys("gA")
+    assert child.text == MATHS.replace("x / 2", "x // 2").rstrip("\n")
+
+
+def test_the_file_of_a_code_block_can_be_named_and_is_reviewed_only_once(child, provider):
+    answers(child, provider, f"```python\n{TWICE}```\n")
+    child.command("Jumpseat apply src/maths.py")
+    child.sees("def double(self, x: int)")
+    child.command("wincmd p")
+    child.command("Jumpseat apply src/maths.py")
+    assert "src/maths.py already has an edit." in child.messages[-1]
+
+
+def test_code_that_the_file_already_has_is_reported(child, provider):
+    answers(child, provider, f"```python\n{OTHER}```\n")
+    child.keys("gp")
+    assert child.messages == ["jumpseat: other.py already has this code."]
