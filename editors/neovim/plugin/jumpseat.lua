@@ -93,6 +93,7 @@ for _, name in ipairs({
   'tools',
   'approve',
   'history',
+  'title',
   'yank',
   'apply',
   'insert',

@@ -108,7 +108,7 @@ def test_a_code_block_is_accepted_by_hunk(child, provider):
     code = "def greet(name: str):\n    print('Hello', name)\n    return name\n"
     answers(child, provider, f"```python\n{code}```\n")
     applied(child, "other.py")
-    child.sees("hunk 1 of 2")
+    child.sees("ga accept · gr reject")
     child.keys("gr")
     child.keys("ga")
     assert child.text == OTHER + "    return name"

@@ -114,6 +114,82 @@ def test_a_kept_conversation_is_renamed(home, provider):
         child.sees("Which colour is the sky?")
 
 
+def ask_about(child: Child, provider, *questions: str) -> None:
+    """Ask each question in a chat of its own."""
+    for question in questions:
+        provider.script(Reply.events(completion_stream(["Yes."])))
+        child.command("Jumpseat!")
+        child.ask(question)
+        child.sees("Yes.")
+        child.idle()
+
+
+ACCEPT = """
+vim.ui.input = function(options, answer)
+  _G.offered = options.default
+  answer(options.default .. '!')
+end
+"""
+
+
+@pytest.mark.scenario("history-titles")
+def test_the_model_suggests_a_title_which_the_user_changes(child, provider):
+    chats.about_the_sky(child, provider)
+    child.lua(ACCEPT)
+    provider.script(Reply.events(completion_stream(["**Colour of the sky**"])))
+    child.command("Jumpseat title")
+    child.wait("#_G.messages == 2")
+    assert child.lua("return _G.offered") == "Colour of the sky"
+    renamed = 'jumpseat: The conversation was renamed to "Colour of the sky!".'
+    assert child.messages == ["jumpseat: Asking the model for a title …", renamed]
+
+    provider.script(Reply.events(completion_stream(["Blue"])))
+    history(child, "Colour of the sky!", "Suggest a title")
+    child.wait("#_G.messages == 4")
+    assert child.messages[-1] == 'jumpseat: The conversation was renamed to "Blue!".'
+    child.command("Jumpseat title The sky")
+    child.wait("#_G.messages == 5")
+    assert child.messages[-1] == 'jumpseat: The conversation was renamed to "The sky".'
+
+
+def test_a_chat_of_which_nothing_is_kept_gets_no_title(child, provider):
+    child.command("Jumpseat title")
+    unkept = "jumpseat: Nothing of this chat is kept yet: send a question first."
+    assert child.messages == [unkept]
+    child.command("enew")
+    child.command("Jumpseat title")
+    assert child.messages == [unkept, "jumpseat: This buffer is not a chat."]
+    assert provider.requests == []
+
+
+@pytest.mark.scenario("history-pickers")
+def test_several_conversations_are_deleted_together(child, provider, home):
+    ask_about(child, provider, "First?", "Second?", "Third?")
+    assert len(kept(home)) == 3
+    child.will_choose("Delete several", "Delete")
+    child.command("Jumpseat history")
+    child.sees("<CR> delete")
+    assert "[ ] " in child.screen
+    child.lua("assert(vim.fn.search('Third?') > 0)")
+    child.keys("<Space>")
+    child.lua("assert(vim.fn.search('First?') > 0)")
+    child.keys("<Space><Space><Space><CR>")
+    child.wait("#_G.messages == 1")
+    assert child.lua("return _G.prompts") == ["Conversation:", "Delete 2 conversations?"]
+    assert child.messages == ["jumpseat: 2 conversations were deleted."]
+    assert len(kept(home)) == 1
+    history(child, "Second?", "Preview")
+    child.sees("Second?")
+
+
+def test_a_picker_that_is_not_installed_is_reported(home, provider):
+    asked(home, provider)
+    with running_neovim(home, options={"picker": "telescope"}) as child:
+        history(child, "Which colour", "Preview")
+        child.sees("Which colour is the sky?")
+        assert child.messages == ["jumpseat: The picker telescope is not installed."]
+
+
 def test_a_user_can_keep_nothing(home, provider):
     with running_neovim(home, options={"keep": False}) as child:
         child.command("Jumpseat")

@@ -258,6 +258,10 @@ M.subcommands = {
     about = 'select a kept conversation, with ! only of this directory',
     run = function(args) require('jumpseat.chat.history').pick(args.args, args.bang) end,
   },
+  title = {
+    about = 'give this chat another title in the history, or let a model suggest one',
+    run = function(args) require('jumpseat.chat.history').title(current_buffer(), args.args) end,
+  },
   setting = {
     about = 'explain a setting of the front matter',
     run = function(args) require('jumpseat.input.settings').describe(args.args) end,

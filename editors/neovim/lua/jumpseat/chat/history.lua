@@ -1,8 +1,10 @@
---- Kept conversations: pick, show, continue, fork and delete them.
+--- Kept conversations: pick, show, continue, fork, rename and delete them.
 local chat = require('jumpseat.chat')
 local chats = require('jumpseat.core.chats')
+local checklist = require('jumpseat.display.checklist')
 local client = require('jumpseat.daemon.client')
 local log = require('jumpseat.core.log')
+local pickers = require('jumpseat.chat.pickers')
 local transcript = require('jumpseat.daemon.transcript')
 
 local M = {}
@@ -74,6 +76,7 @@ local function continue(row)
   end)
 end
 
+--- Show a conversation in a window.
 ---@param row table
 local function preview(row)
   fetch(row.id, function(text)
@@ -90,27 +93,88 @@ local function preview(row)
   end)
 end
 
----@param row table
-local function delete(row)
-  vim.ui.select({ 'No', DELETE }, { prompt = ('Delete "%s"?'):format(row.title) }, function(choice)
-    if choice ~= DELETE then return end
-    client.request('conversations/delete', { id = row.id }, function(err, result)
+--- Delete conversations one after the other.
+---@param rows table[]
+---@param callback fun(deleted: integer) their number without those that were already deleted
+local function delete_all(rows, callback)
+  local deleted = 0
+  local function delete_from(number)
+    if number > #rows then return callback(deleted) end
+    client.request('conversations/delete', { id = rows[number].id }, function(err, result)
       if err then return log.error(err) end
-      log.notify(
-        result.deleted and 'The conversation was deleted.' or 'The conversation was already deleted.'
-      )
+      if result.deleted then deleted = deleted + 1 end
+      delete_from(number + 1)
+    end)
+  end
+  delete_from(1)
+end
+
+--- Delete conversations if the user confirms.
+---@param rows table[]
+---@param callback? fun() called when they are deleted
+local function delete(rows, callback)
+  local what = #rows == 1 and ('"%s"'):format(rows[1].title) or ('%d conversations'):format(#rows)
+  vim.ui.select({ 'No', DELETE }, { prompt = ('Delete %s?'):format(what) }, function(choice)
+    if choice ~= DELETE then return end
+    delete_all(rows, function(deleted)
+      if #rows > 1 then
+        log.notify(('%d conversations were deleted.'):format(deleted))
+      else
+        log.notify(
+          deleted == 1 and 'The conversation was deleted.' or 'The conversation was already deleted.'
+        )
+      end
+      if callback then callback() end
     end)
   end)
 end
 
----@param row table
-local function rename(row)
-  vim.ui.input({ prompt = 'Title: ', default = row.title }, function(title)
-    if not title or vim.trim(title) == '' then return end
-    client.request('conversations/rename', { id = row.id, title = title }, function(err, renamed)
-      if err then return log.error(err) end
-      log.notify(('The conversation was renamed to "%s".'):format(renamed.title))
-    end)
+--- Let the user select the conversations to delete.
+---@param rows table[]
+local function delete_several(rows)
+  local selected = {}
+  checklist.open({
+    title = 'Delete conversations',
+    footer = '<Space> select · <CR> delete · q close',
+    format = function()
+      return vim.tbl_map(
+        function(row) return ('[%s] %s'):format(selected[row.id] and 'x' or ' ', describe(row)) end,
+        rows
+      )
+    end,
+    toggle = function(line) selected[rows[line].id] = not selected[rows[line].id] end,
+    accept = function()
+      local chosen = vim.tbl_filter(function(row) return selected[row.id] end, rows)
+      if #chosen > 0 then delete(chosen) end
+    end,
+  })
+end
+
+---@param id string
+---@param title string
+local function rename(id, title)
+  client.request('conversations/rename', { id = id, title = title }, function(err, renamed)
+    if err then return log.error(err) end
+    log.notify(('The conversation was renamed to "%s".'):format(renamed.title))
+  end)
+end
+
+--- Let the user change a title, and rename the conversation.
+---@param id string
+---@param title string
+local function ask_for_title(id, title)
+  vim.ui.input({ prompt = 'Title: ', default = title }, function(text)
+    if text and vim.trim(text) ~= '' then rename(id, text) end
+  end)
+end
+
+--- Let a model suggest a title, and offer it to the user.
+---@param id string
+local function suggest_title(id)
+  log.notify('Asking the model for a title …')
+  client.request('conversations/suggestTitle', { id = id }, function(err, result)
+    if err then return log.error(err) end
+    ask_for_title(id, result.title)
   end)
 end
 
@@ -126,8 +190,9 @@ local ACTIONS = {
   { name = 'Continue', run = continue },
   { name = 'Preview', run = preview },
   { name = 'Fork', run = fork },
-  { name = 'Rename', run = rename },
-  { name = DELETE, run = delete },
+  { name = 'Rename', run = function(row) ask_for_title(row.id, row.title) end },
+  { name = 'Suggest a title', run = function(row) suggest_title(row.id) end },
+  { name = DELETE, run = function(row) delete({ row }) end },
 }
 
 ---@param row table
@@ -149,12 +214,41 @@ function M.pick(query, here, cursor)
     if err then return log.error(err) end
     local rows = result.conversations
     if #rows == 0 then return log.notify('No conversation was found.') end
-    if result.nextCursor then table.insert(rows, MORE) end
-    vim.ui.select(rows, { prompt = 'Conversation:', format_item = describe }, function(row)
-      if row == MORE then return M.pick(query, here, result.nextCursor) end
-      if row then choose_action(row) end
-    end)
+    -- The row for the next page is not a conversation.
+    local function on_conversation(run)
+      return function(row)
+        if row == MORE then return M.pick(query, here, result.nextCursor) end
+        run(row)
+      end
+    end
+    pickers.open({
+      title = 'Conversation',
+      rows = vim.list_extend(vim.list_slice(rows), result.nextCursor and { MORE } or {}),
+      describe = describe,
+      preview = function(row, show)
+        if row == MORE then return show({}) end
+        fetch(row.id, function(text) show(vim.split(text, '\n', { plain = true })) end)
+      end,
+      open = on_conversation(continue),
+      act = on_conversation(choose_action),
+      delete = function(chosen)
+        local wanted = vim.tbl_filter(function(row) return row ~= MORE end, chosen)
+        if #wanted > 0 then delete(wanted, function() M.pick(query, here, cursor) end) end
+      end,
+      delete_several = function() delete_several(rows) end,
+    })
   end)
+end
+
+--- Rename the kept conversation of a chat.
+---@param buf integer
+---@param title string empty to let a model suggest one
+function M.title(buf, title)
+  if not chats.get(buf) then return log.warn('This buffer is not a chat.') end
+  local id = transcript.find_value(buf, 'conversation')
+  if not id then return log.warn('Nothing of this chat is kept yet: send a question first.') end
+  if title ~= '' then return rename(id, title) end
+  suggest_title(id)
 end
 
 return M

@@ -30,6 +30,7 @@ M.ADVICE = "Set it with :lua require('jumpseat').setup({ command = { '/path/to/j
 ---@field keys? false|table<string, string|string[]|false> the keys of chats, by subcommand; false for none
 ---@field window? string where a chat opens: right, left, above, below, tab, float, or a command that opens a window
 ---@field size? number the columns or lines of that window, or a share of the screen
+---@field picker? string the picker of the history: snacks, fzf-lua, telescope or select; default: the first one installed
 ---@field open_browser? boolean whether signing in may open a browser; default: not over SSH
 ---@field keep? boolean whether the daemon keeps the conversations; default true
 ---@field log_level? string the daemon's log level
@@ -57,6 +58,7 @@ local function is_keys(value)
     )
 end
 
+local PICKERS = { 'snacks', 'fzf-lua', 'telescope', 'select' }
 local LOG_LEVELS = { 'debug', 'info', 'warning', 'error' }
 
 --- The rule for each option: a type name or a predicate, and the words that describe it in messages.
@@ -72,6 +74,10 @@ local RULES = {
   keys = { is = is_keys, words = "false, or a table of keys by subcommand, such as { send = '<CR>' }" },
   window = { is = 'string', words = 'a string' },
   size = { is = function(value) return type(value) == 'number' and value > 0 end, words = 'a number above 0' },
+  picker = {
+    is = function(value) return vim.list_contains(PICKERS, value) end,
+    words = 'one of ' .. table.concat(PICKERS, ', '),
+  },
   open_browser = { is = 'boolean', words = 'true or false' },
   keep = { is = 'boolean', words = 'true or false' },
   log_level = {

@@ -93,7 +93,10 @@ local function show_label(review, row, hunks)
   if review.label then view.remove_label(review.buf, review.label) end
   local hunk = hunks[number]
   local at = hunk.removed > 0 and row + hunk.row or diff.last_row(row, hunk)
-  review.label = view.show_label(review.buf, at, ' ' .. keys.describe_review(number, #hunks))
+  local line = vim.api.nvim_buf_get_lines(review.buf, at, at + 1, false)[1] or ''
+  -- The label follows two blanks.
+  local width = view.width_of(review.buf) - vim.fn.strdisplaywidth(line) - 2
+  review.label = view.show_label(review.buf, at, ' ' .. keys.describe_review(number, #hunks, width))
   review.labelled = number
 end
 

@@ -99,21 +99,27 @@ function M.map_review(buf)
   end
 end
 
---- Describe the current hunk of a review, and the first key of each thing that the user can do with it.
+--- Describe the current hunk of a review, and the first key of each thing that the user can do with it. In a narrow window,
+--- the less important parts are left out.
 ---@param number integer
 ---@param count integer
+---@param width integer the columns that are free
 ---@return string
-function M.describe_review(number, count)
-  local parts = count > 1 and { ('hunk %d of %d'):format(number, count) } or {}
-  for _, each in ipairs(M.REVIEW_KEYS) do
-    local key = find_keys(each)[1]
-    local is_about_all = each.command == 'accept' or each.command == 'reject'
-    local words = is_about_all and each.command .. ' all' or each.command:match('^(%l+)-hunk$')
-    if key and not each.command:find('^[np]') and (count > 1 or not is_about_all) then
-      table.insert(parts, key .. ' ' .. words)
+function M.describe_review(number, count, width)
+  local function describe(commands, head)
+    local parts = { head }
+    for _, each in ipairs(M.REVIEW_KEYS) do
+      local key = find_keys(each)[1]
+      if key and commands[each.command] then table.insert(parts, key .. ' ' .. commands[each.command]) end
     end
+    return table.concat(parts, ' · ')
   end
-  return table.concat(parts, ' · ')
+  local short = { ['accept-hunk'] = 'accept', ['reject-hunk'] = 'reject' }
+  if count == 1 then return describe(short) end
+  local long = vim.tbl_extend('error', short, { accept = 'accept all', reject = 'reject all' })
+  local head = ('hunk %d of %d'):format(number, count)
+  local texts = { describe(long, head), describe(short, head), describe(short), head }
+  return vim.iter(texts):find(function(text) return vim.fn.strdisplaywidth(text) <= width end) or head
 end
 
 --- Show the keys of chats, and those of reviews.
@@ -130,10 +136,15 @@ function M.show()
     add(normal, each.about)
     add(insert, each.about .. ', in Insert mode')
   end
+  local chat_rows = #rows
   for _, each in ipairs(M.REVIEW_KEYS) do
-    add(find_keys(each), each.about .. ', in a file that is reviewed')
+    add(find_keys(each), each.about)
   end
   local lines = vim.tbl_map(function(row) return ('%-' .. width .. 's  %s'):format(row[1], row[2]) end, rows)
+  if #lines > chat_rows then
+    table.insert(lines, chat_rows + 1, '')
+    table.insert(lines, chat_rows + 2, 'While a file is reviewed:')
+  end
   if #lines == 0 then lines = { 'The option keys is false.' } end
   vim.list_extend(lines, { '', ':help jumpseat-commands lists all commands.' })
   float.open(lines, { title = 'Keys in a chat' })

@@ -1,6 +1,6 @@
 --- Selects the tools of a chat, which its front matter contains.
 local chats = require('jumpseat.core.chats')
-local float = require('jumpseat.display.float')
+local checklist = require('jumpseat.display.checklist')
 local lists = require('jumpseat.daemon.lists')
 local log = require('jumpseat.core.log')
 local transcript = require('jumpseat.daemon.transcript')
@@ -96,24 +96,19 @@ local function show(buf, result, selectors)
       selected[name] = vim.iter(selectors):any(function(selector) return matches(selector, name) end)
     end
   end
-  local opened = float.open(format_choices(choices, selected), {
+  checklist.open({
     title = 'Tools of this chat',
     footer = '<Space> select · q close',
+    format = function() return format_choices(choices, selected) end,
+    toggle = function(line)
+      local names = choices[line].names
+      local is_whole = vim.iter(names):all(function(name) return selected[name] end)
+      for _, name in ipairs(names) do
+        selected[name] = not is_whole
+      end
+      use(buf, to_selectors(selected, choices))
+    end,
   })
-  local function toggle()
-    local choice = choices[vim.api.nvim_win_get_cursor(0)[1]]
-    local is_whole = vim.iter(choice.names):all(function(name) return selected[name] end)
-    for _, name in ipairs(choice.names) do
-      selected[name] = not is_whole
-    end
-    vim.bo[opened.buf].modifiable = true
-    vim.api.nvim_buf_set_lines(opened.buf, 0, -1, false, format_choices(choices, selected))
-    vim.bo[opened.buf].modifiable = false
-    use(buf, to_selectors(selected, choices))
-  end
-  for _, key in ipairs({ '<Space>', '<CR>' }) do
-    vim.keymap.set('n', key, toggle, { buffer = opened.buf, nowait = true })
-  end
 end
 
 --- Select the tools of a chat.

@@ -1,0 +1,92 @@
+"""Kept conversations in the pickers of other plug-ins, in a real Neovim.
+
+The pickers are not part of this project, and the tests do not install them: `JUMPSEAT_PICKERS` names a
+directory with checkouts of snacks.nvim, fzf-lua (with the program fzf), telescope.nvim and plenary.nvim.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import Reply
+from tests.editors.chats import kept
+from tests.editors.neovim.child import COLUMNS, Child, running_neovim
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+PICKERS = {
+    "snacks": ["snacks.nvim"],
+    "fzf-lua": ["fzf-lua"],
+    "telescope": ["plenary.nvim", "telescope.nvim"],
+}
+
+
+@pytest.fixture(params=PICKERS)
+def child(request: pytest.FixtureRequest, home: Path, provider) -> Iterator[Child]:
+    """A Neovim with one picker and two kept conversations."""
+    parent = os.environ.get("JUMPSEAT_PICKERS")
+    if parent is None:
+        pytest.skip("JUMPSEAT_PICKERS does not name a directory with the pickers")
+    with running_neovim(home) as running:
+        for name in PICKERS[request.param]:
+            running.lua("vim.opt.runtimepath:append(...)", str(Path(parent, name)))
+            running.command("runtime! plugin/*.lua plugin/*.vim")
+        running.command(f"set columns={2 * COLUMNS} lines=40")
+        for question, answer in [("First?", "Red."), ("Second?", "Blue.")]:
+            provider.script(Reply.events(completion_stream([answer])))
+            running.command("Jumpseat!")
+            running.ask(question)
+            running.sees(answer)
+            running.idle()
+        running.command("enew")
+        yield running
+
+
+def typed(child: Child, keys: str) -> None:
+    """Type into the picker, once it shows both conversations."""
+    child.sees("First?")
+    child.sees("Second?")
+    child.in_mode("i", "t")
+    child.keys(keys)
+
+
+@pytest.mark.scenario("history-pickers")
+def test_a_conversation_is_previewed_and_continued(child):
+    child.command("Jumpseat history")
+    child.sees("Blue.")
+    typed(child, "First")
+    child.sees("Red.")
+    child.keys("<CR>")
+    child.wait("vim.bo.filetype == 'jumpseat'")
+    assert "First?" in child.text
+
+
+@pytest.mark.scenario("history-pickers")
+def test_marked_conversations_are_deleted_together(child, home):
+    child.command("Jumpseat history")
+    typed(child, "<Tab><Tab>")
+    child.will_choose("Delete")
+    child.keys("<C-x>")
+    child.has_chosen()
+    assert child.lua("return _G.prompts[1]") == "Delete 2 conversations?"
+    child.wait("#_G.messages > 0")
+    assert child.messages[0] == "jumpseat: 2 conversations were deleted."
+    assert kept(home) == []
+
+
+def test_a_key_shows_what_else_can_be_done(child):
+    child.command("Jumpseat history")
+    typed(child, "Second")
+    child.lua("""
+        vim.ui.select = function(items)
+          _G.names = vim.tbl_map(function(each) return each.name end, items)
+        end
+    """)
+    child.keys("<C-o>")
+    child.wait("_G.names ~= nil")
+    assert "Suggest a title" in child.lua("return _G.names")
