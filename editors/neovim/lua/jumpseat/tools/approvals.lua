@@ -65,22 +65,20 @@ local function describe(delta, hint)
   return lines
 end
 
---- Return the keys that decide, with their meanings, in the order in which they are shown. The command line has the
---- same keys.
+--- Return the keys that decide, with their meanings, in the order in which they are shown: that of the command line.
 ---@param delta table
 ---@return [string, string, table][] key, meaning, params of `tools/decide`
 local function list_decisions(delta)
-  local decisions = { { 'y', 'yes', { decision = 'allow' } } }
+  local decisions = { { 'y', 'yes', { decision = 'allow' } }, { 'n', 'no', { decision = 'deny' } } }
   local function add(key, meaning, remember)
     table.insert(decisions, { key, meaning, { decision = 'allow', remember = remember } })
   end
   if vim.list_contains(delta.remember, 'conversation') then
-    add('a', 'yes in this conversation', 'conversation')
+    add('a', 'allow this tool in this conversation', 'conversation')
   elseif vim.list_contains(delta.remember, 'turn') then
-    add('a', 'yes in this answer', 'turn')
+    add('a', 'allow this tool in this answer', 'turn')
   end
-  if vim.list_contains(delta.remember, 'always') then add('A', 'yes always', 'always') end
-  table.insert(decisions, { 'n', 'no', { decision = 'deny' } })
+  if vim.list_contains(delta.remember, 'always') then add('A', 'always allow this tool', 'always') end
   return decisions
 end
 
@@ -156,8 +154,8 @@ function M.show(approval, is_requested)
   local win = vim.fn.bufwinid(approval.buf)
   local here = vim.api.nvim_get_current_win() == win and vim.api.nvim_get_mode().mode == 'n'
   local decisions = list_decisions(delta)
-  local words = vim.tbl_map(function(each) return each[1] .. ' ' .. each[2] end, decisions)
-  table.insert(words, 'e no, and say why')
+  local words = vim.tbl_map(function(each) return each[1] .. ': ' .. each[2] end, decisions)
+  table.insert(words, 'e: no, and explain why')
   local enter = is_requested or here
   local hint = enter and table.concat(words, ' · ') or ':Jumpseat approve decides.'
   local new = float.open(describe(delta, hint), {
