@@ -173,6 +173,7 @@ def test_the_health_check_reports_versions_clipboard_and_completion(child, tmp_p
     version = child.lua("return tostring(vim.version())")
     assert f"Neovim {version} is recent enough for jumpseat " in child.text
     assert "Neither blink.cmp nor nvim-cmp is installed" in child.text
+    assert "The history is listed in vim.ui.select" in child.text
     (tmp_path / "lua").mkdir()
     (tmp_path / "lua" / "cmp.lua").write_text("return {}")
     child.command(f"set rtp+={tmp_path}")
@@ -187,3 +188,10 @@ def test_the_health_check_reports_versions_clipboard_and_completion(child, tmp_p
     child.command("checkhealth jumpseat")
     assert "Completion in chats through nvim-cmp" in child.text
     assert "There is a clipboard" in child.text
+
+
+def test_the_health_check_reports_a_daemon_of_another_version(child):
+    child.lua("require('jumpseat.core.config').version = '9.9.9'")
+    child.command("checkhealth jumpseat")
+    answers = f"jumpseat {jumpseat.__version__} answers, but this plug-in was made for 9.9.9."
+    assert answers in child.text

@@ -20,6 +20,7 @@ WRONG = {
     "model": (1, "a string"),
     "directory": (["x"], "a string"),
     "window": (True, "a string"),
+    "picker": ("fzf", "one of snacks, fzf-lua, telescope, select"),
     "open_browser": ("no", "true or false"),
     "keep": ("no", "true or false"),
     "log_level": ("loud", "one of debug, info, warning, error"),

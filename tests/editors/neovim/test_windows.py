@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import running_neovim
+from tests.editors.programs import WAIT_SECONDS
 from tests.editors.provider import held
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -57,3 +60,21 @@ def test_the_only_answer_is_stopped_from_any_window(home, provider, tmp_path):
         assert child.messages[1] == (
             "jumpseat: Several chats are being answered. Run :Jumpseat stop in one of them."
         )
+
+
+DRAWN = """
+local cells = {}
+for column = 1, vim.o.columns do cells[column] = vim.fn.screenstring(1, column) end
+return table.concat(cells)
+"""
+"""The first line of the screen as it was drawn, which `Child.screen` would draw again."""
+
+
+def test_the_bar_of_a_chat_is_drawn_again_when_its_state_changes(child):
+    child.has_a_person()
+    child.command("redraw!")
+    child.lua("require('jumpseat.display.view').update(vim.api.nvim_get_current_buf(), { quota = 'half' })")
+    deadline = time.monotonic() + WAIT_SECONDS
+    while "default model · half" not in child.lua(DRAWN):
+        assert time.monotonic() < deadline, child.lua(DRAWN)
+        time.sleep(0.01)

@@ -11,6 +11,17 @@ local function wait_for(callback)
   return (vim.wait(WAIT_MS, function() return finished end, 20))
 end
 
+--- Report the daemon's version, and whether the plug-in was made for it.
+local function check_daemon_version()
+  local info = require('jumpseat.daemon.client').info()
+  local version, own = info and info.serverInfo.version or '?', require('jumpseat.core.config').version
+  if version == own then return vim.health.ok('jumpseat ' .. version .. ' answers') end
+  vim.health.warn(('jumpseat %s answers, but this plug-in was made for %s.'):format(version, own), {
+    ':Jumpseat install installs ' .. own .. ', unless the option command names another program',
+    'After an upgrade, an old daemon may still run: `jumpseat daemon stop` ends it',
+  })
+end
+
 local function check_providers()
   local answered = wait_for(function(done)
     require('jumpseat.daemon.lists').providers:get(function(err, result)
@@ -18,8 +29,7 @@ local function check_providers()
         vim.health.error(require('jumpseat.core.wire').format_error(err))
         return done()
       end
-      local info = require('jumpseat.daemon.client').info()
-      vim.health.ok('jumpseat ' .. (info and info.serverInfo.version or '?') .. ' answers')
+      check_daemon_version()
       local ready = 0
       for _, each in ipairs(result.providers) do
         if each.configured then ready = ready + 1 end
@@ -59,6 +69,11 @@ local function check_surroundings()
     vim.health.info('Neither blink.cmp nor nvim-cmp is installed: CTRL-X CTRL-O completes in chats')
   else
     vim.health.ok('Completion in chats through ' .. table.concat(sources, ', '))
+  end
+  local picker = require('jumpseat.chat.pickers').find()
+  vim.health.info('The history is listed in ' .. (picker == 'select' and 'vim.ui.select' or picker))
+  if vim.fn.executable('git') == 0 then
+    vim.health.info('The program git was not found: @diff, @staged and @unstaged do not work')
   end
   if #vim.api.nvim_get_runtime_file('parser/markdown.*', false) == 0 then
     vim.health.info('There is no Tree-sitter parser for Markdown: chats use the syntax file')

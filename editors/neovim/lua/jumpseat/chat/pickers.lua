@@ -168,23 +168,30 @@ local function open_select(listing)
   end)
 end
 
---- The pickers in the order in which they are tried, with the modules that they need.
-local PICKERS = {
-  { name = 'snacks', module = 'snacks', open = open_snacks },
-  { name = 'fzf-lua', module = 'fzf-lua', open = open_fzf_lua },
-  { name = 'telescope', module = 'telescope', open = open_telescope },
+--- The pickers that can be installed, in the order in which they are tried.
+local INSTALLABLE = { 'snacks', 'fzf-lua', 'telescope' }
+local OPEN = {
+  snacks = open_snacks,
+  ['fzf-lua'] = open_fzf_lua,
+  telescope = open_telescope,
+  select = open_select,
 }
 
---- Show conversations in the picker of the option `picker`, or else in the first one that is installed.
+--- Return the picker of the option `picker` if it is installed, or else the first one that is.
+---@return string
+function M.find()
+  local wanted = config.get().picker
+  if wanted == 'select' then return wanted end
+  local names = wanted and { wanted } or INSTALLABLE
+  return vim.iter(names):find(function(name) return (pcall(require, name)) end) or 'select'
+end
+
+--- Show conversations in the picker.
 ---@param listing jumpseat.Listing
 function M.open(listing)
-  local wanted = config.get().picker
-  if wanted == 'select' then return open_select(listing) end
-  for _, each in ipairs(PICKERS) do
-    if (not wanted or wanted == each.name) and pcall(require, each.module) then return each.open(listing) end
-  end
-  if wanted then log.warn(('The picker %s is not installed.'):format(wanted)) end
-  open_select(listing)
+  local found, wanted = M.find(), config.get().picker
+  if wanted and wanted ~= found then log.warn(('The picker %s is not installed.'):format(wanted)) end
+  OPEN[found](listing)
 end
 
 return M

@@ -8,6 +8,7 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.view')
 local WIDTH = 76
+local WINBAR = "%{%v:lua.require'jumpseat.display.view'.winbar()%}"
 --- The bytes of a character including its combining characters.
 local LONGEST_CHARACTER = 8
 
@@ -98,19 +99,28 @@ function M.changes(delta)
   return {}
 end
 
+--- Let Neovim draw the bars of a chat again with its next update of the screen. `:redrawstatus` would draw the chat's text
+--- too, in the same step as it is changed.
+---@param buf integer
+local function redraw_bars(buf)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    if vim.wo[win].winbar == WINBAR then vim.wo[win][0].winbar = WINBAR end
+  end
+end
+
 --- Change the displayed state of a chat.
 ---@param buf integer
 ---@param changes table<string, any> `vim.NIL` removes a value
 function M.update(buf, changes)
-  local status = statuses[buf] or {}
+  local status, is_changed = statuses[buf] or {}, statuses[buf] == nil
   for key, value in pairs(changes) do
-    status[key] = value ~= vim.NIL and value or nil
+    local new = value ~= vim.NIL and value or nil
+    if not vim.deep_equal(status[key], new) then
+      status[key], is_changed = new, true
+    end
   end
   statuses[buf] = status
-  -- `:redrawstatus!` would redraw the bars of all windows for each frame of an answer.
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    pcall(vim.api.nvim__redraw, { win = win, winbar = true })
-  end
+  if is_changed then redraw_bars(buf) end
 end
 
 --- Return the label of a chat's state, or nil if nothing is running.
@@ -297,7 +307,7 @@ end
 ---@param win integer
 function M.set_up_window(win)
   local options = vim.wo[win][0]
-  options.winbar = "%{%v:lua.require'jumpseat.display.view'.winbar()%}"
+  options.winbar = WINBAR
   options.wrap, options.linebreak = true, true
   options.foldmethod, options.foldenable, options.foldlevel = 'manual', true, 0
   options.foldtext = "v:lua.require'jumpseat.display.folds'.foldtext()"
