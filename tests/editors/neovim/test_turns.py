@@ -127,3 +127,26 @@ def test_keys_go_to_the_next_and_the_previous_turn(child, provider):
         child.lua("vim.wait(100, function() return false end)")
         lines.append(child.lua("return vim.api.nvim_get_current_line()"))
     assert lines == ["## Me", "## Assistant", "## Me", "## Me", "## Assistant", "## Me"]
+
+
+@pytest.mark.parametrize("reload", ["edit!", "enew | bunload # | buffer #"])
+def test_variants_survive_the_reload_of_a_saved_chat(child, provider, reload):
+    answers(child, provider, "Colour?", "Blue.")
+    provider.script(Reply.events(completion_stream(["Red."])))
+    child.keys("gr")
+    child.sees("Red.")
+    child.idle()
+    child.command("write")
+    child.command(reload)
+    child.sees("## Me variant 2 of 2")
+    child.keys("G[v")
+    assert "Blue." in child.text
+    assert "Red." not in child.text
+    child.command("write")
+
+    # A variant would replace what another program has written.
+    child.lua("vim.fn.writefile({ 'More?' }, vim.api.nvim_buf_get_name(0), 'a')")
+    child.command(reload)
+    child.keys("G]v")
+    assert child.messages[-1].startswith("jumpseat: There are no variants here.")
+    assert "More?" in child.text

@@ -211,9 +211,40 @@ function M.switch(buf, step)
   chat.fold(buf)
 end
 
-vim.api.nvim_create_autocmd('BufUnload', {
-  group = vim.api.nvim_create_augroup('jumpseat.turns', {}),
-  callback = function(args) branches[args.buf] = nil end,
-})
+--- The branches of buffers that are not loaded, with the text that they need to be found again.
+---@type table<integer, { row: integer, lines: string[], branch: jumpseat.Branch }[]>
+local unloaded = {}
+
+---@param buf integer
+local function remember_branches(buf)
+  unloaded[buf] = vim.tbl_map(function(branch)
+    local row = row_of(buf, branch)
+    return { row = row, lines = vim.api.nvim_buf_get_lines(buf, row, -1, false), branch = branch }
+  end, branches[buf] or {})
+  branches[buf] = nil
+end
+
+--- Mark the branches of a buffer that is loaded again, except those below which its text is another one.
+---@param buf integer
+local function restore_branches(buf)
+  for _, each in ipairs(unloaded[buf] or {}) do
+    if vim.deep_equal(vim.api.nvim_buf_get_lines(buf, each.row, -1, false), each.lines) then
+      each.branch.mark, each.branch.label = set_mark(buf, each.row), nil
+      branches[buf] = vim.list_extend(branches[buf] or {}, { each.branch })
+      show_label(buf, each.branch)
+    end
+  end
+  unloaded[buf] = nil
+end
+
+local group = vim.api.nvim_create_augroup('jumpseat.turns', {})
+local function on(event, callback)
+  vim.api.nvim_create_autocmd(event, { group = group, callback = function(args) callback(args.buf) end })
+end
+on('BufUnload', function(buf)
+  if branches[buf] then remember_branches(buf) end
+end)
+on('BufReadPost', restore_branches)
+on('BufWipeout', function(buf) unloaded[buf] = nil end)
 
 return M
