@@ -1,5 +1,5 @@
--- Defines commands and maps, and recognizes saved chats. The modules are loaded on first use. There are no default keys
--- outside of chats.
+-- Defines commands and maps, and recognizes saved chats. The modules are loaded on first use. Keys are mapped only in chats
+-- and during reviews.
 if vim.g.loaded_jumpseat then return end
 vim.g.loaded_jumpseat = true
 if vim.fn.has('nvim-0.10') == 0 then

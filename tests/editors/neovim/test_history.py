@@ -173,7 +173,9 @@ def test_several_conversations_are_deleted_together(child, provider, home):
     child.lua("assert(vim.fn.search('Third?') > 0)")
     child.keys("<Space>")
     child.lua("assert(vim.fn.search('First?') > 0)")
-    child.keys("<Space><Space><Space><CR>")
+    child.keys("<Space>")
+    child.lua("assert(vim.fn.search('Second?') > 0)")
+    child.keys("<Space><Space><CR>")
     child.wait("#_G.messages == 1")
     assert child.lua("return _G.prompts") == ["Conversation:", "Delete 2 conversations?"]
     assert child.messages == ["jumpseat: 2 conversations were deleted."]

@@ -1,4 +1,4 @@
---- Kept conversations: pick, show, continue, fork, rename and delete them.
+--- Lists kept conversations, and previews, continues, forks, renames and deletes them.
 local chat = require('jumpseat.chat')
 local chats = require('jumpseat.core.chats')
 local checklist = require('jumpseat.display.checklist')

@@ -211,7 +211,7 @@ function M.switch(buf, step)
   chat.fold(buf)
 end
 
---- The branches of buffers that are not loaded, with the text that they need to be found again.
+--- The branches of buffers that are not loaded, with the text below each, because a buffer may be loaded with another text.
 ---@type table<integer, { row: integer, lines: string[], branch: jumpseat.Branch }[]>
 local unloaded = {}
 
@@ -224,7 +224,7 @@ local function remember_branches(buf)
   branches[buf] = nil
 end
 
---- Mark the branches of a buffer that is loaded again, except those below which its text is another one.
+--- Mark the branches of a buffer that is loaded again, unless the text below them has changed.
 ---@param buf integer
 local function restore_branches(buf)
   for _, each in ipairs(unloaded[buf] or {}) do

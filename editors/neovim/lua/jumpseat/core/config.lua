@@ -27,7 +27,7 @@ M.ADVICE = "Set it with :lua require('jumpseat').setup({ command = { '/path/to/j
 ---@field directory? string the directory for new chats
 ---@field tools? string[] selectors of the tools of new chats, such as `files/*`
 ---@field rules? boolean whether the daemon adds the rules of the workspace, such as AGENTS.md; default false
----@field keys? false|table<string, string|string[]|false> the keys of chats, by subcommand; false for none
+---@field keys? false|table<string, string|string[]|false> the keys of chats and reviews, by subcommand; false for none
 ---@field window? string where a chat opens: right, left, above, below, tab, float, or a command that opens a window
 ---@field size? number the columns or lines of that window, or a share of the screen
 ---@field picker? string the picker of the history: snacks, fzf-lua, telescope or select; default: the first one installed

@@ -47,8 +47,8 @@ function Writer:first_row() return (self:_position(self.first)) end
 ---@return integer row from 0
 function Writer:last_row() return (self:_position(self.last)) end
 
---- Whether more can be written to the piece. Not if the user has deleted it or undone some of it: text that is written
---- after an undo could not be redone.
+--- Whether more can be written to the piece. This is false if the user has deleted it or undone a part of it, because text
+--- that is written after an undo could not be redone.
 ---@return boolean
 function Writer:is_valid()
   if self.lost or not vim.api.nvim_buf_is_loaded(self.buf) then return false end

@@ -19,7 +19,8 @@ local MOST_LABELS = 2
 local function list_paths(line)
   local words = {}
   for word in line:gmatch('[^%s`*"\'()<>,;=]+') do
-    word = word:gsub('^%a+:([^/])', '%1'):gsub('[:.]+$', '')
+    -- A path may be followed by the number of a line.
+    word = word:gsub('^%a+:([^/])', '%1'):gsub('[:#]L?%d[%d-]*$', ''):gsub('[:.]+$', '')
     if word:find('%.%w+$') or (word:find('/', 1, true) and not word:find('//', 1, true)) then
       table.insert(words, word)
     end

@@ -253,7 +253,7 @@ local function start_edit(target, context, instruction)
   end)
 end
 
---- Return the text that a model needs to write something new: the selected text, or else the whole buffer.
+--- Return the context of new text: the selected text, or else the whole buffer.
 ---@param buf integer
 ---@param selected jumpseat.Region?
 ---@return table[]? context nil if the text is too large, which the user is told
@@ -279,7 +279,7 @@ end
 ---@return boolean
 function M.is_busy(buf) return edits[buf] ~= nil or review.is_open(buf) end
 
---- Write a text as an instruction says. Asks for the instruction if it is empty.
+--- Let the model rewrite a text or write a new one. Ask for the instruction if it is empty.
 ---@param buf integer
 ---@param selected jumpseat.Region? the text to rewrite or to write about; default: the current line, or the whole buffer
 ---@param instruction string

@@ -1,8 +1,8 @@
 --- Finds the lines of a file that a code block replaces: those with which its lines can be aligned best.
 local M = {}
 
---- The scores of an alignment, where the same line in both scores up to 1. New lines are cheap, because a block usually
---- adds some; lines of the file that are left out are not, so that a chance match far away does not remove the lines between.
+--- The scores of an alignment, in which two equal lines score up to 1. New lines are cheap, because a block usually adds
+--- some. Removed lines are expensive: a chance match far away would otherwise remove everything in between.
 local NEW_LINE, REMOVED_LINE, OTHER_LINE = -0.01, -0.25, -0.3
 --- The least score: somewhat less than one line that is unique in the file.
 local LEAST = 0.6
@@ -81,63 +81,81 @@ local function weigh(block, file)
   end, block)
 end
 
----@class jumpseat.Alignment of the first lines of a block
----@field score number
----@field first integer? the line of the file at which it starts
----@field pair [integer, integer]? the first lines of the file and of the block that were aligned with each other
----@field aligned integer the last line of the block that was aligned
+--- The best alignments of the first lines of a block with the lines of a file up to some line, by the number of lines of the
+--- block. Plain arrays keep this fast: a long block has millions of them.
+---@class jumpseat.Alignments
+---@field score number[]
+---@field first integer[] the line of the file at which it starts; 0 if no line is aligned
+---@field number integer[] the line of the block that is aligned with that line
+---@field aligned integer[] the last line of the block that is aligned
 
----@param from jumpseat.Alignment
----@param score number
----@param line integer? the line of the file that is aligned
----@param number integer? the line of the block
----@return jumpseat.Alignment
-local function extend(from, score, line, number)
-  return {
-    score = from.score + score,
-    first = from.first or line,
-    pair = from.pair or (line and { line, number }) or nil,
-    aligned = number or from.aligned,
-  }
+---@return jumpseat.Alignments
+local function create_row()
+  return { score = { [0] = 0 }, first = { [0] = 0 }, number = { [0] = 0 }, aligned = { [0] = 0 } }
 end
+
+--- Copy an alignment into another place, and add to its score.
+---@param row jumpseat.Alignments
+---@param to integer
+---@param source jumpseat.Alignments
+---@param from integer
+---@param score number
+local function copy(row, to, source, from, score)
+  row.score[to] = source.score[from] + score
+  row.first[to], row.number[to] = source.first[from], source.number[from]
+  row.aligned[to] = source.aligned[from]
+end
+
+---@class jumpseat.Alignment
+---@field score number
+---@field first integer the first line of the file that is aligned
+---@field number integer the line of the block that is aligned with it
+---@field aligned integer the last line of the block that is aligned
+---@field last integer the line of the file at which the alignment ends
 
 --- Align a whole block with a part of a file.
 ---@param block string[] trimmed lines
 ---@param file string[] trimmed lines
 ---@return jumpseat.Alignment?
----@return integer last the line of the file at which the alignment ends
 local function align(block, file)
-  local weights, compare = weigh(block, file), create_comparison(block, file)
-  local before = { [0] = { score = 0, aligned = 0 } }
-  for number = 1, #block do
-    before[number] = extend(before[number - 1], NEW_LINE)
+  local weights, compare, count = weigh(block, file), create_comparison(block, file), #block
+  local before, row, best = create_row(), create_row(), nil
+  for number = 1, count do
+    copy(before, number, before, number - 1, NEW_LINE)
   end
-  local best, last
   for line = 1, #file do
-    local row = { [0] = before[0] }
-    for number = 1, #block do
+    for number = 1, count do
       local share = compare(number, line)
       local score = share > 0.5 and weights[number] * (share - 0.3) / 0.7 or OTHER_LINE
-      local diagonal, left, above = before[number - 1], row[number - 1], before[number]
-      local paired, added = diagonal.score + score, left.score + NEW_LINE
-      local removed = above.first and above.score + REMOVED_LINE or -math.huge
+      local paired, added = before.score[number - 1] + score, row.score[number - 1] + NEW_LINE
+      local removed = before.first[number] > 0 and before.score[number] + REMOVED_LINE or -math.huge
       if paired >= added and paired >= removed then
-        row[number] = extend(diagonal, score, line, number)
+        copy(row, number, before, number - 1, score)
+        if row.first[number] == 0 then
+          row.first[number], row.number[number] = line, number
+        end
+        row.aligned[number] = number
       elseif added >= removed then
-        row[number] = extend(left, NEW_LINE)
+        copy(row, number, row, number - 1, NEW_LINE)
       else
-        row[number] = extend(above, REMOVED_LINE)
+        copy(row, number, before, number, REMOVED_LINE)
       end
     end
-    if row[#block].first and (not best or row[#block].score > best.score) then
-      best, last = row[#block], line
+    if row.first[count] > 0 and (not best or row.score[count] > best.score) then
+      best = {
+        score = row.score[count],
+        first = row.first[count],
+        number = row.number[count],
+        aligned = row.aligned[count],
+        last = line,
+      }
     end
-    before = row
+    before, row = row, before
   end
-  return best, last
+  return best
 end
 
---- Return the lines of a block, with its indentation changed as that of this line would have to be.
+--- Shift the lines of a block from one indentation to another.
 ---@param block string[]
 ---@param from string the indentation in the block
 ---@param to string the indentation in the file
@@ -176,13 +194,12 @@ end
 ---@param file string[]
 ---@return jumpseat.Place? place nil if no part of the file is similar
 function M.find(block, file)
-  local best, last = align(vim.tbl_map(vim.trim, block), vim.tbl_map(vim.trim, file))
+  local best = align(vim.tbl_map(vim.trim, block), vim.tbl_map(vim.trim, file))
   if not best or best.score < LEAST then return end
-  local pair = best.pair --[[@as [integer, integer] ]]
-  local from, to = get_indentation(block[pair[2]]), get_indentation(file[pair[1]])
-  local lines = reindent(block, from, to)
+  local from, to = get_indentation(block[best.number]), get_indentation(file[best.first])
+  local lines, last = reindent(block, from, to), best.last
   local next_line = block[best.aligned + 1]
-  if next_line and #get_indentation(next_line) > #get_indentation(block[pair[2]]) then
+  if next_line and #get_indentation(next_line) > #from then
     last = find_end_of_body(file, best.first, last, lines[#lines])
   end
   return { first = best.first, last = last, lines = lines, score = best.score }

@@ -1,4 +1,4 @@
---- Reviews: new text for some lines of a buffer is shown as a diff, and the user accepts or rejects it, whole or by hunk.
+--- Shows new text for some lines of a buffer as a diff, which the user accepts or rejects, whole or by hunk.
 local diff = require('jumpseat.edit.diff')
 local folds = require('jumpseat.display.folds')
 local keys = require('jumpseat.input.keys')
@@ -186,7 +186,7 @@ end
 ---@return boolean
 function M.is_open(buf) return reviews[buf] ~= nil end
 
---- Return the lines of a review of which hunks were accepted.
+--- Return the lines of a review of which a hunk has been accepted.
 ---@param buf integer
 ---@return jumpseat.Region?
 function M.locate_accepted(buf)

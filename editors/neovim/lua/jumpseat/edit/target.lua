@@ -1,12 +1,11 @@
---- The text that an edit rewrites: it is marked, so that it is found again after changes elsewhere, and the lines are
---- computed that result from a replacement.
+--- Tracks the text that an edit rewrites while its buffer changes, and computes the lines that result from a replacement.
 local region = require('jumpseat.core.region')
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.edit')
 
---- Where the new text goes: instead of the region, before its first line, after its last line, or into a new buffer.
+--- The destination of the new text: in place of the region, above its first line, below its last line, or a new buffer.
 ---@alias jumpseat.EditMode 'replace'|'before'|'after'|'new'
 
 ---@class jumpseat.Target
@@ -58,13 +57,6 @@ function M.locate(target)
       })
     end
   end
-  -- The place between two lines stays there if the user types in one of them.
-  if target.mode == 'before' then
-    spans[1].first, spans[1].last = 0, 0
-  elseif target.mode == 'after' then
-    local length = #get_line(buf, spans[1].row)
-    spans[1].first, spans[1].last = length, length
-  end
   return { buf = buf, kind = target.region.kind, spans = spans }
 end
 
@@ -77,7 +69,7 @@ local function make_place(buf, row, col)
   return { buf = buf, kind = 'char', spans = { { row = row, first = col, last = col } } }
 end
 
---- Mark the place for the new text.
+--- Create a target, and mark its text in the buffer.
 ---@param selected jumpseat.Region
 ---@param mode jumpseat.EditMode
 ---@return jumpseat.Target
@@ -169,7 +161,7 @@ function M.compute_lines(target, text, lines)
   return new
 end
 
---- Return the rows, the old and the new lines of a preview of an unfinished text.
+--- Return the first row, the old lines and the new lines of a preview of an unfinished text.
 ---@param target jumpseat.Target
 ---@param text string complete lines
 ---@return integer row

@@ -178,7 +178,7 @@ local function read_buffer(word, buf)
   return nil, { region.block(region.whole(buf)) }
 end
 
---- Read references that need a buffer, by their words.
+--- The functions that read references about a buffer, by word.
 ---@type table<string, fun(buf: integer, callback: jumpseat.ContextCallback)>
 local OF_BUFFER = {
   ['@buffer'] = function(buf, callback) callback(read_buffer('@buffer', buf)) end,
@@ -197,7 +197,7 @@ local OF_BUFFER = {
   end,
 }
 
---- Read all other references without an argument.
+--- The functions that read the other references without an argument, by word.
 ---@type table<string, fun(callback: jumpseat.ContextCallback)>
 local PLAIN = {
   ['@buffers'] = function(callback)
@@ -221,7 +221,7 @@ local PLAIN = {
   end,
 }
 
---- Read references with an argument.
+--- The functions that read references with an argument, by the word before the colon.
 ---@type table<string, fun(argument: string, callback: jumpseat.ContextCallback)>
 local WITH_ARGUMENT = {
   file = function(path, callback) callback(files.read(path)) end,

@@ -104,7 +104,7 @@ local function find_references(message)
   return words, pinned
 end
 
---- Return the last block that the messages have about the same thing.
+--- Return the last block of the messages that has the same source.
 ---@param messages { role: string, content: table[] }[]
 ---@param wanted table
 ---@return table?
