@@ -164,3 +164,20 @@ def test_code_that_the_file_already_has_is_reported(child, provider):
     answers(child, provider, f"```python\n{OTHER}```\n")
     child.keys("gp")
     assert child.messages == ["jumpseat: other.py already has this code."]
+
+
+@pytest.mark.parametrize(
+    "block",
+    ["```sh {}\nls\n```\n", "{}:\n\n```sh\nls\n```\n", "```diff\n--- {}\n+++ {}\n@@ -1 +1 @@\n-a\n+b\n```\n"],
+    ids=["fence", "label", "diff"],
+)
+def test_a_url_that_the_model_writes_is_not_opened(child, provider, tmp_path, block):
+    program = tmp_path / "run.sh"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o700)
+    answers(child, provider, block.replace("{}", f"term://{program}"))
+    child.keys("gp")
+    child.wait("#_G.messages > 0")
+    names = child.lua("return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())")
+    assert [name for name in names if name.startswith("term:")] == []
+    assert not (tmp_path / "ran").exists()

@@ -130,8 +130,10 @@ end
 ---@param path string the file of the command; empty for those of the diff
 local function apply_patches(block, path)
   for _, each in ipairs(patch.parse(block.lines)) do
-    local name = path ~= '' and path or each.path
-    local buf = name and load(file.resolve(block, name)) or chats.source()
+    local word = path ~= '' and path or each.path
+    local name = word and file.resolve(block, word)
+    if word and not name then return log.warn(('%s is not the path of a file.'):format(word)) end
+    local buf = name and load(name) or chats.source()
     if not buf then return log.warn('The diff names no file, and none is open beside the chat.') end
     if not is_free(buf) then return end
     local old = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
@@ -153,7 +155,9 @@ function M.run(buf, path)
   block = trim(block)
   if not table.concat(block.lines):find('%S') then return log.warn('The code block is empty.') end
   if patch.is_patch(block) then return apply_patches(block, path) end
-  local found = path ~= '' and { name = file.resolve(block, path), lines = block.lines } or file.find(block)
+  local name = path ~= '' and file.resolve(block, path)
+  if path ~= '' and not name then return log.warn(('%s is not the path of a file.'):format(path)) end
+  local found = name and { name = name, lines = block.lines } or file.find(block)
   local target = found and load(found.name) or chats.source()
   if not target then return log.warn('No file is similar to the code. Name it: :Jumpseat apply FILE') end
   if not is_free(target) then return end

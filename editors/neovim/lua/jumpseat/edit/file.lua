@@ -13,6 +13,11 @@ local MOST_LABELS = 2
 ---@field name string the whole path, which may not exist yet
 ---@field lines string[] the lines of the block, without one that only names the file
 
+--- Whether a word can be a path. A model may also write a URL, which Neovim would pass to a plug-in instead of reading a file.
+---@param word string
+---@return boolean
+local function is_path(word) return word:find('^%a:[/\\]') ~= nil or not word:find(':[/\\]') end
+
 --- Return the words of a line that look like paths, without marks of Markdown and quotes.
 ---@param line string
 ---@return string[]
@@ -21,9 +26,7 @@ local function list_paths(line)
   for word in line:gmatch('[^%s`*"\'()<>,;=]+') do
     -- A path may be followed by the number of a line.
     word = word:gsub('^%a+:([^/])', '%1'):gsub('[:#]L?%d[%d-]*$', ''):gsub('[:.]+$', '')
-    if word:find('%.%w+$') or (word:find('/', 1, true) and not word:find('//', 1, true)) then
-      table.insert(words, word)
-    end
+    if is_path(word) and (word:find('%.%w+$') or word:find('/', 1, true)) then table.insert(words, word) end
   end
   return words
 end
@@ -151,7 +154,10 @@ end
 --- Find the file that a word names: the path of a command, or of a patch.
 ---@param block jumpseat.CodeBlock
 ---@param path string
----@return string name
-function M.resolve(block, path) return find_existing(path, list_known(block)) or files.to_absolute(path) end
+---@return string? name nil if the word is not a path
+function M.resolve(block, path)
+  if not is_path(path) then return end
+  return find_existing(path, list_known(block)) or files.to_absolute(path)
+end
 
 return M
