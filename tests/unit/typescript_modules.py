@@ -10,18 +10,8 @@ SOURCE = Path(__file__).parents[2] / "editors" / "vscode" / "src"
 
 ORDER = (
     *("base", "daemon", "provider"),
-    *(
-        "ui/common",
-        "ui/text",
-        "ui/input",
-        "ui/account",
-        "ui/tools",
-        "ui/completions",
-        "ui/chat",
-        "ui/edit",
-        "ui/transcripts",
-    ),
-    *("ui/conversations", "entry"),
+    *("ui/common", "ui/text", "ui/input", "ui/account", "ui/tools", "ui/completions", "ui/chat", "ui/edit"),
+    *("ui/scm", "ui/transcripts", "ui/conversations", "entry"),
 )
 """Every folder of the extension, lowest first; `entry` has what starts and registers all parts."""
 

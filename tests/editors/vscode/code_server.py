@@ -48,7 +48,9 @@ SETTINGS = {
     "workbench.enableExperiments": False,
     "window.menuBarVisibility": "hidden",
     "editor.minimap.enabled": False,
-    "git.enabled": False,
+    # A test opens its repository itself.
+    "git.autoRepositoryDetection": False,
+    "git.openRepositoryInParentFolders": "never",
     "remote.autoForwardPorts": False,
     "files.autoSave": "off",
     # The open file is attached only if a test does it.

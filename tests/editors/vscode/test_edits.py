@@ -12,7 +12,11 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 BEFORE = "first = 1\nsecond = 2\nthird = 3\n"
 AFTER = "first = 1\nSECOND = 2\nthird = 3\n"
-TEXT = "vscode.workspace.textDocuments.find(({ uri }) => uri.path.endsWith('numbers.py')).getText()"
+TEXT = """
+vscode.workspace.textDocuments
+  .find(({ uri: { path, scheme } }) => scheme === 'file' && path.endsWith('numbers.py'))
+  .getText()
+""".strip()
 
 
 def press(window, name: str) -> None:
@@ -184,3 +188,104 @@ def test_the_instruction_of_an_edit_that_failed_is_there_for_the_next_one(window
     assert "Upper case." in str(provider.chats[1]["messages"])
     press(window, "Accept Edit")
     window.wait(f"{TEXT} === values[0]", AFTER)
+
+
+LINES = "".join(f"line_{number} = {number}\n" for number in range(1, 10))
+CHANGED = LINES.replace("line_2 = 2", "second = 2").replace("line_8 = 8", "eighth = 8")
+
+
+@pytest.fixture
+def divided(window, provider):
+    """A file with a finished edit of two changes; the cursor is at the first one, in the diff."""
+    provider.script(Reply.events(completion_stream([CHANGED])))
+    window.open_file("numbers.py", LINES, select=(0, 9))
+    window.start("jumpseat.edit", "Name them.")
+    window.shows(window.page.locator(".codelens-decoration").get_by_text("Accept Change 2 of 2"))
+    window.command("jumpseat.showEdit")
+    window.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-edit'")
+    window.wait("vscode.window.activeTextEditor.document.getText() === values[0]", CHANGED)
+    return window
+
+
+def test_the_changes_of_an_edit_are_accepted_and_rejected_one_by_one_by_keyboard(divided):
+    divided.page.keyboard.press("Control+y")
+    first = LINES.replace("line_2 = 2", "second = 2")
+    divided.wait(f"{TEXT} === values[0]", first)
+    divided.wait("vscode.window.activeTextEditor.selection.active.line === 7")
+    divided.page.keyboard.press("Control+n")
+    divided.sees_no("numbers.py: rewritten")
+    assert divided.js(f"return {TEXT}") == first
+    # The rejected change can be restored.
+    divided.command("jumpseat.restoreEdit")
+    divided.sees("numbers.py: rewritten")
+    divided.command("jumpseat.acceptEdit")
+    divided.wait(f"{TEXT} === values[0]", CHANGED)
+    divided.command("undo")
+    divided.wait(f"{TEXT} === values[0]", first)
+
+
+def test_an_accepted_change_that_is_undone_is_offered_again(divided):
+    press(divided, "Accept Change")
+    divided.wait(f"{TEXT} === values[0]", LINES.replace("line_2 = 2", "second = 2"))
+    divided.command("workbench.action.focusFirstEditorGroup")
+    divided.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'file'")
+    divided.command("undo")
+    divided.wait(f"{TEXT} === values[0]", LINES)
+    for number in (1, 2):
+        divided.shows(
+            divided.page.locator(".codelens-decoration").get_by_text(f"Accept Change {number} of 2")
+        )
+    divided.page.locator(".codelens-decoration").get_by_text("Accept Change 2 of 2").click()
+    divided.wait(f"{TEXT} === values[0]", LINES.replace("line_8 = 8", "eighth = 8"))
+    divided.command("jumpseat.rejectEdit")
+
+
+def test_several_places_are_rewritten_with_the_file_as_context(window, provider):
+    provider.script(
+        *(Reply.events(completion_stream([text])) for text in ("FIRST = 1\n", "THIRD = 3\n")),
+    )
+    window.open_file("numbers.py", BEFORE)
+    window.js(
+        """
+        const select = (line) => new vscode.Selection(line, 0, line + 1, 0);
+        vscode.window.activeTextEditor.selections = [select(2), select(0)];
+        """
+    )
+    window.start("jumpseat.edit", "Upper case.")
+    provider.wait_for_chat(2)
+    window.counts(window.notifications.filter(has_text="Rewriting 2 places"), 0)
+    for chat in provider.chats:
+        question = str(chat["messages"][-1]["content"])
+        assert "must not rewrite" in question
+        assert "second = 2" in question
+    window.command("jumpseat.acceptEdit")
+    # The requests may arrive in either order.
+    shown = window.wait(f"{TEXT} !== values[0] && {TEXT}", BEFORE)
+    assert sorted(shown.splitlines()) == ["FIRST = 1", "THIRD = 3", "second = 2"]
+    window.command("undo")
+    window.wait(f"{TEXT} === values[0]", BEFORE)
+
+
+def test_only_the_surroundings_of_a_long_file_are_sent(window, provider):
+    provider.script(Reply.events(completion_stream(["middle = 0\n"])))
+    window.open_file(
+        "numbers.py", "".join(f"line_{number} = 0\n" for number in range(10_000)), select=(5000, 5001)
+    )
+    window.start("jumpseat.edit", "Rename it.")
+    provider.wait_for_chat()
+    question = str(provider.chats[0]["messages"][-1]["content"])
+    assert "line_4800 = 0" in question
+    assert "line_5200 = 0" in question
+    assert len(question) < 20_000
+    window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+    window.command("jumpseat.rejectEdit")
+
+
+def test_an_instruction_can_call_a_prompt(window, provider):
+    provider.script(Reply.events(completion_stream(["SECOND = 2\n"])))
+    window.open_file("numbers.py", BEFORE, select=(1, 2))
+    window.start("jumpseat.edit", "/tidy names")
+    window.sees("numbers.py: rewritten")
+    window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+    assert "Tidy this: names" in str(provider.chats[0]["messages"])
+    window.command("jumpseat.rejectEdit")

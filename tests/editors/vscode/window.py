@@ -57,12 +57,13 @@ def running_browser(playwright: Playwright, home: Path) -> Iterator[Browser]:
 class Window:
     """One window. Selectors of VS Code's page are here only."""
 
-    def __init__(self, server: CodeServer, context: BrowserContext) -> None:
+    def __init__(self, server: CodeServer, context: BrowserContext, *, enables_chat: bool = True) -> None:
         self.server = server
         self.page: Page = context.new_page()
         # The built-in chat is disabled until someone signs in to GitHub or this migration is done.
-        self.page.goto(f"{server.origin}/healthz")
-        self.page.evaluate(_ENABLE_CHAT)
+        if enables_chat:
+            self.page.goto(f"{server.origin}/healthz")
+            self.page.evaluate(_ENABLE_CHAT)
         self._driver: Path
         self.load()
 
@@ -166,14 +167,16 @@ class Window:
         if text is not None:
             file.write_text(text)
         self.js(
-            """
-            const [path, lines] = values;
-            const editor = await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: false });
-            if (lines) editor.selection = new vscode.Selection(lines[0], 0, lines[1], 0);
-            """,
-            str(file),
-            select,
+            "await vscode.window.showTextDocument(vscode.Uri.file(values[0]), { preview: false })", str(file)
         )
+        if text is not None:
+            # A document that is still loaded is reloaded later.
+            self.wait("vscode.window.activeTextEditor.document.getText() === values[0]", text)
+        if select is not None:
+            self.js(
+                "vscode.window.activeTextEditor.selection = new vscode.Selection(values[0], 0, values[1], 0)",
+                *select,
+            )
         return file
 
     def write(self, text: str) -> None:

@@ -14,15 +14,19 @@ import { setUtilityModels } from './account/utility';
 import { watchSteps } from './account/walkthrough';
 import { ask, usePrompt } from './chat/ask';
 import { Participant } from './chat/participant';
-import { registerCompletions } from './completions';
+import { explainTerminal } from './chat/terminal';
 import { FactsReader } from './common/facts';
 import { registerCommand, showInformation, watchFailures, watchMessages } from './common/messages';
 import { useProviders } from './common/problems';
 import { SessionUsage } from './common/usage';
+import { registerCompletions } from './completions';
 import { ConversationActions } from './conversations/actions';
 import { Conversations } from './conversations/conversations';
 import { showHistory } from './conversations/history';
-import { Edits } from './edit/edit';
+import { CodeActions } from './edit/codeActions';
+import { Edits } from './edit/edits';
+import { explain, fixProblems } from './edit/problems';
+import { writeCommitMessage } from './scm/commit';
 import { Approvals } from './tools/approvals';
 import { registerFileTools } from './tools/registered';
 import { chooseTools } from './tools/selection';
@@ -51,6 +55,7 @@ export function registerUi(
   const usage = new SessionUsage(daemon);
   const account = new Account(daemon);
   const approvals = new Approvals(daemon);
+  const edits = new Edits(daemon);
   const transcripts = new Transcripts(daemon);
   const actions = new ConversationActions(daemon, transcripts);
   const icon = vscode.Uri.joinPath(context.extensionUri, 'images', 'icon.png');
@@ -66,7 +71,14 @@ export function registerUi(
     registerFileTools(daemon, approvals),
     registerCompletions(daemon),
     new Participant(daemon, models, approvals, refreshQuota).register(icon),
-    new Edits(daemon).register(),
+    edits.register(),
+    CodeActions.register(),
+    registerCommand('jumpseat.fix', (problems?: vscode.Diagnostic[]) => fixProblems(edits, problems)),
+    registerCommand('jumpseat.explain', (problems?: vscode.Diagnostic[]) => explain(problems)),
+    registerCommand('jumpseat.explainTerminal', explainTerminal),
+    registerCommand('jumpseat.writeCommitMessage', (control?: unknown) =>
+      writeCommitMessage(daemon, control),
+    ),
     transcripts.register(),
     new TranscriptSender(daemon, transcripts, refreshQuota).register(),
     new TranscriptHelp(daemon, facts, transcripts).register(),

@@ -143,6 +143,8 @@ export interface ChatParams extends TurnParams, ToolParams {
 export interface EditParams extends TurnParams {
   target: ContextBlock;
   instruction: string;
+  /** Texts that precede the target and are not rewritten. */
+  context?: ContextBlock[];
 }
 
 export interface Usage {

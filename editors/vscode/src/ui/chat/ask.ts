@@ -11,11 +11,14 @@ interface AttachedFile {
   range: { startLineNumber: number; startColumn: number; endLineNumber: number; endColumn: number };
 }
 
-function attachSelection(editor: vscode.TextEditor | undefined): AttachedFile[] {
-  if (!editor || editor.selection.isEmpty) {
+function attachRange(
+  editor: vscode.TextEditor | undefined,
+  attached: vscode.Range | undefined = editor?.selection,
+): AttachedFile[] {
+  if (!editor || !attached || attached.isEmpty) {
     return [];
   }
-  const { start, end } = editor.selection;
+  const { start, end } = attached;
   const range = {
     startLineNumber: start.line + 1,
     startColumn: start.character + 1,
@@ -25,20 +28,27 @@ function attachSelection(editor: vscode.TextEditor | undefined): AttachedFile[] 
   return [{ uri: editor.document.uri, range }];
 }
 
-async function openChat(query: string, attachFiles: AttachedFile[], isPartialQuery: boolean): Promise<void> {
+/** Open the chat with a question, which is sent unless it is partial. */
+export async function openChat(
+  query: string,
+  attachFiles: AttachedFile[],
+  isPartialQuery: boolean,
+): Promise<void> {
   const commands = await vscode.commands.getCommands(true);
   if (!commands.includes(OPEN)) {
-    showWarning('The chat of VS Code is turned off. Change the setting chat.disableAIFeatures.');
+    showWarning(
+      vscode.l10n.t('The chat of VS Code is turned off. Change the setting chat.disableAIFeatures.'),
+    );
     return;
   }
   await vscode.commands.executeCommand(OPEN, { query, isPartialQuery, attachFiles });
 }
 
-/** Open the chat with the selection attached, and ask the question if there is one. */
-export async function ask(question?: string): Promise<void> {
+/** Open the chat with a range of the active editor attached, by default the selection. Asks the question if there is one. */
+export async function ask(question?: string, attached?: vscode.Range): Promise<void> {
   await openChat(
     `@jumpseat ${question ?? ''}`,
-    attachSelection(vscode.window.activeTextEditor),
+    attachRange(vscode.window.activeTextEditor, attached),
     question === undefined,
   );
 }
@@ -58,5 +68,5 @@ async function pickPrompt(daemon: Daemon): Promise<string | undefined> {
       ...(each.description !== undefined && { detail: each.description }),
     })),
   );
-  return (await vscode.window.showQuickPick(rows, { title: 'Prompt' }))?.label;
+  return (await vscode.window.showQuickPick(rows, { title: vscode.l10n.t('Prompt') }))?.label;
 }

@@ -1,4 +1,5 @@
 import type { EditResult } from '../../daemon/protocol';
+import { computeHunks, type Hunk } from '../text/hunks';
 import { buildPreview, splice, convertLineEnds, type LineEnd } from '../text/preview';
 import { shiftBy, type Change, type Span } from '../text/tracked';
 
@@ -7,14 +8,20 @@ export class Rewrite {
   readonly sent: string;
   readonly lineEnd: LineEnd;
   span: Span;
+  /** The texts of the piece to which the new text can be compared: the one that was sent, and those with accepted hunks. */
+  readonly #expected: Set<string>;
   #answer = '';
+  #result: string | undefined;
   #replacement: string | undefined;
+  /** The hunks that were computed last. They are requested often, and are costly for long texts. */
+  #computed: { old: string; text: string; hunks: Hunk[] } | undefined;
 
   /** @param text the document's text, which contains the span */
   constructor(text: string, span: Span, lineEnd: LineEnd) {
     this.sent = text.slice(span.start, span.end);
     this.span = span;
     this.lineEnd = lineEnd;
+    this.#expected = new Set([this.sent]);
   }
 
   /** Update the position after changes of the document. */
@@ -34,19 +41,69 @@ export class Rewrite {
 
   /** Store the result of a successful turn. Returns whether there is anything to apply. */
   finish(result: EditResult): boolean {
-    this.#replacement =
+    this.#result =
       result.replacement === undefined ? undefined : convertLineEnds(result.replacement, this.lineEnd);
+    this.#replacement = this.#result;
     return this.#replacement !== undefined;
   }
 
-  /** The new text of the piece; undefined while the model writes. */
+  /** The new text of the piece without the rejected hunks; undefined while the model writes. */
   get replacement(): string | undefined {
     return this.#replacement;
   }
 
-  /** Whether the piece still has the text that was sent. */
+  /** Whether hunks were rejected. */
+  get hasRejected(): boolean {
+    return this.#replacement !== this.#result;
+  }
+
+  /** Offer the rejected hunks again. */
+  restore(): void {
+    this.#replacement = this.#result;
+  }
+
+  /** Whether the user has not changed the piece, except by accepting hunks. */
   isUnchangedIn(text: string): boolean {
-    return text.slice(this.span.start, this.span.end) === this.sent;
+    return this.#expected.has(text.slice(this.span.start, this.span.end));
+  }
+
+  /** Return the changes that are neither accepted nor rejected. Offsets are relative to the piece. */
+  hunks(text: string): Hunk[] {
+    if (this.#replacement === undefined || !this.isUnchangedIn(text)) {
+      return [];
+    }
+    const old = text.slice(this.span.start, this.span.end);
+    if (this.#computed?.old !== old || this.#computed.text !== this.#replacement) {
+      this.#computed = {
+        old,
+        text: this.#replacement,
+        hunks: computeHunks(old, this.#replacement),
+      };
+    }
+    return this.#computed.hunks;
+  }
+
+  /** Return the new text of a hunk. */
+  textOf(hunk: Hunk): string {
+    return (this.#replacement ?? '').slice(hunk.new.start, hunk.new.end);
+  }
+
+  /**
+   * Expect a hunk to be applied to the document. Returns the position of the piece afterwards.
+   *
+   * @param text the document's text before
+   */
+  expect(hunk: Hunk, text: string): Span {
+    const { start, end } = this.span;
+    const after = splice(text.slice(start, end), hunk.old, this.textOf(hunk));
+    this.#expected.add(after);
+    return { start, end: start + after.length };
+  }
+
+  /** Remove a hunk from the new text. */
+  reject(hunk: Hunk, text: string): void {
+    const old = text.slice(this.span.start + hunk.old.start, this.span.start + hunk.old.end);
+    this.#replacement = splice(this.#replacement ?? '', hunk.new, old);
   }
 
   /** Return the document's text with the piece as rewritten so far. */

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 
 import { showWarning } from '../common/messages';
 import type { Action } from '../common/problems';
+import type { Edit } from './edit';
 
 /** The scheme of documents that contain the rewritten piece. */
 export const SCHEME = 'jumpseat-edit';
@@ -11,43 +12,79 @@ export function proposedUri(document: vscode.TextDocument, count: number): vscod
   return vscode.Uri.from({ scheme: SCHEME, path: document.uri.path || '/', query: String(count) });
 }
 
-export function findTarget(editor: vscode.TextEditor): vscode.Range {
-  return editor.selection.isEmpty
-    ? editor.document.lineAt(editor.selection.active.line).range
-    : editor.selection;
+/** Return the selections in the order of the document, with the line of each cursor that selects nothing. */
+export function findTargets({ document, selections }: vscode.TextEditor): vscode.Range[] {
+  const ranges = selections
+    .map((each): vscode.Range => (each.isEmpty ? document.lineAt(each.active.line).range : each))
+    .toSorted((a, b) => a.start.compareTo(b.start));
+  const targets: vscode.Range[] = [];
+  for (const range of ranges) {
+    const last = targets.at(-1);
+    // The line of a cursor may contain another cursor or a part of a selection.
+    if (last?.intersection(range) && !last.end.isEqual(range.start)) {
+      targets.splice(-1, 1, last.union(range));
+    } else {
+      targets.push(range);
+    }
+  }
+  return targets;
 }
 
-export function describeLines(range: vscode.Range): string {
-  const first = range.start.line + 1;
-  const last = range.end.line + (range.end.character === 0 && range.end.line > range.start.line ? 0 : 1);
-  return first === last ? `line ${first}` : `lines ${first}–${last}`;
+export function describeTargets(targets: readonly vscode.Range[]): string {
+  const [only] = targets;
+  if (!only || targets.length > 1) {
+    return vscode.l10n.t('{0} places', targets.length);
+  }
+  const { start, end } = only;
+  const first = start.line + 1;
+  const last = end.line + (end.character === 0 && end.line > start.line ? 0 : 1);
+  return first === last ? vscode.l10n.t('line {0}', first) : vscode.l10n.t('lines {0}–{1}', first, last);
 }
 
-/** Return the code lenses for an edit, which are shown above its first line. */
-export function createLenses(line: number, uri: vscode.Uri, isWritten: boolean): vscode.CodeLens[] {
-  const range = new vscode.Range(line, 0, line, 0);
-  const lens = (title: string, id: string): vscode.CodeLens =>
-    new vscode.CodeLens(range, { title, command: id, arguments: [uri] });
-  if (isWritten) {
+/** Return the code lenses for an edit, which are shown above its first line and above each change. */
+export function createLenses(edit: Edit): vscode.CodeLens[] {
+  const { document } = edit;
+  const lens = (offset: number, title: string, id: string, ...more: number[]): vscode.CodeLens => {
+    const { line } = document.positionAt(offset);
+    const command = { title, command: id, arguments: [document.uri, ...more] };
+    return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), command);
+  };
+  const { start } = edit;
+  if (edit.stop) {
     return [
-      lens('$(sync~spin) jumpseat is writing', 'jumpseat.showEdit'),
-      lens('Stop', 'jumpseat.rejectEdit'),
+      lens(start, `$(sync~spin) ${vscode.l10n.t('jumpseat is writing')}`, 'jumpseat.showEdit'),
+      lens(start, vscode.l10n.t('Stop'), 'jumpseat.rejectEdit'),
     ];
   }
+  const { hunks } = edit;
+  const isDivided = hunks.length > 1;
   return [
-    lens('$(check) Accept', 'jumpseat.acceptEdit'),
-    lens('Reject', 'jumpseat.rejectEdit'),
-    lens('Again', 'jumpseat.editAgain'),
-    lens('Show Change', 'jumpseat.showEdit'),
+    lens(
+      start,
+      `$(check-all) ${isDivided ? vscode.l10n.t('Accept All') : vscode.l10n.t('Accept')}`,
+      'jumpseat.acceptEdit',
+    ),
+    lens(start, isDivided ? vscode.l10n.t('Reject All') : vscode.l10n.t('Reject'), 'jumpseat.rejectEdit'),
+    lens(start, vscode.l10n.t('Again'), 'jumpseat.editAgain'),
+    lens(start, vscode.l10n.t('Show Change'), 'jumpseat.showEdit'),
+    ...(isDivided ? hunks : []).flatMap(({ old }, index) => [
+      lens(
+        old.start,
+        `$(check) ${vscode.l10n.t('Accept Change {0} of {1}', index + 1, hunks.length)}`,
+        'jumpseat.acceptChange',
+        index,
+      ),
+      lens(old.start, vscode.l10n.t('Reject Change'), 'jumpseat.rejectChange', index),
+    ]),
   ];
 }
 
 /** Return the buttons of a message about a finished edit. The message may outlive the edit. */
 export function createActions(proposed: vscode.Uri): Action[] {
   return [
-    { title: 'Accept', command: 'jumpseat.acceptEdit', arguments: [proposed] },
-    { title: 'Reject', command: 'jumpseat.rejectEdit', arguments: [proposed] },
-    { title: 'Show Change', command: 'jumpseat.showEdit', arguments: [proposed] },
+    { title: vscode.l10n.t('Accept'), command: 'jumpseat.acceptEdit', arguments: [proposed] },
+    { title: vscode.l10n.t('Reject'), command: 'jumpseat.rejectEdit', arguments: [proposed] },
+    { title: vscode.l10n.t('Show Change'), command: 'jumpseat.showEdit', arguments: [proposed] },
   ];
 }
 
@@ -55,8 +92,8 @@ export function createActions(proposed: vscode.Uri): Action[] {
 export function warnUnfinished(edit: object | undefined): void {
   showWarning(
     edit
-      ? 'The edit is still being written; "Reject or Stop Edit" stops it.'
-      : 'There is no finished edit in this file.',
+      ? vscode.l10n.t('The edit is still being written; "Reject or Stop Edit" stops it.')
+      : vscode.l10n.t('There is no finished edit in this file.'),
   );
 }
 
@@ -85,7 +122,7 @@ export async function showProposal(
     'vscode.diff',
     document.uri,
     proposed,
-    `${nameOf(document)}: rewritten`,
+    vscode.l10n.t('{0}: rewritten', nameOf(document)),
     options,
   );
 }
@@ -93,7 +130,7 @@ export async function showProposal(
 /** Show the document on the right side of the diff, where the user can edit it and copy changes from the left. */
 export async function offerProposal(document: vscode.TextDocument, proposed: vscode.Uri): Promise<void> {
   const before = findTab(proposed, 'modified');
-  const title = `${nameOf(document)}: new text ↔ your text`;
+  const title = vscode.l10n.t('{0}: new text ↔ your text', nameOf(document));
   await vscode.commands.executeCommand('vscode.diff', proposed, document.uri, title, { preview: false });
   if (before) {
     await vscode.window.tabGroups.close(before);
@@ -124,6 +161,10 @@ export function nameOf(document: vscode.TextDocument): string {
 
 /** Ask for the instruction of an edit. */
 export async function askForInstruction(what: string, value = ''): Promise<string | undefined> {
-  const text = await vscode.window.showInputBox({ title: `Rewrite ${what}`, prompt: 'Rewrite how?', value });
+  const text = await vscode.window.showInputBox({
+    title: vscode.l10n.t('Rewrite {0}', what),
+    prompt: vscode.l10n.t('Rewrite how? /NAME uses a prompt.'),
+    value,
+  });
   return text?.trim() === '' ? undefined : text;
 }

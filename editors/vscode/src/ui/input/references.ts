@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 
 import { binaryData } from '../../base/untyped';
 import { DaemonError, Code } from '../../daemon/errors';
-import type { Block, Range } from '../../daemon/protocol';
+import type { Block, ContextBlock, Range } from '../../daemon/protocol';
 import { directoryBlock, imageBlock, imageType } from './contexts';
 
 function createUnreadableError(subject: string, cause: unknown): DaemonError {
@@ -25,7 +25,7 @@ export function rangeOf(range: vscode.Range): Range {
 }
 
 /** Create a block for a document or a range of it, including unsaved changes. */
-function toBlock(document: vscode.TextDocument, range?: vscode.Range): Block {
+function toBlock(document: vscode.TextDocument, range?: vscode.Range): ContextBlock {
   return {
     type: 'context',
     uri: document.uri.toString(),
@@ -42,6 +42,28 @@ export function readSelectedBlocks(): Block[] {
     return [];
   }
   return [toBlock(editor.document, editor.selection.isEmpty ? undefined : editor.selection)];
+}
+
+/** The most characters of a document that are sent as the surroundings of a piece, about 4,000 tokens. */
+const MOST_SURROUNDINGS = 16_000;
+
+/** Return the document around a piece, or as much of it as is sent. Returns nothing if the piece is the whole text. */
+export function readSurroundings(
+  document: vscode.TextDocument,
+  piece: vscode.Range,
+): ContextBlock | undefined {
+  const length = document.getText().length;
+  const [start, end] = [document.offsetAt(piece.start), document.offsetAt(piece.end)];
+  const room = Math.floor((MOST_SURROUNDINGS - (end - start)) / 2);
+  if (end - start === length || room <= 0) {
+    return undefined;
+  }
+  if (length <= MOST_SURROUNDINGS) {
+    return toBlock(document);
+  }
+  const first = document.positionAt(Math.max(0, start - room));
+  const last = document.positionAt(Math.min(length, end + room));
+  return toBlock(document, new vscode.Range(first.line, 0, last.line, 0).union(piece));
 }
 
 async function readFileBlock(uri: vscode.Uri): Promise<Block> {

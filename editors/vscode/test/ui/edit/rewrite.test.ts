@@ -76,3 +76,38 @@ test('a change of the piece itself is noticed', () => {
   rewrite.applyChanges([{ offset: 10, length: 1, text: '9' }]);
   assert.equal(rewrite.isUnchangedIn('a = 1\nb = 9\nc = 3\n'), false);
 });
+
+test('a hunk is accepted alone, and undoing it offers it again', () => {
+  const rewrite = new Rewrite(TEXT, { start: 0, end: TEXT.length }, '\n');
+  rewrite.finish(result('a = 10\nb = 2\nc = 30\n'));
+  const [first, second] = rewrite.hunks(TEXT);
+  assert.ok(first && second);
+  assert.equal(rewrite.textOf(second), 'c = 30\n');
+  rewrite.span = rewrite.expect(first, TEXT);
+  const text = 'a = 10\nb = 2\nc = 3\n';
+  assert.equal(rewrite.isUnchangedIn(text), true);
+  assert.deepEqual(
+    rewrite.hunks(text).map((each) => rewrite.textOf(each)),
+    ['c = 30\n'],
+  );
+  rewrite.applyChanges([{ offset: 0, length: 6, text: 'a = 1' }]);
+  assert.equal(rewrite.hunks(TEXT).length, 2);
+});
+
+test('a rejected hunk is no longer proposed until it is restored', () => {
+  const rewrite = new Rewrite(TEXT, { start: 0, end: TEXT.length }, '\n');
+  rewrite.finish(result('a = 10\nb = 2\nc = 30\n'));
+  const [first] = rewrite.hunks(TEXT);
+  assert.ok(first);
+  rewrite.reject(first, TEXT);
+  assert.equal(rewrite.proposal(TEXT), 'a = 1\nb = 2\nc = 30\n');
+  assert.equal(rewrite.hasRejected, true);
+  rewrite.restore();
+  assert.equal(rewrite.hunks(TEXT).length, 2);
+});
+
+test('text that the user has changed has no hunks', () => {
+  const rewrite = new Rewrite(TEXT, { start: 0, end: TEXT.length }, '\n');
+  rewrite.finish(result('a = 10\n'));
+  assert.deepEqual(rewrite.hunks(TEXT.replace('2', '9')), []);
+});

@@ -1,0 +1,400 @@
+import * as vscode from 'vscode';
+
+import { cutOff } from '../../base/cutOff';
+import { asDaemonError } from '../../daemon/errors';
+import type { Daemon } from '../../daemon/supervisor';
+import {
+  registerCommand,
+  createContextSetter,
+  showError,
+  showInformation,
+  showWarning,
+  runWithCancel,
+} from '../common/messages';
+import { showDocument } from '../text/documents';
+import { changesOf, rangeOfSpan } from '../text/spans';
+import { applyChanges, chooseChange } from './changes';
+import { Edit } from './edit';
+import { runTurns } from './turn';
+import {
+  askForInstruction,
+  closeProposal,
+  createLenses,
+  describeTargets,
+  nameOf,
+  proposedUri,
+  SCHEME,
+  showProposal,
+  findTab,
+  findTargets,
+  warnUnfinished,
+  createActions,
+} from './view';
+
+/** The minimum interval between computations of the diff while the model writes. */
+const FRAME_MS = 100;
+
+/** The most places that are rewritten at the same time. */
+const MOST_PLACES = 20;
+
+function warnOpen(): void {
+  showWarning(vscode.l10n.t('This file already has an edit. Accept or reject it first.'));
+}
+
+/** Rewrites of pieces of documents: shown as a diff, and applied if the text is still the one that was sent. */
+export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
+  readonly #daemon: Daemon;
+  readonly #edits = new Map<string, Edit>();
+  readonly #contentChanged = new vscode.EventEmitter<vscode.Uri>();
+  readonly #lensesChanged = new vscode.EventEmitter<void>();
+  readonly #setContext = createContextSetter('jumpseat.edit');
+  readonly #setEdited = createContextSetter('jumpseat.isEdited');
+  readonly #setDivided = createContextSetter('jumpseat.isDivided');
+  #count = 0;
+  /** The instruction of the last edit that produced nothing, offered for the next one. */
+  #unused = '';
+  /** The most recently rejected finished edit. */
+  #rejected: Edit | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  readonly onDidChange = this.#contentChanged.event;
+  readonly onDidChangeCodeLenses = this.#lensesChanged.event;
+
+  constructor(daemon: Daemon) {
+    this.#daemon = daemon;
+  }
+
+  register(): vscode.Disposable {
+    return vscode.Disposable.from(
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.languages.registerCodeLensProvider({ scheme: '*' }, this),
+      vscode.workspace.onDidChangeTextDocument((event) => {
+        this.#handleDocumentChange(event);
+      }),
+      vscode.window.onDidChangeActiveTextEditor(() => {
+        this.#updateContext();
+      }),
+      vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
+        this.#handleClosedTabs(closed);
+      }),
+      registerCommand('jumpseat.edit', (instruction?: unknown, target?: unknown) =>
+        this.start(
+          typeof instruction === 'string' ? instruction : undefined,
+          target instanceof vscode.Range ? target : undefined,
+        ),
+      ),
+      registerCommand('jumpseat.acceptEdit', (uri?: unknown) => this.accept(this.#findEditFor(uri))),
+      registerCommand('jumpseat.rejectEdit', (uri?: unknown) => this.reject(this.#findEditFor(uri))),
+      registerCommand('jumpseat.acceptChange', (uri?: unknown, index?: unknown) =>
+        this.acceptChange(this.#findEditFor(uri), index),
+      ),
+      registerCommand('jumpseat.rejectChange', (uri?: unknown, index?: unknown) =>
+        this.rejectChange(this.#findEditFor(uri), index),
+      ),
+      registerCommand('jumpseat.editAgain', (uri?: unknown) => this.rewriteAgain(this.#findEditFor(uri))),
+      registerCommand('jumpseat.showEdit', (uri?: unknown) => this.#show(this.#findEditFor(uri), true)),
+      registerCommand('jumpseat.restoreEdit', () => this.restore()),
+      vscode.Disposable.from(this.#contentChanged, this.#lensesChanged),
+      new vscode.Disposable(() => {
+        clearTimeout(this.#timer);
+      }),
+    );
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    const edit = [...this.#edits.values()].find((each) => each.proposed.toString() === uri.toString());
+    return edit?.proposal ?? '';
+  }
+
+  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+    const edit = this.#findEdit(document.uri);
+    return edit?.document.uri.toString() === document.uri.toString() ? createLenses(edit) : [];
+  }
+
+  /** Rewrite the selections, the current lines, or the given range. Asks for the instruction if there is none. */
+  async start(instruction?: string, target?: vscode.Range): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor || editor.document.uri.scheme === SCHEME) {
+      showWarning(vscode.l10n.t('Open a file, and select what to rewrite.'));
+      return;
+    }
+    const { document } = editor;
+    if (this.#findEdit(document.uri)) {
+      warnOpen();
+      return;
+    }
+    const targets = target ? [target] : findTargets(editor);
+    if (targets.length > MOST_PLACES) {
+      showWarning(vscode.l10n.t('Select at most {0} places.', MOST_PLACES));
+      return;
+    }
+    const what = vscode.l10n.t(
+      '{0} of {1}',
+      describeTargets(targets),
+      vscode.workspace.asRelativePath(document.uri),
+    );
+    const text = instruction ?? (await askForInstruction(what, this.#unused));
+    if (text !== undefined && !this.#findEdit(document.uri)) {
+      await this.#run(document, targets, text);
+    }
+  }
+
+  /** Apply the rewritten text, in one undo step. */
+  async accept(edit: Edit | undefined): Promise<void> {
+    if (!edit?.isFinished) {
+      warnUnfinished(edit);
+      return;
+    }
+    const after = edit.proposedSpan;
+    const document = await applyChanges(
+      edit,
+      edit.pieces.map(({ span, replacement = '' }) => ({ span, text: replacement })),
+    );
+    if (document) {
+      await this.#close(edit);
+      await showDocument(document, { selection: rangeOfSpan(document, after), preview: false });
+    }
+  }
+
+  /** Apply one change of a finished edit, in one undo step. */
+  async acceptChange(edit: Edit | undefined, index: unknown): Promise<void> {
+    const chosen = chooseChange(edit, index);
+    if (!edit || !chosen) {
+      return;
+    }
+    const { piece, hunk, old } = chosen;
+    const after = piece.expect(hunk, edit.document.getText());
+    if (await applyChanges(edit, [{ span: old, text: piece.textOf(hunk) }])) {
+      // Text that is inserted at an edge of the piece is part of it here.
+      piece.span = after;
+      await this.#settle(edit);
+    }
+  }
+
+  /** Drop one change of a finished edit. */
+  async rejectChange(edit: Edit | undefined, index: unknown): Promise<void> {
+    const chosen = chooseChange(edit, index);
+    if (edit && chosen) {
+      chosen.piece.reject(chosen.hunk, edit.document.getText());
+      await this.#settle(edit);
+    }
+  }
+
+  /** Drop the rewritten text, or stop the turn that is writing it. */
+  async reject(edit: Edit | undefined): Promise<void> {
+    if (!edit) {
+      showWarning(vscode.l10n.t('There is no edit in this file.'));
+      return;
+    }
+    edit.stop?.cancel();
+    this.#unused = edit.instruction;
+    await this.#drop(edit);
+    await showDocument(edit.document);
+    if (this.#rejected === edit) {
+      showInformation(vscode.l10n.t('The edit of {0} was rejected.', nameOf(edit.document)), {
+        title: vscode.l10n.t('Restore'),
+        command: 'jumpseat.restoreEdit',
+      });
+    }
+  }
+
+  /** Restore the finished edit, or the changes of one, that were rejected last. */
+  async restore(): Promise<void> {
+    const edit = this.#rejected;
+    if (!edit) {
+      showWarning(vscode.l10n.t('There is no rejected edit to restore.'));
+      return;
+    }
+    if (this.#findEdit(edit.document.uri)) {
+      warnOpen();
+      return;
+    }
+    this.#rejected = undefined;
+    edit.pieces.forEach((piece) => {
+      piece.restore();
+    });
+    this.#edits.set(edit.document.uri.toString(), edit);
+    this.#refresh(edit);
+    await this.#show(edit, true);
+  }
+
+  /** Rewrite the same piece again, with the same instruction or another one. */
+  async rewriteAgain(edit: Edit | undefined): Promise<void> {
+    if (!edit || edit.stop) {
+      warnUnfinished(edit);
+      return;
+    }
+    const instruction = await askForInstruction(vscode.l10n.t('again'), edit.instruction);
+    if (instruction === undefined) {
+      return;
+    }
+    const targets = edit.pieces.map(({ span }) => rangeOfSpan(edit.document, span));
+    await this.#drop(edit);
+    await this.#run(edit.document, targets, instruction);
+  }
+
+  async #run(document: vscode.TextDocument, targets: vscode.Range[], instruction: string): Promise<void> {
+    const edit = new Edit(document, targets, instruction, proposedUri(document, ++this.#count));
+    this.#unused = '';
+    this.#edits.set(document.uri.toString(), edit);
+    this.#refresh(edit);
+    try {
+      const results = await runWithCancel(
+        vscode.l10n.t('Rewriting {0}', describeTargets(targets)),
+        async (token) => {
+          token.onCancellationRequested(() => edit.stop?.cancel());
+          return await runTurns(this.#daemon, edit, () => {
+            this.#refreshSoon();
+            edit.shown ??= this.#show(edit, false).catch(showError);
+          });
+        },
+      );
+      const failed = results.find((result, index) => edit.pieces[index]?.finish(result) === false);
+      if (failed) {
+        this.#unused = instruction;
+        await this.#close(edit);
+        showWarning(
+          cutOff(failed.stopReason) ??
+            (failed.text.trim() === ''
+              ? vscode.l10n.t('The model returned no text to apply.')
+              : vscode.l10n.t('The model returned no text to apply: {0}', failed.text.trim())),
+        );
+      }
+    } catch (error) {
+      this.#unused = instruction;
+      await this.#close(edit);
+      if (asDaemonError(error).cancelled) {
+        showInformation(vscode.l10n.t('The edit was stopped.'));
+      } else {
+        showError(error);
+      }
+    } finally {
+      edit.end();
+    }
+    if (this.#isOpen(edit)) {
+      this.#refresh(edit);
+      await edit.shown;
+      this.#remind(edit, vscode.l10n.t('The edit of {0} is ready.', nameOf(document)));
+    }
+  }
+
+  /** Show the remaining changes of an edit, or close it if none remain. */
+  async #settle(edit: Edit): Promise<void> {
+    if (edit.hunks.length > 0 || !edit.isUnchanged) {
+      this.#refresh(edit);
+      return;
+    }
+    if (edit.pieces.some(({ hasRejected }) => hasRejected)) {
+      this.#rejected = edit;
+    }
+    await this.#close(edit);
+  }
+
+  async #show(edit: Edit | undefined, focus: boolean): Promise<void> {
+    if (edit && this.#isOpen(edit)) {
+      await showProposal(edit.document, edit.proposed, edit.start, focus);
+      if (!this.#isOpen(edit)) {
+        // The edit was stopped while the diff opened.
+        await closeProposal(edit.proposed);
+      }
+    }
+  }
+
+  /** Offer the possible actions on a finished edit whose diff is closed. */
+  #remind(edit: Edit, text: string): void {
+    if (edit.stop === undefined && this.#isOpen(edit) && findTab(edit.proposed) === undefined) {
+      showInformation(text, ...createActions(edit.proposed));
+    }
+  }
+
+  /** Close an edit without applying it. A finished one can be restored. */
+  async #drop(edit: Edit): Promise<void> {
+    if (edit.isFinished) {
+      this.#rejected = edit;
+    }
+    await this.#close(edit);
+  }
+
+  async #close(edit: Edit): Promise<void> {
+    if (this.#isOpen(edit)) {
+      this.#edits.delete(edit.document.uri.toString());
+      this.#refresh(edit);
+    }
+    await closeProposal(edit.proposed);
+  }
+
+  #isOpen(edit: Edit): boolean {
+    return this.#findEdit(edit.document.uri) === edit;
+  }
+
+  /** Return the edit of a document, or of the right side of its diff. */
+  #findEdit(uri: vscode.Uri): Edit | undefined {
+    const key = uri.toString();
+    return this.#edits.get(key) ?? [...this.#edits.values()].find((each) => each.proposed.toString() === key);
+  }
+
+  /** Return the edit for a command: that of the given document, else of the active one, else the only one. */
+  #findEditFor(uri: unknown): Edit | undefined {
+    if (uri instanceof vscode.Uri) {
+      return this.#findEdit(uri);
+    }
+    const active = vscode.window.activeTextEditor?.document.uri;
+    // VS Code has no active editor while a diff opens.
+    const only = this.#edits.size === 1 ? [...this.#edits.values()][0] : undefined;
+    return (active && this.#findEdit(active)) ?? only;
+  }
+
+  #handleDocumentChange(event: vscode.TextDocumentChangeEvent): void {
+    const key = event.document.uri.toString();
+    const edits = [...this.#edits.values(), this.#rejected];
+    for (const edit of edits.filter((each) => each?.document.uri.toString() === key)) {
+      edit?.pieces.forEach((piece) => {
+        piece.applyChanges(changesOf(event));
+      });
+      this.#refreshSoon();
+    }
+  }
+
+  #handleClosedTabs(closed: readonly vscode.Tab[]): void {
+    for (const { input } of closed) {
+      const edit = input instanceof vscode.TabInputTextDiff ? this.#findEdit(input.original) : undefined;
+      if (!edit || !(input instanceof vscode.TabInputTextDiff)) {
+        continue;
+      }
+      if (input.original.scheme === SCHEME) {
+        // The edit could not be applied, and the user has taken the wanted parts from this diff.
+        this.#drop(edit).catch(showError);
+      } else if (input.modified.toString() === edit.proposed.toString()) {
+        this.#remind(
+          edit,
+          vscode.l10n.t('The edit of {0} is not yet accepted or rejected.', nameOf(edit.document)),
+        );
+      }
+    }
+  }
+
+  #refreshSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#edits.forEach((edit) => {
+        this.#refresh(edit);
+      });
+    }, FRAME_MS);
+  }
+
+  #refresh(edit: Edit): void {
+    this.#contentChanged.fire(edit.proposed);
+    this.#lensesChanged.fire();
+    this.#updateContext();
+  }
+
+  /** Set the context that determines the active editor's buttons. */
+  #updateContext(): void {
+    const edit = this.#findEditFor(undefined);
+    const active = vscode.window.activeTextEditor?.document.uri;
+    this.#setContext(edit && (edit.stop ? 'writing' : 'ready'));
+    const isEdited = active !== undefined && this.#findEdit(active) !== undefined;
+    this.#setEdited(isEdited);
+    this.#setDivided(isEdited && (edit?.hunks.length ?? 0) > 1);
+  }
+}

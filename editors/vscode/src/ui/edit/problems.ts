@@ -1,0 +1,74 @@
+import * as vscode from 'vscode';
+
+import { ask } from '../chat/ask';
+import { showWarning } from '../common/messages';
+import type { Edits } from './edits';
+import { findTargets } from './view';
+
+/** A symbol of at most this many lines is rewritten as a whole to fix a problem in it. */
+const MOST_SYMBOL_LINES = 150;
+
+/** Describe problems that a compiler or linter has found: one line each, with its place. */
+function describeProblems(problems: readonly vscode.Diagnostic[]): string {
+  return problems
+    .map(({ message, range, source }) => {
+      const suffix = source === undefined ? '' : ` (${source})`;
+      return `Line ${range.start.line + 1}: ${message.replaceAll(/\s*\n\s*/g, ' ')}${suffix}`;
+    })
+    .join('\n');
+}
+
+function findProblems(document: vscode.TextDocument, range: vscode.Range): vscode.Diagnostic[] {
+  return vscode.languages
+    .getDiagnostics(document.uri)
+    .filter((each) => each.severity <= vscode.DiagnosticSeverity.Warning && each.range.intersection(range));
+}
+
+/** Return the innermost symbol around a range if it is short, such as a function, or else the range's lines. */
+async function findSurroundings(document: vscode.TextDocument, range: vscode.Range): Promise<vscode.Range> {
+  const end = document.lineAt(range.end.line).range.end;
+  let found = new vscode.Range(range.start.line, 0, end.line, end.character);
+  let symbols = await vscode.commands.executeCommand<(vscode.DocumentSymbol | vscode.SymbolInformation)[]>(
+    'vscode.executeDocumentSymbolProvider',
+    document.uri,
+  );
+  for (;;) {
+    const around = symbols.find((each) => 'range' in each && each.range.contains(range));
+    if (!around || !('range' in around)) {
+      return found;
+    }
+    const { start, end: last } = around.range;
+    if (last.line - start.line < MOST_SYMBOL_LINES) {
+      found = new vscode.Range(start.line, 0, last.line, document.lineAt(last.line).text.length);
+    }
+    symbols = around.children;
+  }
+}
+
+/** Fix problems in the active editor by an edit: the given ones, or those of the selection or the current line. */
+export async function fixProblems(edits: Edits, given?: readonly vscode.Diagnostic[]): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  const target = editor && findTargets(editor)[0];
+  const problems = given ?? (target ? findProblems(editor.document, target) : []);
+  const [first, ...others] = problems;
+  if (!editor || !first) {
+    showWarning(vscode.l10n.t('There is no problem in the selection or in this line.'));
+    return;
+  }
+  const range = others.reduce((all, each) => all.union(each.range), first.range);
+  await edits.start(`/fix ${describeProblems(problems)}`, await findSurroundings(editor.document, range));
+}
+
+/** Explain problems in the chat, or the selection if there are none. */
+export async function explain(given?: readonly vscode.Diagnostic[]): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  const target = editor && findTargets(editor)[0];
+  const problems = given ?? (target ? findProblems(editor.document, target) : []);
+  const [first, ...others] = problems;
+  if (!editor || !first) {
+    await ask('/explain');
+    return;
+  }
+  const range = others.reduce((all, each) => all.union(each.range), first.range);
+  await ask(`/explain ${describeProblems(problems)}`, await findSurroundings(editor.document, range));
+}

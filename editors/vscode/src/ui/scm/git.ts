@@ -1,0 +1,38 @@
+import * as vscode from 'vscode';
+
+/** The part of the API of VS Code's Git extension that this extension uses. */
+export interface Repository {
+  readonly rootUri: vscode.Uri;
+  readonly inputBox: { value: string };
+  /** Return the staged changes, or those that are not staged, as a unified diff. */
+  diff(cached: boolean): Promise<string>;
+}
+
+interface GitExtension {
+  readonly enabled: boolean;
+  getAPI(version: 1): { readonly repositories: Repository[] };
+}
+
+/** Return the open repositories. Returns none if Git is turned off or missing. */
+export async function listRepositories(): Promise<Repository[]> {
+  const git = await vscode.extensions.getExtension<GitExtension>('vscode.git')?.activate();
+  return git?.enabled ? git.getAPI(1).repositories : [];
+}
+
+/** Return the repository with this root. */
+export function findRepository(
+  repositories: readonly Repository[],
+  root: vscode.Uri | undefined,
+): Repository | undefined {
+  return repositories.find((each) => each.rootUri.toString() === root?.toString());
+}
+
+/** Return the innermost repository that contains a file. */
+export function findRepositoryOf(
+  repositories: readonly Repository[],
+  file: vscode.Uri | undefined,
+): Repository | undefined {
+  return repositories
+    .filter(({ rootUri }) => file?.toString().startsWith(`${rootUri.toString()}/`))
+    .toSorted((a, b) => b.rootUri.path.length - a.rootUri.path.length)[0];
+}
