@@ -1,0 +1,82 @@
+"""The cost of the extension when VS Code starts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.editors.vscode.code_server import running_code_server
+from tests.editors.vscode.conftest import configuration
+
+pytestmark = [pytest.mark.editor, pytest.mark.slow]
+
+MOST_MS = 50
+"""The time that loading and activating the extension may take on an idle machine."""
+
+SLOWNESS = 20
+"""How much longer it may take here: VS Code, its browser and other tests share a few processors.
+
+With seven runnable processes per processor, it has taken 260 ms.
+"""
+
+
+@contextlib.contextmanager
+def started(home, browser, *, enables_chat: bool) -> Iterator:
+    """A window of a VS Code of its own whose chat is hidden, and disabled unless `enables_chat`."""
+    from tests.editors.vscode.window import Window
+
+    settings = {"workbench.secondarySideBar.defaultVisibility": "hidden"}
+    with running_code_server(home, settings=settings) as server:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        try:
+            yield Window(server, context, enables_chat=enables_chat)
+        finally:
+            context.close()
+
+
+@pytest.fixture
+def home(tmp_path, provider, github):
+    """The home of a VS Code of its own."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text(configuration(provider, github))
+    return home
+
+
+def test_without_a_chat_the_daemon_does_not_start(home, browser, provider):
+    with started(home, browser, enables_chat=False) as window:
+        window.wait("vscode.extensions.getExtension('jumpseat.jumpseat').isActive")
+        # Neither opening a file nor typing in it needs the daemon.
+        window.open_file("numbers.py", "first = 1\n")
+        window.command("cursorBottom")
+        window.write("second = 2")
+        window.command("jumpseat.showLog")
+        assert list(home.glob("daemon/*")) == []
+        assert " is ready." not in window.server.log()
+
+
+def read_milliseconds(window) -> int:
+    """The time that VS Code itself has measured for loading and activating the extension."""
+    window.command("jumpseat.showLog")
+    window.command("perfview.show")
+    row = window.wait(
+        """
+        vscode.workspace.textDocuments.find(({ uri }) => uri.scheme === 'perf')?.getText().split('\\n')
+          .find((line) => line.startsWith('| jumpseat.jumpseat '))
+        """
+    )
+    # Extension, eager, load code, call activate, finish activate, event, by.
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    return sum(map(int, cells[2:5]))
+
+
+def test_the_extension_is_active_soon(home, browser, record_property):
+    with started(home, browser, enables_chat=False) as window:
+        taken = [read_milliseconds(window)]
+        while min(taken) >= MOST_MS and len(taken) < 3:
+            window.load()
+            taken.append(read_milliseconds(window))
+    record_property("milliseconds", taken)
+    assert min(taken) < MOST_MS * SLOWNESS, taken
