@@ -93,7 +93,11 @@ export class Launcher {
 
   async #install(): Promise<string> {
     return await vscode.window.withProgress(
-      { location: vscode.ProgressLocation.Notification, title: 'Installing jumpseat', cancellable: true },
+      {
+        location: vscode.ProgressLocation.Notification,
+        title: vscode.l10n.t('Installing jumpseat'),
+        cancellable: true,
+      },
       (progress, token) => {
         const abort = new AbortController();
         token.onCancellationRequested(() => {

@@ -90,11 +90,11 @@ def test_a_selection_is_edited_and_explained_from_the_light_bulb(chat, provider)
 
 
 def test_the_light_bulb_can_be_without_jumpseat(problem):
-    problem.js("await vscode.workspace.getConfiguration('jumpseat').update('codeActions', false, 1)")
+    problem.configure("codeActions", False)
     try:
         problem.wait(f"({TITLES}).every((each) => !each.includes('jumpseat'))")
     finally:
-        problem.js("await vscode.workspace.getConfiguration('jumpseat').update('codeActions', undefined, 1)")
+        problem.configure("codeActions", None)
 
 
 def test_a_line_without_problems_has_nothing_to_fix(chat):

@@ -289,3 +289,23 @@ def test_an_instruction_can_call_a_prompt(window, provider):
     window.counts(window.notifications.filter(has_text="Rewriting"), 0)
     assert "Tidy this: names" in str(provider.chats[0]["messages"])
     window.command("jumpseat.rejectEdit")
+
+
+@pytest.mark.scenario("workspace-rules")
+def test_edits_have_the_rules_of_the_workspace_too(window, provider):
+    rules = window.server.workspace / "AGENTS.md"
+    rules.write_text("Write British English.\n")
+    gate = Gate()
+    try:
+        window.configure("workspaceRules", True)
+        provider.script(Reply.events([chunk({"content": "colour = 1\n"}), gate, *completion_stream([""])]))
+        window.open_file("colours.py", "color = 1\n", select=(0, 1))
+        window.start("jumpseat.edit", "Spell it.")
+        window.sees("Rules: AGENTS.md")
+        assert "British English" in str(provider.chats[0]["messages"])
+        provider.open(gate)
+        window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+        window.command("jumpseat.rejectEdit")
+    finally:
+        window.configure("workspaceRules", None)
+        rules.unlink()

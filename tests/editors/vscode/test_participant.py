@@ -90,6 +90,7 @@ def test_a_prompt_of_the_configuration_is_put_into_the_question(chat, provider):
     assert provider.chats[0]["messages"][0]["content"] == "Tidy this: x=1"
 
 
+@pytest.mark.scenario("prompts")
 def test_the_prompts_are_listed(chat, provider):
     chat.ask("@jumpseat /prompt ")
     chat.answer_has("Make it tidy.")
@@ -145,6 +146,7 @@ def test_the_tokens_of_an_answer_and_of_the_window_are_shown(chat, provider):
     chat.page.keyboard.press("Escape")
 
 
+@pytest.mark.scenario("prompts")
 def test_a_command_for_code_is_about_the_selection_and_its_prompt_can_be_replaced(chat, provider):
     chat.open_file("area.py", "import math\n\ndef area(r):\n    return math.pi * r\n", select=(2, 4))
     provider.script(hello())
@@ -155,3 +157,18 @@ def test_a_command_for_code_is_about_the_selection_and_its_prompt_can_be_replace
     assert "Find the bug in the following and fix it." in sent
     assert sent.endswith("It is too small.")
     assert "import math" not in sent
+
+
+def test_the_rules_that_vscode_attaches_are_sent_once(chat, provider):
+    rules = chat.server.workspace / "AGENTS.md"
+    rules.write_text("Write British English.\n")
+    try:
+        chat.configure("workspaceRules", True)
+        provider.script(hello())
+        chat.ask("@jumpseat Hello?")
+        chat.answer_has("Hello there.")
+        chat.answered()
+    finally:
+        chat.configure("workspaceRules", None)
+        rules.unlink()
+    assert str(provider.chats[0]["messages"]).count("British English") == 1

@@ -117,6 +117,15 @@ class Window:
         """Run a command without waiting for its end."""
         self.js("vscode.commands.executeCommand(...values).then(undefined, () => {})", name, *values)
 
+    def configure(self, name: str, value: Any) -> None:
+        """Set a setting of the extension for the user; None removes it."""
+        self.js(
+            "const settings = vscode.workspace.getConfiguration('jumpseat');"
+            "await settings.update(values[0], values[1] ?? undefined, vscode.ConfigurationTarget.Global)",
+            name,
+            value,
+        )
+
     def sees(self, text: str, *, within: Locator | None = None) -> None:
         """Wait until a person sees the text."""
         place = within or self.page.locator("body")

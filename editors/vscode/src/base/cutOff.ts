@@ -1,10 +1,12 @@
+import { l10n } from 'vscode';
+
 /** Why an answer is incomplete, by stop reason. */
 const REASONS: Record<string, string> = {
-  max_tokens: 'The answer reached its maximum length.',
-  content_filter: 'A filter of the provider cut off the answer.',
-  context_exceeded: 'The context of the model is full. Start a new chat, or send less.',
-  max_rounds: 'The answer used all the rounds or calls of tools that are allowed.',
-  pause_turn: 'The provider paused the answer before its end.',
+  max_tokens: l10n.t('The answer reached its maximum length.'),
+  content_filter: l10n.t('A filter of the provider cut off the answer.'),
+  context_exceeded: l10n.t('The context of the model is full. Start a new chat, or send less.'),
+  max_rounds: l10n.t('The answer used all the rounds or calls of tools that are allowed.'),
+  pause_turn: l10n.t('The provider paused the answer before its end.'),
 };
 
 /** Describe why an answer is incomplete. Returns undefined if it is complete. */

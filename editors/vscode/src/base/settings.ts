@@ -35,6 +35,15 @@ export function checksCertificates(): boolean {
   return vscode.workspace.getConfiguration('http').get('proxyStrictSSL', true);
 }
 
+/**
+ * Return the param that adds the rules of the workspace, which an untrusted folder does not have. In the chat view, VS
+ * Code itself attaches these files.
+ */
+export function rulesParams(): { workspaceRules?: true } {
+  const isOn = vscode.workspace.getConfiguration('jumpseat').get<boolean>('workspaceRules', false);
+  return isOn && vscode.workspace.isTrusted ? { workspaceRules: true } : {};
+}
+
 /** Whether the daemon keeps the conversations of this editor. */
 export function keepsConversations(): boolean {
   return vscode.workspace.getConfiguration('jumpseat').get('keep', true);

@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import type { ErrorData } from './protocol';
 
 /** The error codes that this extension distinguishes: section 6 of the contract. */
@@ -43,7 +45,7 @@ export function asDaemonError(error: unknown): DaemonError {
 }
 
 export function cancelled(): DaemonError {
-  return new DaemonError(Code.cancelled, 'The request was cancelled.', {
+  return new DaemonError(Code.cancelled, l10n.t('The request was cancelled.'), {
     kind: 'cancelled',
     retryable: false,
   });

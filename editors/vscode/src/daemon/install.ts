@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { l10n } from 'vscode';
 
 import type { Log } from '../base/log';
 import { createSetUpError } from './errors';
@@ -13,9 +14,9 @@ import { findInDirectories } from './program';
 /** The script's exit codes. Any other means that this Python or uv could not run it. */
 const [INSTALLED, FAILED, CANCELLED] = [0, 20, 21];
 const NAMES = ['python3', 'python', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
-const HINT =
-  '"jumpseat: Show Log" shows all output, and "jumpseat: Restart Server" tries again. ' +
-  'You can also set jumpseat.path to another program.';
+const HINT = l10n.t(
+  '"jumpseat: Show Log" shows all output, and "jumpseat: Restart Server" tries again. You can also set jumpseat.path to another program.',
+);
 
 interface InstallOptions {
   /** The installer script that all editors share. It installs the daemon's wheel, which is beside it. */
@@ -60,10 +61,10 @@ export class Installer {
   async install(report: (message: string) => void, signal?: AbortSignal): Promise<string> {
     const key = await this.#computeKey();
     if (key === undefined) {
-      throw createSetUpError('The program jumpseat was not found.', HINT);
+      throw createSetUpError(l10n.t('The program jumpseat was not found.'), HINT);
     }
     const args = ['--directory', this.#options.storage, '--key', key];
-    report('Looking for Python');
+    report(l10n.t('Looking for Python'));
     for (const launcher of await this.#findLaunchers()) {
       const { code, last } = await this.#run([...launcher, ...args], report, signal);
       const program = code === INSTALLED ? await this.findInstalled() : undefined;
@@ -75,8 +76,8 @@ export class Installer {
       }
     }
     throw createSetUpError(
-      'jumpseat needs uv, or Python 3.11 or newer with venv. Neither was found.',
-      `Install one of them (on Debian and Ubuntu: apt install python3-venv). ${HINT}`,
+      l10n.t('jumpseat needs uv, or Python 3.11 or newer with venv. Neither was found.'),
+      l10n.t('Install one of them (on Debian and Ubuntu: apt install python3-venv). {0}', HINT),
     );
   }
 

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { l10n } from 'vscode';
 
 import { logDaemonLine, type Log } from '../base/log';
 import { createSetUpError } from './errors';
@@ -55,8 +56,8 @@ export async function start(launch: Launch, log: Log): Promise<Child> {
     await once(process, 'spawn');
   } catch (error) {
     throw createSetUpError(
-      `The program ${launch.program} could not be started: ${(error as Error).message}`,
-      'Correct the setting jumpseat.path, or empty it so that the extension finds or installs one.',
+      l10n.t('The program {0} could not be started: {1}', launch.program, (error as Error).message),
+      l10n.t('Correct the setting jumpseat.path, or empty it so that the extension finds or installs one.'),
     );
   }
   return { process, exit };

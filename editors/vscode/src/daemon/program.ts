@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { l10n } from 'vscode';
 
 import type { Settings } from '../base/settings';
 import { createSetUpError } from './errors';
@@ -47,8 +48,8 @@ export async function findProgram(setting: string, around: Surroundings): Promis
       return { program, env };
     }
     throw createSetUpError(
-      `The program "${setting}" of the setting jumpseat.path was not found.`,
-      'Correct the setting, or empty it so that the extension finds or installs one.',
+      l10n.t('The program "{0}" of the setting jumpseat.path was not found.', setting),
+      l10n.t('Correct the setting, or empty it so that the extension finds or installs one.'),
     );
   }
   const places = listSearchDirectories(env, around.home, around.platform);

@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import { Emitter, type CancellationToken, type Disposable, type Event } from 'vscode-jsonrpc/node';
 
 import type { Log } from '../base/log';
@@ -23,7 +25,9 @@ const CRASHES_WITHIN_MS = 180_000;
 const INITIALIZE_MS = 20_000;
 /** How long a process may run after its input was closed, before it is killed. */
 const LEAVE_MS = 3000;
-const TRY_AGAIN = 'The command "jumpseat: Show Log" shows why, and "jumpseat: Restart Server" tries again.';
+const TRY_AGAIN = l10n.t(
+  'The command "jumpseat: Show Log" shows why, and "jumpseat: Restart Server" tries again.',
+);
 
 export interface DaemonOptions {
   /** Find or install the program; `again` if the user asked to retry. Called for each start. */
@@ -113,14 +117,14 @@ export class Daemon implements Disposable {
   /** End the process and start a new one, even after too many crashes. */
   async restart(): Promise<void> {
     this.#crashes = [];
-    this.#end('jumpseat was restarted.');
+    this.#end(l10n.t('jumpseat was restarted.'));
     this.#attempt = this.#start(++this.#generation, true);
     await this.#connect();
   }
 
   /** End the process. The next request starts a new one. */
   stop(): void {
-    this.#end('jumpseat was stopped.');
+    this.#end(l10n.t('jumpseat was stopped.'));
     this.#attempt = undefined;
     ++this.#generation;
     this.#change('stopped');
@@ -160,7 +164,10 @@ export class Daemon implements Disposable {
   async #connect(): Promise<Session> {
     for (;;) {
       if (this.#disposed) {
-        throw createConnectionError('jumpseat was stopped.', 'VS Code or the extension is shutting down.');
+        throw createConnectionError(
+          l10n.t('jumpseat was stopped.'),
+          l10n.t('VS Code or the extension is shutting down.'),
+        );
       }
       try {
         return await (this.#attempt ??= this.#start(++this.#generation));
@@ -256,8 +263,10 @@ export class Daemon implements Disposable {
     const ready = this.#state === 'ready';
     const canRestart = this.#canStart();
     const lost = createConnectionError(
-      ready ? `jumpseat ended unexpectedly (${how}).` : `jumpseat ended with ${how} before it was ready.`,
-      canRestart && ready ? 'It was restarted.' : TRY_AGAIN,
+      ready
+        ? l10n.t('jumpseat ended unexpectedly ({0}).', how)
+        : l10n.t('jumpseat ended with {0} before it was ready.', how),
+      canRestart && ready ? l10n.t('It was restarted.') : TRY_AGAIN,
     );
     session.connection.close(lost);
     if (ready) {
@@ -299,7 +308,7 @@ export class Daemon implements Disposable {
     }
     const { connection, child } = session;
     void connection.leave().then(() => child.process.stdin.end());
-    connection.close(createConnectionError(reason, 'Try again.'));
+    connection.close(createConnectionError(reason, l10n.t('Try again.')));
     const timer = setTimeout(() => child.process.kill('SIGKILL'), LEAVE_MS);
     void child.exit.then(() => {
       clearTimeout(timer);

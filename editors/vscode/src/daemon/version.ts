@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import { createSetUpError } from './errors';
 import type { InitializeResult, Requests } from './protocol';
 
@@ -21,15 +23,15 @@ export function checkVersion(info: InitializeResult, program: string): void {
   const name = `jumpseat ${info.serverInfo.version} at ${program}`;
   if (abilities?.protocolVersion !== 1) {
     throw createSetUpError(
-      `${name} uses a different version of the protocol than this extension.`,
-      'Install the extension and jumpseat in the same version.',
+      l10n.t('{0} uses a different version of the protocol than this extension.', name),
+      l10n.t('Install the extension and jumpseat in the same version.'),
     );
   }
   const missing = NEEDED.find((method) => !abilities.methods.includes(method));
   if (missing) {
     throw createSetUpError(
-      `${name} is too old for this extension (it lacks ${missing}).`,
-      'Upgrade it, or empty the setting jumpseat.path so that the extension uses its own.',
+      l10n.t('{0} is too old for this extension (it lacks {1}).', name, missing),
+      l10n.t('Upgrade it, or empty the setting jumpseat.path so that the extension uses its own.'),
     );
   }
 }

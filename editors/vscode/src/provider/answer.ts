@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import { cutOff } from '../base/cutOff';
 import type { Log } from '../base/log';
 import type { ChatResult, Delta, Usage } from '../daemon/protocol';
@@ -97,13 +99,21 @@ export function checkWhole(result: ChatResult, limited: boolean): void {
   const reason = cutOff(result.stopReason);
   if (result.stopReason === 'max_tokens' && !limited) {
     throw new Incomplete(
-      `${reason} A larger max_tokens in the settings of the configuration of jumpseat allows longer answers.`,
+      l10n.t(
+        '{0} A larger max_tokens in the settings of the configuration of jumpseat allows longer answers.',
+        reason ?? '',
+      ),
     );
   }
   if (unreadable) {
     throw new Incomplete(
-      `The model called the tool ${unreadable.name} with arguments that cannot be read` +
-        (unreadable.error ? `: ${unreadable.error}` : '.'),
+      unreadable.error
+        ? l10n.t(
+            'The model called the tool {0} with arguments that cannot be read: {1}',
+            unreadable.name,
+            unreadable.error,
+          )
+        : l10n.t('The model called the tool {0} with arguments that cannot be read.', unreadable.name),
     );
   }
   if (reason !== undefined && !EXPECTED.has(result.stopReason)) {
@@ -114,8 +124,8 @@ export function checkWhole(result: ChatResult, limited: boolean): void {
     throw new Incomplete(
       refused?.message ??
         (result.stopReason === 'refusal'
-          ? 'The model declined to answer.'
-          : 'The model ended its answer without any text.'),
+          ? l10n.t('The model declined to answer.')
+          : l10n.t('The model ended its answer without any text.')),
     );
   }
 }

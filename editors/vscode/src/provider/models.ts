@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import type { ConfigurationProperty, ModelRow } from '../base/untyped';
 import type { ModelInfo, ThinkingLevel } from '../daemon/protocol';
 
@@ -10,12 +12,12 @@ export const UNKNOWN_OUTPUT = 8192;
 const THINKING_KEY = 'reasoningEffort';
 const UNSET = 'default';
 const LEVELS: Record<ThinkingLevel, string> = {
-  off: 'Answers immediately, if the model can',
-  minimal: 'Thinks as little as possible',
-  low: 'Thinks briefly',
-  medium: 'Thinks for some time',
-  high: 'Thinks for a long time',
-  max: 'Thinks as long as possible',
+  off: l10n.t('Answers immediately, if the model can'),
+  minimal: l10n.t('Thinks as little as possible'),
+  low: l10n.t('Thinks briefly'),
+  medium: l10n.t('Thinks for some time'),
+  high: l10n.t('Thinks for a long time'),
+  max: l10n.t('Thinks as long as possible'),
 };
 /** Other providers' names for levels, which VS Code's agents may send. */
 const SYNONYMS: Record<string, ThinkingLevel> = { none: 'off', xhigh: 'max' };
@@ -55,11 +57,14 @@ function toDefaultRow(model: ModelInfo): ModelRow {
     ...toRow(model),
     id: DEFAULT_ID,
     // VS Code sorts by name and preselects the first row. A parenthesis sorts before all letters.
-    name: `(default) ${model.name}`,
+    name: l10n.t('(default) {0}', model.name),
     detail: model.id,
     family: DEFAULT_ID,
     version: DEFAULT_ID,
-    tooltip: `The default model of jumpseat, which "jumpseat: Select Model" changes: ${formatTooltip(model)}`,
+    tooltip: l10n.t(
+      'The default model of jumpseat, which "jumpseat: Select Model" changes: {0}',
+      formatTooltip(model),
+    ),
     isDefault: true,
   };
 }
@@ -100,14 +105,14 @@ function thinkingProperty(model: ModelInfo): ConfigurationProperty | undefined {
   const values = [UNSET, ...levels];
   return {
     type: 'string',
-    title: 'Thinking',
+    title: l10n.t('Thinking'),
     enum: values,
     enumItemLabels: [
       // VS Code shows this beside the model's name, and truncates the name if this is long.
       'Auto',
       ...levels.map((level) => level.charAt(0).toUpperCase() + level.slice(1)),
     ],
-    enumDescriptions: ['As configured in jumpseat', ...Object.values(LEVELS)].filter(
+    enumDescriptions: [l10n.t('As configured in jumpseat'), ...Object.values(LEVELS)].filter(
       (_, index) => index === 0 || levels.includes(Object.keys(LEVELS)[index - 1] ?? ''),
     ),
     default: UNSET,
@@ -119,10 +124,10 @@ function formatTooltip(model: ModelInfo): string {
   const number = new Intl.NumberFormat('en');
   const facts = [model.id];
   if (model.maxContextTokens !== undefined) {
-    facts.push(`${number.format(model.maxContextTokens)} tokens of context`);
+    facts.push(l10n.t('{0} tokens of context', number.format(model.maxContextTokens)));
   }
   if (model.maxOutputTokens !== undefined) {
-    facts.push(`${number.format(model.maxOutputTokens)} of output`);
+    facts.push(l10n.t('{0} of output', number.format(model.maxOutputTokens)));
   }
   const abilities = [
     model.supportsVision && 'images',

@@ -98,7 +98,7 @@ export function registerUi(
       showHistory(daemon, actions);
     }),
     registerCommand('jumpseat.installLocalModel', () =>
-      runInTerminal(program, 'Install the local model', ['local', 'install']),
+      runInTerminal(program, vscode.l10n.t('Install the local model'), ['local', 'install']),
     ),
     registerCommand('jumpseat.setKey', (provider?: unknown) => setKey(daemon, asText(provider))),
     registerCommand('jumpseat.manageProviders', () => manageProviders(daemon)),

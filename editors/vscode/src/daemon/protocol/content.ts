@@ -124,6 +124,8 @@ export interface TurnParams {
   turnId?: string;
   conversationId?: string;
   keep?: boolean;
+  /** Adds the rules of the workspace to the system prompt. `start` lists the files. */
+  workspaceRules?: boolean;
   workDoneToken?: string | number;
 }
 
@@ -202,7 +204,7 @@ export interface WireError {
 
 /** `transcript` is the text to append to the answer's section in a chat with `transcript: true`. */
 export type Delta = { transcript?: string } & (
-  | { type: 'start'; provider: string; model: string; conversationId?: string }
+  | { type: 'start'; provider: string; model: string; conversationId?: string; rules?: string[] }
   | { type: 'retry'; attempt: number; maxAttempts: number; delayMs: number; error: WireError }
   | { type: 'response'; model: string; id?: string; providerRequestId?: string }
   | ({ type: 'warning' } & Warning)

@@ -11,10 +11,12 @@ interface Row extends vscode.QuickPickItem {
 
 /** Show which models are missing in VS Code and why, for one provider or all. Choosing a row runs its fix. */
 export async function diagnoseModels(daemon: Daemon, id?: string): Promise<void> {
-  const rows = await runWithCancel('Looking for models', (token) => findRows(daemon, id, token));
+  const rows = await runWithCancel(vscode.l10n.t('Looking for models'), (token) =>
+    findRows(daemon, id, token),
+  );
   const chosen = await vscode.window.showQuickPick(rows, {
-    title: 'Diagnose Models',
-    placeHolder: 'Choose a row to fix it',
+    title: vscode.l10n.t('Diagnose Models'),
+    placeHolder: vscode.l10n.t('Choose a row to fix it'),
     matchOnDetail: true,
   });
   const action = chosen?.finding?.action;

@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import type { SettingsRow } from '../../daemon/protocol';
 
 /** Return the value that a user entered for a row. Throws if it is not of the row's type. */
@@ -14,7 +16,7 @@ export function parseValue({ type }: Pick<SettingsRow, 'type'>, text: string): u
     map: typeof value === 'object' && value !== null && !Array.isArray(value),
   };
   if (!isOfType[type]) {
-    throw new TypeError(`${text} is not of type ${type}`);
+    throw new TypeError(l10n.t('{0} is not of type {1}', text, type));
   }
   return value;
 }
@@ -22,17 +24,17 @@ export function parseValue({ type }: Pick<SettingsRow, 'type'>, text: string): u
 /** Return the mistake in the text that a user entered for a row, or undefined. The daemon checks the rest. */
 export function findMistake(row: SettingsRow, text: string): string | undefined {
   if (text.trim() === '') {
-    return row.optional ? undefined : 'This must not be empty.';
+    return row.optional ? undefined : l10n.t('This must not be empty.');
   }
   let value: unknown;
   try {
     value = parseValue(row, text.trim());
   } catch {
-    return `This must be of type ${row.type}.`;
+    return l10n.t('This must be of type {0}.', row.type);
   }
   const { minimum = -Infinity, maximum = Infinity } = row;
   return typeof value === 'number' && (value < minimum || value > maximum)
-    ? `This must be ${formatRule(row)}.`
+    ? l10n.t('This must be {0}.', formatRule(row))
     : undefined;
 }
 
@@ -42,7 +44,7 @@ export function formatRule({ type, minimum, maximum, choices }: SettingsRow): st
     return choices.join(', ');
   }
   if (minimum !== undefined && maximum !== undefined) {
-    return `${type}, ${minimum} to ${maximum}`;
+    return l10n.t('{0}, {1} to {2}', type, minimum, maximum);
   }
-  return minimum === undefined ? type : `${type}, at least ${minimum}`;
+  return minimum === undefined ? type : l10n.t('{0}, at least {1}', type, minimum);
 }

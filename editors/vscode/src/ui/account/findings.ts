@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import { DaemonError } from '../../daemon/errors';
 import type { Check, ModelInfo, Provider, WireError } from '../../daemon/protocol';
 import { findActions, findWaysInto, type Action } from '../common/problems';
@@ -11,7 +13,10 @@ export interface Finding {
   action?: Action;
 }
 
-const OPEN_CONFIGURATION: Action = { title: 'Open Configuration', command: 'jumpseat.openConfiguration' };
+const OPEN_CONFIGURATION: Action = {
+  title: l10n.t('Open Configuration'),
+  command: 'jumpseat.openConfiguration',
+};
 
 /** Explain which models of a provider are missing in VS Code, why, and how to fix it. */
 export function explainModels(
@@ -27,7 +32,7 @@ export function explainModels(
   ];
   const shown = models.filter((model) => model.pickerEnabled && model.policy !== 'disabled').length;
   return shown > 0
-    ? [{ label: `$(check) ${count(shown)} in the picker`, detail: '' }, ...findings]
+    ? [{ label: `$(check) ${l10n.t('{0} in the picker', count(shown))}`, detail: '' }, ...findings]
     : findings;
 }
 
@@ -38,17 +43,25 @@ function explainProvider(
 ): Finding[] {
   const [way] = findWaysInto(provider);
   if (isSignedOut(provider.auth)) {
-    const detail = provider.auth.message ?? 'The provider needs to be set up.';
+    const detail = provider.auth.message ?? l10n.t('The provider needs to be set up.');
     return [{ label: `$(warning) ${describeState(provider)}`, detail, ...(way && { action: way }) }];
   }
   if (failure) {
     const error = new DaemonError(failure.code, failure.message, failure.data);
     const [action] = findActions(error);
-    return [{ label: '$(warning) no list of models', detail: error.sentence, ...(action && { action }) }];
+    return [
+      {
+        label: `$(warning) ${l10n.t('no list of models')}`,
+        detail: error.sentence,
+        ...(action && { action }),
+      },
+    ];
   }
   if (models.length === 0) {
-    const detail = 'The provider lists no models. Add them to models in its table of the configuration file.';
-    return [{ label: '$(warning) no models', detail, action: OPEN_CONFIGURATION }];
+    const detail = l10n.t(
+      'The provider lists no models. Add them to models in its table of the configuration file.',
+    );
+    return [{ label: `$(warning) ${l10n.t('no models')}`, detail, action: OPEN_CONFIGURATION }];
   }
   return [];
 }
@@ -73,24 +86,26 @@ function explainMissing(models: readonly ModelInfo[]): Finding[] {
   add(
     models.filter((model) => model.policy === 'disabled'),
     'disabled by a policy',
-    'Your account or organization has disabled them:',
+    l10n.t('Your account or organization has disabled them:'),
   );
   const [first] = usable.filter((model) => model.policy === 'unconfigured');
   add(
     usable.filter((model) => model.policy === 'unconfigured'),
     'with terms that are not accepted',
-    'Select one to accept its terms:',
-    first && { title: 'Select Model', command: 'jumpseat.selectModel' },
+    l10n.t('Select one to accept its terms:'),
+    first && { title: l10n.t('Select Model'), command: 'jumpseat.selectModel' },
   );
   add(
     models.filter((model) => !model.pickerEnabled && model.policy !== 'disabled'),
     'not meant for a picker',
-    'The provider leaves them out of lists; name one in a transcript to use it:',
+    l10n.t('The provider leaves them out of lists; name one in a transcript to use it:'),
   );
   add(
     usable.filter((model) => !model.supportsToolUse),
     'not in agent mode',
-    'They cannot call tools, as far as jumpseat knows. If the server can, set supports_tool_use or capabilities:',
+    l10n.t(
+      'They cannot call tools, as far as jumpseat knows. If the server can, set supports_tool_use or capabilities:',
+    ),
     OPEN_CONFIGURATION,
   );
   return findings;

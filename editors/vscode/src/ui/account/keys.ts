@@ -5,7 +5,7 @@ import type { Daemon } from '../../daemon/supervisor';
 import { runWithCancel, showError, showInformation, showWarning } from '../common/messages';
 import { describeAccount } from '../common/words';
 
-const TITLE = 'Set API Key';
+const TITLE = vscode.l10n.t('Set API Key');
 
 /** Ask for a provider's key, which the daemon tries and stores. */
 export async function setKey(daemon: Daemon, named?: string): Promise<void> {
@@ -18,10 +18,15 @@ export async function setKey(daemon: Daemon, named?: string): Promise<void> {
 
 /** Ask for a key without displaying it. Returns undefined if the user cancels. */
 export async function askForKey(provider: string, isOptional = false): Promise<string | undefined> {
-  const prompt = `The API key of ${provider}, which the daemon stores in the keyring or in a private file`;
+  const prompt = vscode.l10n.t(
+    'The API key of {0}, which the daemon stores in the keyring or in a private file',
+    provider,
+  );
   const key = await vscode.window.showInputBox({
     title: TITLE,
-    prompt: isOptional ? `${prompt}. Leave it empty if the server does not need one.` : prompt,
+    prompt: isOptional
+      ? vscode.l10n.t('{0}. Leave it empty if the server does not need one.', prompt)
+      : prompt,
     password: true,
     ignoreFocusOut: true,
   });
@@ -30,18 +35,29 @@ export async function askForKey(provider: string, isOptional = false): Promise<s
 
 /** Let the daemon try and store a key, and show the result. */
 export async function storeKey(daemon: Daemon, provider: string, key: string): Promise<void> {
-  const { stored, test } = await runWithCancel(`Trying the key of ${provider}`, (token) =>
+  const { stored, test } = await runWithCancel(vscode.l10n.t('Trying the key of {0}', provider), (token) =>
     daemon.request('keys/set', { provider, key }, token),
   );
-  const place = stored === 'keyring' ? 'in the keyring' : 'in a private file';
+  const place = stored === 'keyring' ? vscode.l10n.t('in the keyring') : vscode.l10n.t('in a private file');
   if (stored === undefined && test?.error) {
     showError(
-      new DaemonError(test.error.code, `The key was not stored. ${test.error.message}`, test.error.data),
+      new DaemonError(
+        test.error.code,
+        vscode.l10n.t('The key was not stored. {0}', test.error.message),
+        test.error.data,
+      ),
     );
   } else if (test?.error) {
-    showWarning(`The key of ${provider} is stored ${place}, but could not be tried: ${test.error.message}`);
+    showWarning(
+      vscode.l10n.t(
+        'The key of {0} is stored {1}, but could not be tried: {2}',
+        provider,
+        place,
+        test.error.message,
+      ),
+    );
   } else {
-    showInformation(`The key of ${provider} works, and is stored ${place}.`);
+    showInformation(vscode.l10n.t('The key of {0} works, and is stored {1}.', provider, place));
   }
 }
 
@@ -61,8 +77,9 @@ async function pickKeyed(daemon: Daemon): Promise<string | undefined> {
   );
   const rows: Row[] = [
     ...keyed.map((each) => ({ label: each.name, description: describeAccount(each), id: each.id })),
-    { label: 'not configured yet', kind: vscode.QuickPickItemKind.Separator },
+    { label: vscode.l10n.t('not configured yet'), kind: vscode.QuickPickItemKind.Separator },
     ...others.map(({ id, title }) => ({ label: title, id })),
   ];
-  return (await vscode.window.showQuickPick(rows, { title: TITLE, placeHolder: 'Provider' }))?.id;
+  return (await vscode.window.showQuickPick(rows, { title: TITLE, placeHolder: vscode.l10n.t('Provider') }))
+    ?.id;
 }

@@ -19,7 +19,7 @@ async function pickModel(daemon: Daemon, title: string): Promise<ModelInfo | und
   const rows = daemon.request('models/list', {}).then((list) => addHeadings(groupModelRows(list)));
   const chosen = await vscode.window.showQuickPick(rows, {
     title,
-    placeHolder: 'Model',
+    placeHolder: vscode.l10n.t('Model'),
     matchOnDescription: true,
     matchOnDetail: true,
   });
@@ -36,7 +36,7 @@ async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
     return true;
   }
   const chosen = await vscode.window.showInformationMessage(
-    `Accept the terms of ${model.name} for your account?`,
+    vscode.l10n.t('Accept the terms of {0} for your account?', model.name),
     { modal: true, detail: model.policyTerms },
     'Accept',
   );
@@ -49,7 +49,7 @@ async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
 
 /** Fetch the lists of all providers again. Returns a sentence about the result. */
 export async function refreshModels(daemon: Daemon, picker: Pick<ModelProvider, 'check'>): Promise<string> {
-  const { models, errors } = await runWithStatus('Fetching models', () =>
+  const { models, errors } = await runWithStatus(vscode.l10n.t('Fetching models'), () =>
     daemon.request('models/list', { refresh: true }),
   );
   picker.check();
@@ -57,13 +57,14 @@ export async function refreshModels(daemon: Daemon, picker: Pick<ModelProvider, 
   const failed = errors.filter(({ provider }) =>
     providers.some((each) => each.id === provider && each.configured),
   );
-  const found = models.length === 1 ? '1 model is available.' : `${models.length} models are available.`;
+  const found =
+    models.length === 1 ? '1 model is available.' : vscode.l10n.t('{0} models are available.', models.length);
   return [found, ...failed.map(({ error }) => error.message)].join(' ');
 }
 
 /** Choose the default model for all clients. */
 export async function selectModel(daemon: Daemon, name?: string): Promise<void> {
-  const id = name ?? (await pickModel(daemon, 'Default model of all editors'))?.id;
+  const id = name ?? (await pickModel(daemon, vscode.l10n.t('Default model of all editors')))?.id;
   if (id === undefined) {
     return;
   }
@@ -71,6 +72,6 @@ export async function selectModel(daemon: Daemon, name?: string): Promise<void> 
   if (warnings) {
     showWarning(warnings.map((each) => each.message).join(' '));
   } else {
-    showInformation(`${id} is now the default model for all clients.`);
+    showInformation(vscode.l10n.t('{0} is now the default model for all clients.', id));
   }
 }

@@ -26,7 +26,10 @@ export async function openConfiguration(find: FindProgram): Promise<void> {
   const { code, lines } = await run(program, args, { env, timeoutMs: PATH_MS });
   const path = lines.at(-1);
   if (code !== 0 || path === undefined) {
-    throw createSetUpError('The path of the configuration file could not be determined.', lines.join(' '));
+    throw createSetUpError(
+      vscode.l10n.t('The path of the configuration file could not be determined.'),
+      lines.join(' '),
+    );
   }
   const file = vscode.Uri.file(path);
   const exists = await vscode.workspace.fs.stat(file).then(

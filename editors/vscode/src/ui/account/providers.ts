@@ -24,26 +24,30 @@ async function choose(title: string, placeHolder: string, rows: readonly Row[]):
 /** Show the providers and everything that can be done with them: the management command of VS Code's models. */
 export async function manageProviders(daemon: Daemon): Promise<void> {
   const { providers } = await daemon.request('providers/list', {});
-  await choose('Providers of jumpseat', 'Add a provider, or choose one to change it', [
-    command('$(add) Add Provider…', 'jumpseat.addProvider'),
-    command('$(pulse) Diagnose Models', 'jumpseat.diagnoseModels'),
-    command('$(json) Open Configuration', 'jumpseat.openConfiguration'),
-    { label: 'Providers', kind: vscode.QuickPickItemKind.Separator },
-    ...providers.map((each) => ({
-      label: each.name,
-      description: describeAccount(each),
-      run: () => manageProvider(daemon, each),
-    })),
-  ]);
+  await choose(
+    vscode.l10n.t('Providers of jumpseat'),
+    vscode.l10n.t('Add a provider, or choose one to change it'),
+    [
+      command('$(add) Add Provider…', 'jumpseat.addProvider'),
+      command('$(pulse) Diagnose Models', 'jumpseat.diagnoseModels'),
+      command('$(json) Open Configuration', 'jumpseat.openConfiguration'),
+      { label: vscode.l10n.t('Providers'), kind: vscode.QuickPickItemKind.Separator },
+      ...providers.map((each) => ({
+        label: each.name,
+        description: describeAccount(each),
+        run: () => manageProvider(daemon, each),
+      })),
+    ],
+  );
 }
 
 async function manageProvider(daemon: Daemon, provider: Provider): Promise<void> {
   const ways = findWaysInto(provider).map((way) => command(way.title, way.command, ...(way.arguments ?? [])));
   const rows = [
     ...ways,
-    ...(hasSignIn(provider) ? [command('Sign Out', 'jumpseat.signOut', provider.id)] : []),
-    { label: 'Settings…', run: () => changeSettings(daemon, provider) },
-    command('Diagnose Models', 'jumpseat.diagnoseModels', provider.id),
+    ...(hasSignIn(provider) ? [command(vscode.l10n.t('Sign Out'), 'jumpseat.signOut', provider.id)] : []),
+    { label: vscode.l10n.t('Settings…'), run: () => changeSettings(daemon, provider) },
+    command(vscode.l10n.t('Diagnose Models'), 'jumpseat.diagnoseModels', provider.id),
   ];
   await choose(provider.name, describeAccount(provider), rows);
 }
@@ -55,7 +59,10 @@ export async function addProvider(daemon: Daemon): Promise<void> {
     daemon.request('providers/list', {}),
   ]);
   const rows = templates.map((template) => ({ label: template.title, description: template.kind, template }));
-  const options = { title: 'Add Provider', placeHolder: 'Service, or the API of the server' };
+  const options = {
+    title: vscode.l10n.t('Add Provider'),
+    placeHolder: vscode.l10n.t('Service, or the API of the server'),
+  };
   const template = (await vscode.window.showQuickPick(rows, options))?.template;
   const filled = template && (await fillIn(template, new Set(providers.map(({ id }) => id))));
   const key = filled && (await askForKey(filled.id, !template.needsKey));
@@ -64,7 +71,7 @@ export async function addProvider(daemon: Daemon): Promise<void> {
   }
   const { provider } = await daemon.request('providers/add', { ...filled, kind: template.kind });
   if (key === '') {
-    showInformation(`${provider.name} was added to the configuration.`);
+    showInformation(vscode.l10n.t('{0} was added to the configuration.', provider.name));
   } else {
     await storeKey(daemon, provider.id, key);
   }
@@ -81,14 +88,14 @@ async function fillIn(template: Template, taken: ReadonlySet<string>): Promise<F
   const ask = (step: number, options: vscode.InputBoxOptions): Thenable<string | undefined> =>
     vscode.window.showInputBox({
       ...options,
-      title: `${template.title} (${step} of ${steps})`,
+      title: vscode.l10n.t('{0} ({1} of {2})', template.title, step, steps),
       ignoreFocusOut: true,
     });
   const id = await ask(1, {
-    prompt: 'The name of the provider, with which the names of its models begin',
+    prompt: vscode.l10n.t('The name of the provider, with which the names of its models begin'),
     value: taken.has(template.id) ? '' : template.id,
     validateInput: (text) =>
-      taken.has(text.trim()) ? 'There already is a provider of this name.' : undefined,
+      taken.has(text.trim()) ? vscode.l10n.t('There already is a provider of this name.') : undefined,
   });
   if (id === undefined) {
     return undefined;
@@ -96,7 +103,7 @@ async function fillIn(template: Template, taken: ReadonlySet<string>): Promise<F
   const values: Record<string, string> = {};
   for (const [index, field] of template.fields.entries()) {
     const value = await ask(index + 2, {
-      prompt: field.optional ? `${field.description} May be empty.` : field.description,
+      prompt: field.optional ? vscode.l10n.t('{0} May be empty.', field.description) : field.description,
       value: typeof field.default === 'string' ? field.default : '',
       validateInput: (text) => findMistake(field, text),
     });
@@ -122,8 +129,8 @@ async function changeSettings(daemon: Daemon, { id, name, settingsSchema }: Prov
       row,
     }));
     const options = {
-      title: `Settings of ${name}`,
-      placeHolder: 'Setting of all chats',
+      title: vscode.l10n.t('Settings of {0}', name),
+      placeHolder: vscode.l10n.t('Setting of all chats'),
       matchOnDetail: true,
     };
     const row = (await vscode.window.showQuickPick(rows, options))?.row;
@@ -146,13 +153,13 @@ async function askForValue(row: SettingsRow, current: unknown): Promise<unknown>
   const choices = row.choices ?? (row.type === 'boolean' ? [true, false] : undefined);
   if (choices) {
     const rows = choices.map((value) => ({ label: String(value), value }));
-    const unset = { label: 'Not set', description: 'as configured', value: null };
+    const unset = { label: vscode.l10n.t('Not set'), description: 'as configured', value: null };
     return (await vscode.window.showQuickPick([...rows, unset], { title, placeHolder: row.description }))
       ?.value;
   }
   const text = await vscode.window.showInputBox({
     title,
-    prompt: `${row.description} ${formatRule(row)}. Empty means as configured.`,
+    prompt: vscode.l10n.t('{0} {1}. Empty means as configured.', row.description, formatRule(row)),
     value: current === undefined ? '' : typeof current === 'string' ? current : JSON.stringify(current),
     validateInput: (entered) => findMistake({ ...row, optional: true }, entered),
   });

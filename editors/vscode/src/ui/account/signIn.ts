@@ -24,7 +24,7 @@ export class Account {
     this.#running = stop;
     const request = `vscode-sign-in-${process.pid}-${++this.#count}`;
     const account = await runWithCancel(
-      provider === undefined ? 'Sign in' : `Sign in to ${provider}`,
+      provider === undefined ? vscode.l10n.t('Sign in') : vscode.l10n.t('Sign in to {0}', provider),
       async (token, report) => {
         token.onCancellationRequested(() => {
           stop.cancel();
@@ -74,7 +74,7 @@ export class Account {
       (each) => each.auth.login !== undefined || each.auth.state === 'signed_in',
     );
     if (candidates.length === 0) {
-      showWarning('You are not signed in to any provider.');
+      showWarning(vscode.l10n.t('You are not signed in to any provider.'));
     }
     if (candidates.length < 2) {
       return candidates[0]?.id;
@@ -84,6 +84,7 @@ export class Account {
       description: describeAccount(each),
       id: each.id,
     });
-    return (await vscode.window.showQuickPick(candidates.map(row), { title: 'Sign out of' }))?.id;
+    return (await vscode.window.showQuickPick(candidates.map(row), { title: vscode.l10n.t('Sign out of') }))
+      ?.id;
   }
 }

@@ -74,7 +74,7 @@ function toProviderRow(provider: Provider, failure: WireError | undefined): Row 
   };
 }
 
-const SESSION: Row = { label: 'This window', kind: vscode.QuickPickItemKind.Separator };
+const SESSION: Row = { label: vscode.l10n.t('This window'), kind: vscode.QuickPickItemKind.Separator };
 
 const COMMANDS: Row[] = [
   { label: '$(symbol-misc) Select Model', command: 'jumpseat.selectModel' },
@@ -97,14 +97,14 @@ export async function showStatus(daemon: Daemon, failures: Facts['failures'], us
     const { providers } = await daemon.request('providers/list', {});
     title = `jumpseat ${daemon.info?.serverInfo.version ?? ''}`.trim();
     rows = [
-      { label: 'Providers', kind: vscode.QuickPickItemKind.Separator },
+      { label: vscode.l10n.t('Providers'), kind: vscode.QuickPickItemKind.Separator },
       ...providers.map((each) => toProviderRow(each, failures.get(each.id))),
     ];
   } catch {
     const failure = daemon.failure;
     rows = [
       {
-        label: '$(error) jumpseat is not running',
+        label: `$(error) ${vscode.l10n.t('jumpseat is not running')}`,
         ...(failure && { detail: failure.sentence }),
         command: 'jumpseat.showLog',
       },
@@ -113,12 +113,12 @@ export async function showStatus(daemon: Daemon, failures: Facts['failures'], us
   const items: Row[] = [
     ...rows,
     ...(usage ? [SESSION, { label: usage }] : []),
-    { label: 'Commands', kind: vscode.QuickPickItemKind.Separator },
+    { label: vscode.l10n.t('Commands'), kind: vscode.QuickPickItemKind.Separator },
     ...COMMANDS,
   ];
   const chosen = await vscode.window.showQuickPick(items, {
     title,
-    placeHolder: 'Providers, accounts and commands',
+    placeHolder: vscode.l10n.t('Providers, accounts and commands'),
   });
   if (chosen?.advice !== undefined) {
     showWarning(chosen.advice);

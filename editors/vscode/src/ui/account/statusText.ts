@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import type { Provider, WireError } from '../../daemon/protocol';
 import type { Facts } from '../common/facts';
 import {
@@ -46,11 +48,14 @@ function tooltip(facts: Facts, usage: string): string {
   }
   if (facts.model) {
     const limits = describeLimits(facts.model);
-    lines.push(`Default model: ${escapeMarkdown(facts.model.id)}${limits === '' ? '' : ` (${limits})`}`, '');
+    lines.push(
+      l10n.t('Default model: {0}', escapeMarkdown(facts.model.id)) + (limits === '' ? '' : ` (${limits})`),
+      '',
+    );
   }
   facts.providers.forEach((each) => lines.push(...formatProvider(each, facts.failures.get(each.id))));
   if (usage !== '') {
-    lines.push('', `This window: ${escapeMarkdown(usage)}`);
+    lines.push('', l10n.t('This window: {0}', escapeMarkdown(usage)));
   }
   return lines.join('\n');
 }

@@ -16,13 +16,13 @@ export async function setUtilityModels(daemon: Daemon): Promise<void> {
   const { models } = await daemon.request('models/list', {});
   const recommended = recommendModels(models);
   if (!recommended) {
-    showInformation('No provider has models yet. "jumpseat: Manage Providers" adds one.');
+    showInformation(vscode.l10n.t('No provider has models yet. "jumpseat: Manage Providers" adds one.'));
     return;
   }
   const { usable, utility, small } = recommended;
-  const forTexts = await pick('Model for summaries and other texts (1 of 2)', usable, utility);
+  const forTexts = await pick(vscode.l10n.t('Model for summaries and other texts (1 of 2)'), usable, utility);
   const forTitles =
-    forTexts && (await pick('Model for titles and other short texts (2 of 2)', usable, small));
+    forTexts && (await pick(vscode.l10n.t('Model for titles and other short texts (2 of 2)'), usable, small));
   if (!forTexts || !forTitles) {
     return;
   }
@@ -32,7 +32,9 @@ export async function setUtilityModels(daemon: Daemon): Promise<void> {
     settings.update(name, `${VENDOR}/${id}`, vscode.ConfigurationTarget.Global);
   await set('utilityModel', forTexts);
   await set('utilitySmallModel', forTitles);
-  showInformation(`VS Code now uses ${forTexts.name} for texts and ${forTitles.name} for titles.`);
+  showInformation(
+    vscode.l10n.t('VS Code now uses {0} for texts and {1} for titles.', forTexts.name, forTitles.name),
+  );
 }
 
 async function pick(
@@ -47,11 +49,16 @@ async function pick(
     model,
   });
   const rows = [
-    { label: 'Recommended', kind: vscode.QuickPickItemKind.Separator, model: recommended },
+    { label: vscode.l10n.t('Recommended'), kind: vscode.QuickPickItemKind.Separator, model: recommended },
     toRow(recommended),
-    { label: 'Others', kind: vscode.QuickPickItemKind.Separator, model: recommended },
+    { label: vscode.l10n.t('Others'), kind: vscode.QuickPickItemKind.Separator, model: recommended },
     ...models.filter((model) => model !== recommended).map(toRow),
   ];
-  return (await vscode.window.showQuickPick(rows, { title, placeHolder: 'Model', matchOnDescription: true }))
-    ?.model;
+  return (
+    await vscode.window.showQuickPick(rows, {
+      title,
+      placeHolder: vscode.l10n.t('Model'),
+      matchOnDescription: true,
+    })
+  )?.model;
 }

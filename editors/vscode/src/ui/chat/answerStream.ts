@@ -45,7 +45,13 @@ export class AnswerStream {
       case 'retry': {
         const seconds = (delta.delayMs / 1000).toFixed(1);
         this.#stream.progress(
-          `attempt ${delta.attempt} of ${delta.maxAttempts} in ${seconds} s: ${delta.error.message}`,
+          vscode.l10n.t(
+            'attempt {0} of {1} in {2} s: {3}',
+            delta.attempt,
+            delta.maxAttempts,
+            seconds,
+            delta.error.message,
+          ),
         );
         break;
       }
@@ -55,7 +61,7 @@ export class AnswerStream {
         }
         break;
       case 'thinking_start':
-        this.#stream.progress('Thinking…');
+        this.#stream.progress(vscode.l10n.t('Thinking…'));
         break;
       case 'text_start':
         if (this.#written) {
@@ -68,8 +74,8 @@ export class AnswerStream {
         break;
       case 'tool_status':
         if (delta.status === 'running') {
-          const progress = delta.message === undefined ? '' : `: ${delta.message}`;
-          this.#stream.progress(`Running ${this.#calls.describe(delta.toolUseId)}${progress}`);
+          const running = vscode.l10n.t('Running {0}', this.#calls.describe(delta.toolUseId));
+          this.#stream.progress(delta.message === undefined ? running : `${running}: ${delta.message}`);
         }
         break;
       case 'warning':
@@ -89,7 +95,7 @@ export class AnswerStream {
       this.#notices.push(reason);
     }
     if (!this.#written && reason === undefined) {
-      this.#notices.push('The model returned no text.');
+      this.#notices.push(vscode.l10n.t('The model returned no text.'));
     }
     this.closeNotices();
   }

@@ -264,14 +264,14 @@ function showRefusal(
 function suggestFollowups(result: vscode.ChatResult, context: vscode.ChatContext): vscode.ChatFollowup[] {
   const record = readRecord(result.metadata);
   if (CONTINUED.has(record?.stopReason ?? '')) {
-    return [{ prompt: 'Go on.', label: 'Continue' }];
+    return [{ prompt: 'Go on.', label: vscode.l10n.t('Continue') }];
   }
   const last = context.history.findLast((turn) => turn instanceof vscode.ChatRequestTurn);
   if (last && result.errorDetails) {
     return [
       {
         prompt: last.prompt,
-        label: 'Try again',
+        label: vscode.l10n.t('Try again'),
         ...(last.command !== undefined && { command: last.command }),
       },
     ];

@@ -40,6 +40,13 @@ export function showInformation(text: string, ...actions: Action[]): void {
   void offer(vscode.window.showInformationMessage(text, ...actions.map((each) => each.title)), actions);
 }
 
+/** Name the files whose rules the model has received, for a moment. */
+export function showRules(files: readonly string[] | undefined): void {
+  if (files?.length) {
+    vscode.window.setStatusBarMessage(vscode.l10n.t('Rules: {0}', files.join(', ')), 5000);
+  }
+}
+
 /** Register a command that shows its errors. */
 export function registerCommand(id: string, run: (...args: never[]) => unknown): vscode.Disposable {
   return vscode.commands.registerCommand(id, async (...args: never[]) => {

@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import { Code, type DaemonError } from '../../daemon/errors';
 import type { AuthStatus, Provider } from '../../daemon/protocol';
 import { hasSignIn } from './words';
@@ -9,12 +11,15 @@ export interface Action {
   arguments?: unknown[];
 }
 
-const SIGN_IN: Action = { title: 'Sign In', command: 'jumpseat.signIn' };
-export const SELECT_MODEL: Action = { title: 'Select Model', command: 'jumpseat.selectModel' };
-const SHOW_LOG: Action = { title: 'Show Log', command: 'jumpseat.showLog' };
-const RESTART: Action = { title: 'Restart Server', command: 'jumpseat.restart' };
-const INSTALL_LOCAL_MODEL: Action = { title: 'Install Local Model', command: 'jumpseat.installLocalModel' };
-const SET_KEY: Action = { title: 'Set API Key', command: 'jumpseat.setKey' };
+const SIGN_IN: Action = { title: l10n.t('Sign In'), command: 'jumpseat.signIn' };
+export const SELECT_MODEL: Action = { title: l10n.t('Select Model'), command: 'jumpseat.selectModel' };
+const SHOW_LOG: Action = { title: l10n.t('Show Log'), command: 'jumpseat.showLog' };
+const RESTART: Action = { title: l10n.t('Restart Server'), command: 'jumpseat.restart' };
+const INSTALL_LOCAL_MODEL: Action = {
+  title: l10n.t('Install Local Model'),
+  command: 'jumpseat.installLocalModel',
+};
+const SET_KEY: Action = { title: l10n.t('Set API Key'), command: 'jumpseat.setKey' };
 const STATUS: Action = { title: 'Status', command: 'jumpseat.status' };
 
 let listProviders: () => readonly Provider[] = () => [];
@@ -51,7 +56,9 @@ export function describeLoss({ provider: id, message = '' }: AuthStatus): {
 } {
   const provider = findListed(id);
   const isReadyOnly = provider !== undefined && !hasSignIn(provider);
-  const sentence = isReadyOnly ? `${id} is no longer ready.` : `You are signed out of ${id}.`;
+  const sentence = isReadyOnly
+    ? l10n.t('{0} is no longer ready.', id)
+    : l10n.t('You are signed out of {0}.', id);
   return { text: `${sentence} ${message}`.trim(), actions: findWaysIntoNamed(id) };
 }
 

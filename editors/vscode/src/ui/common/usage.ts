@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import { Emitter, type Disposable, type Event } from 'vscode-jsonrpc/node';
 
 import type { Usage } from '../../daemon/protocol';
@@ -31,8 +33,8 @@ function formatTokens({
   const add = (tokens: number, what: string): string =>
     tokens > 0 ? ` (${NUMBER.format(tokens)} ${what})` : '';
   return [
-    `${NUMBER.format(inputTokens)} tokens in${add(cacheReadTokens, 'cached')}`,
-    `${NUMBER.format(outputTokens)} out${add(reasoningTokens, 'thinking')}`,
+    l10n.t('{0} tokens in', NUMBER.format(inputTokens)) + add(cacheReadTokens, l10n.t('cached')),
+    l10n.t('{0} out', NUMBER.format(outputTokens)) + add(reasoningTokens, l10n.t('thinking')),
   ];
 }
 

@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import { Code } from '../../daemon/errors';
 import type {
   AuthStatus,
@@ -39,22 +41,22 @@ export function describeLimits(model: ModelInfo): string {
 /** Describe the abilities of a model and what prevents its use. */
 export function describeAbilities(model: ModelInfo): string {
   const abilities = [
-    model.supportsVision && 'images',
-    model.supportsThinking && 'thinking',
-    model.supportsToolUse && 'tools',
+    model.supportsVision && l10n.t('images'),
+    model.supportsThinking && l10n.t('thinking'),
+    model.supportsToolUse && l10n.t('tools'),
   ].filter(Boolean);
   const parts = [abilities.join(', ')];
   if (model.preview) {
-    parts.push('preview');
+    parts.push(l10n.t('preview'));
   }
   if (model.deprecated) {
-    parts.push('deprecated');
+    parts.push(l10n.t('deprecated'));
   }
   if (model.policy !== undefined && model.policy !== 'enabled') {
-    parts.push('terms not accepted');
+    parts.push(l10n.t('terms not accepted'));
   }
   if (model.isDefault) {
-    parts.push('default');
+    parts.push(l10n.t('default'));
   }
   return parts.filter(Boolean).join(DOT);
 }
@@ -72,7 +74,7 @@ export function percentLeft(quota: Quota): number {
 
 export function formatQuota(quota: Quota): string {
   if (quota.unlimited) {
-    return `${replaceUnderscores(quota.name)}: unlimited`;
+    return l10n.t('{0}: unlimited', replaceUnderscores(quota.name));
   }
   const known = quota.remaining !== undefined && quota.entitlement !== undefined;
   const count = known ? ` (${quota.remaining} of ${quota.entitlement})` : '';
@@ -89,9 +91,9 @@ export function hasSignIn(provider: Pick<Provider, 'authMethod'>): boolean {
 export function describeState(provider: Pick<Provider, 'auth' | 'authMethod'>): string {
   const { state } = provider.auth;
   if (state === 'signed_out' && !hasSignIn(provider)) {
-    return 'not ready';
+    return l10n.t('not ready');
   }
-  return state === 'not_required' ? 'no sign-in needed' : replaceUnderscores(state);
+  return state === 'not_required' ? l10n.t('no sign-in needed') : replaceUnderscores(state);
 }
 
 /** Whether a provider is ready but does not answer. */
@@ -106,9 +108,12 @@ export function isUnreachable(provider: Provider, failure: WireError | undefined
  */
 export function describeAccount(provider: Provider, failure?: WireError): string {
   const { login, plan } = provider.auth;
-  const account = login === undefined ? '' : ` as ${login}`;
-  const state = isUnreachable(provider, failure) ? 'does not answer' : describeState(provider);
-  return [`${state}${account}`, plan, provider.isDefault ? 'default' : undefined]
+  const state = isUnreachable(provider, failure) ? l10n.t('does not answer') : describeState(provider);
+  return [
+    login === undefined ? state : l10n.t('{0} as {1}', state, login),
+    plan,
+    provider.isDefault ? l10n.t('default') : undefined,
+  ]
     .filter((part) => part !== undefined)
     .join(DOT);
 }
@@ -116,10 +121,12 @@ export function describeAccount(provider: Provider, failure?: WireError): string
 /** Describe the result of a sign-in. The provider may not need one, or may need another step. */
 export function describeSignIn({ provider, state, login, message }: AuthStatus): string {
   if (state === 'signed_in') {
-    return `Signed in to ${provider}${login === undefined ? '' : ` as ${login}`}.`;
+    return login === undefined
+      ? l10n.t('Signed in to {0}.', provider)
+      : l10n.t('Signed in to {0} as {1}.', provider, login);
   }
   if (state === 'not_required') {
-    return `${provider} does not need a sign-in.`;
+    return l10n.t('{0} does not need a sign-in.', provider);
   }
   return `${provider}: ${replaceUnderscores(state)}. ${message ?? ''}`.trim();
 }
@@ -127,7 +134,7 @@ export function describeSignIn({ provider, state, login, message }: AuthStatus):
 /** Describe the result of a sign-out. A token that jumpseat does not store stays, and the message says so. */
 export function describeSignOut(account: AuthStatus): string {
   return account.state === 'signed_out'
-    ? `Signed out of ${account.provider}.`
+    ? l10n.t('Signed out of {0}.', account.provider)
     : (account.message ?? describeSignIn(account));
 }
 
@@ -140,14 +147,14 @@ export function isSignedOut(account: AuthStatus): boolean {
 export function formatAge(time: string, now: Date): string {
   const minutes = Math.floor((now.getTime() - Date.parse(time)) / 60_000);
   if (!(minutes >= 1)) {
-    return 'now';
+    return l10n.t('now');
   }
   if (minutes < 60) {
-    return `${minutes} min`;
+    return l10n.t('{0} min', minutes);
   }
   const hours = Math.floor(minutes / 60);
   if (hours < 24) {
-    return `${hours} h`;
+    return l10n.t('{0} h', hours);
   }
   const days = Math.floor(hours / 24);
   return days < 30 ? `${days} d` : time.slice(0, 10);

@@ -31,21 +31,24 @@ export class ConversationActions {
   }
 
   async rename(row: ConversationRow): Promise<void> {
-    const title = await vscode.window.showInputBox({ title: 'Rename the conversation', value: row.title });
+    const title = await vscode.window.showInputBox({
+      title: vscode.l10n.t('Rename the conversation'),
+      value: row.title,
+    });
     if (title !== undefined && title.trim() !== '') {
       await this.#daemon.request('conversations/rename', { id: row.id, title: title.trim() });
     }
   }
 
   async delete(row: ConversationRow): Promise<void> {
-    const question = `Delete "${row.title}"?`;
-    const detail = 'The conversation is deleted for all editors. This cannot be undone.';
+    const question = vscode.l10n.t('Delete "{0}"?', row.title);
+    const detail = vscode.l10n.t('The conversation is deleted for all editors. This cannot be undone.');
     if ((await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Delete')) !== 'Delete') {
       return;
     }
     const { deleted } = await this.#daemon.request('conversations/delete', { id: row.id });
     if (!deleted) {
-      showInformation('The conversation was already deleted.');
+      showInformation(vscode.l10n.t('The conversation was already deleted.'));
     }
   }
 }

@@ -35,16 +35,26 @@ function createRowItem(row: ConversationRow): vscode.TreeItem {
   item.description = formatAge(row.updatedAt, new Date());
   item.iconPath = new vscode.ThemeIcon(row.forkOf === undefined ? 'comment-discussion' : 'repo-forked');
   item.contextValue = 'conversation';
-  item.command = { command: 'jumpseat.openConversation', title: 'Open', arguments: [{ kind: 'row', row }] };
+  item.command = {
+    command: 'jumpseat.openConversation',
+    title: vscode.l10n.t('Open'),
+    arguments: [{ kind: 'row', row }],
+  };
   const changed = new Date(row.updatedAt).toLocaleString();
   const facts = [row.title, formatTurns(row), row.model, row.cwd, row.client, changed];
+  item.accessibilityInformation = { label: [row.title, item.description, formatTurns(row)].join(', ') };
   item.tooltip = facts.filter((fact) => fact !== undefined).join('\n');
   return item;
 }
 
+/** Return the heading of the workspace's own conversations. */
+function formatHere(): string {
+  return vscode.l10n.t('This Workspace: {0}', vscode.workspace.name ?? '');
+}
+
 function createMoreItem(): vscode.TreeItem {
-  const item = new vscode.TreeItem('More…');
-  item.command = { command: 'jumpseat.moreConversations', title: 'More' };
+  const item = new vscode.TreeItem(vscode.l10n.t('More…'));
+  item.command = { command: 'jumpseat.moreConversations', title: vscode.l10n.t('More') };
   return item;
 }
 
@@ -79,7 +89,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
         if (chosen?.kind === 'row') {
           return run(chosen.row);
         }
-        showWarning('Select a conversation in the view first.');
+        showWarning(vscode.l10n.t('Select a conversation in the view first.'));
         return undefined;
       });
     return vscode.Disposable.from(
@@ -141,7 +151,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
       case 'group':
         return createGroupItem(
           node.label,
-          this.#query !== '' || node.label.startsWith('This Workspace') || node.label === 'Today',
+          this.#query !== '' || node.label === formatHere() || node.label === vscode.l10n.t('Today'),
         );
       case 'row':
         return createRowItem(node.row);
@@ -155,8 +165,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
   }
 
   #group(): Group[] {
-    const here = `This Workspace: ${vscode.workspace.name ?? ''}`;
-    return groupConversations(this.#here?.rows ?? [], this.#all.rows, here, new Date());
+    return groupConversations(this.#here?.rows ?? [], this.#all.rows, formatHere(), new Date());
   }
 
   #updateNode(row: ConversationRow): RowNode {
@@ -171,8 +180,8 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
       return '';
     }
     return count === 0
-      ? `No conversation contains "${this.#query}".`
-      : `Conversations that contain "${this.#query}"`;
+      ? vscode.l10n.t('No conversation contains "{0}".', this.#query)
+      : vscode.l10n.t('Conversations that contain "{0}"', this.#query);
   }
 
   #createPages(cwd?: string): Pages {
@@ -228,8 +237,8 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
 
   async #search(): Promise<void> {
     const query = await vscode.window.showInputBox({
-      title: 'Search kept conversations',
-      prompt: 'Words from a title, a question or an answer',
+      title: vscode.l10n.t('Search kept conversations'),
+      prompt: vscode.l10n.t('Words from a title, a question or an answer'),
       value: this.#query,
     });
     if (query !== undefined) {

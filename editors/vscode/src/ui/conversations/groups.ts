@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import type { ConversationRow } from '../../daemon/protocol';
 
 /** A heading in the list of conversations, with its rows. */
@@ -18,16 +20,16 @@ export function formatDateHeading(time: string, now: Date): string {
   // Round, because a day on which the clocks change has 23 or 25 hours.
   const days = Math.round((startOfDay(now) - startOfDay(at)) / DAY);
   if (days <= 0) {
-    return 'Today';
+    return l10n.t('Today');
   }
   if (days === 1) {
-    return 'Yesterday';
+    return l10n.t('Yesterday');
   }
   if (days < 7) {
-    return 'Last 7 Days';
+    return l10n.t('Last 7 Days');
   }
   if (days < 30) {
-    return 'Last 30 Days';
+    return l10n.t('Last 30 Days');
   }
   return at.toLocaleDateString('en', { month: 'long', year: 'numeric' });
 }

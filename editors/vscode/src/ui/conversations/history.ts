@@ -62,8 +62,8 @@ export function showHistory(daemon: Daemon, actions: ConversationActions): void 
     picker.hide();
     run[name]?.(row).catch(showError);
   };
-  picker.title = 'Kept conversations';
-  picker.placeholder = 'Words from a title, a question or an answer';
+  picker.title = vscode.l10n.t('Kept conversations');
+  picker.placeholder = vscode.l10n.t('Words from a title, a question or an answer');
   picker.onDidChangeValue(() => {
     clearTimeout(timer);
     timer = setTimeout(() => void read(), SEARCH_MS);

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
+import { rulesParams } from '../../base/settings';
 import type { ContextBlock, EditParams, EditResult } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
+import { showRules } from '../common/messages';
 import { parsePromptCall } from '../input/prompts';
 import { rangeOf, readSurroundings } from '../input/references';
 import { rangeOfSpan } from '../text/spans';
@@ -30,7 +32,9 @@ export async function runTurns(daemon: Daemon, edit: Edit, onText: () => void): 
       'edit/start',
       params,
       (delta) => {
-        if (delta.type === 'response') {
+        if (delta.type === 'start') {
+          showRules(delta.rules);
+        } else if (delta.type === 'response') {
           piece.clear();
         } else if (delta.type === 'text_delta') {
           piece.add(delta.text);
@@ -59,6 +63,7 @@ async function buildRequest(
     instruction: prompt?.text ?? instruction,
     // A truncated edit cannot be applied.
     maxTokensDefault: 'model',
+    ...rulesParams(),
     ...(prompt?.model !== undefined && { model: prompt.model }),
     ...(prompt?.system !== undefined && { system: prompt.system }),
     ...(prompt?.settings && { settings: prompt.settings }),

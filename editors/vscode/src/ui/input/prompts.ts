@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import type { PromptRow } from '../../daemon/protocol';
 
 export interface PromptCall {
@@ -14,7 +16,9 @@ export function parsePromptCall(text: string): PromptCall | undefined {
 /** Format the prompts as a list to choose from. */
 export function formatPromptList(prompts: readonly PromptRow[]): string {
   if (prompts.length === 0) {
-    return 'The configuration file has no prompts yet. To add one, write a table `[prompts.NAME]` with a `text`.';
+    return l10n.t(
+      'The configuration file has no prompts yet. To add one, write a table `[prompts.NAME]` with a `text`.',
+    );
   }
   const lines = prompts.map(
     (each) => `- \`/${each.name}\`${each.description === undefined ? '' : ` ${each.description}`}`,

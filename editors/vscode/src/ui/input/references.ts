@@ -8,8 +8,8 @@ import { directoryBlock, imageBlock, imageType } from './contexts';
 function createUnreadableError(subject: string, cause: unknown): DaemonError {
   // VS Code puts text of its own and "Detail: " before the reason.
   const reason = (cause instanceof Error ? cause.message : String(cause)).replace(/^.*Detail: /, '');
-  const hint = `Remove it from the question, or ask again when it is readable (${reason}).`;
-  return new DaemonError(Code.request, `${subject} cannot be read.`, {
+  const hint = vscode.l10n.t('Remove it from the question, or ask again when it is readable ({0}).', reason);
+  return new DaemonError(Code.request, vscode.l10n.t('{0} cannot be read.', subject), {
     kind: 'request',
     retryable: false,
     hint,
@@ -104,12 +104,12 @@ async function readAttachedBlock(reference: vscode.ChatPromptReference): Promise
 
 function describe({ value, id }: vscode.ChatPromptReference): string {
   if (value instanceof vscode.Uri) {
-    return `The file ${vscode.workspace.asRelativePath(value)}`;
+    return vscode.l10n.t('The file {0}', vscode.workspace.asRelativePath(value));
   }
   if (value instanceof vscode.Location) {
-    return `The file ${vscode.workspace.asRelativePath(value.uri)}`;
+    return vscode.l10n.t('The file {0}', vscode.workspace.asRelativePath(value.uri));
   }
-  return `The attachment ${id}`;
+  return vscode.l10n.t('The attachment {0}', id);
 }
 
 /** The id of the list of skills and agents that VS Code attaches for models with tools. This chat has no tools. */

@@ -8,7 +8,7 @@ import { ALLOW, DENY, explainReason, formatQuestion, listChoices, type Choice } 
 
 const DECIDE = 'jumpseat.decideCall';
 const SHOW = 'jumpseat.showCall';
-const DECIDED = 'This call no longer waits for a decision.';
+const DECIDED = vscode.l10n.t('This call no longer waits for a decision.');
 
 /** A call that waits for the user. */
 interface Question {
@@ -70,9 +70,9 @@ export class Approvals {
     const { approval, key } = question;
     const reason = explainReason(approval);
     const text = `${approval.title}?${reason === undefined ? '' : ` ${reason}`}`;
-    const show = approval.diff ? ['Show Diff'] : [];
+    const show = approval.diff ? [vscode.l10n.t('Show Diff')] : [];
     const chosen = await vscode.window.showInformationMessage(text, ALLOW.title, ...show, DENY.title);
-    if (chosen === 'Show Diff') {
+    if (chosen === vscode.l10n.t('Show Diff')) {
       await this.#show(this.#questions.get(key));
     } else if (chosen !== undefined) {
       await this.#decide(key, chosen === ALLOW.title ? ALLOW : DENY);
@@ -83,7 +83,10 @@ export class Approvals {
     const question = this.#questions.get(key);
     let message: string | undefined;
     if (question && explains) {
-      const options = { title: question.approval.title, prompt: 'Why not? The model reads your answer.' };
+      const options = {
+        title: question.approval.title,
+        prompt: vscode.l10n.t('Why not? The model reads your answer.'),
+      };
       message = await vscode.window.showInputBox(options);
       if (message === undefined) {
         return;
@@ -109,7 +112,7 @@ export class Approvals {
     if (question) {
       await this.#decide(question.key, choice);
     } else {
-      showInformation('No call of a tool waits for a decision.');
+      showInformation(vscode.l10n.t('No call of a tool waits for a decision.'));
     }
   }
 
@@ -125,7 +128,7 @@ export class Approvals {
     if (question?.approval.diff) {
       await this.#diffs.show(question.key, question.approval.title, question.approval.diff);
     } else {
-      showInformation(question ? 'This call has no diff.' : DECIDED);
+      showInformation(question ? vscode.l10n.t('This call has no diff.') : DECIDED);
     }
   }
 
@@ -142,7 +145,7 @@ function showInChat({ key, approval }: Question, stream: vscode.ChatResponseStre
   const choices = listChoices(approval);
   const others = choices.filter((each) => each !== ALLOW && each !== DENY);
   const links = [
-    ...(approval.diff ? [createLink('Show Diff', SHOW, key)] : []),
+    ...(approval.diff ? [createLink(vscode.l10n.t('Show Diff'), SHOW, key)] : []),
     ...others.map((choice) => createLink(choice.title, DECIDE, key, choice)),
   ];
   const line = new vscode.MarkdownString(`\n\n${links.join(' · ')}\n\n`);

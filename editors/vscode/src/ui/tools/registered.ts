@@ -24,9 +24,9 @@ interface Wording {
 const WORDING: Record<string, Wording> = {
   read: { doing: 'Reading' },
   list: { doing: 'Listing' },
-  search: { doing: 'Searching for' },
-  edit: { ask: 'Edit', doing: 'Editing' },
-  write: { ask: 'Write', doing: 'Writing' },
+  search: { doing: vscode.l10n.t('Searching for') },
+  edit: { ask: vscode.l10n.t('Edit'), doing: vscode.l10n.t('Editing') },
+  write: { ask: vscode.l10n.t('Write'), doing: vscode.l10n.t('Writing') },
 };
 
 /** Register the daemon's file tools in VS Code, whose own agent then uses them with its own confirmation. */
@@ -55,7 +55,7 @@ class FileTool implements vscode.LanguageModelTool<Input> {
     input,
   }: vscode.LanguageModelToolInvocationPrepareOptions<Input>): Promise<vscode.PreparedToolInvocation> {
     const { ask, doing } = this.wording;
-    const subject = input.pattern ?? input.path ?? 'the workspace';
+    const subject = input.pattern ?? input.path ?? vscode.l10n.t('the workspace');
     const message = ask === undefined ? undefined : new vscode.MarkdownString(await describeChange(input));
     return {
       invocationMessage: `${doing} ${subject}`,

@@ -57,9 +57,10 @@ export async function chooseTools(daemon: Daemon): Promise<void> {
     .request('tools/list', {})
     .then(({ tools, servers }) => toRows(tools, servers, selected));
   const chosen = await vscode.window.showQuickPick(rows, {
-    title: 'Tools of @jumpseat',
-    placeHolder:
+    title: vscode.l10n.t('Tools of @jumpseat'),
+    placeHolder: vscode.l10n.t(
       'The model may use the selected tools; the rules of the configuration decide which calls ask',
+    ),
     canPickMany: true,
     matchOnDetail: true,
   });
@@ -81,7 +82,10 @@ function toRows(
   return servers.map(({ name, state, error }) => {
     const own = tools.filter(({ server, decision }) => server === name && decision !== 'deny');
     const tokens = own.reduce((sum, each) => sum + each.tokens, 0);
-    const cost = own.length > 0 ? `${own.length} tools · about ${tokens} tokens in each request` : state;
+    const cost =
+      own.length > 0
+        ? vscode.l10n.t('{0} tools · about {1} tokens in each request', own.length, tokens)
+        : state;
     const asking = own.filter(({ decision }) => decision === 'ask').map(({ tool }) => tool);
     const detail =
       error ?? own.map(({ tool }) => (asking.includes(tool) ? `${tool} (asks)` : tool)).join(', ');

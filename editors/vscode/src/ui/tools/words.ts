@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import type { FileDiff, Remember, ToolApproval, ToolResultBlock } from '../../daemon/protocol';
 import { computeDiff } from '../text/diff';
 import { asCode, escapeMarkdown, fence } from '../text/markdown';
@@ -8,9 +10,9 @@ const MAX_LINES = 30;
 const LONGEST_VALUE = 60;
 
 const REASONS: Record<string, string> = {
-  rule: 'A rule of your configuration asks about each call.',
-  changed: 'The tool has changed since you allowed it.',
-  outside: 'It uses a path outside the workspace.',
+  rule: l10n.t('A rule of your configuration asks about each call.'),
+  changed: l10n.t('The tool has changed since you allowed it.'),
+  outside: l10n.t('It uses a path outside the workspace.'),
 };
 
 /** An answer to a question about a call. */
@@ -22,21 +24,21 @@ export interface Choice {
   explains?: boolean;
 }
 
-export const ALLOW: Choice = { title: 'Allow', decision: 'allow' };
-export const DENY: Choice = { title: 'Deny', decision: 'deny' };
+export const ALLOW: Choice = { title: l10n.t('Allow'), decision: 'allow' };
+export const DENY: Choice = { title: l10n.t('Deny'), decision: 'deny' };
 
 /** Return the answers to a question, those that run the call first. */
 export function listChoices({ remember }: ToolApproval): Choice[] {
   const choices = [ALLOW];
   if (remember.includes('conversation')) {
-    choices.push({ ...ALLOW, title: 'Allow in This Conversation', remember: 'conversation' });
+    choices.push({ ...ALLOW, title: l10n.t('Allow in This Conversation'), remember: 'conversation' });
   } else if (remember.includes('turn')) {
-    choices.push({ ...ALLOW, title: 'Allow in This Answer', remember: 'turn' });
+    choices.push({ ...ALLOW, title: l10n.t('Allow in This Answer'), remember: 'turn' });
   }
   if (remember.includes('always')) {
-    choices.push({ ...ALLOW, title: 'Always Allow', remember: 'always' });
+    choices.push({ ...ALLOW, title: l10n.t('Always Allow'), remember: 'always' });
   }
-  return [...choices, DENY, { ...DENY, title: 'Deny and Say Why…', explains: true }];
+  return [...choices, DENY, { ...DENY, title: l10n.t('Deny and Say Why…'), explains: true }];
 }
 
 /** Return why the daemon asks, unless it asks simply because no rule allows the call. */

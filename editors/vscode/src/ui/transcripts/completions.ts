@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import type { ModelInfo, PromptRow, Provider, SettingsRow } from '../../daemon/protocol';
 import { describeAbilities, describeLimits } from '../common/words';
 
@@ -17,10 +19,10 @@ export interface Known {
 
 /** The keys of the front matter that are not settings. */
 const KEYS: Record<string, string> = {
-  model: 'The model, as provider:model.',
-  system: 'The system prompt.',
-  settings: 'Settings of the provider.',
-  conversation: 'The kept conversation that the chat continues.',
+  model: l10n.t('The model, as provider:model.'),
+  system: l10n.t('The system prompt.'),
+  settings: l10n.t('Settings of the provider.'),
+  conversation: l10n.t('The kept conversation that the chat continues.'),
 };
 
 /** Return the index of the line that closes the front matter, or 0 if there is none. */

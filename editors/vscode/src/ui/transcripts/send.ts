@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 
 import { cutOff } from '../../base/cutOff';
-import { keepsConversations } from '../../base/settings';
+import { keepsConversations, rulesParams } from '../../base/settings';
 import { asDaemonError } from '../../daemon/errors';
 import type { ChatParams, Delta, Message, Requests, TranscriptContent } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
@@ -12,6 +12,7 @@ import {
   showError,
   showWarning,
   runWithStatus,
+  showRules,
 } from '../common/messages';
 import { parsePromptCall } from '../input/prompts';
 import { bodyOf, endOfText, frontMatterLength, onlyText } from './text';
@@ -58,7 +59,9 @@ export class TranscriptSender {
     const document = vscode.window.activeTextEditor?.document;
     if (document?.languageId !== 'markdown' || this.#transcripts.conversationIn(document) !== undefined) {
       showWarning(
-        'Open a chat first: "jumpseat: New Transcript" creates one, "jumpseat: History" lists those that were kept.',
+        vscode.l10n.t(
+          'Open a chat first: "jumpseat: New Transcript" creates one, "jumpseat: History" lists those that were kept.',
+        ),
       );
       return;
     }
@@ -67,7 +70,7 @@ export class TranscriptSender {
     }
     const key = document.uri.toString();
     if (this.#running.has(key)) {
-      showWarning('An answer is being written; "jumpseat: Stop Transcript" stops it.');
+      showWarning(vscode.l10n.t('An answer is being written; "jumpseat: Stop Transcript" stops it.'));
       return;
     }
     const stop = new vscode.CancellationTokenSource();
@@ -98,7 +101,7 @@ export class TranscriptSender {
   async #send(document: vscode.TextDocument, stop: vscode.CancellationTokenSource): Promise<void> {
     let parsed = await this.#parse(document);
     if (parsed.messages.at(-1)?.role !== 'user') {
-      showWarning('There is no question: write one at the end of the chat.');
+      showWarning(vscode.l10n.t('There is no question: write one at the end of the chat.'));
       return;
     }
     if (await this.#expandPrompt(document, parsed)) {
@@ -110,7 +113,7 @@ export class TranscriptSender {
     try {
       // Blank lines after the question would end up below the answer.
       if (!(await section.clear())) {
-        showWarning('The document is read-only, so it was not sent.');
+        showWarning(vscode.l10n.t('The document is read-only, so it was not sent.'));
         return;
       }
       const head = await this.#runTurn(parsed, section, stop);
@@ -131,11 +134,12 @@ export class TranscriptSender {
       turnId,
       workDoneToken: turnId,
       keep: keepsConversations(),
+      ...rulesParams(),
       transcript: true,
     };
     let provider: string | undefined;
     try {
-      const { stopReason } = await runWithStatus('jumpseat is answering', (report) =>
+      const { stopReason } = await runWithStatus(vscode.l10n.t('jumpseat is answering'), (report) =>
         this.#daemon.turn(
           'chat/start',
           params,
@@ -143,15 +147,23 @@ export class TranscriptSender {
             section.add(delta);
             if (delta.type === 'start') {
               provider = delta.provider;
+              showRules(delta.rules);
               // The conversation continues with its first model, even if the default changes.
               head.model ??= `${delta.provider}:${delta.model}`;
               if (delta.conversationId !== undefined) {
                 head.conversationId = delta.conversationId;
               }
             } else if (delta.type === 'thinking_start') {
-              report('thinking …');
+              report(vscode.l10n.t('thinking …'));
             } else if (delta.type === 'retry') {
-              report(`attempt ${delta.attempt} of ${delta.maxAttempts}: ${delta.error.message}`);
+              report(
+                vscode.l10n.t(
+                  'attempt {0} of {1}: {2}',
+                  delta.attempt,
+                  delta.maxAttempts,
+                  delta.error.message,
+                ),
+              );
             } else if (delta.type === 'warning') {
               showWarning(delta.message);
             }
@@ -159,7 +171,7 @@ export class TranscriptSender {
           stop.token,
         ),
       );
-      const problem = section.isEmpty ? 'The model returned no text.' : cutOff(stopReason);
+      const problem = section.isEmpty ? vscode.l10n.t('The model returned no text.') : cutOff(stopReason);
       if (problem !== undefined) {
         showWarning(problem);
       }
@@ -226,8 +238,8 @@ export class TranscriptSender {
 
 /** Ask whether to make a chat of a Markdown document that is not one. */
 async function confirmSend(document: vscode.TextDocument): Promise<boolean> {
-  const question = `Make ${vscode.workspace.asRelativePath(document.uri)} a chat?`;
-  const detail = 'All of its text is sent to the model, and the answer is written below it.';
+  const question = vscode.l10n.t('Make {0} a chat?', vscode.workspace.asRelativePath(document.uri));
+  const detail = vscode.l10n.t('All of its text is sent to the model, and the answer is written below it.');
   return (await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Send')) === 'Send';
 }
 

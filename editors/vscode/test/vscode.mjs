@@ -1,0 +1,11 @@
+// Gives the tests the part of the module `vscode` that needs no editor. Only VS Code itself has the module.
+import Module from 'node:module';
+
+const vscode = {
+  l10n: {
+    t: (message, ...values) => message.replaceAll(/\{(\d+)\}/g, (_, index) => String(values[index])),
+  },
+};
+const load = Module._load;
+
+Module._load = (request, ...rest) => (request === 'vscode' ? vscode : load(request, ...rest));
