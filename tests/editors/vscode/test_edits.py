@@ -41,6 +41,7 @@ def test_an_accepted_edit_is_in_the_file_and_one_undo_takes_it_back(rewritten):
     press(rewritten, "Accept Edit")
     rewritten.wait(f"{TEXT} === values[0]", AFTER)
     rewritten.sees_no("numbers.py: rewritten")
+    rewritten.counts(rewritten.page.locator(".codelens-decoration a"), 0)
     rewritten.command("undo")
     rewritten.wait(f"{TEXT} === values[0]", BEFORE)
 

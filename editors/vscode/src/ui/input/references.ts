@@ -112,7 +112,7 @@ function describe({ value, id }: vscode.ChatPromptReference): string {
   return vscode.l10n.t('The attachment {0}', id);
 }
 
-/** The id of the list of skills and agents that VS Code attaches for models with tools. This chat has no tools. */
+/** The id of the list of skills and agents that VS Code attaches. The tools of the daemon cannot use them. */
 const AGENT_INDEX = 'vscode.customizations.index';
 
 /** Convert the attachments of a question to blocks. Throws a `DaemonError` that names the first unreadable one. */
