@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from PIL import Image
 
-from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.answers.chat_completions import FakeCall, completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from tests.editors.vscode.code_server import REPOSITORY, running_code_server
@@ -38,6 +39,28 @@ ANSWER = [
     "2. It returns $\\pi r^2$.\n\n",
     "For many radii, a comprehension is shorter:\n\n",
     "```python\ndef areas(radii):\n    return [area(r) for r in radii]\n```\n",
+]
+REWRITTEN = """\
+def area(r):
+    if r < 0:
+        raise ValueError("a radius is not negative")
+    return math.pi * r * r
+
+
+def areas(radii):
+    return [area(r) for r in radii]
+"""
+AGENT = [
+    ("I look at the module first.", "read", {"path": "shapes.py"}),
+    (
+        "It has no function for squares yet, so I add one before `areas`.",
+        "edit",
+        {
+            "path": "shapes.py",
+            "oldText": "def areas(radii):\n",
+            "newText": "def square(side):\n    return side * side\n\n\ndef areas(radii):\n",
+        },
+    ),
 ]
 MERGE = [
     "With `|`, since Python 3.9:\n\n",
@@ -100,15 +123,36 @@ def test_pictures(window, upstream):
     save(window, "models")
     window.page.keyboard.press("Escape")
 
-    rewritten = ["def areas(radii):\n", "    return [area(r) for r in radii]\n"]
-    upstream.script(Reply.events(completion_stream(rewritten)), path=path)
-    window.js("vscode.window.activeTextEditor.selection = new vscode.Selection(9, 0, 14, 0)")
-    window.start("jumpseat.edit", "Use a comprehension.")
-    window.sees("shapes.py: rewritten")
-    window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+    window.command("workbench.action.closeAuxiliaryBar")
+    upstream.script(Reply.events(completion_stream([REWRITTEN])), path=path)
+    window.js("vscode.window.activeTextEditor.selection = new vscode.Selection(5, 0, 14, 0)")
+    window.start("jumpseat.edit", "Refuse negative radii, and use a comprehension.")
+    window.shows(window.page.locator(".codelens-decoration").get_by_text("Accept Change 2 of 2"))
+    window.js("vscode.window.activeTextEditor.selection = new vscode.Selection(0, 0, 0, 0)")
     save(window, "edit")
     window.page.locator(".title .editor-actions").get_by_role("button", name="Accept Edit").click()
     window.sees_no("shapes.py: rewritten")
+    # VS Code removes them only while the editor has the focus.
+    window.counts(window.page.locator(".codelens-decoration a"), 0)
+    window.js("vscode.window.activeTextEditor.selection = new vscode.Selection(0, 0, 0, 0)")
+    window.command("workbench.action.files.save")
+    window.command("workbench.action.chat.open", {"mode": "agent"})
+    window.new_chat()
+    upstream.script(
+        *(
+            Reply.events(
+                completion_stream(
+                    [text], tool_calls=[FakeCall(tool, f"jumpseat_{tool}", [json.dumps(given)])]
+                )
+            )
+            for text, tool, given in AGENT
+        ),
+        path=path,
+    )
+    window.ask("Give the module a function for the area of a square.")
+    window.sees("Edit shapes.py?", within=window.session)
+    save(window, "agent")
+    window.stop()
 
     window.new_chat()
     upstream.script(Reply.events(completion_stream(MERGE)), path=path)
