@@ -47,6 +47,7 @@ def choose(window, title: str) -> None:
     row.click()
 
 
+@pytest.mark.scenario("code-actions")
 def test_a_problem_is_fixed_by_an_edit_of_the_function_around_it(problem, provider):
     problem.wait(
         """(await vscode.commands.executeCommand('vscode.executeDocumentSymbolProvider',
@@ -63,6 +64,7 @@ def test_a_problem_is_fixed_by_an_edit_of_the_function_around_it(problem, provid
     problem.wait(f"{TEXT} === values[0]", CODE.replace("pie", "Math.PI"))
 
 
+@pytest.mark.scenario("code-actions")
 def test_a_problem_is_explained_in_the_chat(problem, provider):
     provider.script(hello())
     choose(problem, "Explain with jumpseat")
@@ -73,6 +75,7 @@ def test_a_problem_is_explained_in_the_chat(problem, provider):
     assert "return pie * r;" in question
 
 
+@pytest.mark.scenario("code-actions")
 def test_a_selection_is_edited_and_explained_from_the_light_bulb(chat, provider):
     chat.open_file("area.js", CODE, select=(0, 1))
     provider.script(hello(), Reply.events(completion_stream(["const most = 3;\n"])))

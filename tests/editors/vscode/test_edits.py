@@ -208,6 +208,7 @@ def divided(window, provider):
     return window
 
 
+@pytest.mark.scenario("edit-hunks")
 def test_the_changes_of_an_edit_are_accepted_and_rejected_one_by_one_by_keyboard(divided):
     divided.page.keyboard.press("Control+y")
     first = LINES.replace("line_2 = 2", "second = 2")
@@ -225,6 +226,7 @@ def test_the_changes_of_an_edit_are_accepted_and_rejected_one_by_one_by_keyboard
     divided.wait(f"{TEXT} === values[0]", first)
 
 
+@pytest.mark.scenario("edit-hunks")
 def test_an_accepted_change_that_is_undone_is_offered_again(divided):
     press(divided, "Accept Change")
     divided.wait(f"{TEXT} === values[0]", LINES.replace("line_2 = 2", "second = 2"))

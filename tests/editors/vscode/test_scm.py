@@ -41,6 +41,7 @@ def write(window) -> None:
     window.page.locator(".part.sidebar").get_by_role("button", name="Write Commit Message").first.click()
 
 
+@pytest.mark.scenario("commit-message")
 def test_a_commit_message_describes_the_staged_changes(repository, provider):
     gate = Gate()
     provider.script(Reply.events([chunk({"content": "Add a "}), gate, *completion_stream(["limit\n"])]))
@@ -55,6 +56,7 @@ def test_a_commit_message_describes_the_staged_changes(repository, provider):
     assert "other = 4" not in question
 
 
+@pytest.mark.scenario("commit-message")
 def test_a_commit_message_that_was_replaced_can_be_restored(repository, provider):
     repository.js(f"{MESSAGE} = 'My own words'")
     provider.script(Reply.events(completion_stream(["Add a limit"])))
@@ -64,6 +66,7 @@ def test_a_commit_message_that_was_replaced_can_be_restored(repository, provider
     repository.wait(f"{MESSAGE} === 'My own words'")
 
 
+@pytest.mark.scenario("commit-message")
 def test_writing_a_commit_message_stops_when_the_user_writes_one(repository, provider):
     gate = Gate()
     provider.script(Reply.events([chunk({"content": "Add "}), gate, chunk({"content": "a limit"}), Gate()]))
