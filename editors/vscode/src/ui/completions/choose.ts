@@ -6,7 +6,7 @@ import { showWarning } from '../common/messages';
 import { describeLimits } from '../common/words';
 import { readCompletionSettings, saveCompletionSettings } from './settings';
 
-const MANAGE = { title: 'Manage Providers', command: 'jumpseat.manageProviders' };
+const MANAGE = { title: vscode.l10n.t('Manage Providers'), command: 'jumpseat.manageProviders' };
 
 interface Row extends vscode.QuickPickItem {
   id?: string;
@@ -29,12 +29,12 @@ export async function selectCompletionModel(daemon: Daemon): Promise<void> {
   const rows = daemon.request('models/list', {}).then(({ models }) => toCompletionRows(models));
   const found = await rows;
   if (found.length === 0) {
-    showWarning('No provider has a model that can fill in the middle of a text.', MANAGE);
+    showWarning(vscode.l10n.t('No provider has a model that can fill in the middle of a text.'), MANAGE);
     return;
   }
   const chosen = await vscode.window.showQuickPick(found, {
-    title: 'Model of inline completions',
-    placeHolder: 'The text around the cursor is sent to this model while you type',
+    title: vscode.l10n.t('Model of inline completions'),
+    placeHolder: vscode.l10n.t('The text around the cursor is sent to this model while you type'),
     matchOnDescription: true,
   });
   if (chosen?.id !== undefined) {

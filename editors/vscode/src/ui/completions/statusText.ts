@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import { escapeMarkdown } from '../text/markdown';
 
 export interface CompletionFacts {
@@ -15,26 +17,26 @@ export function formatCompletionStatus({ enabled, model, isRunning, problem }: C
   label: string;
   tooltip: string;
 } {
-  const name = model.slice(model.indexOf(':') + 1) || 'default model';
-  const select = '[Select Completion Model](command:jumpseat.selectCompletionModel)';
+  const name = model.slice(model.indexOf(':') + 1) || l10n.t('default model');
+  const select = `[${l10n.t('Select Completion Model')}](command:jumpseat.selectCompletionModel)`;
   if (!enabled) {
     return {
-      text: '$(circle-slash) Completions',
-      label: 'jumpseat completions are off',
-      tooltip: `Inline completions are off. Click to turn them on.\n\n${select}`,
+      text: `$(circle-slash) ${l10n.t('Completions')}`,
+      label: l10n.t('jumpseat completions are off'),
+      tooltip: `${l10n.t('Inline completions are off. Click to turn them on.')}\n\n${select}`,
     };
   }
   if (problem !== undefined) {
     return {
       text: `$(warning) ${name}`,
-      label: `jumpseat completions have failed: ${problem}`,
+      label: l10n.t('jumpseat completions have failed: {0}', problem),
       tooltip: `${escapeMarkdown(problem)}\n\n${select}`,
     };
   }
-  const used = model === '' ? 'the default model' : escapeMarkdown(model);
+  const used = model === '' ? l10n.t('the default model') : escapeMarkdown(model);
   return {
     text: `${isRunning ? '$(loading~spin)' : '$(sparkle)'} ${name}`,
-    label: `jumpseat completions are on, with ${model || 'the default model'}`,
-    tooltip: `Inline completions are on, with ${used}. Click to turn them off.\n\n${select}`,
+    label: l10n.t('jumpseat completions are on, with {0}', model || l10n.t('the default model')),
+    tooltip: `${l10n.t('Inline completions are on, with {0}. Click to turn them off.', used)}\n\n${select}`,
   };
 }
