@@ -51,6 +51,36 @@ def test_the_last_question_is_asked_again_and_the_answers_are_variants(child, pr
     assert sent(provider, 3) == ["First?", "Yes.", "Colour?", "Blue.", "Sure?"]
 
 
+@pytest.mark.parametrize(("keys", "answer", "label"), [("]v", "Blue.", "1 of 1"), ("gr", "Green.", "2 of 2")])
+def test_a_variant_that_was_undone_does_not_count(child, provider, keys, answer, label):
+    answers(child, provider, "Colour?", "Blue.")
+    provider.script(Reply.events(completion_stream(["Red."])), Reply.events(completion_stream(["Green."])))
+    child.keys("gr")
+    child.sees("Red.")
+    child.idle()
+    child.lua("for _ = 1, 20 do if vim.fn.search('Blue', 'nw') == 0 then vim.cmd('silent undo') end end")
+    child.keys(keys)
+    child.sees(answer)
+    child.idle()
+    assert "Red." not in child.text
+    assert f"## Me variant {label}" in child.screen
+
+
+def test_a_question_is_asked_again_while_another_window_gets_the_cursor(child, provider):
+    answers(child, provider, "Colour?", "Blue.")
+    provider.script(Reply.events(completion_stream(["Red."])))
+    child.lua("""
+        _G.ended = false
+        vim.api.nvim_create_autocmd('User', { pattern = 'JumpseatTurnEnded', callback = function() _G.ended = true end })
+        require('jumpseat.chat.turns').regenerate(vim.api.nvim_get_current_buf())
+        vim.cmd('new')
+    """)
+    child.wait("_G.ended")
+    assert child.text == ""
+    child.command("close")
+    assert "Red." in child.text
+
+
 @pytest.mark.scenario("edit-question")
 def test_an_earlier_question_is_edited_and_the_chat_goes_on_from_there(child, provider):
     answers(child, provider, "Colour of the sky?", "Blue.")

@@ -11,11 +11,11 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.turns')
 
 ---@class jumpseat.Tail a question with everything below it
 ---@field lines string[]
----@field branches { offset: integer, branch: jumpseat.Branch }[] the branches below the question, by their distance in lines
+---@field branches { offset: integer, branch: jumpseat.Branch }[] each with its distance below the question, in lines
 
 ---@class jumpseat.Branch the variants of a chat from one question on
 ---@field mark integer the mark at the question's heading
----@field tails (jumpseat.Tail|false)[] false for the one that the buffer shows
+---@field tails (jumpseat.Tail|false)[] false for a variant whose text exists only in the buffer
 ---@field current integer
 ---@field label integer?
 
@@ -50,13 +50,18 @@ local function is_idle_chat(buf)
   return false
 end
 
+---@param win integer
+---@param buf integer
+---@return boolean
+local function shows(win, buf) return vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf end
+
 --- Move the cursor to the heading of another turn.
 ---@param buf integer
 ---@param step integer 1 for the next one, -1 for the previous one
 function M.move(buf, step)
   local win = vim.api.nvim_get_current_win()
   parse(buf, function(parsed)
-    if vim.api.nvim_win_get_buf(win) ~= buf then return end
+    if not shows(win, buf) then return end
     local line = vim.api.nvim_win_get_cursor(win)[1]
     local rows = vim.tbl_map(function(section) return section.startLine + 1 end, parsed.turns)
     local ahead = vim.tbl_filter(function(row) return (row - line) * step > 0 end, rows)
@@ -122,12 +127,15 @@ local function detach_below(buf, row)
   return detached
 end
 
---- Store the text that the buffer shows as one of the variants. After an undo, it may be one that is already stored.
+--- Store the text that the buffer shows as one of the variants. After an undo, it may be one that is already stored; the
+--- variant that was undone is then dropped.
 ---@param branch jumpseat.Branch
 ---@param tail jumpseat.Tail
 local function store(branch, tail)
   for number, each in ipairs(branch.tails) do
     if each and vim.deep_equal(each.lines, tail.lines) then
+      -- A variant without a stored text is always the last one, which `regenerate` has added.
+      if not branch.tails[#branch.tails] then table.remove(branch.tails) end
       branch.current = number
       return
     end
@@ -147,7 +155,7 @@ local function find_or_create_branch(buf, row)
   return branch
 end
 
---- Return the question as it was sent, if the user has edited it since, with everything below it.
+--- Return the question as it was last sent (or as it is now, if that is unknown), and everything below it.
 ---@param buf integer
 ---@param section jumpseat.Section
 ---@return string[]
@@ -163,7 +171,8 @@ end
 ---@param buf integer
 function M.regenerate(buf)
   if not is_idle_chat(buf) then return end
-  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  local win = vim.api.nvim_get_current_win()
+  local row = vim.api.nvim_win_get_cursor(win)[1] - 1
   parse(buf, function(parsed)
     local number = find_question(parsed, row)
     if not number then return log.warn('There is no question to ask again.') end
@@ -178,7 +187,7 @@ function M.regenerate(buf)
       vim.api.nvim_buf_set_lines(buf, section.endLine, -1, false, {})
       show_label(buf, branch)
     end
-    vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
+    if shows(win, buf) then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 }) end
     chat.send(buf)
   end)
 end
