@@ -151,6 +151,63 @@ def test_a_diff_is_applied_to_its_files_although_its_line_numbers_are_wrong(chil
     assert child.text == MATHS.replace("x / 2", "x // 2").replace("import os", "import sys").rstrip("\n")
 
 
+GIT_DIFF = """\
+diff --git a/src/new.py b/src/new.py
+new file mode 100644
+index 0000000..1111111
+--- /dev/null
++++ b/src/new.py
+@@ -0,0 +1,2 @@
++x = 1
++y = 2
+
+diff --git a/src/maths.py b/src/maths.py
+old mode 100644
+new mode 100755
+similarity index 90%
+index 2222222..3333333
+--- a/src/maths.py
++++ b/src/maths.py
+@@ -12,2 +12,2 @@
+ def unused():
+-    pass
++    return
+
+diff --git a/other.py b/other.py
+deleted file mode 100644
+index 4444444..0000000
+--- a/other.py
++++ /dev/null
+@@ -1,2 +0,0 @@
+-def greet(name):
+-    print('Hello', name)
+"""
+
+
+@pytest.mark.scenario("apply-code")
+def test_a_diff_with_the_headers_of_git_is_applied(child, provider):
+    answers(child, provider, f"```diff\n{GIT_DIFF}```\n")
+    child.keys("gp")
+    child.wait("#_G.messages == 3")
+    shown = "jumpseat: The code is shown in {}: :Jumpseat accept applies it, :Jumpseat reject discards it."
+    assert child.messages == [shown.format(name) for name in ("src/new.py", "src/maths.py", "other.py")]
+    child.keys("gA")
+    assert child.text == ""
+    child.command("buffer maths.py")
+    child.keys("gA")
+    assert child.text == MATHS.replace("pass", "return").rstrip("\n")
+    child.command("buffer new.py")
+    child.keys("gA")
+    assert child.text == "x = 1\ny = 2"
+
+
+def test_a_diff_that_only_renames_is_reported(child, provider):
+    diff = "diff --git a/other.py b/another.py\nsimilarity index 100%\nrename from other.py\nrename to another.py\n"
+    answers(child, provider, f"```diff\n{diff}```\n")
+    child.keys("gp")
+    assert child.messages == ["jumpseat: The diff does not change any lines."]
+
+
 def test_the_file_of_a_code_block_can_be_named_and_is_reviewed_only_once(child, provider):
     answers(child, provider, f"```python\n{TWICE}```\n")
     child.command("Jumpseat apply src/maths.py")

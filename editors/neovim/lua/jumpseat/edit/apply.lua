@@ -129,7 +129,9 @@ end
 ---@param block jumpseat.CodeBlock
 ---@param path string the file of the command; empty for those of the diff
 local function apply_patches(block, path)
-  for _, each in ipairs(patch.parse(block.lines)) do
+  local patches = patch.parse(block.lines)
+  if #patches == 0 then return log.warn('The diff does not change any lines.') end
+  for _, each in ipairs(patches) do
     local word = path ~= '' and path or each.path
     local name = word and file.resolve(block, word)
     if word and not name then return log.warn(('%s is not the path of a file.'):format(word)) end
