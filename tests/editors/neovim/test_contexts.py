@@ -107,6 +107,9 @@ def test_changes_are_sent_as_git_shows_them(child, provider, project):
     child.ask("What is @diff ?")
     child.sees("✗ @diff: ")
     child.command("Jumpseat!")
+    child.ask("What is @staged ?")
+    child.sees("✗ @staged: ")
+    child.command("Jumpseat!")
     git("init")
     git("add", "a.py", "src/b.py")
     git("commit", "-m", "first")
@@ -199,6 +202,13 @@ def test_a_pinned_reference_is_refreshed_with_every_question(child, provider, pr
     question = asked(child, provider, "And now?")
     assert "a = 3" in question
     assert "b = 2" not in question
+
+
+def test_a_pinned_file_that_is_gone_does_not_keep_others_from_being_refreshed(child, provider, project):
+    asked(child, provider, "Remember @pin:file:src/b.py and @pin:buffer .")
+    (project / "src" / "b.py").unlink()
+    child.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.py'), 0, 1, false, { 'a = 3' })")
+    assert "a = 3" in asked(child, provider, "And now?")
 
 
 @pytest.mark.scenario("token-count")

@@ -171,7 +171,7 @@ def test_the_selection_and_the_diagnostics_of_the_last_buffer_become_blocks(chil
     ("word", "reason"),
     [
         ("@selection", "@selection: nothing was selected in the last buffer."),
-        ("@buffer", "@buffer: no file is open beside the chat."),
+        ("@buffer", "@buffer: there is no buffer for it to refer to. Open a file first."),
     ],
 )
 def test_a_reference_that_means_nothing_is_an_error_and_nothing_is_sent(

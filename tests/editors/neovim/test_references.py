@@ -66,3 +66,35 @@ def test_a_range_of_more_than_a_megabyte_is_not_sent(child, provider, tmp_path, 
     child.command(f"%{command}")
     assert child.messages == ["jumpseat: The text is 2.4 MB, and the limit is 1 MB. Select a part of it."]
     assert provider.requests == []
+
+
+@pytest.mark.parametrize("command", ["edit-before", "edit-after", "edit-new"])
+def test_no_text_is_written_about_a_buffer_of_more_than_a_megabyte(child, provider, tmp_path, command):
+    (tmp_path / "a.py").write_text(LARGE)
+    child.command(f"edit {tmp_path / 'a.py'}")
+    child.command(f"Jumpseat {command} Explain it.")
+    assert child.messages == ["jumpseat: The text is 2.4 MB, and the limit is 1 MB. Select a part of it."]
+    assert child.lua("return vim.api.nvim_buf_get_name(0)") == str(tmp_path / "a.py")
+    assert child.lua("return require('jumpseat.edit').is_busy(vim.api.nvim_get_current_buf())") is False
+
+
+@pytest.mark.parametrize(
+    ("word", "fill"),
+    [
+        ("@quickfix", "vim.fn.setqflist({ { text = ('x'):rep(2e6) } })"),
+        (
+            "@diagnostics",
+            "vim.diagnostic.set(vim.api.nvim_create_namespace('test'), vim.fn.bufnr('b.py'),"
+            " { { lnum = 0, col = 0, message = ('x'):rep(2e6) } })",
+        ),
+    ],
+)
+def test_a_list_of_more_than_a_megabyte_is_not_sent(child, provider, tmp_path, word, fill):
+    (tmp_path / "b.py").write_text("x = 1\n")
+    child.command(f"edit {tmp_path / 'b.py'}")
+    child.lua(fill)
+    child.command("Jumpseat")
+    child.ask(f"Explain {word}")
+    child.idle()
+    assert f"✗ {word} is 2.0 MB, and the limit is 1 MB." in " ".join(child.screen.split())
+    assert provider.requests == []

@@ -56,21 +56,22 @@ local function list_buffers()
 end
 
 --- Run Git in the directory of the file that the question is about.
+---@param word string the reference
 ---@param arguments string[]
----@param label string
 ---@param callback jumpseat.ContextCallback
-local function run_git(arguments, label, callback)
+local function run_git(word, arguments, callback)
   local source = chats.source()
   local name = source and vim.api.nvim_buf_get_name(source) or ''
   local cwd = name ~= '' and vim.fs.dirname(name) or vim.fn.getcwd()
   local command = vim.list_extend({ 'git', '-C', cwd, 'diff', '--no-color', '--no-ext-diff' }, arguments)
+  local label = table.concat({ 'git diff', unpack(arguments) }, ' ')
   local started = pcall(vim.system, command, { text = true }, function(result)
     vim.schedule(function()
-      if result.code ~= 0 then return callback('@diff: ' .. vim.trim(result.stderr)) end
+      if result.code ~= 0 then return callback(('%s: %s'):format(word, vim.trim(result.stderr))) end
       callback(nil, { make_block(result.stdout, label) })
     end)
   end)
-  if not started then callback('@diff: the program git was not found.') end
+  if not started then callback(word .. ': the program git was not found.') end
 end
 
 --- Flatten the symbols of a language server, which may contain others.
@@ -138,8 +139,7 @@ local function read_help(tag)
           last = last + 1
         end
         local text = table.concat(vim.list_slice(lines, first, last), '\n')
-        local reason = region.check_size('@help:' .. tag, #text)
-        return reason, not reason and { make_block(text, 'help: ' .. tag) } or nil
+        return nil, { make_block(text, 'help: ' .. tag) }
       end
     end
   end
@@ -168,6 +168,7 @@ local function build_viewport_block(buf)
   return region.block(region.lines(buf, first, last))
 end
 
+--- Read a buffer, unless it is so large that Neovim would block.
 ---@param word string
 ---@param buf integer
 ---@return string? reason
@@ -188,8 +189,7 @@ local OF_BUFFER = {
   ['@selection'] = function(buf, callback)
     local selection = region.last_selection(buf)
     if not selection then return callback('@selection: nothing was selected in the last buffer.') end
-    local reason = region.check_size('@selection', region.size(selection))
-    callback(reason, not reason and { region.block(selection) } or nil)
+    callback(nil, { region.block(selection) })
   end,
   ['@loclist'] = function(buf, callback)
     local win = vim.fn.win_findbuf(buf)[1]
@@ -201,19 +201,14 @@ local OF_BUFFER = {
 ---@type table<string, fun(callback: jumpseat.ContextCallback)>
 local PLAIN = {
   ['@buffers'] = function(callback)
-    local blocks, size = {}, 0
-    for _, buf in ipairs(list_buffers()) do
-      size = size + region.size_of_buffer(buf)
-      table.insert(blocks, region.block(region.whole(buf)))
-    end
-    local reason = region.check_size('@buffers', size)
-    if #blocks == 0 then reason = '@buffers: no file is open.' end
-    callback(reason, blocks)
+    local blocks = vim.tbl_map(function(buf) return region.block(region.whole(buf)) end, list_buffers())
+    if #blocks == 0 then return callback('@buffers: no file is open.') end
+    callback(nil, blocks)
   end,
   ['@quickfix'] = function(callback) callback(nil, { build_list_block(vim.fn.getqflist(), 'quickfix list') }) end,
-  ['@diff'] = function(callback) run_git({ 'HEAD' }, 'git diff HEAD', callback) end,
-  ['@staged'] = function(callback) run_git({ '--staged' }, 'git diff --staged', callback) end,
-  ['@unstaged'] = function(callback) run_git({}, 'git diff', callback) end,
+  ['@diff'] = function(callback) run_git('@diff', { 'HEAD' }, callback) end,
+  ['@staged'] = function(callback) run_git('@staged', { '--staged' }, callback) end,
+  ['@unstaged'] = function(callback) run_git('@unstaged', {}, callback) end,
   ['@clipboard'] = function(callback)
     local read, text = pcall(vim.fn.getreg, '+')
     if read and text ~= '' then return callback(nil, { make_block(text, 'clipboard') }) end
@@ -280,16 +275,27 @@ function M.is_reference(word)
   return PLAIN[word] ~= nil or OF_BUFFER[word] ~= nil
 end
 
---- Read a reference. The callback may run before this returns.
+--- Read a reference, unless its text is too large to send. The callback may run before this returns.
 ---@param word string
 ---@param callback jumpseat.ContextCallback
 function M.read(word, callback)
+  local function check(reason, blocks)
+    if reason then return callback(reason) end
+    local size = 0
+    for _, block in ipairs(blocks) do
+      size = size + #(block.text or '')
+    end
+    local refusal = region.check_size(word, size)
+    callback(refusal, not refusal and blocks or nil)
+  end
   local kind, argument = word:match('^@(%l+):(.+)$')
-  if kind then return WITH_ARGUMENT[kind](argument, callback) end
-  if PLAIN[word] then return PLAIN[word](callback) end
+  if kind then return WITH_ARGUMENT[kind](argument, check) end
+  if PLAIN[word] then return PLAIN[word](check) end
   local buf = chats.source()
-  if not buf then return callback(('%s: no file is open beside the chat.'):format(word)) end
-  OF_BUFFER[word](buf, callback)
+  if not buf then
+    return callback(('%s: there is no buffer for it to refer to. Open a file first.'):format(word))
+  end
+  OF_BUFFER[word](buf, check)
 end
 
 return M

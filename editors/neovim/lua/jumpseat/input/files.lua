@@ -114,16 +114,13 @@ local function read_files(path, names)
   if #names > MAX_FILES then
     return ('%s has more than %d files. Name a part of it.'):format(path, MAX_FILES)
   end
-  local blocks, size = {}, 0
+  local blocks = {}
   for _, name in ipairs(names) do
     local _, block = read_file(name, name)
-    if block and block.text then
-      size = size + #block.text
-      table.insert(blocks, block)
-    end
+    if block and block.text then table.insert(blocks, block) end
   end
   if #blocks == 0 then return ('%s has no text files.'):format(path) end
-  return region.check_size(path, size), blocks
+  return nil, blocks
 end
 
 --- Read a file, the files of a directory, or those that match a pattern.

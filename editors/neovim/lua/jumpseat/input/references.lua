@@ -36,13 +36,14 @@ end
 
 --- Read references one after the other.
 ---@param words string[]
+---@param skips_unreadable boolean whether a reference that cannot be read is left out, or is the reason for a failure
 ---@param callback jumpseat.ContextCallback
-local function read_all(words, callback)
+local function read_all(words, skips_unreadable, callback)
   local blocks = {}
   local function read_from(number)
     if number > #words then return callback(nil, blocks) end
     contexts.read(words[number], function(reason, found)
-      if reason then return callback(reason) end
+      if reason and not skips_unreadable then return callback(reason) end
       vim.list_extend(blocks, found or {})
       read_from(number + 1)
     end)
@@ -85,7 +86,7 @@ local function has_block(content, wanted)
   )
 end
 
---- Return the references in the text of a message. `@pin:buffer` is `@buffer`, and pinned.
+--- Return the references in the text of a message. `@pin:buffer` counts as `@buffer` and is also returned as pinned.
 ---@param message { role: string, content: table[] }
 ---@return string[] words without `pin:`
 ---@return string[] pinned
@@ -151,10 +152,10 @@ local function add_contexts(messages, callback)
       vim.list_extend(pinned, (select(2, find_references(messages[number]))))
     end
   end
-  read_all(words, function(reason, blocks)
+  read_all(words, false, function(reason, blocks)
     if reason then return callback(reason, false) end
-    read_all(pinned, function(_, again)
-      -- The question is sent even if what was pinned is closed by now.
+    -- Skip a pinned buffer or file that can no longer be read.
+    read_all(pinned, true, function(_, again)
       for _, block in ipairs(again or {}) do
         local last = find_last_block(messages, block)
         if not last or last.text ~= block.text or last.source ~= block.source then
@@ -166,8 +167,8 @@ local function add_contexts(messages, callback)
   end)
 end
 
---- Add what the references of the last question name, without writing it into the buffer, to see how much it is. Pages are
---- left out, because they are fetched only when the question is sent.
+--- Expand the last question's references in `messages` only, so that their tokens can be counted. Pages are left out,
+--- because they are fetched only when the question is sent.
 ---@param messages { role: string, content: table[] }[]
 ---@param callback fun()
 function M.preview(messages, callback)
@@ -176,7 +177,7 @@ function M.preview(messages, callback)
     function(word) return not vim.startswith(word, '@url:') end,
     (find_references(message))
   )
-  read_all(words, function(_, blocks)
+  read_all(words, false, function(_, blocks)
     insert_blocks(message, blocks or {})
     callback()
   end)
