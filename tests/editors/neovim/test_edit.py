@@ -266,6 +266,17 @@ def test_an_edit_whose_buffer_goes_away_is_stopped(editing, provider, command):
     provider.wait_for_disconnect(1)
     dropped = "jumpseat: The edit was discarded because its buffer was closed or reloaded."
     assert editing.messages == [dropped]
+    assert editing.lua("return _G.edits") == [False]
+
+
+def test_the_end_of_an_edit_that_is_rejected_while_it_is_written_is_reported_once(editing, provider):
+    provider.script(Reply.events([chunk({"content": "    if x:\n"}), Gate()]))
+    editing.command("2,3JumpseatEdit Simplify.")
+    provider.wait_for_request(1)
+    editing.command("Jumpseat reject")
+    provider.wait_for_disconnect(1)
+    assert editing.lua("return _G.edits") == [False]
+    assert editing.text == BEFORE.rstrip("\n")
 
 
 def test_a_finished_edit_whose_buffer_is_read_again_is_not_applied(editing, provider):

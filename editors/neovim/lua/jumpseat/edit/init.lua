@@ -69,6 +69,7 @@ local function drop(buf)
   if edit and edit.turn then edit.turn:stop() end
   review.close(buf)
   clear(buf)
+  if edit and not edit.is_ready then fire('EditEnded', { buf = buf, ready = false }) end
 end
 
 --- Drop an edit that is being written when its buffer is unloaded or read from its file again.
@@ -256,7 +257,7 @@ end
 --- Return the context of new text: the selected text, or else the whole buffer.
 ---@param buf integer
 ---@param selected jumpseat.Region?
----@return table[]? context nil if the text is too large, which the user is told
+---@return table[]? context nil if the text is too large; warns the user
 local function build_context(buf, selected)
   local text = selected or region.whole(buf)
   local refusal = region.check_size('The text', region.size(text))
@@ -294,8 +295,12 @@ function M.start(buf, selected, instruction, mode)
       'This buffer already has an edit. Run :Jumpseat accept, :Jumpseat reject or :Jumpseat stop first.'
     )
   end
-  local context = mode ~= 'replace' and build_context(buf, selected) or {}
-  if not context then return end
+  local context = {}
+  if mode ~= 'replace' then
+    local built = build_context(buf, selected)
+    if not built then return end
+    context = built
+  end
   chats.remember_source(buf)
   local line = vim.api.nvim_win_get_cursor(0)[1]
   local function begin(text)
