@@ -75,7 +75,8 @@ end
 ---@field last? integer
 ---@field mode? 'replace'|'before'|'after'|'new' where the new text goes; default: it replaces the lines
 
---- Rewrite lines of a buffer, or write about them. The new text is shown as a diff; the event `JumpseatEditEnded` reports the end.
+--- Rewrite lines of a buffer, or write about them. The new text is shown as a diff or, with the mode `new`, written into a
+--- new buffer. The event `JumpseatEditEnded` reports the end of the writing, also after a failure.
 ---@param options jumpseat.EditOptions
 function M.edit(options)
   assert(type(options.instruction) == 'string', 'instruction must be a string')
