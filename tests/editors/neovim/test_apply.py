@@ -87,6 +87,8 @@ def test_a_code_block_is_shown_in_the_file_that_it_names_and_accepted(child, pro
     answers(child, provider, answer)
     applied(child, "maths.py")
     assert child.text == MATHS.rstrip("\n")
+    child.command("Jumpseat again")
+    assert child.messages[-1] == "jumpseat: Only an edit can be rewritten, not a code block."
     child.sees("    def double(self, x: int) -> int:")
     child.keys("gA")
     assert child.text == MATHS_AFTER.rstrip("\n")
@@ -202,7 +204,8 @@ def test_a_diff_with_the_headers_of_git_is_applied(child, provider):
 
 
 def test_a_diff_that_only_renames_is_reported(child, provider):
-    diff = "diff --git a/other.py b/another.py\nsimilarity index 100%\nrename from other.py\nrename to another.py\n"
+    headers = "similarity index 100%\nrename from other.py\nrename to another.py\n"
+    diff = f"diff --git a/other.py b/another.py\n{headers}"
     answers(child, provider, f"```diff\n{diff}```\n")
     child.keys("gp")
     assert child.messages == ["jumpseat: The diff does not change any lines."]
@@ -214,13 +217,13 @@ def test_the_file_of_a_code_block_can_be_named_and_is_reviewed_only_once(child, 
     child.sees("def double(self, x: int)")
     child.command("wincmd p")
     child.command("Jumpseat apply src/maths.py")
-    assert "src/maths.py already has an edit." in child.messages[-1]
+    assert "There is already an edit in src/maths.py." in child.messages[-1]
 
 
 def test_code_that_the_file_already_has_is_reported(child, provider):
     answers(child, provider, f"```python\n{OTHER}```\n")
     child.keys("gp")
-    assert child.messages == ["jumpseat: other.py already has this code."]
+    assert child.messages == ["jumpseat: This code is already in other.py."]
 
 
 @pytest.mark.parametrize(

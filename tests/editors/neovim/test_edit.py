@@ -84,7 +84,7 @@ def test_an_edit_of_text_that_has_changed_is_shown_beside_it_and_not_applied(edi
     provider.open(gate)
     ready(editing)
     editing.command("Jumpseat accept")
-    assert "has changed since it was sent" in editing.messages[-1]
+    assert "The lines under review have changed" in editing.messages[-1]
     buffers = editing.lua("""
         return vim.tbl_map(function(win)
           local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, false)
@@ -226,7 +226,7 @@ def test_a_block_that_would_get_another_number_of_lines_is_not_offered(editing, 
     provider.script(answer("one"))
     editing.keys("gg0<C-v>jl:Jumpseat edit B.<CR>")
     ready(editing)
-    assert "does not have as many lines" in editing.messages[-1]
+    assert "has a different number of lines than the new text" in editing.messages[-1]
     assert editing.text == "a1 x\na2 y"
 
 

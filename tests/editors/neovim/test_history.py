@@ -154,7 +154,7 @@ def test_the_model_suggests_a_title_which_the_user_changes(child, provider):
 
 def test_a_chat_of_which_nothing_is_kept_gets_no_title(child, provider):
     child.command("Jumpseat title")
-    unkept = "jumpseat: Nothing of this chat is kept yet: send a question first."
+    unkept = "jumpseat: This chat has no kept conversation. Send a question first."
     assert child.messages == [unkept]
     child.command("enew")
     child.command("Jumpseat title")
@@ -196,3 +196,6 @@ def test_a_user_can_keep_nothing(home, provider):
     with running_neovim(home, options={"keep": False}) as child:
         child.command("Jumpseat")
         chats.a_chat_of_which_nothing_is_kept(child, provider, home)
+        child.command("Jumpseat title Sky")
+        unkept = "jumpseat: This chat has no kept conversation. The option 'keep' is off."
+        assert child.messages[-1] == unkept

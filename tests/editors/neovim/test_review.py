@@ -100,7 +100,7 @@ def test_new_lines_are_shown_between_the_lines_where_they_will_be(reviewing):
 def test_text_that_is_changed_during_the_review_is_not_overwritten(reviewing):
     reviewing.keys("2Ga!<Esc>")
     reviewing.keys("ga")
-    assert "has changed since it was sent" in reviewing.messages[-1]
+    assert "The lines under review have changed" in reviewing.messages[-1]
     texts = set(
         reviewing.lua("""
             return vim.tbl_map(function(win)

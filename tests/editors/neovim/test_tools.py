@@ -260,7 +260,7 @@ def test_tools_are_selected_in_a_window_and_by_name(home, provider, notes):
         child.command("Jumpseat")
         child.command("Jumpseat tools")
         child.sees("[ ] files")
-        child.sees("[ ]   edit · asks · ")
+        child.sees("[ ]   edit · needs approval · ")
         child.keys("<Space>")
         child.sees("[x] files")
         child.lua("vim.fn.search('write')")

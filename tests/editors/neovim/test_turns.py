@@ -71,7 +71,8 @@ def test_a_question_is_asked_again_while_another_window_gets_the_cursor(child, p
     provider.script(Reply.events(completion_stream(["Red."])))
     child.lua("""
         _G.ended = false
-        vim.api.nvim_create_autocmd('User', { pattern = 'JumpseatTurnEnded', callback = function() _G.ended = true end })
+        local function note() _G.ended = true end
+        vim.api.nvim_create_autocmd('User', { pattern = 'JumpseatTurnEnded', callback = note })
         require('jumpseat.chat.turns').regenerate(vim.api.nvim_get_current_buf())
         vim.cmd('new')
     """)

@@ -115,7 +115,7 @@ end
 ---@type table<string, jumpseat.Subcommand>
 M.subcommands = {
   open = {
-    about = 'open the last chat, with ! a new one, or the chat in a file',
+    about = 'open the last chat, a new one (with !), or a file',
     run = function(args)
       require('jumpseat.chat').open({ file = args.args ~= '' and args.args or nil, new = args.bang })
     end,
@@ -176,11 +176,11 @@ M.subcommands = {
     is_safe = true,
   },
   ['accept-hunk'] = {
-    about = 'accept the hunk at the cursor, or the next one',
+    about = 'accept the hunk at the cursor, or else the next or the last one',
     run = function() require('jumpseat.edit').settle(current_buffer(), true) end,
   },
   ['reject-hunk'] = {
-    about = 'reject the hunk at the cursor, or the next one',
+    about = 'reject the hunk at the cursor, or else the next or the last one',
     run = function() require('jumpseat.edit').settle(current_buffer(), false) end,
   },
   ['next-hunk'] = {
@@ -205,7 +205,7 @@ M.subcommands = {
     run = function() require('jumpseat.chat.turns').move(current_buffer(), -1) end,
   },
   regenerate = {
-    about = 'ask the question at the cursor, or the last one, again',
+    about = 'ask the question of the turn at the cursor again',
     run = function() require('jumpseat.chat.turns').regenerate(current_buffer()) end,
   },
   ['next-variant'] = {
@@ -246,12 +246,12 @@ M.subcommands = {
     run = function() require('jumpseat.chat.code').yank(current_buffer()) end,
   },
   apply = {
-    about = 'show that code block as a diff in its file',
+    about = 'show the code block at the cursor as a diff in its file',
     run = function(args) require('jumpseat.edit.apply').run(current_buffer(), args.args) end,
     complete = complete_files,
   },
   insert = {
-    about = 'insert that code block into the last file',
+    about = 'insert the code block at the cursor into the last file',
     run = function() require('jumpseat.chat.code').insert(current_buffer()) end,
   },
   history = {
@@ -286,7 +286,7 @@ M.subcommands = {
     is_safe = true,
   },
   install = {
-    about = 'install the daemon, with ! again',
+    about = 'install the daemon (with !, reinstall it)',
     run = function(args) require('jumpseat.daemon.install').run(args.bang) end,
   },
 }

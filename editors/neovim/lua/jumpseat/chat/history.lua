@@ -3,6 +3,7 @@ local chat = require('jumpseat.chat')
 local chats = require('jumpseat.core.chats')
 local checklist = require('jumpseat.display.checklist')
 local client = require('jumpseat.daemon.client')
+local config = require('jumpseat.core.config')
 local log = require('jumpseat.core.log')
 local pickers = require('jumpseat.chat.pickers')
 local transcript = require('jumpseat.daemon.transcript')
@@ -118,7 +119,8 @@ local function delete(rows, callback)
     if choice ~= DELETE then return end
     delete_all(rows, function(deleted)
       if #rows > 1 then
-        log.notify(('%d conversations were deleted.'):format(deleted))
+        local count = deleted == 1 and '1 conversation was' or deleted .. ' conversations were'
+        log.notify(('%s deleted.'):format(count))
       else
         log.notify(
           deleted == 1 and 'The conversation was deleted.' or 'The conversation was already deleted.'
@@ -246,7 +248,10 @@ end
 function M.title(buf, title)
   if not chats.get(buf) then return log.warn('This buffer is not a chat.') end
   local id = transcript.find_value(buf, 'conversation')
-  if not id then return log.warn('Nothing of this chat is kept yet: send a question first.') end
+  if not id then
+    local hint = config.get().keep == false and "The option 'keep' is off." or 'Send a question first.'
+    return log.warn('This chat has no kept conversation. ' .. hint)
+  end
   if title ~= '' then return rename(id, title) end
   suggest_title(id)
 end

@@ -165,7 +165,7 @@ end
 
 --- Start to prepare a question.
 ---@param chat jumpseat.Chat
----@return fun(continue: fun(result: any)): jumpseat.Callback wrap turns the continuation of a step into its callback.
+---@return fun(continue: fun(result: any)): jumpseat.Callback wrap turns `continue` into the callback of a request.
 --- The callback does nothing if the user has stopped the preparation or the buffer is gone; an error ends the
 --- preparation.
 function M.prepare(chat)

@@ -68,7 +68,7 @@ end
 ---@return string
 local function name_of(buf)
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':~:.')
-  return name ~= '' and name or 'the buffer without a name'
+  return name ~= '' and name or 'the unnamed buffer'
 end
 
 --- Return the change that a code block makes: it replaces the lines that are similar, or is inserted below the cursor.
@@ -97,7 +97,9 @@ local function is_free(buf)
     log.warn(("The code cannot be applied to %s: 'modifiable' is off."):format(name_of(buf)))
   elseif edits.is_busy(buf) then
     log.warn(
-      ('%s already has an edit. Run :Jumpseat accept or :Jumpseat reject there first.'):format(name_of(buf))
+      ('There is already an edit in %s. Run :Jumpseat accept or :Jumpseat reject there first.'):format(
+        name_of(buf)
+      )
     )
   else
     return true
@@ -106,13 +108,9 @@ local function is_free(buf)
 end
 
 ---@param change jumpseat.Change
----@return boolean shown whether there is something to review
 local function open_review(change)
   local hunks = diff.compute_hunks(change.old, change.new)
-  if #hunks == 0 then
-    log.notify(('%s already has this code.'):format(name_of(change.buf)))
-    return false
-  end
+  if #hunks == 0 then return log.notify(('This code is already in %s.'):format(name_of(change.buf))) end
   show(change.buf)
   local line = change.row + hunks[1].row + 1
   vim.api.nvim_win_set_cursor(0, { math.min(line, vim.api.nvim_buf_line_count(change.buf)), 0 })
@@ -122,7 +120,6 @@ local function open_review(change)
       name_of(change.buf)
     )
   )
-  return true
 end
 
 --- Show the changes of a diff, in each of its files.
@@ -161,7 +158,7 @@ function M.run(buf, path)
   if path ~= '' and not name then return log.warn(('%s is not the path of a file.'):format(path)) end
   local found = name and { name = name, lines = block.lines } or file.find(block)
   local target = found and load(found.name) or chats.source()
-  if not target then return log.warn('No file is similar to the code. Name it: :Jumpseat apply FILE') end
+  if not target then return log.warn('No file matches this code. Run :Jumpseat apply FILE.') end
   if not is_free(target) then return end
   open_review(compute_change(target, found and found.lines or block.lines))
 end

@@ -7,7 +7,7 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace('jumpseat.diff')
 
 ---@class jumpseat.Hunk
----@field row integer the row of its first old line, or of the line above which it inserts lines, from the first row of the text
+---@field row integer the first old row, or for an insertion the row before which the lines go; relative to the text's first row
 ---@field removed integer the number of old lines
 ---@field first integer the number of its first new line, from 1
 ---@field lines string[] its new lines
@@ -62,7 +62,7 @@ local function to_virtual_lines(buf, lines)
   return result
 end
 
---- Return the row of the buffer at which a hunk is shown: that of its last old line, or of the line above its new lines.
+--- Return the row of the buffer at which a hunk is shown: its last old row, or for an insertion the row above its new lines.
 ---@param row integer the row of the first old line of the text
 ---@param hunk jumpseat.Hunk
 ---@return integer

@@ -74,7 +74,7 @@ local function find_named(lines, known, may_be_new)
   end
 end
 
---- Return the path in a comment that has nothing else.
+--- Return the path if the comment contains nothing else.
 ---@param line string
 ---@return string?
 local function find_in_comment(line)

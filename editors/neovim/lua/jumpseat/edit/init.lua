@@ -131,7 +131,7 @@ local function show_deltas(edit, deltas)
   diff.show(edit.buf, targets.preview(edit.target, remove_fence(edit.answer)))
 end
 
---- Show why an edit has failed below its text, until the user has read it.
+--- Show an edit's error below its text until the text changes or Insert mode is entered or left.
 ---@param buf integer
 ---@param row integer
 ---@param err jumpseat.Error
@@ -151,7 +151,7 @@ end
 ---@param edit jumpseat.Edit
 ---@param row integer
 ---@param new string[]
----@return boolean ready whether there is a change
+---@return boolean ready whether a review was opened or the new buffer was filled
 local function offer(edit, row, new)
   local buf, old = edit.buf, targets.current_lines(edit.target)
   if edit.target.mode == 'new' then
@@ -191,7 +191,9 @@ local function finish(edit, outcome)
     elseif outcome.error then
       show_error(buf, row, outcome.error)
     elseif replacement then
-      log.warn('The answer does not have as many lines as the block, so it cannot be applied.')
+      log.warn(
+        'The selection has a different number of lines than the new text, so a blockwise edit cannot be applied.'
+      )
     else
       local text = vim.trim(outcome.result.text)
       log.warn('The model returned no text to apply' .. (text ~= '' and ': ' .. text or '.'))
@@ -350,7 +352,12 @@ end
 function M.rewrite_again(buf, instruction)
   if is_being_written(buf) then return end
   local edit = edits[buf]
-  if not edit then return log.warn('There is no finished edit in this buffer.') end
+  if not edit then
+    return log.warn(
+      review.is_open(buf) and 'Only an edit can be rewritten, not a code block.'
+        or 'There is no finished edit in this buffer.'
+    )
+  end
   local place = review.locate_accepted(buf) or targets.locate(edit.target)
   local target = targets.new(place, edit.target.mode)
   start_edit(target, edit.context, instruction ~= '' and instruction or edit.instruction)

@@ -4,14 +4,15 @@ local M = {}
 --- The scores of an alignment, in which two equal lines score up to 1. New lines are cheap, because a block usually adds
 --- some. Removed lines are expensive: a chance match far away would otherwise remove everything in between.
 local NEW_LINE, REMOVED_LINE, OTHER_LINE = -0.01, -0.25, -0.3
---- The least score: somewhat less than one line that is unique in the file.
+--- The minimum score of a match, slightly below that of one line that is unique in the file.
 local LEAST = 0.6
---- The share of lines that start with the same two words, such as the headers of a function with other parameters.
+--- The similarity assumed for two lines that start with the same two words, such as the headers of a function with other
+--- parameters.
 local SAME_START = 0.8
---- Beyond this number of pairs of lines, only the same lines are aligned, not similar ones.
+--- Beyond this number of pairs of lines, only identical lines are aligned.
 local MOST_PAIRS = 4e6
 
----@class jumpseat.Place
+---@class jumpseat.Match
 ---@field first integer the first line of the file that is replaced, from 1
 ---@field last integer the last one
 ---@field lines string[] the lines of the block, with the file's indentation
@@ -24,7 +25,7 @@ local function get_indentation(line) return line:match('^%s*') end
 --- Return how much two lines have in common at their start and end.
 ---@param one string
 ---@param other string
----@return number share from 0 to 1
+---@return number similarity from 0 to 1
 local function compare_characters(one, other)
   local shorter, longer = math.min(#one, #other), math.max(#one, #other)
   if shorter * 2 < longer then return 0 end
@@ -43,10 +44,10 @@ end
 ---@return string?
 local function get_start(line) return line:match('^[%w_]+%W+[%w_]+') end
 
---- Compare each line of a block with each line of a file.
+--- Return a function that computes the similarity of a block line and a file line.
 ---@param block string[] trimmed lines
 ---@param file string[] trimmed lines
----@return fun(number: integer, line: integer): number share from 0 to 1
+---@return fun(number: integer, line: integer): number similarity from 0 to 1
 local function create_comparison(block, file)
   local starts, file_starts = {}, {}
   for number, text in ipairs(block) do
@@ -59,9 +60,9 @@ local function create_comparison(block, file)
   return function(number, line)
     if block[number] == file[line] then return 1 end
     if not is_small then return 0 end
-    local share = compare_characters(block[number], file[line])
+    local similarity = compare_characters(block[number], file[line])
     local has_same_start = starts[number] and starts[number] == file_starts[line]
-    return has_same_start and math.max(share, SAME_START) or share
+    return has_same_start and math.max(similarity, SAME_START) or similarity
   end
 end
 
@@ -81,8 +82,8 @@ local function weigh(block, file)
   end, block)
 end
 
---- The best alignments of the first lines of a block with the lines of a file up to some line, by the number of lines of the
---- block. Plain arrays keep this fast: a long block has millions of them.
+--- One row of the alignment table. Entry n is the best alignment of the block's first n lines that ends at the current file
+--- line. Plain arrays keep this fast: a long block has millions of entries.
 ---@class jumpseat.Alignments
 ---@field score number[]
 ---@field first integer[] the line of the file at which it starts; 0 if no line is aligned
@@ -125,8 +126,8 @@ local function align(block, file)
   end
   for line = 1, #file do
     for number = 1, count do
-      local share = compare(number, line)
-      local score = share > 0.5 and weights[number] * (share - 0.3) / 0.7 or OTHER_LINE
+      local similarity = compare(number, line)
+      local score = similarity > 0.5 and weights[number] * (similarity - 0.3) / 0.7 or OTHER_LINE
       local paired, added = before.score[number - 1] + score, row.score[number - 1] + NEW_LINE
       local removed = before.first[number] > 0 and before.score[number] + REMOVED_LINE or -math.huge
       if paired >= added and paired >= removed then
@@ -170,8 +171,8 @@ local function reindent(block, from, to)
   end, block)
 end
 
---- Return the last line of the body that new lines at the end of a block replace: the lines of the file that are indented
---- deeper than its first line, and the line that closes them.
+--- The block continues with a body that matches nothing in the file. Return the last line of the file's old body, including
+--- its closing line, so that the new body replaces it.
 ---@param file string[]
 ---@param first integer
 ---@param last integer
@@ -192,7 +193,7 @@ end
 --- Find the lines that a code block replaces.
 ---@param block string[] not empty, without blank lines at its edges
 ---@param file string[]
----@return jumpseat.Place? place nil if no part of the file is similar
+---@return jumpseat.Match? place nil if no part of the file is similar
 function M.find(block, file)
   local best = align(vim.tbl_map(vim.trim, block), vim.tbl_map(vim.trim, file))
   if not best or best.score < LEAST then return end

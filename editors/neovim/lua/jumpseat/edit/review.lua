@@ -210,7 +210,7 @@ local function offer_diff(review)
   vim.bo.buftype, vim.bo.bufhidden, vim.bo.filetype = 'nofile', 'wipe', vim.bo[review.buf].filetype
   vim.cmd('diffthis')
   log.warn(
-    'The text has changed since it was sent, so the edit was not applied. The new text is shown beside it.'
+    'The lines under review have changed, so nothing was applied. The new text is shown in a diff beside this buffer.'
   )
 end
 
@@ -252,7 +252,7 @@ local function go_to(review, row, hunk)
   vim.api.nvim_win_set_cursor(0, { line + 1, 0 })
 end
 
---- Accept or reject the hunk at the cursor, or else the next one, and go to the one below it.
+--- Accept or reject the hunk at the cursor, or else the next or the last one, and go to the one below it.
 ---@param buf integer
 ---@param is_accepted boolean
 function M.settle(buf, is_accepted)

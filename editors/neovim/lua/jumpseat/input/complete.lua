@@ -15,7 +15,7 @@ local M = {}
 ---@field info string?
 ---@field unquoted string? the form that is compared with the text before the cursor, if not `word`
 
----@class jumpseat.Place
+---@class jumpseat.CompletionPlace
 ---@field start integer where the word before the cursor starts, in bytes from 0
 ---@field base string the word
 ---@field list jumpseat.List? the list that the items come from
@@ -101,7 +101,7 @@ local function list_references(word)
 end
 
 --- Return the place to complete before the cursor of the current window.
----@return jumpseat.Place?
+---@return jumpseat.CompletionPlace?
 local function find_place()
   local buf = vim.api.nvim_get_current_buf()
   local row, col = unpack(vim.api.nvim_win_get_cursor(0))
@@ -132,7 +132,7 @@ local function find_place()
   if word == before then return place_at(word, lists.prompts, list_prompts) end
 end
 
----@param at jumpseat.Place
+---@param at jumpseat.CompletionPlace
 ---@return jumpseat.Completion[]
 local function list_items(at)
   local unquoted = at.base:gsub('^@file:"', '@file:')

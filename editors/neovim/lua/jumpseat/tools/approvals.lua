@@ -65,7 +65,7 @@ local function describe(delta, hint)
   return lines
 end
 
---- Return the keys that decide, with their meanings, in the order in which they are shown: that of the command line.
+--- Return the keys that decide, with their meanings, in the same order as `jumpseat` shows them in a terminal.
 ---@param delta table
 ---@return [string, string, table][] key, meaning, params of `tools/decide`
 local function list_decisions(delta)
@@ -157,7 +157,7 @@ function M.show(approval, is_requested)
   local words = vim.tbl_map(function(each) return each[1] .. ': ' .. each[2] end, decisions)
   table.insert(words, 'e: no, and explain why')
   local enter = is_requested or here
-  local hint = enter and table.concat(words, ' · ') or ':Jumpseat approve decides.'
+  local hint = enter and table.concat(words, ' · ') or ':Jumpseat approve opens this window.'
   local new = float.open(describe(delta, hint), {
     title = 'Allow this call?',
     enter = enter,
@@ -177,7 +177,7 @@ function M.show(approval, is_requested)
   map('e', function() deny_with_reason(approval) end)
 end
 
---- Show the calls that wait, those of this chat first.
+--- Show the oldest waiting call of this chat, or else of any chat.
 ---@param buf integer
 function M.open(buf)
   local approval = vim.iter(waiting):find(function(each) return each.buf == buf end) or waiting[1]

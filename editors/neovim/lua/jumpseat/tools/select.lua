@@ -7,7 +7,7 @@ local transcript = require('jumpseat.daemon.transcript')
 
 local M = {}
 
-local DECISIONS = { allow = 'runs', ask = 'asks', deny = 'is denied' }
+local DECISIONS = { allow = 'allowed', ask = 'needs approval', deny = 'denied' }
 
 ---@param selector string
 ---@param name string `server/tool`
