@@ -98,9 +98,11 @@ A sign-in to a tool server has no code."
   "Whether users sign in to PROVIDER; others have an API key or need nothing."
   (equal "device_code" (plist-get provider :authMethod)))
 
-(defun jumpseat--account-read-provider (prompt &optional fits)
-  "Read the id of a provider at PROMPT; nil means the daemon's choice.
-If FITS is given, offer only the providers for which it returns non-nil."
+(defun jumpseat--account-read-provider (prompt &optional fits required)
+  "Prompt with PROMPT for a provider, and return its id.
+After an empty answer, return nil, which means the daemon's choice; if REQUIRED,
+signal a `user-error'.  If FITS is given, offer only the providers for which it
+returns non-nil."
   ;; The providers may be unknown at first.  They arrive while the user reads
   ;; the prompt.
   (let* ((ids (lambda (&rest _)
@@ -108,9 +110,10 @@ If FITS is given, offer only the providers for which it returns non-nil."
                         (seq-filter (or fits #'identity) (jumpseat--models-known-providers)))))
          (id (progn
                (funcall ids)
-               (completing-read (concat prompt " (empty: the default one): ")
+               (completing-read (concat prompt (if required ": " " (empty: the default one): "))
                                 (completion-table-dynamic ids)))))
-    (unless (string-empty-p id) id)))
+    (if (string-empty-p id) (when required (user-error "No provider was entered"))
+      id)))
 
 (defun jumpseat-login (&optional provider)
   "Sign in to PROVIDER; the daemon chooses one if none is named.

@@ -32,7 +32,7 @@ In a directory, larger files are left out."
   label
   build                      ; returns the blocks, or nil if the item no longer exists
   (overlay nil)              ; the region in its buffer
-  (size 0))                  ; the characters of its texts when they were last built
+  (size nil))                ; the characters of its texts when they were last built; nil without texts
 
 (defvar-local jumpseat--context-items nil "The context of this chat, a list of items.")
 (put 'jumpseat--context-items 'permanent-local t)
@@ -97,9 +97,10 @@ left out."
 
 (defun jumpseat--context-build (item)
   "Return the blocks of ITEM, and record their size."
-  (let ((blocks (funcall (jumpseat--context-item-build item))))
+  (let* ((blocks (funcall (jumpseat--context-item-build item)))
+         (texts (delq nil (mapcar (lambda (block) (plist-get block :text)) blocks))))
     (setf (jumpseat--context-item-size item)
-          (seq-reduce (lambda (sum block) (+ sum (length (plist-get block :text)))) blocks 0))
+          (and texts (apply #'+ (mapcar #'length texts))))
     blocks))
 
 (defun jumpseat--context-blocks ()
@@ -119,15 +120,16 @@ Items that no longer exist are removed."
 
 (defun jumpseat--context-describe-size (item)
   "Describe the size of ITEM in a few words."
-  (let ((tokens (/ (jumpseat--context-item-size item) 4)))
-    (cond ((zerop tokens) "image or document")
-          ((< tokens 1000) (format "about %d tokens" tokens))
-          (t (format "about %dk tokens" (/ tokens 1000))))))
+  (let ((size (jumpseat--context-item-size item)))
+    (if (null size) "image or document"
+      (let ((tokens (/ size 4)))
+        (cond ((< tokens 1000) (format "about %d token%s" tokens (if (= tokens 1) "" "s")))
+              (t (format "about %dk tokens" (/ tokens 1000))))))))
 
 (defun jumpseat--context-show-in-header ()
   "Show the number and the size of the items of this chat in its header line."
-  (let ((tokens (/ (seq-reduce (lambda (sum item) (+ sum (jumpseat--context-item-size item)))
-                               jumpseat--context-items 0)
+  (let ((tokens (/ (apply #'+ (mapcar (lambda (item) (or (jumpseat--context-item-size item) 0))
+                                      jumpseat--context-items))
                    4))
         (count (length jumpseat--context-items)))
     (jumpseat--view-update

@@ -28,14 +28,13 @@
           (t (jumpseat--say "The key of %s works, and is stored in %s." provider place)))))
 
 (defun jumpseat-keys--read-provider (prompt)
-  "Read the id of a provider with keys at PROMPT."
-  (let ((id (jumpseat--account-read-provider
-             prompt (lambda (each) (equal "api_key" (plist-get each :authMethod))))))
-    (or id (user-error "No provider was named"))))
+  "Prompt with PROMPT for a provider that uses an API key, and return its id."
+  (jumpseat--account-read-provider
+   prompt (lambda (each) (equal "api_key" (plist-get each :authMethod))) t))
 
 (defun jumpseat-set-key (provider)
   "Read an API key of PROVIDER without showing it, test it, and store it."
-  (interactive (list (jumpseat-keys--read-provider "Set the key of")))
+  (interactive (list (jumpseat-keys--read-provider "Set the API key for")))
   (let ((key (read-passwd (format "API key of %s: " provider))))
     (when (string-blank-p key) (user-error "No key was entered"))
     (jumpseat--rpc-request
@@ -44,7 +43,7 @@
 
 (defun jumpseat-remove-key (provider)
   "Remove the API key of PROVIDER that jumpseat has stored."
-  (interactive (list (jumpseat-keys--read-provider "Remove the key of")))
+  (interactive (list (jumpseat-keys--read-provider "Remove the API key of")))
   (jumpseat--rpc-request
    "keys/remove" (list :provider provider)
    (jumpseat--make-callback

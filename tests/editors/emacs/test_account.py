@@ -127,6 +127,14 @@ def test_providers_are_completed_although_they_were_not_known_when_the_command_b
         child.sees("the default one): fake")
 
 
+def test_a_key_needs_the_name_of_its_provider(child):
+    for command, prompt in (("set", "Set the API key for: "), ("remove", "Remove the API key of: ")):
+        child.keys(f"^[xjumpseat-{command}-key^M")
+        child.sees(prompt)
+        child.keys("^M")
+        child.sees("No provider was entered")
+
+
 def test_a_provider_is_checked(child, provider):
     provider.default(MODELS, path="/v1/models")
     child.command("jumpseat-doctor", "fake")

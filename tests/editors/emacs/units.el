@@ -382,6 +382,17 @@
     (jumpseat--transcript-put-front-matter "---\nmodel: a:c\n---\n")
     (should (equal (buffer-string) "---\nmodel: a:c\n---\n\n## Me\n"))))
 
+;;; Context
+
+(ert-deftest units-the-size-of-a-short-text-is-a-number-of-tokens ()
+  (dolist (pair '(("x" . "about 0 tokens") ("12345" . "about 1 token") ("12345678" . "about 2 tokens")))
+    (let ((item (jumpseat--context-text-item "note" (car pair))))
+      (jumpseat--context-build item)
+      (should (equal (jumpseat--context-describe-size item) (cdr pair)))))
+  (let ((item (jumpseat--context-image-item "x" "image/png")))
+    (jumpseat--context-build item)
+    (should (equal (jumpseat--context-describe-size item) "image or document"))))
+
 ;;; References
 
 (ert-deftest units-only-words-are-references ()
