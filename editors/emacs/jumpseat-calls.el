@@ -7,8 +7,8 @@
 ;;; Commentary:
 
 ;; Folds the tool calls and the results in a chat, shows their status, and asks
-;; the user about calls that need an approval.  A question is shown below its
-;; call, and answered with keys or buttons.
+;; the user about calls that need approval.  An approval request is shown below
+;; its call, and answered with keys or buttons.
 
 ;;; Code:
 
@@ -29,7 +29,8 @@
 
 ;;; Folds
 
-(defconst jumpseat-calls--short 8 "The lines of a piece of context that is not folded.")
+(defconst jumpseat-calls--short 8
+  "The maximum number of lines of a context block that stays unfolded.")
 
 (defun jumpseat-calls--read-pair (pairs key)
   "Return the value of KEY in PAIRS, the rest of the first line of a block."
@@ -105,6 +106,7 @@ Return the end of the last one, or BEG."
                  (capitalize type))
                (if (equal type "context")
                    (format " (%s)" (jumpseat-calls--count-lines beg end))
+                 ;; A kilobyte has 1365 characters in Base64.
                  (format " (%d kB)" (/ (- end beg) 1365))))))))
 
 (defun jumpseat-calls--fold-call (beg end pairs arguments)
@@ -141,7 +143,7 @@ Other answers may have calls with the same id; the last one counts."
   (seq-find (lambda (each) (equal id (overlay-get each 'jumpseat-call)))
             (nreverse (jumpseat-calls--list 'jumpseat-call))))
 
-;;; Questions
+;;; Approval requests
 
 (defvar jumpseat-approval-mode-map
   (let ((map (make-sparse-keymap)))
@@ -150,29 +152,29 @@ Other answers may have calls with the same id; the last one counts."
     (define-key map (kbd "C-c C-r") #'jumpseat-allow-remembered)
     (define-key map (kbd "C-c C-d") #'jumpseat-show-diff)
     map)
-  "Keymap for chats with a call that needs an approval.")
+  "Keymap for chats with a call that needs approval.")
 
 (define-minor-mode jumpseat-approval-mode
-  "The mode of a chat while a call needs an approval.
-The questions turn it on and off."
+  "The mode of a chat while a call needs approval.
+It is turned on and off with the approval requests."
   :interactive nil)
 
 (defconst jumpseat-calls--reasons
-  '(("rule" . "A rule of the configuration asks for every call.")
+  '(("rule" . "A rule in the configuration requires approval for every call.")
     ("changed" . "The tool has changed since you allowed it.")
     ("outside" . "The path is outside of the workspace."))
-  "Sentences for the reasons of questions that are not obvious.")
+  "Explanations of why a call needs approval, if that is not obvious.")
 
-(defconst jumpseat-calls--lines 16 "The number of lines of a difference that a question shows.")
+(defconst jumpseat-calls--lines 16 "The maximum number of lines that an approval request shows.")
 
-(defun jumpseat-calls--format-diff (question)
-  "Return the difference of QUESTION as a unified one."
+(defun jumpseat-calls--format-diff (request)
+  "Return the difference in REQUEST as a unified one."
   (mapconcat (lambda (file)
                (let ((path (jumpseat--region-file (plist-get file :uri))))
                  (jumpseat--hunks-format-diff
                   (plist-get file :oldText) (plist-get file :newText)
                   (if path (file-relative-name path) (plist-get file :uri)))))
-             (plist-get question :diff) ""))
+             (plist-get request :diff) ""))
 
 (defun jumpseat-calls--fontify-diff (diff)
   "Return DIFF with faces, and without the names of its file if it has one file."
@@ -193,32 +195,32 @@ The questions turn it on and off."
                          (when (> more 0) (list (format "… %d more lines" more))))
                  "\n")))
 
-(defun jumpseat-calls--format-arguments (question)
-  "Return the arguments of QUESTION, one per line."
+(defun jumpseat-calls--format-arguments (request)
+  "Return the arguments of the call in REQUEST, one per line."
   (let (lines)
     (map-do (lambda (key value)
               (push (format "%s: %s" (substring (symbol-name key) 1)
                             (if (stringp value) value (json-serialize value :false-object :json-false
                                                                       :null-object nil)))
                     lines))
-            (plist-get question :arguments))
+            (plist-get request :arguments))
     (string-join (nreverse lines) "\n")))
 
-(defun jumpseat-calls--format-question (question)
-  "Return the text below the call of QUESTION."
-  (let ((plain (seq-empty-p (plist-get question :diff)))
-        (reason (alist-get (plist-get question :reason) jumpseat-calls--reasons nil nil #'equal)))
+(defun jumpseat-calls--format-approval (request)
+  "Return the text of REQUEST, which is shown below its call."
+  (let ((plain (seq-empty-p (plist-get request :diff)))
+        (reason (alist-get (plist-get request :reason) jumpseat-calls--reasons nil nil #'equal)))
     (concat
-     "\n" (propertize (plist-get question :title) 'face 'bold)
+     "\n" (propertize (plist-get request :title) 'face 'bold)
      (and reason (concat "\n" (propertize reason 'face 'warning)))
-     "\n" (jumpseat-calls--cut (if plain (jumpseat-calls--format-arguments question)
+     "\n" (jumpseat-calls--cut (if plain (jumpseat-calls--format-arguments request)
                                  (jumpseat-calls--fontify-diff
-                                  (jumpseat-calls--format-diff question))))
+                                  (jumpseat-calls--format-diff request))))
      "\n" (string-join
            (delq nil (list (jumpseat--view-make-button "Allow" #'jumpseat-allow)
                            (jumpseat--view-make-button "Deny" #'jumpseat-deny)
                            (unless plain (jumpseat--view-make-button "Diff" #'jumpseat-show-diff))
-                           (unless (seq-empty-p (plist-get question :remember))
+                           (unless (seq-empty-p (plist-get request :remember))
                              (jumpseat--view-make-button "Remember" #'jumpseat-allow-remembered))))
            " "))))
 
@@ -230,36 +232,36 @@ The questions turn it on and off."
         (let ((lines (length (split-string (overlay-get overlay 'after-string) "\n"))))
           (recenter (- (min (1+ lines) (1- (window-body-height))))))))))
 
-(defun jumpseat--calls-ask (turn question position)
-  "Show QUESTION of TURN, a `tool_approval' delta, at its call.
+(defun jumpseat--calls-ask (turn request position)
+  "Show REQUEST of TURN, a `tool_approval' delta, at its call.
 If its call is not in this buffer, show it at POSITION."
-  (let ((overlay (or (jumpseat-calls--find (plist-get question :toolUseId))
+  (let ((overlay (or (jumpseat-calls--find (plist-get request :toolUseId))
                      (let ((line (save-excursion (goto-char position) (line-end-position))))
                        (jumpseat--view-put-overlay line line 'message)))))
-    (overlay-put overlay 'jumpseat-question question)
+    (overlay-put overlay 'jumpseat-approval request)
     (overlay-put overlay 'jumpseat-turn turn)
     (jumpseat-approval-mode)
     ;; The buttons show the keys of the mode, which must be on.
     (overlay-put overlay 'after-string
-                 (concat jumpseat--view-cursor (jumpseat-calls--format-question question)))
+                 (concat jumpseat--view-cursor (jumpseat-calls--format-approval request)))
     (when (overlay-get overlay 'jumpseat-call)
       (jumpseat-calls--set-status overlay "needs your approval"))
     (jumpseat--view-update :state 'approving)
     (jumpseat-calls--reveal overlay)
     (unless (get-buffer-window nil t)
-      (jumpseat--say "%s needs your approval: %s" (buffer-name) (plist-get question :title)))))
+      (jumpseat--say "%s needs your approval: %s" (buffer-name) (plist-get request :title)))))
 
-(defun jumpseat-calls--forget-question (overlay)
-  "Remove the question of OVERLAY."
-  (overlay-put overlay 'jumpseat-question nil)
+(defun jumpseat-calls--forget-approval (overlay)
+  "Remove the approval request of OVERLAY."
+  (overlay-put overlay 'jumpseat-approval nil)
   (overlay-put overlay 'after-string nil)
-  (unless (jumpseat-calls--list 'jumpseat-question)
+  (unless (jumpseat-calls--list 'jumpseat-approval)
     (jumpseat-approval-mode -1)))
 
 (defun jumpseat--calls-update (delta)
   "Show DELTA, a `tool_status', at its call."
   (when-let ((overlay (jumpseat-calls--find (plist-get delta :toolUseId))))
-    (jumpseat-calls--forget-question overlay)
+    (jumpseat-calls--forget-approval overlay)
     (let ((progress (plist-get delta :progress)) (total (plist-get delta :total))
           (message (plist-get delta :message)))
       (jumpseat-calls--set-status
@@ -269,23 +271,23 @@ If its call is not in this buffer, show it at POSITION."
                (and message (not (string-empty-p message)) (concat ": " message)))))))
 
 (defun jumpseat--calls-end ()
-  "Remove the questions of this buffer, whose turn has ended."
-  (mapc #'jumpseat-calls--forget-question (jumpseat-calls--list 'jumpseat-question)))
+  "Remove the approval requests of this buffer, whose turn has ended."
+  (mapc #'jumpseat-calls--forget-approval (jumpseat-calls--list 'jumpseat-approval)))
 
 ;;; Decisions
 
 (defun jumpseat-calls--find-asked ()
-  "Return the overlay of the question at point, or else of the first one."
-  (let ((asked (jumpseat-calls--list 'jumpseat-question)))
+  "Return the overlay of the approval request at point, or else of the first one."
+  (let ((asked (jumpseat-calls--list 'jumpseat-approval)))
     (or (seq-find (lambda (each) (<= (overlay-start each) (point) (overlay-end each))) asked)
         (car asked)
         (user-error "No call needs your approval"))))
 
 (defun jumpseat-calls--decide (overlay decision &rest more)
-  "Send DECISION about the question of OVERLAY, with MORE params."
-  (let ((id (plist-get (overlay-get overlay 'jumpseat-question) :toolUseId))
+  "Send DECISION about the approval request of OVERLAY, with MORE params."
+  (let ((id (plist-get (overlay-get overlay 'jumpseat-approval) :toolUseId))
         (turn (overlay-get overlay 'jumpseat-turn)))
-    (jumpseat-calls--forget-question overlay)
+    (jumpseat-calls--forget-approval overlay)
     (when (overlay-get overlay 'jumpseat-call)
       (jumpseat-calls--set-status overlay (if (equal decision "allow") "allowed" "denied")))
     (jumpseat--view-update :state (if jumpseat-approval-mode 'approving 'calling))
@@ -297,23 +299,23 @@ If its call is not in this buffer, show it at POSITION."
            more)))
 
 (defun jumpseat-allow ()
-  "Allow the call at point, or else the first one that needs an approval."
+  "Allow the call at point, or else the first one that needs approval."
   (interactive)
   (jumpseat-calls--decide (jumpseat-calls--find-asked) "allow"))
 
 (defun jumpseat-deny (&optional reason)
-  "Deny the call at point, or else the first one that needs an approval.
+  "Deny the call at point, or else the first one that needs approval.
 With a prefix argument, read a REASON for the model."
   (interactive (list (when current-prefix-arg
                        (jumpseat-calls--find-asked)
-                       (read-string "Why not (for the model): "))))
+                       (read-string "Reason for denying (sent to the model): "))))
   (apply #'jumpseat-calls--decide (jumpseat-calls--find-asked) "deny"
          (unless (string-empty-p (or reason "")) (list :message reason))))
 
-(defun jumpseat-calls--list-choices (question)
-  "Return the items to choose from when the decision about QUESTION is remembered."
-  (let ((tool (concat (plist-get question :server) "/" (plist-get question :tool)))
-        (server (concat "every tool of " (plist-get question :server))))
+(defun jumpseat-calls--list-choices (request)
+  "Return the items to choose from when the decision about REQUEST is remembered."
+  (let ((tool (concat (plist-get request :server) "/" (plist-get request :tool)))
+        (server (concat "every tool of " (plist-get request :server))))
     (seq-mapcat
      (lambda (remember)
        (let ((time (pcase remember
@@ -321,29 +323,29 @@ With a prefix argument, read a REASON for the model."
                      (_ "always, in every chat"))))
          (list (list (format "%s %s" tool time) (list :remember remember) "")
                (list (format "%s %s" server time) (list :remember remember :scope "server") ""))))
-     (plist-get question :remember))))
+     (plist-get request :remember))))
 
 (defun jumpseat-allow-remembered ()
   "Allow the call at point, and choose for how long and for which others."
   (interactive)
   (let* ((overlay (jumpseat-calls--find-asked))
-         (question (overlay-get overlay 'jumpseat-question))
+         (request (overlay-get overlay 'jumpseat-approval))
          (buffer (current-buffer)))
-    (when (seq-empty-p (plist-get question :remember))
+    (when (seq-empty-p (plist-get request :remember))
       (user-error "This call has to be decided each time"))
     (jumpseat--ui-choose
-     "Allow" (jumpseat-calls--list-choices question) 'jumpseat-decision
+     "Allow" (jumpseat-calls--list-choices request) 'jumpseat-decision
      (lambda (choice)
-       (when (and (buffer-live-p buffer) (eq question (overlay-get overlay 'jumpseat-question)))
+       (when (and (buffer-live-p buffer) (eq request (overlay-get overlay 'jumpseat-approval)))
          (with-current-buffer buffer
            (apply #'jumpseat-calls--decide overlay "allow" choice)))))))
 
 (defun jumpseat-show-diff ()
   "Show the difference that the call at point would make, in Diff mode."
   (interactive)
-  (let* ((question (overlay-get (jumpseat-calls--find-asked) 'jumpseat-question))
-         (text (jumpseat-calls--format-diff question)))
-    (when (string-empty-p text) (user-error "This call does not show a difference"))
+  (let* ((request (overlay-get (jumpseat-calls--find-asked) 'jumpseat-approval))
+         (text (jumpseat-calls--format-diff request)))
+    (when (string-empty-p text) (user-error "This call does not change a file"))
     (with-current-buffer (get-buffer-create "*jumpseat diff*")
       (let ((inhibit-read-only t))
         (erase-buffer)

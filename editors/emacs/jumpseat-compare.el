@@ -35,7 +35,7 @@
     new))
 
 (defun jumpseat--compare-diff (edit)
-  "Show the difference that EDIT makes to this buffer."
+  "Show the difference between this buffer and the text of EDIT."
   (let ((new (save-restriction
                (widen)
                (jumpseat-compare--make-buffer edit))))

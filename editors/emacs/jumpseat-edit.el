@@ -23,7 +23,7 @@
   options                    ; a property list; see `jumpseat--rewrite-begin'
   (answer "")                ; the model's text so far
   (replacement nil)          ; the new text, without the rejected hunks
-  (hint "")                  ; the keys in the header line
+  (keys "")                  ; the keys in the header line
   turn)
 
 ;;; The rewrites of a buffer

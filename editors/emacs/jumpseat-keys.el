@@ -28,7 +28,7 @@
           (t (jumpseat--say "The key of %s works, and is stored in %s." provider place)))))
 
 (defun jumpseat-keys--read-provider (prompt)
-  "Prompt with PROMPT for a provider that uses an API key, and return its id."
+  "Prompt with PROMPT for a provider with an API key, and return its id."
   (jumpseat--account-read-provider
    prompt (lambda (each) (equal "api_key" (plist-get each :authMethod))) t))
 

@@ -17,7 +17,7 @@
   "Text that is being rewritten."
   :group 'jumpseat)
 
-(defface jumpseat-rewrite-hint '((t :inherit shadow))
+(defface jumpseat-rewrite-line '((t :inherit shadow))
   "The line above a rewrite."
   :group 'jumpseat)
 
@@ -37,9 +37,9 @@
                              (and change (concat ", " change)) ": "))
                     (change (concat (capitalize change) ": "))
                     (t "Rewrite: "))
-              (jumpseat--edit-hint edit)))))
+              (jumpseat--edit-keys edit)))))
 
-(defun jumpseat-preview--make-header (hunks)
+(defun jumpseat-preview--format-keys (hunks)
   "Describe the keys for a rewrite with HUNKS, nil while it is being written."
   (substitute-command-keys
    (pcase hunks
@@ -55,9 +55,10 @@ all: \\[jumpseat-rewrite-accept], \\[jumpseat-rewrite-reject]; \
 (defvar jumpseat--preview-buttons nil
   "The buttons above finished rewrites, an alist of labels and commands.")
 (defvar jumpseat--preview-running-buttons nil
-  "The buttons above rewrites that are being written, as above.")
+  "The buttons above rewrites that are being written.
+An alist of labels and commands.")
 
-(defun jumpseat-preview--make-hint (edit finished)
+(defun jumpseat-preview--make-line (edit finished)
   "Return the line above the text of EDIT, which is FINISHED or being written.
 The instruction is cut if the line would be too long for a window."
   (let* ((model (plist-get (jumpseat--edit-options edit) :model))
@@ -75,10 +76,10 @@ The instruction is cut if the line would be too long for a window."
             label ""))
     (concat (propertize
              (concat label (truncate-string-to-width instruction room nil nil "…") end)
-             'face 'jumpseat-rewrite-hint)
+             'face 'jumpseat-rewrite-line)
             buttons "\n")))
 
-(defun jumpseat-preview--show-hint (edit finished)
+(defun jumpseat-preview--show-line (edit finished)
   "Show the line above the text of EDIT, which is FINISHED or being written."
   (save-excursion
     (save-restriction
@@ -88,15 +89,15 @@ The instruction is cut if the line would be too long for a window."
         (overlay-put (if (bolp) (jumpseat--edit-region edit)
                        ;; The line end of the string would split the text's line.
                        (jumpseat--view-put-overlay line (point) edit))
-                     'before-string (jumpseat-preview--make-hint edit finished))))))
+                     'before-string (jumpseat-preview--make-line edit finished))))))
 
 ;;; The text
 
 (defun jumpseat--preview-start (edit)
   "Show that EDIT is being written."
   (overlay-put (jumpseat--edit-region edit) 'face 'jumpseat-rewrite-region)
-  (setf (jumpseat--edit-hint edit) (jumpseat-preview--make-header nil))
-  (jumpseat-preview--show-hint edit nil))
+  (setf (jumpseat--edit-keys edit) (jumpseat-preview--format-keys nil))
+  (jumpseat-preview--show-line edit nil))
 
 (defun jumpseat--preview-show-part (edit)
   "Show the complete lines of the unfinished answer of EDIT."
@@ -109,7 +110,7 @@ The instruction is cut if the line would be too long for a window."
               (match-string 0 sent)
             "")
      new)
-    (jumpseat-preview--show-hint edit nil)))
+    (jumpseat-preview--show-line edit nil)))
 
 (defun jumpseat--preview-review (edit)
   "Show the remaining hunks of EDIT, and return their number."
@@ -119,12 +120,12 @@ The instruction is cut if the line would be too long for a window."
                  (jumpseat--edit-show edit (jumpseat--edit-sent edit)
                                       (jumpseat--edit-replacement edit)))))
     (mapc #'jumpseat-preview--add-mouse (jumpseat--hunks-find-shown edit))
-    (setf (jumpseat--edit-hint edit) (jumpseat-preview--make-header count))
-    (jumpseat-preview--show-hint edit t)
+    (setf (jumpseat--edit-keys edit) (jumpseat-preview--format-keys count))
+    (jumpseat-preview--show-line edit t)
     count))
 
 (defvar jumpseat--preview-hunk-map (make-sparse-keymap)
-  "Keymap on the hunks of finished rewrites; another file adds the mouse.")
+  "Keymap on the hunks of finished rewrites; jumpseat-settle.el binds the mouse.")
 
 (defun jumpseat-preview--add-mouse (hunk)
   "Let the mouse act on the overlay HUNK, and explain the keys."
@@ -141,8 +142,8 @@ The instruction is cut if the line would be too long for a window."
   "Hide the hunks of EDIT, whose text has changed or is shown elsewhere."
   (jumpseat--view-clear edit)
   (overlay-put (jumpseat--edit-region edit) 'face nil)
-  (setf (jumpseat--edit-hint edit) (jumpseat-preview--make-header 1))
-  (jumpseat-preview--show-hint edit t))
+  (setf (jumpseat--edit-keys edit) (jumpseat-preview--format-keys 1))
+  (jumpseat-preview--show-line edit t))
 
 (defun jumpseat-preview--remove-fence (answer)
   "Remove a fence around ANSWER.
