@@ -177,9 +177,10 @@ CHOSEN are the selectors of the chat."
     (insert (format "Tools of %s\n" (buffer-name jumpseat-tools--chat))
             (propertize
              (concat (if folder (concat "Folder of the file tools: " (abbreviate-file-name folder))
-                       "Without a project, the file tools are not offered.")
+                       "The file tools are not available here: this chat's directory is your home \
+directory,\nthe root of the file system, or remote.")
                      "\nRET switches a tool or a server, R restarts a server, i signs in to it, t trusts "
-                     "it,\ng asks all servers again, q closes.\n")
+                     "it,\ng reloads the tools of all servers, q closes.\n")
              'face 'jumpseat-note)
             (string-join
              (seq-mapcat (lambda (server)
@@ -190,9 +191,9 @@ CHOSEN are the selectors of the chat."
     (jumpseat-tools--go-to place line)))
 
 (defun jumpseat--tools-server-at-point ()
-  "Return the name of the server at point, or signal a `user-error'."
+  "Return the name of the server of the line at point, or signal a `user-error'."
   (or (get-text-property (line-beginning-position) 'jumpseat-server)
-      (user-error "There is no tool on this line")))
+      (user-error "There is no tool or server on this line")))
 
 (defun jumpseat-tools-restart ()
   "Start the tool server at point again."
@@ -206,25 +207,25 @@ CHOSEN are the selectors of the chat."
         (jumpseat-tools--fetch buffer nil))))))
 
 (defun jumpseat-tools--ask-trust (row)
-  "Ask whether the server in ROW may run, and return the answer."
+  "Ask whether to change the trust in the server in ROW, and return the answer."
   (yes-or-no-p
    (format "%s\n%s\n%s the server %s in this workspace? "
            (propertize "The configuration of this Emacs, not that of the daemon, defines this server:" 'face 'bold)
            (plist-get row :definition)
-           (if (equal "untrusted" (plist-get row :state)) "Trust" "No longer trust")
+           (if (equal "untrusted" (plist-get row :state)) "Trust" "Stop trusting")
            (plist-get row :name))))
 
 (defun jumpseat-tools-trust ()
-  "Trust the tool server at point, or no longer trust it.
-This applies to the workspace of this Emacs and to the definition of the server,
-which is shown first."
+  "Trust the tool server at point, or stop trusting it.
+This applies to the folder that was current when Emacs connected to the daemon,
+and to the definition of the server, which is shown first."
   (interactive)
   (let* ((buffer (current-buffer))
          (server (jumpseat--tools-server-at-point))
          (row (seq-find (lambda (each) (equal server (plist-get each :name)))
                         (plist-get jumpseat-tools--rows :servers))))
     (unless (equal "workspace" (plist-get row :origin))
-      (user-error "%s needs no trust, because the daemon or its configuration defines it" server))
+      (user-error "%s is trusted already: it comes from the daemon or its configuration" server))
     (when (jumpseat-tools--ask-trust row)
       (jumpseat--rpc-request
        "mcp/trust"

@@ -228,7 +228,7 @@ def test_a_server_of_the_clients_configuration_runs_only_after_it_was_trusted(
         chat.said("shop: running.")
         chat.sees("[ ] shop workspace, running")
         chat.keys("t")
-        chat.sees("No longer trust the server shop")
+        chat.sees("Stop trusting the server shop")
         # Its tools leave the list, and point stays at the same server.
         chat.eval("""(with-selected-window (get-buffer-window "*jumpseat tools*")
             (goto-char (point-min)) (search-forward "] files") t)""")
@@ -236,7 +236,7 @@ def test_a_server_of_the_clients_configuration_runs_only_after_it_was_trusted(
         chat.said("shop: untrusted.")
         chat.sees("[ ] shop workspace, untrusted")
         chat.keys("t")
-        chat.sees("files needs no trust, because the daemon or its configuration defines it")
+        chat.sees("files is trusted already: it comes from the daemon or its configuration")
 
 
 def test_a_conversation_belongs_to_the_project_in_which_emacs_connected(home, package, provider, tmp_path):

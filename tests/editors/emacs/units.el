@@ -393,6 +393,17 @@
     (jumpseat--context-build item)
     (should (equal (jumpseat--context-describe-size item) "image or document"))))
 
+;;; Tools
+
+(ert-deftest units-the-list-of-tools-says-why-there-are-no-file-tools ()
+  (units-with ""
+    (setq default-directory (expand-file-name "~/"))
+    (let ((chat (current-buffer)))
+      (units-with ""
+        (setq jumpseat-tools--chat chat)
+        (jumpseat-tools--draw)
+        (should (string-search "this chat's directory is your home directory" (buffer-string)))))))
+
 ;;; References
 
 (ert-deftest units-only-words-are-references ()
