@@ -51,8 +51,8 @@
 
 (defun jumpseat-add ()
   "Add to the context of the last chat: the region, or else the buffer.
-In Dired these are the marked files, and in Info the node.  In a chat, a file
-is read."
+In Dired these are the marked files, and in Info the node.  In a chat, prompt
+for a file."
   (interactive)
   (if jumpseat-chat-mode (call-interactively #'jumpseat-add-file)
     (apply #'jumpseat-attach--add (jumpseat-attach--make-items))

@@ -23,7 +23,7 @@
   :group 'jumpseat)
 
 (defcustom jumpseat-context-file-limit (* 1024 1024)
-  "The largest file in bytes that is added to the context of a chat.
+  "The maximum size in bytes of a file to add to the context of a chat.
 In a directory, larger files are left out."
   :type 'natnum
   :group 'jumpseat)
@@ -72,7 +72,7 @@ In a directory, larger files are left out."
                             (and (symbolp mode) mode (jumpseat--region-language mode))))))))
 
 (defun jumpseat-context--binary-p (file)
-  "Whether FILE has null characters in its beginning, as no text has."
+  "Whether there is a null byte in the first 8,000 bytes of FILE, as in no text."
   (with-temp-buffer
     (set-buffer-multibyte nil)
     (insert-file-contents-literally file nil 0 8000)
@@ -209,14 +209,14 @@ Items that no longer exist are removed."
                                  (jumpseat-context--list-files path)))))))
 
 (defun jumpseat--context-text-item (label text)
-  "Return an item for TEXT, which stays as it is, under LABEL."
+  "Return an item labelled LABEL with the fixed TEXT."
   (jumpseat--context-make-item
    :label label :build (lambda () (list (list :type "context" :text text :label label)))))
 
 (defun jumpseat--context-image-item (bytes type)
   "Return an item for the image BYTES of the media TYPE from the clipboard."
   (jumpseat--context-make-item
-   :label (format-time-string "image of %T")
+   :label (format-time-string "clipboard image %T")
    :build (lambda () (list (jumpseat-context--make-media-block bytes type)))))
 
 (defun jumpseat--context-fetch-page (url callback)

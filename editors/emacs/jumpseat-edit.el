@@ -79,8 +79,9 @@
     (widen)
     (buffer-substring-no-properties (jumpseat--edit-start edit) (jumpseat--edit-end edit))))
 
-(defun jumpseat--edit-unchanged-p (edit)
-  "Whether the text of EDIT is the one that was sent, with accepted hunks."
+(defun jumpseat--edit-sync (edit)
+  "Record an undo of accepted hunks in EDIT.
+Return nil if its text was changed in any other way since it was sent."
   (when (overlay-buffer (jumpseat--edit-region edit))
     (let ((text (jumpseat--edit-text edit)))
       ;; If the user has undone a hunk, this is one of the earlier texts.

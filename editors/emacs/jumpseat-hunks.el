@@ -69,9 +69,10 @@ A line that occurs several times has the value `several'."
 
 (defun jumpseat-hunks--match (old old-beg old-end new new-beg new-end kept)
   "Match the lines of OLD from OLD-BEG to OLD-END with those of NEW.
-NEW-BEG and NEW-END are the bounds in NEW.  For each new line, store the number
-of its old line in the vector KEPT.  Equal lines at both ends are matched first,
-then lines that occur once in each text, then the lines between those."
+NEW-BEG and NEW-END are the bounds in NEW.  In the vector KEPT, store for each
+line of NEW the number of its line in OLD, or leave nil for an added line.
+Equal lines at both ends are matched first, then lines that occur once in each
+text, then the lines between those."
   (while (and (< old-beg old-end) (< new-beg new-end)
               (equal (aref old old-beg) (aref new new-beg)))
     (aset kept new-beg old-beg)
@@ -99,7 +100,7 @@ then lines that occur once in each text, then the lines between those."
 
 (defun jumpseat-hunks--find-kept (old new)
   "Return the number of the equal line in OLD for each of the lines NEW.
-The number is nil for a new line."
+The number is nil for an added line."
   (let ((kept (make-vector (length new) nil)))
     (jumpseat-hunks--match (vconcat old) 0 (length old) (vconcat new) 0 (length new) kept)
     (append kept nil)))

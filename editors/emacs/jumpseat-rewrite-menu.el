@@ -139,7 +139,7 @@
 
 (transient-define-prefix jumpseat-rewrite-with ()
   "Rewrite the region or the line with another model, system prompt or context.
-At an open rewrite, ask for that again."
+At an open rewrite, run that rewrite again."
   [["Rewrite with"
     ("m" jumpseat-rewrite-menu--choose-model)
     ("s" jumpseat-rewrite-menu--read-system)

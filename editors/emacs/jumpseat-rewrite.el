@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; The daemon rewrites regions, several of a buffer at the same time.  A change
-;; is shown in the buffer without changing it, and applied if the text is still
-;; the one that was sent.
+;; Rewrites regions of a buffer, several at a time if needed.  A proposed change
+;; is displayed with overlays, and applied only if the text is still the text
+;; that was sent.
 
 ;;; Code:
 
@@ -30,7 +30,7 @@ Their argument says whether there is a change to review."
 `savehist-mode' saves them.")
 
 (defconst jumpseat-rewrite--pause 1
-  "The idle seconds until a command removes the message of a failed rewrite.
+  "Seconds of idle time after which the next command removes a rewrite's error.
 Without this delay, typing while the message appears would remove it unread.")
 
 (defvar jumpseat-rewrite-mode-map (make-sparse-keymap)
@@ -81,7 +81,7 @@ Return their number."
         (widen)
         (when (and (memq edit jumpseat--edit-list)
                    (not (string-empty-p (jumpseat--edit-answer edit)))
-                   (jumpseat--edit-unchanged-p edit))
+                   (jumpseat--edit-sync edit))
           (jumpseat-rewrite--show-state)
           (jumpseat--preview-show-part edit))))))
 
@@ -117,7 +117,7 @@ Return non-nil if there is anything to review."
           (jumpseat--hunks-fontify (jumpseat--edit-start edit) (jumpseat--edit-end edit)
                                    replacement)))
   (cond
-   ((not (jumpseat--edit-unchanged-p edit))
+   ((not (jumpseat--edit-sync edit))
     (jumpseat--preview-hide edit)
     t)
    ((zerop (jumpseat--rewrite-review edit))

@@ -252,7 +252,7 @@ One undo step restores it."
     (jumpseat--send-start)))
 
 (defun jumpseat-send--continuable-p (conversation)
-  "Whether CONVERSATION ends with the result of a call of the daemon.
+  "Whether CONVERSATION ends with the result of a tool call that the daemon ran.
 Its last turn was stopped or reached a limit, and the daemon can go on there."
   (let ((message (jumpseat--transcript-find-last conversation)))
     (and (equal "assistant" (plist-get message :role))
@@ -267,7 +267,7 @@ STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
    (funcall step (lambda (headings) (jumpseat-send--start-turn conversation headings)))))
 
 (defun jumpseat-send--continue (conversation step)
-  "Continue to send CONVERSATION, the parsed text of this chat.
+  "Send CONVERSATION, the parsed text of this chat, or resume its last turn.
 STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
   (let ((role (plist-get (jumpseat--transcript-find-last conversation) :role)))
     (cond

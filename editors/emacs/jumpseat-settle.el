@@ -15,11 +15,12 @@
 (require 'jumpseat-rewrite)
 
 (defun jumpseat-settle--get-open ()
-  "Return the rewrite at point, or else the next one, or signal a `user-error'."
+  "Return the rewrite at point, or else the next or the last one.
+Signal a `user-error' if there is none."
   (or (jumpseat--edit-find-current) (user-error "There is no rewrite in this buffer")))
 
 (defun jumpseat--rewrite-get-finished ()
-  "Return the finished rewrite at point, or else the next one.
+  "Return the finished rewrite at point, or else the next or the last one.
 Signal a `user-error' if there is none, or if it is still being written."
   (let ((edit (jumpseat-settle--get-open)))
     (unless (jumpseat--edit-replacement edit)
@@ -34,11 +35,11 @@ Signal a `user-error' if there is none, or if it is still being written."
   (jumpseat--say "The text has changed since it was sent, so the rewrite was not applied. The new text is shown beside it."))
 
 (defun jumpseat-settle--call-with-unchanged (function)
-  "Call FUNCTION with the rewrite at point, or else the next one.
+  "Call FUNCTION with the rewrite at point, or else the next or the last one.
 If its text has changed, show the new text beside it instead."
   (barf-if-buffer-read-only)
   (let ((edit (jumpseat--rewrite-get-finished)))
-    (if (jumpseat--edit-unchanged-p edit) (funcall function edit)
+    (if (jumpseat--edit-sync edit) (funcall function edit)
       (jumpseat-settle--put-beside edit))))
 
 (defun jumpseat-rewrite-accept ()
@@ -128,7 +129,7 @@ If you change the text there, the rewrite ends, else its review continues."
      (jumpseat--compare-ediff
       edit (lambda ()
              (when (memq edit jumpseat--edit-list)
-               (if (jumpseat--edit-unchanged-p edit) (jumpseat--rewrite-review edit)
+               (if (jumpseat--edit-sync edit) (jumpseat--rewrite-review edit)
                  (jumpseat--rewrite-clear edit))))))))
 
 (defun jumpseat-rewrite-merge ()

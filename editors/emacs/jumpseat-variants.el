@@ -57,7 +57,8 @@ A variant to which the user has added further turns is replaced."
 ;;; The question at point
 
 (defun jumpseat-variants--find-turn (conversation line)
-  "Return the turn of CONVERSATION with the question at LINE, or else before it."
+  "Return the turn of CONVERSATION with the question at LINE.
+This is the last question that starts at or before LINE, or else the first one."
   (let ((questions (seq-filter (lambda (turn) (and (equal "user" (plist-get turn :role))
                                                    (plist-get turn :message)))
                                (plist-get conversation :turns))))
@@ -65,7 +66,8 @@ A variant to which the user has added further turns is replaced."
         (car questions))))
 
 (defun jumpseat-variants--call-with-question (function)
-  "Call FUNCTION with the bounds of the question at point, or else before it."
+  "Call FUNCTION with the bounds of the question at point.
+This is the last question that starts at or before point, or else the first one."
   (unless jumpseat-chat-mode (user-error "This is not a chat"))
   (barf-if-buffer-read-only)
   (when (jumpseat--send-running-p)
@@ -115,9 +117,9 @@ A variant to which the user has added further turns is replaced."
     (jumpseat--send-start)))
 
 (defun jumpseat-retry ()
-  "Ask the question at point, or else the one before it, again.
-The question may have been edited.  What followed it is kept as a variant, which
-\\[jumpseat-previous-variant] brings back."
+  "Ask the question at point again, else the one before it, else the first one.
+The question may have been edited.  What followed it is removed and kept as a
+variant, which \\[jumpseat-previous-variant] brings back."
   (interactive)
   (jumpseat-variants--call-with-question #'jumpseat-variants--ask-again))
 
