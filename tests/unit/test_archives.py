@@ -60,7 +60,7 @@ def test_the_links_of_a_packaged_readme_lead_to_the_repository(
     [text] = [
         content.decode() for name, content in files_in(build(dist)).items() if name.endswith("README.md")
     ]
-    links = re.findall(r"\]\(([^)]*)\)", text)
+    links = re.findall(r"\]\(([^)#][^)]*)\)", text)
 
     base = f"https://github.com/jumpseat/jumpseat/blob/v{__version__}/"
     paths = [link.removeprefix(base).partition("#")[0] for link in links]

@@ -170,6 +170,11 @@ end
 
 --- The pickers that can be installed, in the order in which they are tried.
 local INSTALLABLE = { 'snacks', 'fzf-lua', 'telescope' }
+local LOADERS = {
+  snacks = function() return require('snacks') end,
+  ['fzf-lua'] = function() return require('fzf-lua') end,
+  telescope = function() return require('telescope') end,
+}
 local OPEN = {
   snacks = open_snacks,
   ['fzf-lua'] = open_fzf_lua,
@@ -183,7 +188,7 @@ function M.find()
   local wanted = config.get().picker
   if wanted == 'select' then return wanted end
   local names = wanted and { wanted } or INSTALLABLE
-  return vim.iter(names):find(function(name) return (pcall(require, name)) end) or 'select'
+  return vim.iter(names):find(function(name) return (pcall(LOADERS[name])) end) or 'select'
 end
 
 --- Show conversations in the picker.
