@@ -81,7 +81,7 @@ def test_a_setting_of_a_provider_is_saved_for_all_chats(window, provider):
     window.pick("Settings…")
     window.pick("temperature")
     window.quick_input.get_by_role("textbox").fill("7")
-    window.sees("This must be number, 0 to 2.")
+    window.sees("Enter a number from 0 to 2.")
     window.quick_input.get_by_role("textbox").fill("0.5")
     window.page.keyboard.press("Enter")
     window.sees("0.5 · saved", within=window.quick_input)
@@ -91,7 +91,7 @@ def test_a_setting_of_a_provider_is_saved_for_all_chats(window, provider):
     window.pick("temperature")
     window.quick_input.get_by_role("textbox").fill("")
     window.page.keyboard.press("Enter")
-    window.sees("number, 0 to 2", within=window.quick_input)
+    window.sees("number from 0 to 2", within=window.quick_input)
     window.page.keyboard.press("Escape")
 
 

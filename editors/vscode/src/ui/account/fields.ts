@@ -34,17 +34,22 @@ export function findMistake(row: SettingsRow, text: string): string | undefined 
   }
   const { minimum = -Infinity, maximum = Infinity } = row;
   return typeof value === 'number' && (value < minimum || value > maximum)
-    ? l10n.t('This must be {0}.', formatRule(row))
+    ? l10n.t('Enter a number {0}.', formatRange(row))
     : undefined;
 }
 
 /** Describe the values that a row allows. */
-export function formatRule({ type, minimum, maximum, choices }: SettingsRow): string {
-  if (choices) {
-    return choices.join(', ');
-  }
+export function formatRule(row: SettingsRow): string {
+  return row.choices ? row.choices.join(', ') : `${row.type} ${formatRange(row)}`.trim();
+}
+
+/** Describe the limits of a number, if there are any. */
+function formatRange({ minimum, maximum }: SettingsRow): string {
   if (minimum !== undefined && maximum !== undefined) {
-    return l10n.t('{0}, {1} to {2}', type, minimum, maximum);
+    return l10n.t('from {0} to {1}', minimum, maximum);
   }
-  return minimum === undefined ? type : l10n.t('{0}, at least {1}', type, minimum);
+  if (minimum !== undefined) {
+    return l10n.t('of at least {0}', minimum);
+  }
+  return maximum === undefined ? '' : l10n.t('of at most {0}', maximum);
 }

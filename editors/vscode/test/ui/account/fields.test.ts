@@ -4,16 +4,15 @@ import { test } from 'node:test';
 import type { SettingsRow } from '../../../src/daemon/protocol';
 import { findMistake, formatRule, parseValue } from '../../../src/ui/account/fields';
 
-const NUMBER: SettingsRow = {
+const UNLIMITED: SettingsRow = {
   key: 'temperature',
   order: 0,
   type: 'number',
   description: '',
-  minimum: 0,
-  maximum: 2,
   optional: false,
   mapping: 'parameters',
 };
+const NUMBER: SettingsRow = { ...UNLIMITED, minimum: 0, maximum: 2 };
 
 test('a value has the type of its row', () => {
   assert.equal(parseValue(NUMBER, '0.5'), 0.5);
@@ -24,13 +23,18 @@ test('a value has the type of its row', () => {
 
 test('a mistake is found before a value is sent', () => {
   assert.equal(findMistake(NUMBER, '1'), undefined);
-  assert.equal(findMistake(NUMBER, '3'), 'This must be number, 0 to 2.');
-  assert.equal(findMistake(NUMBER, '-1'), 'This must be number, 0 to 2.');
+  assert.equal(findMistake(NUMBER, '3'), 'Enter a number from 0 to 2.');
+  assert.equal(findMistake(NUMBER, '-1'), 'Enter a number from 0 to 2.');
   assert.equal(findMistake(NUMBER, 'x'), 'This must be of type number.');
   assert.equal(findMistake(NUMBER, ' '), 'This must not be empty.');
   assert.equal(findMistake({ ...NUMBER, optional: true }, ''), undefined);
+  assert.equal(findMistake({ ...UNLIMITED, maximum: 2 }, '3'), 'Enter a number of at most 2.');
+  assert.equal(findMistake({ ...UNLIMITED, minimum: 0 }, '-1'), 'Enter a number of at least 0.');
 });
 
 test('the rule of a row is described', () => {
   assert.equal(formatRule({ ...NUMBER, type: 'enum', choices: ['low', 'high'] }), 'low, high');
+  assert.equal(formatRule(NUMBER), 'number from 0 to 2');
+  assert.equal(formatRule({ ...UNLIMITED, maximum: 2 }), 'number of at most 2');
+  assert.equal(formatRule(UNLIMITED), 'number');
 });
