@@ -96,7 +96,7 @@ def test_a_denied_edit_leaves_the_file_and_the_model_reads_why(asking, provider)
     assert (asking.server.workspace / "numbers.py").read_text() == BEFORE
     assert results(provider, 2)[1].endswith("The user denied this call: Keep the names.")
     press(asking, "Allow")
-    asking.notified("This call no longer waits for a decision.")
+    asking.notified("This call is no longer waiting for approval.")
 
 
 def test_a_call_is_reviewed_and_allowed_by_keyboard_alone(asking):
@@ -158,7 +158,7 @@ def test_stopping_withdraws_the_question(asking):
     asking.stop()
     asking.answered()
     press(asking, "Allow")
-    asking.notified("This call no longer waits for a decision.")
+    asking.notified("This call is no longer waiting for approval.")
     assert (asking.server.workspace / "numbers.py").read_text() == BEFORE
 
 
@@ -168,7 +168,7 @@ def test_selected_tools_are_offered_and_none_if_none_is_selected(chat, provider)
     chat.answer_has("One.")
     chat.start("jumpseat.selectTools")
     row = chat.quick_input.locator(".monaco-list-row").filter(has_text="files")
-    chat.sees("edit (asks), write (asks)", within=row)
+    chat.sees("edit (needs approval), write (needs approval)", within=row)
     row.click()
     chat.quick_input.get_by_role("button", name="OK").click()
     chat.wait("vscode.workspace.getConfiguration('jumpseat').get('tools').length === 0")

@@ -100,7 +100,7 @@ export function checkWhole(result: ChatResult, limited: boolean): void {
   if (result.stopReason === 'max_tokens' && !limited) {
     throw new Incomplete(
       l10n.t(
-        '{0} A larger max_tokens in the settings of the configuration of jumpseat allows longer answers.',
+        "{0} To allow longer answers, raise `max_tokens` in jumpseat's configuration file.",
         reason ?? '',
       ),
     );

@@ -11,7 +11,7 @@ const PATIENCE_MS = 1500;
 /** One request for the lists of all providers. */
 interface Reading {
   whole: Promise<void>;
-  /** Whether someone was answered before this was complete, so that a change must be announced. */
+  /** Whether a caller received a list before this request finished, or asked only to be notified; any change must then be announced. */
   isLate: boolean;
 }
 
@@ -27,7 +27,7 @@ export class ModelList {
   #reading: Reading | undefined;
   #settings = new Map<string, ReadonlySet<string>>();
 
-  /** @param onChange called when the models differ from those that `models` has returned */
+  /** @param onChange called when the models differ from those that `waitForModels` last returned */
   constructor(daemon: Pick<Daemon, 'request'>, log: Log, onChange: () => void, patienceMs = PATIENCE_MS) {
     this.#daemon = daemon;
     this.#log = log;

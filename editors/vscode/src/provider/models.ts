@@ -8,7 +8,7 @@ export const UNKNOWN_WINDOW = 128_000;
 /** The longest answer to assume if it is unknown: the daemon itself requests this length. */
 export const UNKNOWN_OUTPUT = 8192;
 
-/** The name of this choice in VS Code's own agents. */
+/** The key of the thinking level, as VS Code's own agents name it. */
 const THINKING_KEY = 'reasoningEffort';
 const UNSET = 'default';
 const LEVELS: Record<ThinkingLevel, string> = {
@@ -45,7 +45,7 @@ export function limitsOf(model: ModelInfo): Limits {
 /** The id of the row for the daemon's default model, whichever model that is. */
 export const DEFAULT_ID = 'default';
 
-/** Return the rows for VS Code's list: the default, and the models that providers offer in a picker and policy allows. */
+/** Return the rows for VS Code's list: the default, and the models that the provider lists for pickers and no policy disables. */
 export function listRows(models: readonly ModelInfo[]): ModelRow[] {
   const chosen = models.find((model) => model.isDefault);
   const rows = models.filter((model) => model.pickerEnabled && model.policy !== 'disabled').map(toRow);

@@ -66,7 +66,7 @@ export function registerUi(
     watchSteps(facts),
     watchFailures(daemon),
     watchMessages(daemon),
-    watchSignOut(daemon, () => account.isLeaving),
+    watchSignOut(daemon, () => account.isSigningOut),
     approvals.register(),
     registerFileTools(daemon, approvals),
     registerCompletions(daemon),

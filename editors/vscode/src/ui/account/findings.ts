@@ -2,10 +2,10 @@ import { l10n } from 'vscode';
 
 import { DaemonError } from '../../daemon/errors';
 import type { Check, ModelInfo, Provider, WireError } from '../../daemon/protocol';
-import { findActions, findWaysInto, type Action } from '../common/problems';
+import { findActions, findSetUpActions, type Action } from '../common/problems';
 import { describeState, isSignedOut } from '../common/words';
 
-/** A reason why models of a provider are missing, or that they are not. */
+/** A row of the diagnosis: why models are missing, or how many are available. */
 export interface Finding {
   label: string;
   detail: string;
@@ -41,10 +41,10 @@ function explainProvider(
   models: readonly ModelInfo[],
   failure: WireError | undefined,
 ): Finding[] {
-  const [way] = findWaysInto(provider);
+  const [action] = findSetUpActions(provider);
   if (isSignedOut(provider.auth)) {
     const detail = provider.auth.message ?? l10n.t('The provider needs to be set up.');
-    return [{ label: `$(warning) ${describeState(provider)}`, detail, ...(way && { action: way }) }];
+    return [{ label: `$(warning) ${describeState(provider)}`, detail, ...(action && { action }) }];
   }
   if (failure) {
     const error = new DaemonError(failure.code, failure.message, failure.data);
@@ -59,7 +59,7 @@ function explainProvider(
   }
   if (models.length === 0) {
     const detail = l10n.t(
-      'The provider lists no models. Add them to models in its table of the configuration file.',
+      "The provider lists no models. Add them to `models` in the provider's table in the configuration file.",
     );
     return [{ label: `$(warning) ${l10n.t('no models')}`, detail, action: OPEN_CONFIGURATION }];
   }
@@ -104,7 +104,7 @@ function explainMissing(models: readonly ModelInfo[]): Finding[] {
     usable.filter((model) => !model.supportsToolUse),
     'not in agent mode',
     l10n.t(
-      'They cannot call tools, as far as jumpseat knows. If the server can, set supports_tool_use or capabilities:',
+      'They cannot call tools, as far as jumpseat knows. If they can, set `supports_tool_use = true` for them in the configuration file:',
     ),
     OPEN_CONFIGURATION,
   );

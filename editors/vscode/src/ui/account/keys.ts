@@ -7,7 +7,7 @@ import { describeAccount } from '../common/words';
 
 const TITLE = vscode.l10n.t('Set API Key');
 
-/** Ask for a provider's key, which the daemon tries and stores. */
+/** Ask for a provider's key, which the daemon tests and stores. */
 export async function setKey(daemon: Daemon, named?: string): Promise<void> {
   const provider = named ?? (await pickKeyed(daemon));
   const key = provider === undefined ? undefined : await askForKey(provider);
@@ -33,9 +33,9 @@ export async function askForKey(provider: string, isOptional = false): Promise<s
   return key?.trim();
 }
 
-/** Let the daemon try and store a key, and show the result. */
+/** Let the daemon test and store a key, and show the result. */
 export async function storeKey(daemon: Daemon, provider: string, key: string): Promise<void> {
-  const { stored, test } = await runWithCancel(vscode.l10n.t('Trying the key of {0}', provider), (token) =>
+  const { stored, test } = await runWithCancel(vscode.l10n.t('Testing the key for {0}', provider), (token) =>
     daemon.request('keys/set', { provider, key }, token),
   );
   const place = stored === 'keyring' ? vscode.l10n.t('in the keyring') : vscode.l10n.t('in a private file');
@@ -50,7 +50,7 @@ export async function storeKey(daemon: Daemon, provider: string, key: string): P
   } else if (test?.error) {
     showWarning(
       vscode.l10n.t(
-        'The key of {0} is stored {1}, but could not be tried: {2}',
+        'The key of {0} is stored {1}, but could not be tested: {2}',
         provider,
         place,
         test.error.message,

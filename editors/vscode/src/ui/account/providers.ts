@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { Provider, SettingsRow, Template } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import { showInformation, showWarning } from '../common/messages';
-import { findWaysInto } from '../common/problems';
+import { findSetUpActions } from '../common/problems';
 import { describeAccount, hasSignIn } from '../common/words';
 import { findMistake, formatRule, parseValue } from './fields';
 import { askForKey, storeKey } from './keys';
@@ -28,9 +28,9 @@ export async function manageProviders(daemon: Daemon): Promise<void> {
     vscode.l10n.t('Providers of jumpseat'),
     vscode.l10n.t('Add a provider, or choose one to change it'),
     [
-      command('$(add) Add Provider…', 'jumpseat.addProvider'),
-      command('$(pulse) Diagnose Models', 'jumpseat.diagnoseModels'),
-      command('$(json) Open Configuration', 'jumpseat.openConfiguration'),
+      command(`$(add) ${vscode.l10n.t('Add Provider…')}`, 'jumpseat.addProvider'),
+      command(`$(pulse) ${vscode.l10n.t('Diagnose Models')}`, 'jumpseat.diagnoseModels'),
+      command(`$(json) ${vscode.l10n.t('Open Configuration')}`, 'jumpseat.openConfiguration'),
       { label: vscode.l10n.t('Providers'), kind: vscode.QuickPickItemKind.Separator },
       ...providers.map((each) => ({
         label: each.name,
@@ -42,9 +42,11 @@ export async function manageProviders(daemon: Daemon): Promise<void> {
 }
 
 async function manageProvider(daemon: Daemon, provider: Provider): Promise<void> {
-  const ways = findWaysInto(provider).map((way) => command(way.title, way.command, ...(way.arguments ?? [])));
+  const actions = findSetUpActions(provider).map((action) =>
+    command(action.title, action.command, ...(action.arguments ?? [])),
+  );
   const rows = [
-    ...ways,
+    ...actions,
     ...(hasSignIn(provider) ? [command(vscode.l10n.t('Sign Out'), 'jumpseat.signOut', provider.id)] : []),
     { label: vscode.l10n.t('Settings…'), run: () => changeSettings(daemon, provider) },
     command(vscode.l10n.t('Diagnose Models'), 'jumpseat.diagnoseModels', provider.id),
@@ -92,10 +94,10 @@ async function fillIn(template: Template, taken: ReadonlySet<string>): Promise<F
       ignoreFocusOut: true,
     });
   const id = await ask(1, {
-    prompt: vscode.l10n.t('The name of the provider, with which the names of its models begin'),
+    prompt: vscode.l10n.t('Provider name, used as the prefix of its model ids'),
     value: taken.has(template.id) ? '' : template.id,
     validateInput: (text) =>
-      taken.has(text.trim()) ? vscode.l10n.t('There already is a provider of this name.') : undefined,
+      taken.has(text.trim()) ? vscode.l10n.t('A provider with this name already exists.') : undefined,
   });
   if (id === undefined) {
     return undefined;
@@ -130,7 +132,7 @@ async function changeSettings(daemon: Daemon, { id, name, settingsSchema }: Prov
     }));
     const options = {
       title: vscode.l10n.t('Settings of {0}', name),
-      placeHolder: vscode.l10n.t('Setting of all chats'),
+      placeHolder: vscode.l10n.t('Choose a setting for all chats'),
       matchOnDetail: true,
     };
     const row = (await vscode.window.showQuickPick(rows, options))?.row;
@@ -153,7 +155,11 @@ async function askForValue(row: SettingsRow, current: unknown): Promise<unknown>
   const choices = row.choices ?? (row.type === 'boolean' ? [true, false] : undefined);
   if (choices) {
     const rows = choices.map((value) => ({ label: String(value), value }));
-    const unset = { label: vscode.l10n.t('Not set'), description: 'as configured', value: null };
+    const unset = {
+      label: vscode.l10n.t('Not set'),
+      description: vscode.l10n.t('as configured'),
+      value: null,
+    };
     return (await vscode.window.showQuickPick([...rows, unset], { title, placeHolder: row.description }))
       ?.value;
   }

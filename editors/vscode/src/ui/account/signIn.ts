@@ -9,7 +9,7 @@ import { describeAccount, describeSignIn, describeSignOut } from '../common/word
 export class Account {
   readonly #daemon: Daemon;
   /** Whether the user is signing out in this window, which needs no warning. */
-  isLeaving = false;
+  isSigningOut = false;
   #count = 0;
   #running: vscode.CancellationTokenSource | undefined;
 
@@ -53,12 +53,12 @@ export class Account {
     if (provider === undefined) {
       return;
     }
-    this.isLeaving = true;
+    this.isSigningOut = true;
     try {
       const account = await this.#daemon.request('auth/signOut', { provider });
       showInformation(describeSignOut(account));
     } finally {
-      this.isLeaving = false;
+      this.isSigningOut = false;
     }
   }
 

@@ -5,7 +5,7 @@ import type { AuthStatus, Provider, WireError } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import type { Facts, FactsReader } from '../common/facts';
 import { showWarning } from '../common/messages';
-import { describeLoss, findWaysInto } from '../common/problems';
+import { describeLoss, findSetUpActions } from '../common/problems';
 import type { SessionUsage } from '../common/usage';
 import { describeAccount, isSignedOut, isUnreachable, findLeastQuota, formatQuota } from '../common/words';
 import { formatLabel, formatStatus } from './statusText';
@@ -22,7 +22,7 @@ export function createStatusBar(facts: FactsReader, usage: SessionUsage): vscode
   item.name = 'jumpseat';
   item.command = 'jumpseat.status';
   const show = (): void => {
-    const { text, formatTooltip: tooltip, look } = formatStatus(facts.current, usage.describe());
+    const { text, tooltip, look } = formatStatus(facts.current, usage.describe());
     item.text = text;
     item.tooltip = new vscode.MarkdownString(tooltip);
     item.backgroundColor = COLOURS[look];
@@ -34,12 +34,12 @@ export function createStatusBar(facts: FactsReader, usage: SessionUsage): vscode
 }
 
 /** Report that a provider was lost elsewhere: a sign-in ended in another editor, or the local model was removed. */
-export function watchSignOut(daemon: Daemon, isLeaving: () => boolean): Disposable {
+export function watchSignOut(daemon: Daemon, isSigningOut: () => boolean): Disposable {
   const states = new Map<string, AuthStatus['state']>();
   return daemon.onNotification('auth/didChange', (account) => {
     const before = states.get(account.provider);
     states.set(account.provider, account.state);
-    if (isSignedOut(account) && before !== account.state && !isLeaving()) {
+    if (isSignedOut(account) && before !== account.state && !isSigningOut()) {
       const { text, actions } = describeLoss(account);
       showWarning(text, ...actions);
     }
@@ -54,10 +54,10 @@ interface Row extends vscode.QuickPickItem {
 }
 
 /** Return the command or the advice that makes a provider ready. */
-function findWayIn(provider: Provider): Partial<Row> {
-  const [way] = findWaysInto(provider);
-  if (way) {
-    return { command: way.command, arguments: way.arguments ?? [] };
+function findNextStep(provider: Provider): Partial<Row> {
+  const [action] = findSetUpActions(provider);
+  if (action) {
+    return { command: action.command, arguments: action.arguments ?? [] };
   }
   return provider.auth.message === undefined ? {} : { advice: provider.auth.message };
 }
@@ -70,7 +70,7 @@ function toProviderRow(provider: Provider, failure: WireError | undefined): Row 
     label: provider.name,
     description: describeAccount(provider, failure),
     ...(detail !== undefined && { detail }),
-    ...(isSignedOut(provider.auth) && findWayIn(provider)),
+    ...(isSignedOut(provider.auth) && findNextStep(provider)),
   };
 }
 

@@ -20,7 +20,7 @@ const LOW = 5;
 interface StatusText {
   text: string;
   /** Markdown. */
-  formatTooltip: string;
+  tooltip: string;
   look: 'normal' | 'warning' | 'error';
 }
 
@@ -40,7 +40,7 @@ function formatProvider(provider: Provider, failure: WireError | undefined): str
   ];
 }
 
-function tooltip(facts: Facts, usage: string): string {
+function formatTooltip(facts: Facts, usage: string): string {
   const version = facts.version === undefined ? '' : ` ${facts.version}`;
   const lines = [`**jumpseat${version}** · ${facts.state}`, ''];
   if (facts.failure !== undefined) {
@@ -74,7 +74,7 @@ export function formatLabel(text: string): string {
 export function formatStatus(facts: Facts, usage = ''): StatusText {
   const show = (icon: string, text: string, look: StatusText['look'] = 'normal'): StatusText => ({
     text: `$(${icon}) ${text}`,
-    formatTooltip: tooltip(facts, usage),
+    tooltip: formatTooltip(facts, usage),
     look,
   });
   if (facts.state === 'failed') {

@@ -93,13 +93,13 @@ export class Participant {
       const question = questionBlocks(attached, prompt?.text ?? request.prompt);
       const params = buildParams(request, prompt, past, question);
       const tools = selectTools(request.toolReferences);
-      // A model that cannot call tools refuses a question with tools.
+      // A request with tools fails if the model cannot call tools.
       if (tools.daemonTools && (await this.#models.findModel(params.model))?.supportsToolUse) {
         Object.assign(params, tools);
       }
       return await this.#runTurn(request, params, question, stream, token);
     } catch (error) {
-      return { ...showRefusal(asDaemonError(error), request, stream), metadata: asMetadata(NOT_SENT) };
+      return { ...showFailure(asDaemonError(error), request, stream), metadata: asMetadata(NOT_SENT) };
     }
   }
 
@@ -111,9 +111,9 @@ export class Participant {
     token: vscode.CancellationToken,
   ): Promise<vscode.ChatResult> {
     const answer = new AnswerStream(stream, params.model !== request.model.id);
-    const progress = this.#daemon.onNotification('$/progress', ({ token: of, value }) => {
+    const progress = this.#daemon.onNotification('$/progress', ({ token: progressToken, value }) => {
       const text = value.message ?? value.title;
-      if (of === params.turnId && text !== undefined) {
+      if (progressToken === params.turnId && text !== undefined) {
         stream.progress(text);
       }
     });
@@ -144,7 +144,7 @@ export class Participant {
       }
       const metadata = asMetadata(record);
       // Stopping is not an error: the partial answer is shown.
-      const shown = failure.cancelled ? { metadata } : { ...showRefusal(failure, request, stream), metadata };
+      const shown = failure.cancelled ? { metadata } : { ...showFailure(failure, request, stream), metadata };
       return failure.data.partial ? addDetails(shown, describeAnswer(failure.data.partial)) : shown;
     } finally {
       progress.dispose();
@@ -245,7 +245,7 @@ function toRecord(result: ChatResult): Partial<TurnRecord> {
   };
 }
 
-function showRefusal(
+function showFailure(
   failure: DaemonError,
   request: vscode.ChatRequest,
   stream: vscode.ChatResponseStream,

@@ -20,7 +20,7 @@ const INSTALL_LOCAL_MODEL: Action = {
   command: 'jumpseat.installLocalModel',
 };
 const SET_KEY: Action = { title: l10n.t('Set API Key'), command: 'jumpseat.setKey' };
-const STATUS: Action = { title: 'Status', command: 'jumpseat.status' };
+const STATUS: Action = { title: l10n.t('Status'), command: 'jumpseat.status' };
 
 let listProviders: () => readonly Provider[] = () => [];
 
@@ -34,7 +34,7 @@ function findListed(id: string | undefined): Provider | undefined {
 }
 
 /** Return the actions that make a provider ready. */
-export function findWaysInto(provider: Provider): Action[] {
+export function findSetUpActions(provider: Provider): Action[] {
   if (provider.kind === 'local') {
     return [INSTALL_LOCAL_MODEL];
   }
@@ -44,9 +44,11 @@ export function findWaysInto(provider: Provider): Action[] {
   return hasSignIn(provider) ? [{ ...SIGN_IN, arguments: [provider.id] }] : [];
 }
 
-function findWaysIntoNamed(id: string | undefined): Action[] {
+function findSetUpActionsOf(id: string | undefined): Action[] {
   const provider = findListed(id);
-  return provider ? findWaysInto(provider) : [{ ...SIGN_IN, ...(id !== undefined && { arguments: [id] }) }];
+  return provider
+    ? findSetUpActions(provider)
+    : [{ ...SIGN_IN, ...(id !== undefined && { arguments: [id] }) }];
 }
 
 /** Return the message for a provider that can no longer be used: the reason, and the possible actions. */
@@ -59,14 +61,14 @@ export function describeLoss({ provider: id, message = '' }: AuthStatus): {
   const sentence = isReadyOnly
     ? l10n.t('{0} is no longer ready.', id)
     : l10n.t('You are signed out of {0}.', id);
-  return { text: `${sentence} ${message}`.trim(), actions: findWaysIntoNamed(id) };
+  return { text: `${sentence} ${message}`.trim(), actions: findSetUpActionsOf(id) };
 }
 
 /** Return the possible actions after an error, best first. */
 export function findActions(error: DaemonError): Action[] {
   switch (error.code) {
     case Code.authentication:
-      return [...findWaysIntoNamed(error.data.provider), SELECT_MODEL];
+      return [...findSetUpActionsOf(error.data.provider), SELECT_MODEL];
     case Code.authorization:
     case Code.quotaExceeded:
       return [SELECT_MODEL, STATUS];
@@ -77,7 +79,7 @@ export function findActions(error: DaemonError): Action[] {
     case Code.config: {
       const provider = findListed(error.data.provider);
       if (provider) {
-        return [...(hasSignIn(provider) ? [] : findWaysInto(provider)), SELECT_MODEL];
+        return [...(hasSignIn(provider) ? [] : findSetUpActions(provider)), SELECT_MODEL];
       }
       return [RESTART, SHOW_LOG];
     }

@@ -48,8 +48,8 @@ export async function applyChanges(
 }
 
 /**
- * Return a change of a finished edit: the given one, or the one at the cursor or after it. Puts the cursor at the next
- * one, so that the command can be repeated.
+ * Return a change of a finished edit: the given one, the one at the cursor or after it, or the first one. Puts the cursor
+ * at the next one, so that the command can be repeated.
  */
 export function chooseChange(edit: Edit | undefined, index: unknown): PlacedHunk | undefined {
   if (!edit?.isFinished) {

@@ -51,8 +51,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   readonly #setEdited = createContextSetter('jumpseat.isEdited');
   readonly #setDivided = createContextSetter('jumpseat.isDivided');
   #count = 0;
-  /** The instruction of the last edit that produced nothing, offered for the next one. */
-  #unused = '';
+  /** The instruction of the last edit if it failed or was rejected; prefilled for the next one. */
+  #retryInstruction = '';
   /** The most recently rejected finished edit. */
   #rejected: Edit | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -133,7 +133,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       describeTargets(targets),
       vscode.workspace.asRelativePath(document.uri),
     );
-    const text = instruction ?? (await askForInstruction(what, this.#unused));
+    const text = instruction ?? (await askForInstruction(what, this.#retryInstruction));
     if (text !== undefined && !this.#findEdit(document.uri)) {
       await this.#run(document, targets, text);
     }
@@ -187,7 +187,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       return;
     }
     edit.stop?.cancel();
-    this.#unused = edit.instruction;
+    this.#retryInstruction = edit.instruction;
     await this.#drop(edit);
     await showDocument(edit.document);
     if (this.#rejected === edit) {
@@ -198,7 +198,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     }
   }
 
-  /** Restore the finished edit, or the changes of one, that were rejected last. */
+  /** Restore the most recently rejected edit or changes. */
   async restore(): Promise<void> {
     const edit = this.#rejected;
     if (!edit) {
@@ -235,7 +235,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
 
   async #run(document: vscode.TextDocument, targets: vscode.Range[], instruction: string): Promise<void> {
     const edit = new Edit(document, targets, instruction, proposedUri(document, ++this.#count));
-    this.#unused = '';
+    this.#retryInstruction = '';
     this.#edits.set(document.uri.toString(), edit);
     this.#refresh(edit);
     try {
@@ -251,7 +251,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       );
       const failed = results.find((result, index) => edit.pieces[index]?.finish(result) === false);
       if (failed) {
-        this.#unused = instruction;
+        this.#retryInstruction = instruction;
         await this.#close(edit);
         showWarning(
           cutOff(failed.stopReason) ??
@@ -261,7 +261,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
         );
       }
     } catch (error) {
-      this.#unused = instruction;
+      this.#retryInstruction = instruction;
       await this.#close(edit);
       if (asDaemonError(error).cancelled) {
         showInformation(vscode.l10n.t('The edit was stopped.'));
@@ -357,8 +357,11 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
 
   #handleClosedTabs(closed: readonly vscode.Tab[]): void {
     for (const { input } of closed) {
-      const edit = input instanceof vscode.TabInputTextDiff ? this.#findEdit(input.original) : undefined;
-      if (!edit || !(input instanceof vscode.TabInputTextDiff)) {
+      if (!(input instanceof vscode.TabInputTextDiff)) {
+        continue;
+      }
+      const edit = this.#findEdit(input.original);
+      if (!edit) {
         continue;
       }
       if (input.original.scheme === SCHEME) {

@@ -66,7 +66,7 @@ export function createLenses(edit: Edit): vscode.CodeLens[] {
     ),
     lens(start, isDivided ? vscode.l10n.t('Reject All') : vscode.l10n.t('Reject'), 'jumpseat.rejectEdit'),
     lens(start, vscode.l10n.t('Again'), 'jumpseat.editAgain'),
-    lens(start, vscode.l10n.t('Show Change'), 'jumpseat.showEdit'),
+    lens(start, vscode.l10n.t('Show Edit'), 'jumpseat.showEdit'),
     ...(isDivided ? hunks : []).flatMap(({ old }, index) => [
       lens(
         old.start,
@@ -84,7 +84,7 @@ export function createActions(proposed: vscode.Uri): Action[] {
   return [
     { title: vscode.l10n.t('Accept'), command: 'jumpseat.acceptEdit', arguments: [proposed] },
     { title: vscode.l10n.t('Reject'), command: 'jumpseat.rejectEdit', arguments: [proposed] },
-    { title: vscode.l10n.t('Show Change'), command: 'jumpseat.showEdit', arguments: [proposed] },
+    { title: vscode.l10n.t('Show Edit'), command: 'jumpseat.showEdit', arguments: [proposed] },
   ];
 }
 

@@ -4,24 +4,24 @@ import type { ToolApproval, ToolDelta } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import { createContextSetter, registerCommand, showError, showInformation } from '../common/messages';
 import { DiffDocuments } from './diffs';
-import { ALLOW, DENY, explainReason, formatQuestion, listChoices, type Choice } from './words';
+import { ALLOW, DENY, explainReason, formatApproval, listChoices, type Choice } from './words';
 
 const DECIDE = 'jumpseat.decideCall';
 const SHOW = 'jumpseat.showCall';
-const DECIDED = vscode.l10n.t('This call no longer waits for a decision.');
+const DECIDED = vscode.l10n.t('This call is no longer waiting for approval.');
 
-/** A call that waits for the user. */
-interface Question {
+/** A call that waits for approval. */
+interface PendingApproval {
   key: string;
   turnId: string;
   approval: ToolApproval;
 }
 
-/** The questions of the daemon about calls of tools: shown in the chat and as notifications, and answered by the user. */
+/** The tool calls that need approval: shown in the chat and as notifications, and decided by the user. */
 export class Approvals {
   readonly #daemon: Daemon;
   readonly #diffs = new DiffDocuments();
-  readonly #questions = new Map<string, Question>();
+  readonly #pending = new Map<string, PendingApproval>();
   readonly #setAsking = createContextSetter('jumpseat.isAsking');
 
   constructor(daemon: Daemon) {
@@ -38,20 +38,20 @@ export class Approvals {
     );
   }
 
-  /** Handle a delta about a call of a turn. The stream of a chat shows the question too. */
+  /** Handle a delta about a call of a turn. The stream of a chat shows the request for approval too. */
   handle(turnId: string, delta: ToolDelta, stream?: vscode.ChatResponseStream): void {
     const key = `${turnId} ${delta.toolUseId}`;
     if (delta.type === 'tool_status') {
       this.#forget(key);
       return;
     }
-    const question = { key, turnId, approval: delta };
-    this.#questions.set(key, question);
+    const pending = { key, turnId, approval: delta };
+    this.#pending.set(key, pending);
     this.#setAsking(true);
     if (stream) {
-      showInChat(question, stream);
+      showInChat(pending, stream);
     }
-    this.#notify(question).catch(showError);
+    this.#notify(pending).catch(showError);
   }
 
   /** Allow a call that the user has confirmed elsewhere. */
@@ -59,33 +59,33 @@ export class Approvals {
     await this.#daemon.request('tools/decide', { turnId, toolUseId, decision: 'allow' });
   }
 
-  /** Withdraw the questions of a turn that has ended. */
+  /** Withdraw the pending approvals of a turn that has ended. */
   end(turnId: string): void {
-    for (const question of [...this.#questions.values()].filter((each) => each.turnId === turnId)) {
-      this.#forget(question.key);
+    for (const pending of [...this.#pending.values()].filter((each) => each.turnId === turnId)) {
+      this.#forget(pending.key);
     }
   }
 
-  async #notify(question: Question): Promise<void> {
-    const { approval, key } = question;
+  async #notify(pending: PendingApproval): Promise<void> {
+    const { approval, key } = pending;
     const reason = explainReason(approval);
     const text = `${approval.title}?${reason === undefined ? '' : ` ${reason}`}`;
     const show = approval.diff ? [vscode.l10n.t('Show Diff')] : [];
     const chosen = await vscode.window.showInformationMessage(text, ALLOW.title, ...show, DENY.title);
     if (chosen === vscode.l10n.t('Show Diff')) {
-      await this.#show(this.#questions.get(key));
+      await this.#show(this.#pending.get(key));
     } else if (chosen !== undefined) {
       await this.#decide(key, chosen === ALLOW.title ? ALLOW : DENY);
     }
   }
 
   async #decide(key: string, { decision, remember, explains }: Choice): Promise<void> {
-    const question = this.#questions.get(key);
+    const pending = this.#pending.get(key);
     let message: string | undefined;
-    if (question && explains) {
+    if (pending && explains) {
       const options = {
-        title: question.approval.title,
-        prompt: vscode.l10n.t('Why not? The model reads your answer.'),
+        title: pending.approval.title,
+        prompt: vscode.l10n.t('Reason for denying (sent to the model)'),
       };
       message = await vscode.window.showInputBox(options);
       if (message === undefined) {
@@ -93,10 +93,10 @@ export class Approvals {
       }
     }
     const decided =
-      question &&
+      pending &&
       (await this.#daemon.request('tools/decide', {
-        turnId: question.turnId,
-        toolUseId: question.approval.toolUseId,
+        turnId: pending.turnId,
+        toolUseId: pending.approval.toolUseId,
         decision,
         ...(remember && { remember }),
         ...(message && { message }),
@@ -108,40 +108,40 @@ export class Approvals {
 
   /** Decide about the call whose diff is in the active editor, or else about the oldest one that waits. */
   async #decideShown(choice: Choice): Promise<void> {
-    const question = this.#find(undefined);
-    if (question) {
-      await this.#decide(question.key, choice);
+    const pending = this.#find(undefined);
+    if (pending) {
+      await this.#decide(pending.key, choice);
     } else {
-      showInformation(vscode.l10n.t('No call of a tool waits for a decision.'));
+      showInformation(vscode.l10n.t('No tool call is waiting for approval.'));
     }
   }
 
-  #find(key: unknown): Question | undefined {
+  #find(key: unknown): PendingApproval | undefined {
     if (typeof key === 'string') {
-      return this.#questions.get(key);
+      return this.#pending.get(key);
     }
     const shown = this.#diffs.findActive();
-    return (shown === undefined ? undefined : this.#questions.get(shown)) ?? [...this.#questions.values()][0];
+    return (shown === undefined ? undefined : this.#pending.get(shown)) ?? [...this.#pending.values()][0];
   }
 
-  async #show(question: Question | undefined): Promise<void> {
-    if (question?.approval.diff) {
-      await this.#diffs.show(question.key, question.approval.title, question.approval.diff);
+  async #show(pending: PendingApproval | undefined): Promise<void> {
+    if (pending?.approval.diff) {
+      await this.#diffs.show(pending.key, pending.approval.title, pending.approval.diff);
     } else {
-      showInformation(question ? vscode.l10n.t('This call has no diff.') : DECIDED);
+      showInformation(pending ? vscode.l10n.t('This call has no diff.') : DECIDED);
     }
   }
 
   #forget(key: string): void {
-    if (this.#questions.delete(key)) {
-      this.#setAsking(this.#questions.size > 0);
+    if (this.#pending.delete(key)) {
+      this.#setAsking(this.#pending.size > 0);
       this.#diffs.close(key).catch(showError);
     }
   }
 }
 
-/** Show a question in the chat: buttons for the usual answers, and links for the others, which take less space. */
-function showInChat({ key, approval }: Question, stream: vscode.ChatResponseStream): void {
+/** Show a call in the chat: buttons for the usual decisions, and links for the others, which take less space. */
+function showInChat({ key, approval }: PendingApproval, stream: vscode.ChatResponseStream): void {
   const choices = listChoices(approval);
   const others = choices.filter((each) => each !== ALLOW && each !== DENY);
   const links = [
@@ -149,9 +149,9 @@ function showInChat({ key, approval }: Question, stream: vscode.ChatResponseStre
     ...others.map((choice) => createLink(choice.title, DECIDE, key, choice)),
   ];
   const line = new vscode.MarkdownString(`\n\n${links.join(' · ')}\n\n`);
-  // Only this line may run commands: the question contains text of the model.
+  // Only this line may run commands: the request contains text of the model.
   line.isTrusted = { enabledCommands: [DECIDE, SHOW] };
-  stream.markdown(`\n\n${formatQuestion(approval)}\n\n`);
+  stream.markdown(`\n\n${formatApproval(approval)}\n\n`);
   stream.markdown(line);
   for (const choice of [ALLOW, DENY]) {
     stream.button({ title: choice.title, command: DECIDE, arguments: [key, choice] });

@@ -22,8 +22,8 @@ interface Wording {
 }
 
 const WORDING: Record<string, Wording> = {
-  read: { doing: 'Reading' },
-  list: { doing: 'Listing' },
+  read: { doing: vscode.l10n.t('Reading') },
+  list: { doing: vscode.l10n.t('Listing') },
   search: { doing: vscode.l10n.t('Searching for') },
   edit: { ask: vscode.l10n.t('Edit'), doing: vscode.l10n.t('Editing') },
   write: { ask: vscode.l10n.t('Write'), doing: vscode.l10n.t('Writing') },
@@ -31,7 +31,8 @@ const WORDING: Record<string, Wording> = {
 
 /** Register the daemon's file tools in VS Code, whose own agent then uses them with its own confirmation. */
 export function registerFileTools(daemon: Daemon, approvals: Approvals): vscode.Disposable {
-  // The agent does not name its chat. The files that this window has read may be edited.
+  // VS Code's agent does not identify its chat, so all its calls in this window share one id: a file read in any chat may
+  // be edited in any other.
   const conversationId = randomUUID();
   const tools = Object.entries(WORDING).map(([name, wording]) =>
     vscode.lm.registerTool(

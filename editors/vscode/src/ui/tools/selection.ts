@@ -57,9 +57,9 @@ export async function chooseTools(daemon: Daemon): Promise<void> {
     .request('tools/list', {})
     .then(({ tools, servers }) => toRows(tools, servers, selected));
   const chosen = await vscode.window.showQuickPick(rows, {
-    title: vscode.l10n.t('Tools of @jumpseat'),
+    title: vscode.l10n.t('Tool servers of @jumpseat'),
     placeHolder: vscode.l10n.t(
-      'The model may use the selected tools; the rules of the configuration decide which calls ask',
+      'The model may use the tools of the selected servers; the rules of the configuration file decide which calls need approval',
     ),
     canPickMany: true,
     matchOnDetail: true,
@@ -88,7 +88,10 @@ function toRows(
         : state;
     const asking = own.filter(({ decision }) => decision === 'ask').map(({ tool }) => tool);
     const detail =
-      error ?? own.map(({ tool }) => (asking.includes(tool) ? `${tool} (asks)` : tool)).join(', ');
+      error ??
+      own
+        .map(({ tool }) => (asking.includes(tool) ? vscode.l10n.t('{0} (needs approval)', tool) : tool))
+        .join(', ');
     return {
       label: name,
       description: cost,

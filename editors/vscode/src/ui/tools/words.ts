@@ -15,19 +15,19 @@ const REASONS: Record<string, string> = {
   outside: l10n.t('It uses a path outside the workspace.'),
 };
 
-/** An answer to a question about a call. */
+/** A decision about a call that waits for approval. */
 export interface Choice {
   title: string;
   decision: 'allow' | 'deny';
   remember?: Remember;
-  /** Whether to ask for words for the model. */
+  /** Whether to ask for a reason, which is sent to the model. */
   explains?: boolean;
 }
 
 export const ALLOW: Choice = { title: l10n.t('Allow'), decision: 'allow' };
 export const DENY: Choice = { title: l10n.t('Deny'), decision: 'deny' };
 
-/** Return the answers to a question, those that run the call first. */
+/** Return the possible decisions about a call, those that run it first. */
 export function listChoices({ remember }: ToolApproval): Choice[] {
   const choices = [ALLOW];
   if (remember.includes('conversation')) {
@@ -46,8 +46,8 @@ export function explainReason({ reason }: ToolApproval): string | undefined {
   return REASONS[reason];
 }
 
-/** Format the question about a call as Markdown: its title, the reason, and its diff or its arguments. */
-export function formatQuestion(approval: ToolApproval): string {
+/** Format a request for approval as Markdown: its title, the reason, and its diff or its arguments. */
+export function formatApproval(approval: ToolApproval): string {
   const reason = explainReason(approval);
   const heading = `**${escapeMarkdown(approval.title)}**${reason === undefined ? '' : ` · ${reason}`}`;
   const details = approval.diff ? approval.diff.map(formatDiff).join('\n') : formatArguments(approval);
@@ -63,7 +63,7 @@ export function formatDiff({ oldText, newText }: Omit<FileDiff, 'uri'>): string 
 
 function formatArguments({ arguments: values, title }: ToolApproval): string {
   const texts = Object.entries(values).map(([key, value]) => `${key}: ${toText(value)}`);
-  // The title of a file tool contains its only argument, the path.
+  // The title of a file tool may already contain all arguments.
   const isKnown = Object.values(values).every((value) => title.includes(toText(value)));
   return isKnown ? '' : fence(texts.join('\n'), '');
 }
@@ -74,7 +74,10 @@ export function describeCall(name: string, values: Readonly<Record<string, unkno
   return [name, ...texts].join(' ');
 }
 
-/** Format the line about a call that has ended, as Markdown. Screen readers would read the names of VS Code's icons. */
+/**
+ * Format the line about a call that has ended, as Markdown. Uses ✓ and ✗ because screen readers would read out the names
+ * of VS Code's icons.
+ */
 export function formatOutcome(
   name: string,
   values: Readonly<Record<string, unknown>>,

@@ -74,14 +74,11 @@ test('the quota is that of the default model, and not that of the default provid
 test('a provider that does not answer is a warning, and not shown as ready', () => {
   const error = { code: 1008, message: 'Connection refused.', data: { kind: 'connection', retryable: true } };
   const failures = new Map([['copilot', error]]);
-  const { text, formatTooltip: tooltip, look } = formatStatus(ready({ failures, model: undefined }));
+  const { text, tooltip, look } = formatStatus(ready({ failures, model: undefined }));
   assert.deepEqual([text, look], ['$(debug-disconnect) jumpseat: copilot does not answer', 'warning']);
   assert.match(tooltip, /does not answer · default\n {2}- Connection refused/);
   const signedOut = [provider({ state: 'signed_out' })];
-  assert.doesNotMatch(
-    formatStatus(ready({ failures, providers: signedOut })).formatTooltip,
-    /does not answer/,
-  );
+  assert.doesNotMatch(formatStatus(ready({ failures, providers: signedOut })).tooltip, /does not answer/);
 });
 
 test('without a quota the model is shown alone', () => {
@@ -108,7 +105,7 @@ test('no provider that is ready is a warning', () => {
 });
 
 test('a daemon that cannot be started is an error with its reason', () => {
-  const { look, formatTooltip: tooltip } = formatStatus({
+  const { look, tooltip } = formatStatus({
     state: 'failed',
     failure: 'The program was not found',
     providers: [],
@@ -120,7 +117,7 @@ test('a daemon that cannot be started is an error with its reason', () => {
 });
 
 test('the tooltip has the version, the model, the accounts and the quotas', () => {
-  const { formatTooltip: tooltip } = formatStatus(
+  const { tooltip } = formatStatus(
     ready({ providers: [provider({ login: 'mona_l', plan: 'pro', quotas: [QUOTA] })] }),
   );
   assert.match(tooltip, /\*\*jumpseat 9\.8\.7\*\* · ready/);

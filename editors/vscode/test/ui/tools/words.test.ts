@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { ToolApproval } from '../../../src/daemon/protocol';
-import { formatQuestion, listChoices } from '../../../src/ui/tools/words';
+import { formatApproval, listChoices } from '../../../src/ui/tools/words';
 
 const ASK: ToolApproval = {
   toolUseId: 'c1',
@@ -31,12 +31,12 @@ test('a decision is remembered only as the daemon allows', () => {
 test('a question has the title, the reason and the diff', () => {
   const diff = [{ uri: 'file:///a.py', oldText: 'a\n', newText: 'b\n' }];
   assert.equal(
-    formatQuestion({ ...ASK, reason: 'outside', diff }),
+    formatApproval({ ...ASK, reason: 'outside', diff }),
     '**Edit a\\.py** · It uses a path outside the workspace.\n\n```diff\n-a\n+b\n```\n',
   );
 });
 
 test('arguments that the title does not contain are shown', () => {
-  assert.match(formatQuestion({ ...ASK, arguments: { query: 'DROP' } }), /query: DROP/);
-  assert.equal(formatQuestion(ASK), '**Edit a\\.py**\n\n');
+  assert.match(formatApproval({ ...ASK, arguments: { query: 'DROP' } }), /query: DROP/);
+  assert.equal(formatApproval(ASK), '**Edit a\\.py**\n\n');
 });
