@@ -46,7 +46,7 @@ class SearchArguments(FileArguments):
     pattern: str = Field(min_length=1, description="The text to find in a line.")
     path: Path | SkipJsonSchema[None] = None
     regex: bool | SkipJsonSchema[None] = Field(
-        None, description="Whether the pattern is a regular expression of Python. (?i) ignores case."
+        None, description="Whether the pattern is a Python regular expression. (?i) ignores case."
     )
 
 

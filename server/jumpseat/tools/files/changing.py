@@ -173,7 +173,7 @@ class EditTool(ChangeTool[EditArguments]):
     title = "Edit a file"
     description = (
         "Replace one passage of a text file that you have read: oldText, which must occur exactly once, "
-        "by newText."
+        "with newText."
     )
     arguments = EditArguments
     creates = False
