@@ -33,7 +33,8 @@ def rewritten(window, provider):
     window.sees("numbers.py: rewritten")
     window.shows(window.page.locator(".monaco-diff-editor .modified").get_by_text("SECOND").first)
     window.counts(window.notifications.filter(has_text="Rewriting"), 0)
-    return window
+    yield window
+    window.command("jumpseat.rejectEdit")
 
 
 @pytest.mark.scenario("edit-accept")
@@ -205,7 +206,8 @@ def divided(window, provider):
     window.command("jumpseat.showEdit")
     window.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-edit'")
     window.wait("vscode.window.activeTextEditor.document.getText() === values[0]", CHANGED)
-    return window
+    yield window
+    window.command("jumpseat.rejectEdit")
 
 
 @pytest.mark.scenario("edit-hunks")
@@ -238,9 +240,8 @@ def test_an_accepted_change_that_is_undone_is_offered_again(divided):
         divided.shows(
             divided.page.locator(".codelens-decoration").get_by_text(f"Accept Change {number} of 2")
         )
-    divided.page.locator(".codelens-decoration").get_by_text("Accept Change 2 of 2").click()
+    divided.clicks_away(divided.page.locator(".codelens-decoration").get_by_text("Accept Change 2 of 2"))
     divided.wait(f"{TEXT} === values[0]", LINES.replace("line_8 = 8", "eighth = 8"))
-    divided.command("jumpseat.rejectEdit")
 
 
 def test_several_places_are_rewritten_with_the_file_as_context(window, provider):
