@@ -44,7 +44,8 @@ async def test_the_servers_chat_models_are_listed(harness):
     rows = {row["model"]: row for row in answer["models"]}
     assert answer["errors"] == []
     assert {"gpt-4.1", "gpt-5-mini", MODEL, "gpt-5.3-codex", "gemini-2.5-pro"} <= set(rows)
-    assert "gpt-41-copilot" not in rows, "a completion model"
+    completion = rows["gpt-41-copilot"]
+    assert (completion["supportsInfill"], completion["pickerEnabled"]) == (True, False)
     assert rows[MODEL]["id"] == f"{PROVIDER}:{MODEL}"
     assert rows[MODEL]["maxContextTokens"] > 0
     assert rows[MODEL]["policy"] == "enabled"
