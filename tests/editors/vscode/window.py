@@ -292,10 +292,18 @@ class Window:
 
     def choose_model(self, name: str) -> None:
         """Choose a model in the picker of the chat view."""
-        self.model_button.click()
-        self.menu.get_by_placeholder("Search models").fill(name)
+        search = self.menu.get_by_placeholder("Search models")
         label = self.page.get_by_text(name, exact=True)
-        self.menu.locator(".monaco-list-row").filter(has=label).first.click(timeout=WAIT_MS)
+        row = self.menu.locator(".monaco-list-row").filter(has=label).first
+        for _ in range(WAIT_MS // 2000):
+            self.model_button.click(timeout=WAIT_MS)
+            search.fill(name)
+            # The picker stays empty if VS Code draws its button again while it opens.
+            if self.appears(row):
+                break
+            self.page.keyboard.press("Escape")
+            self.hides(search)
+        row.click(timeout=WAIT_MS)
         expect(self.model_button).to_have_attribute("aria-label", f"Models, {name}", timeout=WAIT_MS)
 
     def choose_thinking(self, level: str) -> None:
