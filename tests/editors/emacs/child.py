@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import socket
@@ -153,7 +154,9 @@ class Child:
             return self._screen.display[cursor.y][: cursor.x]
 
     def _shows(self, text: str) -> bool:
-        return " ".join(text.split()) in " ".join(self.screen.split())
+        # A line that Emacs continues ends in a backslash in the last column.
+        screen = re.sub(rf"^(.{{{COLUMNS - 1}}})\\\n", r"\1", self.screen, flags=re.MULTILINE)
+        return " ".join(text.split()) in " ".join(screen.split())
 
     def _until(self, condition: Any, failure: str) -> None:
         deadline = time.monotonic() + WAIT_SECONDS
