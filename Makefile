@@ -13,6 +13,9 @@ MODEL ?= local:smollm2-135m-instruct
 # The number of processes that run tests; many tests only wait for other processes.
 JOBS ?= 3
 
+# Otherwise each process that runs tests would rewrite the assertions of every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Options for pytest in the targets of slow tests: ONLY=--last-failed, or ONLY="-k approvals".
 ONLY ?=
 

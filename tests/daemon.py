@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.fork_server import ForkedProcess, fork_daemon
+
 WAIT_SECONDS = 20.0
 """A time limit for busy machines, much longer than any test needs."""
 
@@ -63,7 +65,7 @@ class Exchange:
 class Daemon:
     """A daemon process."""
 
-    process: asyncio.subprocess.Process
+    process: asyncio.subprocess.Process | ForkedProcess
     stderr: list[bytes] = field(default_factory=list)
     wait_seconds: float = WAIT_SECONDS
     drain: asyncio.Future[None] | None = None
@@ -190,7 +192,7 @@ def environment_of(home: Path | str) -> dict[str, str]:
 async def running_daemon(
     home: Path | None,
     *flags: str,
-    command: Sequence[str] = SERVE,
+    command: Sequence[str] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     drain_stderr: bool = True,
@@ -199,19 +201,28 @@ async def running_daemon(
     """Run a daemon with its configuration and state in `home`, and kill it at the end if necessary.
 
     Without a `home`, it uses the developer's directories and sign-ins. Without `drain_stderr`, its log
-    remains in the pipe until the end, as with clients that do not read it.
+    remains in the pipe until the end, as with clients that do not read it. Without a `command`, it is
+    forked from a process that has imported jumpseat, if the platform and the variables allow that.
     """
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        *flags,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**({**os.environ, **environment_of(home)} if home else OF_THE_PERSON), **(env or {})},
-        cwd=cwd,
-        # asyncio buffers up to twice this size; more data remains in the pipe, as with a busy client.
-        limit=1 << 16,
-    )
+    variables = {**({**os.environ, **environment_of(home)} if home else OF_THE_PERSON), **(env or {})}
+    # asyncio buffers up to twice this size; more data remains in the pipe, as with a busy client.
+    limit = 1 << 16
+    process: asyncio.subprocess.Process | ForkedProcess
+    # The variables of Python itself take effect only when it starts.
+    can_fork = sys.platform == "linux" and not any(name.startswith("PYTHON") for name in env or ())
+    if command is None and can_fork:
+        process = await fork_daemon(["serve", *flags], variables, cwd, limit)
+    else:
+        process = await asyncio.create_subprocess_exec(
+            *(command or SERVE),
+            *flags,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=variables,
+            cwd=cwd,
+            limit=limit,
+        )
     daemon = Daemon(process, wait_seconds=wait_seconds)
     if drain_stderr:
         daemon.drain = asyncio.ensure_future(_drain(process, daemon.stderr))
@@ -228,7 +239,7 @@ async def running_daemon(
         await process.wait()
 
 
-async def _drain(process: asyncio.subprocess.Process, lines: list[bytes]) -> None:
+async def _drain(process: asyncio.subprocess.Process | ForkedProcess, lines: list[bytes]) -> None:
     assert process.stderr is not None
     while line := await process.stderr.readline():
         lines.append(line)
