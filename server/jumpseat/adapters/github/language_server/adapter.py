@@ -28,7 +28,6 @@ from jumpseat.adapters.github.language_server.completion import Completions
 from jumpseat.adapters.github.language_server.conversation import Conversations, NoConversations
 from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND
 from jumpseat.adapters.github.language_server.identity import AccountState, LanguageServerIdentity
-from jumpseat.adapters.github.language_server.inline import InlineCompletions
 from jumpseat.adapters.github.language_server.models import LanguageServerModels
 from jumpseat.adapters.github.language_server.options import LanguageServerOptions
 from jumpseat.adapters.github.language_server.own_sign_in import LanguageServerSignIn
@@ -102,7 +101,6 @@ class LanguageServerAdapter(Adapter):
         )
         self._conversations = Conversations(provider, self._server, silence_seconds=silence)
         self._completions = Completions(provider, self._server, silence_seconds=silence)
-        self._inline_completions = InlineCompletions(provider, self._server, silence_seconds=silence)
         self._chat_api: ChatApi = "conversation"
         self._chat_api_of: ServerConnection | None = None
         """The run of the server to which `_chat_api` applies; another run may have another version."""
@@ -135,16 +133,11 @@ class LanguageServerAdapter(Adapter):
         """
         connection = await self._server.connect()
         await self._identity.require_sign_in(connection)
-        if request.infill is not None:
-            try:
-                async with aclosing(self._inline_completions.stream(request, request.infill)) as events:
-                    async for event in events:
-                        yield event
-                return
-            except AuthenticationError as error:
-                raise self._identity.explain(error) from error
+        is_chat = request.infill is None
         # If the API is not known yet, this chat shows whether the server has conversations.
-        if self._chat_api == "conversation" or await self._find_api(connection) == "conversation":
+        if is_chat and (
+            self._chat_api == "conversation" or await self._find_api(connection) == "conversation"
+        ):
             self._refuse_unsupported(request)
             for warning in self._warn_of_omissions(request):
                 yield warning
@@ -161,9 +154,10 @@ class LanguageServerAdapter(Adapter):
                 raise self._identity.explain(error) from error
             except RequestError as error:
                 raise await self._models.explain(connection, request.model, error) from error
-        self._refuse_unsupported(request)
-        for warning in self._warn_of_omissions(request):
-            yield warning
+        if is_chat:
+            self._refuse_unsupported(request)
+            for warning in self._warn_of_omissions(request):
+                yield warning
         try:
             async with aclosing(self._completions.stream(request)) as events:
                 async for event in events:

@@ -1,22 +1,25 @@
-"""Chats through the Copilot language server's completions, the API that GitHub documents.
+"""Chats and infills through the Copilot language server's completions, the API that GitHub documents.
 
-The chat is written as a Markdown document that ends where the answer begins, and the server completes it. The
-answer is short and not streamed, and its model cannot be chosen. Source:
+A chat is written as a Markdown document that ends where the answer begins, and the server completes it. The
+answer is short and not streamed, and its model cannot be chosen. For an infill, unlike other providers, the
+server receives the whole document, and selects what its model sees. Source:
 `textDocument/copilotPanelCompletion` and `textDocument/inlineCompletion` in the README of
 github/copilot-language-server-release.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from jumpseat.adapters.base import Replan
 from jumpseat.adapters.github.language_server.connection import ServerConnection
+from jumpseat.adapters.github.language_server.documents import Document
 from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND, request_error
 from jumpseat.adapters.github.language_server.exchange import Exchange
 from jumpseat.adapters.github.language_server.server import LanguageServer
@@ -25,6 +28,8 @@ from jumpseat.chat import (
     AuthenticationError,
     ChatRequest,
     DoneEvent,
+    Infill,
+    InfillUnsupportedError,
     ProtocolError,
     ResponseEvent,
     StreamEvent,
@@ -35,45 +40,16 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 PANEL = "textDocument/copilotPanelCompletion"
 INLINE = "textDocument/inlineCompletion"
 
+INVOKED, AUTOMATIC = 1, 2
+"""LSP's trigger kinds: the user asked for alternatives, or typed."""
+
 _USER = "## User"
 _ASSISTANT = "## Assistant"
 _NEXT_HEADING = re.compile(r"^## (?:User|Assistant)[ \t]*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A chat as a text that the answer continues."""
-
-    uri: str
-    text: str
-
-    @property
-    def end(self) -> dict[str, int]:
-        """The position after the last character: lines from 0, characters in UTF-16 units (LSP)."""
-        before, _, last = self.text.rpartition("\n")
-        line = before.count("\n") + 1 if "\n" in self.text else 0
-        return {"line": line, "character": len(last.encode("utf-16-le")) // 2}
-
-    def text_added_by(self, item: Mapping[str, Any]) -> str:
-        """Return the text that an item adds after the end; its range may begin before the end."""
-        text, span = item.get("insertText"), item.get("range")
-        if not isinstance(text, str):
-            return ""
-        start = span.get("start") if isinstance(span, Mapping) else None
-        place = (start.get("line"), start.get("character")) if isinstance(start, Mapping) else ()
-        return text.removeprefix(self.text_from(*place))
-
-    def text_from(self, line: Any = None, character: Any = None) -> str:
-        """Return the text from a position to the end; empty for an invalid position."""
-        lines = self.text.split("\n")
-        if not (isinstance(line, int) and isinstance(character, int) and 0 <= line < len(lines)):
-            return ""
-        cut = lines[line].encode("utf-16-le")[2 * max(character, 0) :]
-        return "\n".join([cut.decode("utf-16-le", "replace"), *lines[line + 1 :]])
-
-
 class Completions:
-    """A provider's chats through completions, each as a document of its own."""
+    """A provider's completions of documents. Each document is open only for the time of the request."""
 
     def __init__(self, provider: str, server: LanguageServer, *, silence_seconds: float) -> None:
         """
@@ -85,49 +61,69 @@ class Completions:
         self._provider = provider
         self._server = server
         self._silence_seconds = silence_seconds
+        # A document may be open only once, but a cancelled infill and the next one may overlap.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
-        """Yield the answer, in one delta. Closing the iterator cancels the request.
+        """Yield the answer, or the text of an infill, in one delta. Closing the iterator cancels the request.
 
         Raises:
             ChatError: there is no completion, or the server failed.
             Replan: the server's short-lived token had expired; the server has replaced it.
         """
         connection = await self._server.connect()
-        document = Document(f"untitled:/{uuid4()}/chat.md", document_of(request))
-        opened = {"uri": document.uri, "languageId": "markdown", "version": 1, "text": document.text}
-        connection.notify("textDocument/didOpen", {"textDocument": opened})
-        try:
-            answer = await self._answer(connection, document, request.model)
-        finally:
-            if connection.running:
-                connection.notify("textDocument/didClose", {"textDocument": {"uri": document.uri}})
+        if request.infill is None:
+            text = await self._answer(connection, request)
+        else:
+            text = await self._fill_in(connection, request.infill, request.model)
         blocks = BlockAssembler(self._provider, request.model)
         blocks.emit(ResponseEvent(request.model))
-        blocks.add_text(answer)
+        blocks.add_text(text)
         blocks.close_all()
         blocks.emit(DoneEvent("end_turn"))
         for event in blocks.take():
             yield event
 
-    async def _answer(self, connection: ServerConnection, document: Document, model: str) -> str:
+    async def _answer(self, connection: ServerConnection, request: ChatRequest) -> str:
         """Return the first completion of the panel that has text, or else the first inline one."""
-        place = {"textDocument": {"uri": document.uri, "version": 1}, "position": document.end}
+        document = Document(f"untitled:/{uuid4()}/chat.md", document_of(request), language_id="markdown")
         unknown = []
-        for method, more in ((PANEL, {}), (INLINE, {"context": {"triggerKind": 1}})):
-            try:
-                async with aclosing(self._stream_items(connection, method, {**place, **more})) as items:
-                    async for item in items:
-                        if answer := _answer_in(document.text_added_by(item)):
-                            return answer
-            except RpcError as error:
-                if error.code != METHOD_NOT_FOUND:
-                    raise completion_error(error, self._provider, model) from error
-                unknown.append(method)
+        with document.open_in(connection) as place:
+            for method, more in ((PANEL, {}), (INLINE, {"context": {"triggerKind": INVOKED}})):
+                try:
+                    async with aclosing(self._stream_items(connection, method, {**place, **more})) as items:
+                        async for item in items:
+                            if answer := _answer_in(document.text_added_by(item)):
+                                return answer
+                except RpcError as error:
+                    if error.code != METHOD_NOT_FOUND:
+                        raise self._completion_error(error, request.model) from error
+                    unknown.append(method)
         reason, hint = "returned no completion", f'Set providers.{self._provider}.chat_api = "conversation".'
         if len(unknown) == 2:
             reason, hint = "does not support completions", f"Update the server: `{UPDATE_COMMAND}`."
         raise ProtocolError(f"{self._provider} {reason}.", provider=self._provider, hint=hint)
+
+    async def _fill_in(self, connection: ServerConnection, infill: Infill, model: str) -> str:
+        """Return the text of the first inline completion that only inserts; empty if there is none."""
+        document = Document(
+            infill.uri or f"untitled:/{uuid4()}",
+            infill.prefix,
+            infill.suffix,
+            infill.language_id or "plaintext",
+        )
+        async with self._locks.setdefault(document.uri, asyncio.Lock()):
+            with document.open_in(connection) as place:
+                params = {**place, "context": {"triggerKind": AUTOMATIC}}
+                try:
+                    answer = await connection.request(INLINE, params, seconds=self._silence_seconds)
+                except RpcError as error:
+                    if error.code != METHOD_NOT_FOUND:
+                        raise self._completion_error(error, model) from error
+                    old = InfillUnsupportedError.of(self._provider, model)
+                    old.hint = f"Update the server: `{UPDATE_COMMAND}`."
+                    raise old from error
+        return next(filter(None, map(document.text_inserted_by, _items_in(answer))), "")
 
     async def _stream_items(
         self, connection: ServerConnection, method: str, params: Mapping[str, Any]
@@ -144,18 +140,17 @@ class Completions:
         )
         async with aclosing(exchange.read_reports()) as reports:
             async for report in reports:
-                for item in items_in(report):
+                for item in _items_in(report):
                     yield item
-        for item in items_in(exchange.answer):
+        for item in _items_in(exchange.answer):
             yield item
 
-
-def completion_error(error: RpcError, provider: str, model: str) -> Exception:
-    """Return the exception for a refused completion: a `Replan` if the short-lived token had expired."""
-    refused = request_error(error, provider=provider, model=model)
-    if isinstance(refused, AuthenticationError) and refused.status_code == 401:
-        return Replan("expired_token", refused)
-    return refused
+    def _completion_error(self, error: RpcError, model: str) -> Exception:
+        """Return the exception for a refused completion: a `Replan` if the short-lived token had expired."""
+        refused = request_error(error, provider=self._provider, model=model)
+        if isinstance(refused, AuthenticationError) and refused.status_code == 401:
+            return Replan("expired_token", refused)
+        return refused
 
 
 def document_of(request: ChatRequest) -> str:
@@ -178,7 +173,7 @@ def _answer_in(text: str) -> str:
     return (text[: following.start()] if following else text).strip()
 
 
-def items_in(value: Any) -> Iterator[Mapping[str, Any]]:
+def _items_in(value: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the items of a result or a report; anything else is skipped."""
     items: Sequence[Any] | None = value.get("items") if isinstance(value, Mapping) else value
     listed: Iterable[Any] = items if isinstance(items, list) else ()

@@ -6,7 +6,8 @@ import time
 import pytest
 
 from jumpseat.adapters.base import Replan
-from jumpseat.adapters.github.language_server.completion import Document, document_of
+from jumpseat.adapters.github.language_server.completion import document_of
+from jumpseat.adapters.github.language_server.documents import Document
 from jumpseat.adapters.github.language_server.errors import UPDATE_COMMAND
 from jumpseat.chat import (
     AuthenticationError,
