@@ -55,11 +55,11 @@ class Route(ABC):
     def prepare(self, request: ChatRequest) -> Prepared:
         """Encode a request without the parts that are known to be refused."""
 
-    @abstractmethod
     def _learn(
         self, request: ChatRequest, body: Mapping[str, Any], fault: ProviderFault, error: ChatError
     ) -> Replan | None:
         """Learn from a refusal, and return the replan of the request; None if nothing can be changed."""
+        return None
 
     def _refine(self, request: ChatRequest, body: Mapping[str, Any]) -> Refine:
         def refine(fault: ProviderFault, error: ChatError) -> Exception:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumpseat.chat import ChatRequest
-from jumpseat.dialects.reasoning_models import SAMPLING, habit_of
+from jumpseat.dialects.reasoning_models import find_refusals_while_reasoning, habit_of
 
 # These families do not reason, and reject a request that asks for encrypted reasoning.
 _NEVER_REASONS = re.compile(r"(gpt-[34]|chatgpt-|gpt-5-chat)")
@@ -49,15 +49,7 @@ def find_known_refusals(model: str, body: Mapping[str, Any]) -> dict[str, str]:
     habit = habit_of(model)
     if not may_reason(model) or (habit is not None and not habit.ever):
         return {"reasoning": "does not reason"} if reasoning is not None else {}
-    if habit is None:
-        return {}
-    refused: dict[str, str] = {}
-    if effort == "none" and not habit.may_be_off:
-        refused["reasoning"] = "cannot turn reasoning off"
-        effort = None
-    if effort == "minimal" and model.startswith("gpt-5.6"):
-        refused["reasoning.effort"] = "does not accept the effort 'minimal'"
-        effort = None
-    if habit.by_default if effort is None else effort != "none":
-        refused |= {name: "does not accept it while it reasons" for name in SAMPLING if name in body}
+    refused = find_refusals_while_reasoning(model, {**body, "reasoning_effort": effort})
+    if reason := refused.pop("reasoning_effort", None):
+        refused["reasoning" if effort == "none" else "reasoning.effort"] = reason
     return refused

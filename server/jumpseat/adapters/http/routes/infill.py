@@ -34,11 +34,6 @@ _INFILL = re.compile(r"\b(suffix|insert|infill|fim)\b", re.IGNORECASE)
 class InfillRoute(Route):
     """A route whose refusals mean that the model cannot fill in: nothing can be left out."""
 
-    def _learn(
-        self, request: ChatRequest, body: Mapping[str, Any], fault: ProviderFault, error: ChatError
-    ) -> Replan | None:
-        return None
-
     def _refine(self, request: ChatRequest, body: Mapping[str, Any]) -> Refine:
         return refine_infill(self._provider, request.model)
 
