@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import Any
 
 from jumpseat.adapters.base import AuthStatus
-from jumpseat.adapters.base.account import SignInPrompt
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.connections.wording import name_commands
 from jumpseat.providers import SIGN_IN_PROVIDER, ensure_default_provider, no_default_error
 from jumpseat.providers import sign_in as sign_in_to
-from jumpseat.rpc.encode import object_to_wire, to_wire
+from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.handlers.server_sign_ins import (
     is_of_server,
+    relay_prompts,
     server_status,
     sign_in_to_server,
     sign_out_of_server,
@@ -46,27 +45,12 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
 
 async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
     """Sign in and respond with the final state; `auth/prompt` has the code for the user."""
-    params = call.params
-    if is_of_server(params.provider):
+    if is_of_server(call.params.provider):
         await announce_changes(session)
         return await sign_in_to_server(session, call)
-    provider = params.provider or SIGN_IN_PROVIDER
-    opening: list[asyncio.Task[Any]] = []
-
-    def on_prompt(prompt: SignInPrompt) -> None:
-        fields = {"requestId": call.request_id, "token": params.token, "provider": provider}
-        shown = {key: value for key, value in fields.items() if value is not None}
-        session.outbox.notify("auth/prompt", {**shown, **to_wire(prompt)})
-        if params.open_browser:
-            page = {"uri": prompt.verification_uri, "external": True}
-            opening.append(asyncio.create_task(session.client_requests.send("window/showDocument", page)))
-
-    try:
-        status = await sign_in_to(session.registry, provider, on_prompt)
-    finally:
-        for task in opening:
-            task.cancel()
-    return _encode_status(session, status)
+    provider = call.params.provider or SIGN_IN_PROVIDER
+    with relay_prompts(session, call, provider) as on_prompt:
+        return _encode_status(session, await sign_in_to(session.registry, provider, on_prompt))
 
 
 async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from jumpseat.adapters.base import AuthStatus
+from jumpseat.adapters.base.account import SignInPrompt
 from jumpseat.chat import ChatError, ConfigError
 from jumpseat.config.table_names import MCP_PREFIX
 from jumpseat.connections.method import MethodCall
@@ -44,20 +46,28 @@ async def server_status(session: Session, call: MethodCall[AuthStatusParams]) ->
 
 async def sign_in_to_server(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
     """Sign in to a server and respond with the final state; `auth/prompt` has the page for the user."""
-    params = call.params
-    server = await _find_server(session, params.provider)
+    server = await _find_server(session, call.params.provider)
+    with relay_prompts(session, call, f"{MCP_PREFIX}{server.name}") as on_page:
+        return _encode(server, await _translate(server.sign_in(on_page)))
+
+
+@contextmanager
+def relay_prompts(
+    session: Session, call: MethodCall[SignInParams], provider: str
+) -> Iterator[Callable[[SignInPrompt | SignInPage], None]]:
+    """Yield a function that shows a prompt to the client, which opens the page if the params say so."""
+    fields = {"requestId": call.request_id, "token": call.params.token, "provider": provider}
+    shown = {key: value for key, value in fields.items() if value is not None}
     opening: list[asyncio.Task[Any]] = []
 
-    def on_page(page: SignInPage) -> None:
-        fields = {"requestId": call.request_id, "token": params.token, "provider": params.provider}
-        shown = {key: value for key, value in fields.items() if value is not None}
-        session.outbox.notify("auth/prompt", {**shown, **to_wire(page)})
-        if params.open_browser:
-            uri = {"uri": page.verification_uri, "external": True}
-            opening.append(asyncio.create_task(session.client_requests.send("window/showDocument", uri)))
+    def on_prompt(prompt: SignInPrompt | SignInPage) -> None:
+        session.outbox.notify("auth/prompt", {**shown, **to_wire(prompt)})
+        if call.params.open_browser:
+            page = {"uri": prompt.verification_uri, "external": True}
+            opening.append(asyncio.create_task(session.client_requests.send("window/showDocument", page)))
 
     try:
-        return _encode(server, await _translate(server.sign_in(on_page)))
+        yield on_prompt
     finally:
         for task in opening:
             task.cancel()
