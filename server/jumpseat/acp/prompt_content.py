@@ -20,8 +20,9 @@ from jumpseat.acp.params import (
     ResourceParam,
     TextContentParam,
 )
-from jumpseat.acp.workspace import path_of, read_text
+from jumpseat.acp.workspace import read_text
 from jumpseat.chat import ContentBlock, ContextBlock, DocumentBlock, ImageBlock, TextBlock
+from jumpseat.connections.uris import path_of_uri
 from jumpseat.system.threads import run_blocking
 
 MAX_LINKED_BYTES = 1024 * 1024
@@ -65,7 +66,7 @@ async def _read_link(
     client: AcpClient, conversation: AcpConversation, link: LinkContentParam
 ) -> ContentBlock:
     """Return the text of a linked file in the conversation's directories, else the name of the link."""
-    path = path_of(link.uri)
+    path = path_of_uri(link.uri)
     if path is not None:
         roots = (conversation.directory, *conversation.additional_directories)
         real = await run_blocking(_resolve_below, path, roots)

@@ -11,7 +11,6 @@ from jumpseat.acp.client import AcpClient
 from jumpseat.acp.content import encode_block
 from jumpseat.acp.conversation import AcpConversation
 from jumpseat.acp.permissions import ask_permission
-from jumpseat.acp.workspace import path_of
 from jumpseat.chat import (
     FileDiff,
     TextBlock,
@@ -22,6 +21,7 @@ from jumpseat.chat import (
     ToolUseDoneEvent,
     ToolUseStartEvent,
 )
+from jumpseat.connections.uris import path_of_uri
 from jumpseat.tools.approvals import Approvals
 from jumpseat.tools.display import make_title, show_arguments
 from jumpseat.tools.server import Preview
@@ -189,7 +189,7 @@ def encode_diffs(diffs: Sequence[FileDiff]) -> list[dict[str, Any]]:
             "newText": diff.new_text,
         }
         for diff in diffs
-        if (path := path_of(diff.uri)) is not None
+        if (path := path_of_uri(diff.uri)) is not None
     ]
 
 

@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from pygls.uris import to_fs_path
-
 from jumpseat.acp.client import AcpClient
 from jumpseat.acp.conversation import AcpConversation
+from jumpseat.connections.uris import path_of_uri
 from jumpseat.system.regular_file import read_regular
 from jumpseat.system.threads import run_blocking
 from jumpseat.tools.files.text import MAX_TEXT, UTF_8, NotTextError, TextForm, decode, normalize
@@ -46,7 +45,7 @@ class AcpWorkspace(Workspace):
         """
         if uris is None or not self._client.abilities.reads_files:
             return ()
-        paths = [path for uri in uris if (path := path_of(uri)) is not None]
+        paths = [path for uri in uris if (path := path_of_uri(uri)) is not None]
         found = await asyncio.gather(*map(self._find, paths))
         files = [each for each in found if each is not None]
         return [file for differs in (True, False) for file, each in files if each is differs]
@@ -103,14 +102,3 @@ def _read_stored(path: Path) -> tuple[str, TextForm]:
         return decode(read_regular(path, MAX_TEXT))
     except FileNotFoundError:
         return "", UTF_8
-
-
-def path_of(uri: str) -> Path | None:
-    """Return the absolute path of a `file:` URI; None if it is not one."""
-    if not uri.startswith("file:"):
-        return None
-    try:
-        path = to_fs_path(uri)
-    except ValueError:
-        return None
-    return Path(path) if path and Path(path).is_absolute() else None

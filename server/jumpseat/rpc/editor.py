@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.connections.session import Session
-from jumpseat.rpc.workspace import to_path
+from jumpseat.connections.uris import path_of_uri
 from jumpseat.tools.workspace import EDITOR_SECONDS, UnsavedFile, Workspace
 
 UNSAVED = "workspace/unsaved"
@@ -64,7 +64,7 @@ def _read_document(document: Any) -> UnsavedFile | None:
     uri, version, text = (document.get(key) for key in ("uri", "version", "text"))
     if not isinstance(uri, str) or not isinstance(text, str):
         return None
-    return UnsavedFile(uri, version if type(version) is int else None, text, to_path(uri))
+    return UnsavedFile(uri, version if type(version) is int else None, text, path_of_uri(uri))
 
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pygls.uris import to_fs_path
-
 from jumpseat.connections.session import Session
+from jumpseat.connections.uris import path_of_uri
 from jumpseat.context.rules import WorkspaceRules, read_rules
 from jumpseat.rpc.params import InitializeParams, TurnParams
 from jumpseat.system.threads import run_blocking
@@ -20,20 +19,9 @@ def find_folders(params: InitializeParams) -> Sequence[Path]:
     uris = (
         [each.get("uri") for each in folders if isinstance(each, dict)] if isinstance(folders, list) else []
     )
-    paths = [path for uri in uris if (path := to_path(uri)) is not None]
-    root = to_path(params.root_uri)
+    paths = [path for uri in uris if (path := path_of_uri(uri)) is not None]
+    root = path_of_uri(params.root_uri)
     return paths or ([] if root is None else [root])
-
-
-def to_path(uri: Any) -> Path | None:
-    """Return the absolute path of a `file:` URI; None if it is not one."""
-    if not isinstance(uri, str) or not uri.startswith("file:"):
-        return None
-    try:
-        path = to_fs_path(uri)
-    except ValueError:
-        return None
-    return Path(path) if path and Path(path).is_absolute() else None
 
 
 async def read_workspace_rules(session: Session, params: TurnParams) -> WorkspaceRules | None:
@@ -41,5 +29,5 @@ async def read_workspace_rules(session: Session, params: TurnParams) -> Workspac
     if not params.workspace_rules:
         return None
     named = (params.workspace_folders or [""])[0]
-    folder = to_path(named) or Path(named)
+    folder = path_of_uri(named) or Path(named)
     return await run_blocking(read_rules, folder if folder.is_absolute() else session.directory)

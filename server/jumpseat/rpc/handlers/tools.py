@@ -10,6 +10,7 @@ from jumpseat.chat import ConfigError, InvalidRequestError, ToolDefinition
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.connections.tools import begin_turn_with_tools, open_tools
+from jumpseat.connections.uris import path_of_uri
 from jumpseat.engine.tokens import estimate_tool_tokens
 from jumpseat.rpc.handlers.server_sign_ins import follow_server_sign_ins
 from jumpseat.rpc.params import (
@@ -21,7 +22,6 @@ from jumpseat.rpc.params import (
     ToolsListParams,
     ToolsRunParams,
 )
-from jumpseat.rpc.workspace import to_path
 from jumpseat.system.state_file import StateError
 from jumpseat.system.threads import compute
 
@@ -73,7 +73,7 @@ async def _begin(
     await announce_changes(session)
     folders = list(session.folders)
     for index, text in enumerate(params.workspace_folders or ()):
-        path = to_path(text) or Path(text)
+        path = path_of_uri(text) or Path(text)
         if not path.is_absolute():
             raise InvalidRequestError.at(
                 f"workspaceFolders.{index}", "must be an absolute path or a file: URI"
