@@ -14,13 +14,13 @@ from jumpseat_cli.chat.tool_selection import ToolSelection
 from jumpseat_cli.command_line.completion import (
     complete_conversation,
     complete_file,
-    complete_model,
     complete_prompt,
     make_completion,
     match_prefix,
     values_of,
 )
 from jumpseat_cli.command_line.options import daemon_options, json_option, rules_option
+from jumpseat_cli.command_line.question_options import files_option, max_tokens_option, model_option
 from jumpseat_cli.command_line.tool_options import tool_options
 from jumpseat_cli.daemon.settings import THINKING_LEVELS
 from jumpseat_cli.terminal.running import run_work
@@ -101,13 +101,7 @@ def _read_json(file: Path) -> Any:
 
 @click.command()
 @click.argument("question", nargs=-1)
-@click.option(
-    "-m",
-    "--model",
-    metavar="NAME",
-    shell_complete=complete_model,
-    help="The model to ask; 'jumpseat models' lists them.",
-)
+@model_option("The model to ask; 'jumpseat models' lists them.")
 @click.option("-s", "--system", metavar="TEXT", help="The system prompt.")
 @click.option(
     "-p",
@@ -116,14 +110,8 @@ def _read_json(file: Path) -> Any:
     shell_complete=complete_prompt,
     help="Ask a prompt, such as explain or review; the question and stdin are its input.",
 )
-@click.option(
-    "-f",
-    "--file",
-    "files",
-    multiple=True,
-    metavar="PATH[:A-B]",
-    shell_complete=complete_file,
-    help="Add a file, some of its lines, all files of a quoted pattern, or a page (https://…). Repeatable.",
+@files_option(
+    "Add a file, some of its lines, all files of a quoted pattern, or a page (https://…). Repeatable."
 )
 @click.option(
     "-a",
@@ -136,9 +124,7 @@ def _read_json(file: Path) -> Any:
 )
 @rules_option
 @click.option("--no-stdin", is_flag=True, help="Do not read stdin.")
-@click.option(
-    "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
-)
+@max_tokens_option
 @click.option("--thinking", type=click.Choice(THINKING_LEVELS), help="How much the model thinks.")
 @click.option(
     "-o",

@@ -11,9 +11,10 @@ from typing import Any
 
 import click
 
-from jumpseat_cli.command_line.completion import complete_conversation, complete_model
+from jumpseat_cli.command_line.completion import complete_conversation
 from jumpseat_cli.command_line.groups import ListByDefault
 from jumpseat_cli.command_line.options import HELP, daemon_options, json_option, run_async
+from jumpseat_cli.command_line.question_options import model_option
 from jumpseat_cli.daemon.conversations import find_conversation, find_conversations, list_rows
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import FAILED, OK, error_document, print_failure, print_json, say
@@ -196,13 +197,7 @@ async def export(conversation: str, daemon_command: list[str], as_json: bool) ->
 
 @conversations.command("title")
 @_id_argument
-@click.option(
-    "-m",
-    "--model",
-    metavar="NAME",
-    shell_complete=complete_model,
-    help="The model to ask; by default that of the conversation.",
-)
+@model_option("The model to ask; by default that of the conversation.")
 @click.option("--apply", "applies", is_flag=True, help="Rename the conversation to the suggested title.")
 @daemon_options
 @json_option

@@ -11,8 +11,9 @@ import click
 
 from jumpseat_cli.chat.printing import wait_for_result
 from jumpseat_cli.chat.stop_reasons import explain_missing_replacement, warning_about
-from jumpseat_cli.command_line.completion import complete_file, complete_model
+from jumpseat_cli.command_line.completion import complete_file
 from jumpseat_cli.command_line.options import daemon_options, json_option, rules_option
+from jumpseat_cli.command_line.question_options import max_tokens_option, model_option
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.files.editable import STDIN, Piece, read_piece
 from jumpseat_cli.files.lines import CannotUse
@@ -35,16 +36,8 @@ def _validate_encoding(context: click.Context, parameter: click.Parameter, value
 @click.argument("instruction", nargs=-1, required=True)
 @click.option("-y", "--yes", is_flag=True, help="Change the file without asking.")
 @click.option("--stdout", "prints", is_flag=True, help="Print the new text instead of changing the file.")
-@click.option(
-    "-m",
-    "--model",
-    metavar="NAME",
-    shell_complete=complete_model,
-    help="The model to ask; 'jumpseat models' lists them.",
-)
-@click.option(
-    "--max-tokens", type=click.IntRange(min=1), metavar="N", help="The limit for the answer, in tokens."
-)
+@model_option("The model to ask; 'jumpseat models' lists them.")
+@max_tokens_option
 @rules_option
 @click.option(
     "--encoding", metavar="NAME", callback=_validate_encoding, help="The file's encoding, if it is not UTF-8."

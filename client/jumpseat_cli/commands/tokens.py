@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jumpseat_cli.command_line.completion import complete_file, complete_model
 from jumpseat_cli.command_line.options import daemon_options, json_option, rules_option
+from jumpseat_cli.command_line.question_options import files_option, model_option
 from jumpseat_cli.daemon.rows import short_count
 from jumpseat_cli.daemon.session import daemon
 from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json
@@ -25,23 +25,11 @@ HOW = {"provider": "counted by the provider", "estimate": "estimated"}
 
 @click.command()
 @click.argument("text", nargs=-1)
-@click.option(
-    "-f",
-    "--file",
-    "files",
-    multiple=True,
-    metavar="PATH[:A-B]",
-    shell_complete=complete_file,
-    help="Count a file, some of its lines, all files of a quoted pattern, a page (https://…), or - for piped "
-    "input. Repeatable.",
+@files_option(
+    "Count a file, some of its lines, all files of a quoted pattern, a page (https://…), or - for piped "
+    "input. Repeatable."
 )
-@click.option(
-    "-m",
-    "--model",
-    metavar="NAME",
-    shell_complete=complete_model,
-    help="The model to count for; 'jumpseat models' lists them.",
-)
+@model_option("The model to count for; 'jumpseat models' lists them.")
 @click.option("-s", "--system", metavar="TEXT", help="Also count this system prompt.")
 @rules_option
 @click.option("--exact", is_flag=True, help="Fail instead of estimating if the provider cannot count.")
