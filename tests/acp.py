@@ -16,6 +16,8 @@ import acp.schema
 import jsonschema
 from pydantic import BaseModel
 
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import WAIT_SECONDS, Daemon, running_daemon
 from tests.hub import Hub
 
@@ -271,3 +273,16 @@ def provider_table(base_url: str, **more: Any) -> str:
         *(f"{key} = {json.dumps(value)}" for key, value in more.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def answers(upstream: FakeUpstream, *texts: str) -> None:
+    """Script one answer for each text."""
+    for text in texts:
+        upstream.script(Reply.events(completion_stream([text])), path="/v1/chat/completions")
+
+
+def sent_messages(upstream: FakeUpstream) -> list[Any]:
+    """The messages of the last chat that reached the provider."""
+    bodies = [json.loads(each.body) for each in upstream.requests if each.method == "POST"]
+    messages: list[Any] = bodies[-1]["messages"]
+    return messages

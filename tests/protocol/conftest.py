@@ -1,14 +1,17 @@
-"""Daemons that the tests of a module share, because the start is the main cost of a short test."""
+"""Daemons that the tests of a module share, because the start is the main cost of a short test; an agent."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from jumpseat.testing.upstream import FakeUpstream
+from tests.acp import AcpAgent, provider_table, running_agent
 from tests.daemon import Daemon, provider, running_daemon
+from tests.hub import Hub
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -43,3 +46,21 @@ async def pair(pair_of_the_module: tuple[Daemon, FakeUpstream]) -> AsyncIterator
     upstream.forget()
     yield pair_of_the_module
     assert (await daemon.request("chat/cancel", {"turnId": "none"})).result == {"cancelled": False}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return a project."""
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "main.py").write_text("print('hello')\n")
+    return root
+
+
+@pytest.fixture
+async def agent(hub: Hub, upstream: FakeUpstream, root: Path) -> AsyncIterator[AcpAgent]:
+    """An initialized agent in the project, whose only provider is the upstream."""
+    config = provider_table(upstream.base_url) + '[prompts.shout]\ntext = "SHOUT {{input}}"\n'
+    async with running_agent(hub, root, config=config) as running:
+        await running.initialize()
+        yield running

@@ -11,9 +11,8 @@ import pytest
 from jumpseat.conversations import ConversationStore
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.acp import AcpAgent, option, running_agent
+from tests.acp import AcpAgent, answers, option, running_agent, sent_messages
 from tests.hub import Hub
-from tests.protocol.test_acp import answers, sent_messages
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ import pytest
 
 from jumpseat.testing.upstream import FakeUpstream
 from tests.acp import AcpAgent, provider_table, running_agent
+from tests.acp_tools import REFUSED, SILENT, Json, ask, call, calls, results, write
 from tests.hub import Hub
-from tests.protocol.test_acp_tools import REFUSED, SILENT, Json, ask, call, calls, results, write
 
 pytestmark = pytest.mark.slow
 

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from jumpseat.testing.upstream import FakeUpstream
-from tests.acp import AcpAgent, provider_table, running_agent
+from tests.acp import AcpAgent, answers, provider_table, running_agent
+from tests.acp_tools import Json, ask, call, calls, choose, results
 from tests.fakes import mcp_server
 from tests.fakes.mcp_http import McpEndpoint
 from tests.hub import Hub
 from tests.processes import runs
-from tests.protocol.test_acp import answers
-from tests.protocol.test_acp_tools import Json, ask, call, calls, choose, results
 from tests.unit.tools.mcp.clients import Record
 
 pytestmark = pytest.mark.slow

@@ -1,112 +1,20 @@
-"""Tools in sessions of the Agent Client Protocol: calls, their approvals and results."""
+"""Tools in sessions of the Agent Client Protocol: calls, their results and limits."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from jumpseat.testing.answers.chat_completions import FakeCall, completion_stream
-from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.acp import AcpAgent, AcpExchange, provider_table, running_agent
+from jumpseat.testing.answers.chat_completions import completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.acp import AcpAgent, answers, provider_table, running_agent, sent_messages
+from tests.acp_tools import ask, call, calls, choose, results, states, write
 from tests.fakes import tool_plugin
 from tests.hub import Hub
-from tests.protocol.test_acp import answers, sent_messages
 
 pytestmark = pytest.mark.slow
-
-Json = dict[str, Any]
-Answer = Callable[[Json], Any]
-REFUSED, SILENT = object(), object()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Return a project."""
-    root = tmp_path / "project"
-    root.mkdir()
-    (root / "main.py").write_text("print('hello')\n")
-    return root
-
-
-@pytest.fixture
-async def agent(hub: Hub, upstream: FakeUpstream, root: Path) -> AsyncIterator[AcpAgent]:
-    """An initialized agent in the project, whose only provider is the upstream."""
-    async with running_agent(hub, root, config=provider_table(upstream.base_url)) as running:
-        await running.initialize()
-        yield running
-
-
-def call(name: str, call_id: str = "c1", **arguments: Any) -> FakeCall:
-    """Return a call of the model."""
-    return FakeCall(call_id, name, [json.dumps(arguments)])
-
-
-def calls(upstream: FakeUpstream, *rounds: FakeCall) -> None:
-    """Script answers of the model: one call after the other, then a text."""
-    for each in rounds:
-        upstream.script(Reply.events(completion_stream(tool_calls=[each])), path="/v1/chat/completions")
-    answers(upstream, "Done.")
-
-
-def write(text: str = "1\n", path: str = "new.txt", call_id: str = "c1") -> FakeCall:
-    """Return a call that creates a file, which needs an approval."""
-    return call("files__write", call_id, path=path, text=text)
-
-
-def choose(option: str) -> Answer:
-    """Return a client whose user always chooses this option."""
-    return lambda request: {"outcome": {"outcome": "selected", "optionId": option}}
-
-
-async def serve(agent: AcpAgent, prompt: int, answer: Answer) -> tuple[AcpExchange, list[Json]]:
-    """Answer the agent's requests up to the end of a prompt, and return its exchange and the requests.
-
-    Args:
-        answer: returns the result for a request, `REFUSED`, or `SILENT` for no answer.
-    """
-    requests: list[Json] = []
-    messages: list[Json] = []
-    while "method" in (message := await agent.read()):
-        messages.append(message)
-        if "id" in message:
-            requests.append(message)
-            result = answer(message)
-            if result is REFUSED:
-                error = {"code": -32601, "message": "unknown"}
-                agent.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
-            elif result is not SILENT:
-                agent.answer(message, result)
-    assert message["id"] == prompt, message
-    return AcpExchange(message, messages), requests
-
-
-async def ask(agent: AcpAgent, session: str, answer: Answer) -> tuple[AcpExchange, list[Json]]:
-    """Send a prompt, and answer the agent's requests up to its end."""
-    return await serve(agent, agent.start_prompt(session, "Go."), answer)
-
-
-def states(exchange: AcpExchange) -> list[tuple[str, str]]:
-    """Return the status of each call in the order of the updates."""
-    updates = [each["params"]["update"] for each in exchange.messages if each["method"] == "session/update"]
-    return [
-        (update["toolCallId"], update["status"])
-        for update in updates
-        if update["sessionUpdate"] in ("tool_call", "tool_call_update") and "status" in update
-    ]
-
-
-def results(upstream: FakeUpstream) -> list[str]:
-    """Return the results of calls that the model received last."""
-    return [message["content"] for message in sent_messages(upstream) if message["role"] == "tool"]
-
-
-def names(folder: Path) -> list[str]:
-    """Return the names of the files in a folder."""
-    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.mark.requirement("12:acp-calls", "12:acp-permission")
@@ -176,105 +84,6 @@ async def test_text_after_a_call_is_another_message(agent: AcpAgent, upstream: F
     assert len({each["messageId"] for each in chunks}) == 2
 
 
-@pytest.mark.requirement("12:acp-permission")
-@pytest.mark.parametrize(
-    "outcome",
-    [
-        {"outcome": {"outcome": "selected", "optionId": "reject"}},
-        {"outcome": {"outcome": "selected", "optionId": "another"}},
-        {"outcome": {"outcome": "selected", "optionId": ["allow"]}},
-        {"outcome": {"outcome": "cancelled"}},
-        {"outcome": {"outcome": "postponed", "optionId": "allow"}},
-        {"outcome": "selected"},
-        None,
-    ],
-)
-async def test_everything_except_a_known_permission_is_a_denial(
-    agent: AcpAgent, upstream: FakeUpstream, root: Path, outcome: Any
-) -> None:
-    calls(upstream, write())
-    exchange, _ = await ask(agent, await agent.new_session(), lambda request: outcome)
-
-    assert exchange.result == {"stopReason": "end_turn"}
-    assert states(exchange) == [("c1", "pending"), ("c1", "failed"), ("c1", "failed")]
-    assert results(upstream) == ["Error: The user denied this call."]
-    assert not (root / "new.txt").exists()
-
-
-@pytest.mark.requirement("12:acp-permission")
-async def test_a_client_that_cannot_ask_denies(agent: AcpAgent, upstream: FakeUpstream) -> None:
-    calls(upstream, write())
-    exchange, _ = await ask(agent, await agent.new_session(), lambda request: REFUSED)
-
-    assert exchange.text() == "Done."
-    assert results(upstream) == ["Error: The user denied this call."]
-
-
-@pytest.mark.requirement("12:acp-permission")
-async def test_a_permission_for_the_conversation_does_not_hold_in_another(
-    agent: AcpAgent, upstream: FakeUpstream, root: Path
-) -> None:
-    one, two = await agent.new_session(), await agent.new_session()
-    calls(upstream, write(path="a"), write(path="b", call_id="c2"))
-    _, first = await ask(agent, one, choose("allow_conversation"))
-    calls(upstream, write(path="c"))
-    _, second = await ask(agent, one, choose("reject"))
-    calls(upstream, write(path="d"))
-    _, third = await ask(agent, two, choose("allow_always"))
-    calls(upstream, write(path="e"))
-    _, fourth = await ask(agent, await agent.new_session(), choose("reject"))
-
-    assert list(map(len, (first, second, third, fourth))) == [1, 0, 1, 0]
-    assert names(root) == ["a", "b", "c", "d", "e", "main.py"]
-
-
-@pytest.mark.requirement("12:acp-permission")
-async def test_a_call_outside_the_directories_says_so_and_cannot_be_remembered(
-    agent: AcpAgent, upstream: FakeUpstream, root: Path
-) -> None:
-    calls(upstream, write(path="../new.txt"))
-    _, (request,) = await ask(agent, await agent.new_session(), choose("allow_always"))
-
-    assert [each["optionId"] for each in request["params"]["options"]] == ["allow", "reject"]
-    diff, reason = request["params"]["toolCall"]["content"]
-    assert diff["path"] == str(root.parent / "new.txt")
-    assert "outside" in reason["content"]["text"]
-    assert results(upstream) == ["Error: The user denied this call."]
-
-
-@pytest.mark.requirement("12:acp-cancel")
-@pytest.mark.parametrize("method", ["session/cancel", "session/close", "session/delete", "$/cancel_request"])
-async def test_a_cancel_closes_the_question(
-    agent: AcpAgent, upstream: FakeUpstream, root: Path, method: str
-) -> None:
-    calls(upstream, write())
-    session = await agent.new_session()
-    prompt = agent.start_prompt(session, "Go.")
-    request = await agent.read_request("session/request_permission")
-    awaited = {prompt}
-    if method == "$/cancel_request":
-        agent.notify(method, {"requestId": prompt})
-    elif method == "session/cancel":
-        agent.notify(method, {"sessionId": session})
-    else:
-        awaited.add(agent.start(method, {"sessionId": session}))
-    withdrawn: list[Json] = []
-    responses: dict[int, Any] = {}
-    while not withdrawn or not awaited <= responses.keys():
-        message = await agent.read()
-        if "method" not in message:
-            responses[message["id"]] = message.get("result")
-        elif message["method"] == "$/cancel_request":
-            withdrawn.append(message["params"])
-    # The user's late answer has no effect.
-    agent.answer(request, choose("allow_always")(request))
-
-    assert withdrawn == [{"requestId": request["id"]}]
-    assert responses[prompt] == {"stopReason": "cancelled"}
-    assert (await agent.request("session/list", {})).result is not None
-    assert not (root / "new.txt").exists()
-
-
 @pytest.mark.requirement("12:acp-cancel")
 async def test_a_cancelled_call_is_shown_as_failed_and_the_session_goes_on(
     agent: AcpAgent, upstream: FakeUpstream
@@ -289,60 +98,6 @@ async def test_a_cancelled_call_is_shown_as_failed_and_the_session_goes_on(
     assert states(cancelled)[-1] == ("c1", "failed")
     await agent.prompt(session, "And now?")
     assert results(upstream) == ["Error: Cancelled."]
-
-
-@pytest.mark.requirement("12:acp-cancel")
-async def test_a_client_that_leaves_while_it_is_asked_ends_the_prompt(
-    agent: AcpAgent, upstream: FakeUpstream, root: Path
-) -> None:
-    calls(upstream, write())
-    agent.start_prompt(await agent.new_session(), "Go.")
-    await agent.read_request("session/request_permission")
-
-    assert await agent.exit_code() == 0
-    assert not (root / "new.txt").exists()
-
-
-@pytest.mark.requirement("12:acp-permission")
-async def test_two_sessions_that_ask_at_the_same_time_have_their_own_answers(
-    agent: AcpAgent, upstream: FakeUpstream, root: Path
-) -> None:
-    one, two = await agent.new_session(), await agent.new_session()
-    prompts, requests = {}, {}
-    for session, name in ((one, "one"), (two, "two")):
-        # Both calls have the same id, as some servers number them.
-        stream = completion_stream(tool_calls=[write(path=name)])
-        upstream.script(Reply.events(stream), path="/v1/chat/completions")
-        prompts[session] = agent.start_prompt(session, "Go.")
-        requests[session] = await agent.read_request("session/request_permission")
-    answers(upstream, "Done.", "Done.")
-    agent.answer(requests[two], choose("reject")(requests[two]))
-    await agent.read_until(prompts[two])
-    assert names(root) == ["main.py"]
-    agent.answer(requests[one], choose("allow")(requests[one]))
-    await agent.read_until(prompts[one])
-
-    assert [requests[session]["params"]["sessionId"] for session in (one, two)] == [one, two]
-    assert names(root) == ["main.py", "one"]
-
-
-@pytest.mark.requirement("12:acp-permission")
-async def test_an_answer_that_covers_another_question_withdraws_it(
-    agent: AcpAgent, upstream: FakeUpstream, root: Path
-) -> None:
-    both = [write(path="a", call_id="c1"), write(path="b", call_id="c2")]
-    gate = Gate()
-    upstream.script(Reply.events(completion_stream(tool_calls=both)), path="/v1/chat/completions")
-    upstream.script(Reply.events([gate, *completion_stream(["Done."])]), path="/v1/chat/completions")
-    prompt = agent.start_prompt(await agent.new_session(), "Go.")
-    requests = [await agent.read_request("session/request_permission") for _ in both]
-    agent.answer(requests[1], choose("allow_conversation")(requests[1]))
-    withdrawn = await agent.read_request("$/cancel_request")
-    gate.open()
-    await agent.read_until(prompt)
-
-    assert withdrawn["params"] == {"requestId": requests[0]["id"]}
-    assert results(upstream) == ["Created a.", "Created b."]
 
 
 @pytest.mark.requirement("12:acp-max-rounds")

@@ -12,9 +12,8 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.acp import AcpAgent, AcpExchange, provider_table, running_agent
+from tests.acp import AcpAgent, AcpExchange, answers, provider_table, running_agent, sent_messages
 from tests.hub import Hub
-from tests.protocol.test_acp import answers, sent_messages
 
 PIXELS = base64.b64encode(b"pixels").decode()
 PAGE = base64.b64encode(b"%PDF").decode()

@@ -45,3 +45,7 @@ def questions(upstream: ThreadedUpstream) -> list[str]:
     """Return the last message of each chat that the provider received."""
     chats = [request for request in upstream.requests if request.path == PATH]
     return [chat.json["messages"][-1]["content"] for chat in chats]
+
+
+def models(upstream: ThreadedUpstream) -> list[str]:
+    return [request.json["model"] for request in upstream.requests if request.path == PATH]

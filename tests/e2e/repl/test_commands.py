@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
-import os
-import re
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,18 +12,12 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
-from tests.copilot import configure, table
-from tests.e2e.repl.chats import PATH, answer, asked, questions
-from tests.emulator import CopilotEmulator
-from tests.fakes.typist import ALT_ENTER, CTRL_C, TAB, UP, Typist, typists
+from tests.e2e.repl.chats import PATH, answer, asked, models, questions
+from tests.fakes.typist import ALT_ENTER, TAB, Typist
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow, pytest.mark.usefixtures("ignored_interrupts")]
 
 Start = Callable[..., Typist]
-
-
-def models(upstream: ThreadedUpstream) -> list[str]:
-    return [request.json["model"] for request in upstream.requests if request.path == PATH]
 
 
 def test_help_shows_the_commands_the_prompts_and_the_keys(typist: Start) -> None:
@@ -303,120 +293,3 @@ def test_a_conversation_is_continued(typist: Start, upstream: ThreadedUpstream) 
     assert asked(upstream) == [("user", "Hi"), ("assistant", "Hello"), ("user", "And?")]
     assert models(upstream) == ["big"] * 3
     assert shown.splitlines()[-2:][0].split("--conversation ")[-1] in first.shown + shown
-
-
-def test_input_is_kept_for_the_next_run_and_private_to_the_user(typist: Start, home: Path) -> None:
-    first = typist()
-    first.enter(f"one{ALT_ENTER}two")
-    first.see("Hello")
-    first.enter("/usage")
-    first.see("1 turn")
-    first.type("not sent")
-    first.see("> not sent")
-    first.type(CTRL_C)
-    first.see("> Ctrl-D leaves.")
-    first.leave()
-    file = home / "chat-history"
-    assert [json.loads(line) for line in file.read_text("utf-8").splitlines()] == ["one\ntwo", "/usage"]
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-
-    second = typist("--no-keep")
-    second.see("> Ask something")
-    second.type(UP)
-    second.see("> /usage")
-    second.type(CTRL_C)
-    second.see("> Ctrl-D leaves.")
-    second.type("\x12two")
-    second.see("I-search backward: two")
-    second.see("> one  two")
-    assert "two Ask" not in second.text
-    second.type("\x07")
-    second.type(f"{CTRL_C}secret\r")
-    second.see("Hello")
-    shown = second.leave()
-
-    assert "secret" not in file.read_text("utf-8")
-    assert "Kept." not in shown
-
-
-def test_input_is_not_stored_if_the_configuration_disables_keeping(
-    typist: Start, home: Path, configuration: Path
-) -> None:
-    configuration.write_text(
-        f"{configuration.read_text('utf-8')}[conversations]\nkeep = false\n", encoding="utf-8"
-    )
-    person = typist()
-    person.enter("/usage")
-    person.enter("Hi")
-    person.see("Hello")
-    person.enter("More")
-    person.see("Hello", times=2)
-    shown = person.leave()
-
-    assert not (home / "chat-history").exists()
-    assert shown.count("warning:") == 1
-
-
-def test_tab_completes_commands_models_and_paths(
-    typist: Start, upstream: ThreadedUpstream, tmp_path: Path
-) -> None:
-    (tmp_path / "transcript of it.md").write_text("context", "utf-8")
-    person = typist()
-    person.see("> ")
-    person.type(f"/mod{TAB}")
-    person.see("> /model")
-    person.type(f" oth{TAB}")
-    person.see("> /model fake:other-model")
-    person.enter("")
-    person.see("come from fake:other-model")
-    person.type(f"/file {tmp_path}/tran{TAB}")
-    person.see("transcript of it.md")
-    person.enter("")
-    person.see("Attached to the next question: transcript of it.md.")
-    person.enter("Hi")
-    person.see("Hello")
-    person.leave()
-
-    assert models(upstream) == ["other-model"]
-
-
-async def test_a_sign_in_is_offered_and_done_in_the_conversation(
-    home: Path, emulator: CopilotEmulator, tmp_path: Path
-) -> None:
-    emulator.devices.interval = 0.05
-    configure(home, table(emulator))
-    browser = tmp_path / "xdg-open"
-    browser.write_text("#!/bin/sh\n", "utf-8")
-    browser.chmod(0o700)
-    with typists() as start:
-        person = start("chat", PATH=f"{tmp_path}:{os.environ['PATH']}")
-
-        def sign_in() -> None:
-            person.see("Sign in to GitHub Copilot now? [y/N]")
-            person.enter("y")
-            person.see("Then open this page and enter it:")
-
-        await asyncio.to_thread(sign_in)
-        found = re.search("First copy this code: ([A-Z0-9-]+)", person.shown)
-        assert found is not None
-        emulator.approve(found[1])
-
-        def chat() -> str:
-            person.see("Signed in to")
-            person.enter("Hi")
-            person.see("tokens in")
-            return person.leave()
-
-        assert "as octocat" in await asyncio.to_thread(chat)
-
-
-def test_a_sign_in_is_offered_if_no_provider_is_ready(home: Path) -> None:
-    person = Typist("chat")
-    person.see("Sign in to GitHub Copilot now? [y/N]")
-    assert "No provider is ready:" in person.shown
-    assert "local install" in person.text
-    person.enter("n")
-    person.see("> Ask something")
-    person.enter("Hi")
-    person.see("hint:")
-    person.leave()

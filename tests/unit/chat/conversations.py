@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import hypothesis
+import pytest
 from hypothesis import strategies as st
 
 from jumpseat.chat import (
@@ -22,6 +24,7 @@ from jumpseat.chat import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from jumpseat.chat.transcript import SYNTAXES
 
 PIECES = (
     "## Me", "## Assistant", "## Ich", "## Me ", "##  Me\t", " ## Me", "# Me", "### Me", "## Me!", "##Me",
@@ -95,3 +98,6 @@ blocks = st.one_of(
 messages = st.builds(Message, st.sampled_from(["user", "assistant"]), st.lists(blocks, max_size=5).map(tuple))
 conversations = st.lists(messages, max_size=5)
 settings = st.dictionaries(texts, json_values.filter(lambda value: value is not None), max_size=3)
+
+any_size = hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.too_slow], deadline=None)
+in_both_formats = pytest.mark.parametrize("syntax", SYNTAXES.values(), ids=SYNTAXES)

@@ -1,106 +1,39 @@
-"""Turns with tools that the daemon runs: rounds, limits, loops, cancels and failures."""
+"""Turns with tools that the daemon runs: rounds, their calls and results."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from jumpseat.chat import (
     BlockDoneEvent,
-    ChatCancelled,
     ChatError,
-    ContentBlock,
     DoneEvent,
-    Fold,
     Message,
     Origin,
     RateLimitError,
     RequestError,
     Response,
     ResponseEvent,
-    ServerError,
     StartEvent,
     TextBlock,
-    ToolApprovalEvent,
     ToolDefinition,
-    ToolResultBlock,
     ToolStatusEvent,
     ToolUseBlock,
     ToolUseDoneEvent,
-    ToolUseStartEvent,
     Usage,
     UsageEvent,
     WarningEvent,
 )
 from jumpseat.dialects.opaque import CALL_ID, read_opaque
-from jumpseat.engine import TokenMemory, TurnRequest, run_turn
-from jumpseat.engine.rounds import CANCELLED_CALL, TOO_MANY_CALLS
-from jumpseat.engine.tool_calls import UNANSWERED_CALL
+from jumpseat.engine import TokenMemory, run_turn
+from tests.unit.engine.rounds import ANSWER, END, GREP, called, refold, run, shapes
 from tests.unit.scripted import RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
 from tests.unit.tools.scripted_server import ScriptedServer, begin_turn, make_call, make_host
 
 pytestmark = pytest.mark.requirement("12:rounds")
-
-END = DoneEvent("end_turn", Usage(3, 2), "stop")
-CALLS = DoneEvent("tool_use", Usage(10, 5), "tool_calls")
-GREP = ToolDefinition("grep", "finds", {})
-
-
-def called(*calls: ToolUseBlock, first: int = 0) -> list[Step]:
-    """Return the events of a round that consists of these calls."""
-    steps: list[Step] = []
-    for number, call in enumerate(calls, first):
-        steps += [ToolUseStartEvent(number, call.id, call.name), ToolUseDoneEvent(number, call)]
-    return [ResponseEvent("m"), *steps, CALLS]
-
-
-ANSWER: list[Step] = [ResponseEvent("m"), *said("Done."), END]
-
-
-async def run(
-    adapter: ScriptedAdapter,
-    server: ScriptedServer,
-    turn_request: TurnRequest | None = None,
-    sink: RecordingSink | None = None,
-    **options: Any,
-) -> tuple[Response | ChatError, RecordingSink]:
-    """Run a turn with the server's tools, which need no approval; return its outcome and its events."""
-    sink = sink or RecordingSink()
-    host = make_host(server, **{"allow": ["shed/*"], **options})
-    try:
-        async with asyncio.timeout(10):
-            outcome = await run_turn(
-                registry_of(adapter), turn_request or ask(), sink, tools=begin_turn(host)
-            )
-    except ChatError as error:
-        return error, sink
-    return outcome, sink
-
-
-def shapes(content: Sequence[ContentBlock]) -> list[str]:
-    """Return each block in short: a call by its id, a result by its id and text, a text by its text."""
-    shown = []
-    for block in content:
-        match block:
-            case ToolUseBlock():
-                shown.append(f"call {block.id}")
-            case ToolResultBlock():
-                shown.append(f"{'error' if block.is_error else 'result'} {block.tool_use_id}: {block.text}")
-            case TextBlock():
-                shown.append(block.text)
-    return shown
-
-
-def refold(sink: RecordingSink) -> Sequence[ContentBlock]:
-    """Return the content as a client folds it from the events."""
-    fold = Fold("fake", "m")
-    for event in sink.events:
-        fold.add(event)
-    return fold.response().content
 
 
 @pytest.mark.requirement("12:one-message", "12:result-blocks", "12:usage-sum", "12:initiator")
@@ -204,169 +137,12 @@ async def test_a_call_that_cannot_be_run_is_an_error_result(call: ToolUseBlock, 
     assert [event.status for event in sink.events if isinstance(event, ToolStatusEvent)] == ["failed"]
 
 
-@pytest.mark.requirement("12:max-rounds")
-async def test_the_calls_of_the_last_allowed_round_are_run() -> None:
-    adapter = ScriptedAdapter(called(make_call("shed__dig")), called(make_call("shed__dig", "2")))
-    response, sink = await run(adapter, ScriptedServer(), max_rounds=2)
-
-    assert isinstance(response, Response)
-    assert shapes(response.content) == ["call 1", "result 1: ok", "call 2", "result 2: ok"]
-    assert (response.stop_reason, response.rounds) == ("max_rounds", 2)
-    assert isinstance(sink.events[-1], DoneEvent)
-    assert sink.events[-1].stop_reason == "max_rounds"
-
-
-@pytest.mark.requirement("12:max-calls")
-async def test_a_call_above_the_limit_is_an_error_and_ends_the_turn() -> None:
-    calls = [make_call("shed__dig", str(number)) for number in range(3)]
-    response, _ = await run(ScriptedAdapter(called(*calls)), ScriptedServer(), max_calls=2)
-
-    assert isinstance(response, Response)
-    assert shapes(response.content)[3:] == ["result 0: ok", "result 1: ok", f"error 2: {TOO_MANY_CALLS}"]
-    assert {block.origin for block in response.content[3:]} == {Origin("daemon", "shed/dig")}
-    assert response.stop_reason == "max_rounds"
-
-
-@pytest.mark.requirement("12:loop")
-async def test_the_third_identical_call_with_the_same_result_ends_the_turn() -> None:
-    rounds = [
-        called(make_call("shed__dig", "1", a=1, b=[2])),
-        called(make_call("shed__dig", "2", b=[2], a=1)),
-        called(make_call("shed__dig", "3", a=1, b=[2])),
-    ]
-    server = ScriptedServer()
-    response, _ = await run(ScriptedAdapter(*rounds, ANSWER), server)
-
-    assert isinstance(response, Response)
-    assert (response.stop_reason, len(server.calls)) == ("max_rounds", 3)
-    assert [warning.code for warning in response.warnings] == ["tool_loop"]
-
-
-async def test_an_identical_call_with_another_result_is_not_a_loop() -> None:
-    server = ScriptedServer()
-    server.script["dig"] = ["one", "two", "three"]
-    rounds = [called(make_call("shed__dig", str(number))) for number in range(3)]
-    response, _ = await run(ScriptedAdapter(*rounds, ANSWER), server)
-
-    assert isinstance(response, Response)
-    assert response.stop_reason == "end_turn"
-
-
-@pytest.mark.requirement("12:partial")
-async def test_a_failed_round_keeps_the_finished_results() -> None:
-    adapter = ScriptedAdapter(called(make_call("shed__dig")), [RequestError("No.")])
-    error, sink = await run(adapter, ScriptedServer())
-
-    assert isinstance(error, RequestError)
-    assert error.partial is not None
-    assert shapes(error.partial.content) == ["call 1", "result 1: ok"]
-    assert error.partial.rounds == 2
-    assert isinstance(sink.events[-1], DoneEvent)
-    assert list(sink.events[-1].content or ()) == list(error.partial.content)
-
-
-@pytest.mark.requirement("12:partial")
-async def test_a_call_before_a_failure_of_its_own_round_gets_an_error_result() -> None:
-    steps = [*called(make_call("shed__dig"))[:-1], ServerError("Broke off.")]
-    error, sink = await run(ScriptedAdapter(steps), ScriptedServer())
-
-    assert isinstance(error, ServerError)
-    assert error.partial is not None
-    assert shapes(error.partial.content) == ["call 1", f"error 1: {UNANSWERED_CALL}"]
-    assert refold(sink) == error.partial.content
-
-
-@pytest.mark.requirement("12:cancel")
-async def test_a_cancel_during_calls_keeps_the_finished_results() -> None:
-    server = ScriptedServer()
-    server.script["dig"] = [asyncio.Event()]
-    adapter = ScriptedAdapter(called(make_call("shed__dig"), make_call("shed__rake", "2")))
-    sink = RecordingSink()
-    turn = asyncio.create_task(run(adapter, server, sink=sink))
-    async with asyncio.timeout(10):
-        await server.started.acquire()
-        await server.started.acquire()
-    turn.cancel()
-    error, _ = await turn
-
-    assert isinstance(error, ChatCancelled)
-    assert error.partial is not None
-    assert shapes(error.partial.content) == [
-        "call 1",
-        "call 2",
-        f"error 1: {CANCELLED_CALL}",
-        "result 2: ok",
-    ]
-    assert server.cancelled == ["dig"]
-    assert server.turns[-1] == "end"
-
-
-@pytest.mark.requirement("12:cancel")
-async def test_a_cancel_while_the_user_is_asked_ends_the_call() -> None:
-    sink = RecordingSink()
-    server = ScriptedServer()
-    turn = asyncio.create_task(
-        run(ScriptedAdapter(called(make_call("shed__dig"))), server, sink=sink, allow=[])
-    )
-    await sink.until(ToolApprovalEvent)
-    turn.cancel()
-    error, _ = await turn
-
-    assert isinstance(error, ChatCancelled)
-    assert error.partial is not None
-    assert shapes(error.partial.content) == ["call 1", f"error 1: {CANCELLED_CALL}"]
-    assert error.partial.content[1].origin == Origin("daemon", "shed/dig")
-    assert server.calls == []
-
-
-@pytest.mark.requirement("12:cancel")
-async def test_a_cancel_while_the_model_answers_keeps_its_complete_calls() -> None:
-    never = asyncio.Event()
-    sink = RecordingSink()
-    half = [*called(make_call("shed__dig"))[:-1], ToolUseStartEvent(1, "2", "shed__rake"), never]
-    turn = asyncio.create_task(run(ScriptedAdapter(half), ScriptedServer(), sink=sink))
-    await sink.until(ToolUseDoneEvent)
-    turn.cancel()
-    error, _ = await turn
-
-    assert isinstance(error, ChatCancelled)
-    assert error.partial is not None
-    assert shapes(error.partial.content) == ["call 1", f"error 1: {CANCELLED_CALL}"]
-    added = [event for event in sink.events if isinstance(event, BlockDoneEvent)]
-    assert [event.block for event in added] == [2]
-
-
-@pytest.mark.requirement("12:continuation")
-async def test_a_turn_continues_after_a_result_and_returns_only_new_blocks() -> None:
-    adapter = ScriptedAdapter(called(make_call("shed__dig")))
-    stopped, _ = await run(adapter, ScriptedServer(), max_rounds=1)
-    assert isinstance(stopped, Response)
-    assert stopped.stop_reason == "max_rounds"
-    adapter = ScriptedAdapter(ANSWER)
-    response, _ = await run(adapter, ScriptedServer(), ask(Message.user("Why?"), stopped.as_message()))
-
-    assert isinstance(response, Response)
-    assert shapes(response.content) == ["Done."]
-    assert [message.role for message in adapter.requests[0].messages] == ["user", "assistant", "user"]
-    assert adapter.requests[0].effective_initiator() == "agent"
-
-
 @pytest.mark.requirement("12:tool-choice")
 async def test_a_forced_tool_choice_holds_for_the_first_round() -> None:
     adapter = ScriptedAdapter(called(make_call("shed__dig")), ANSWER)
     await run(adapter, ScriptedServer(), ask(tool_choice="required"))
 
     assert [request.tool_choice for request in adapter.requests] == ["required", "auto"]
-
-
-async def test_a_cut_off_answer_runs_no_calls() -> None:
-    steps = [*called(make_call("shed__dig"))[:-1], DoneEvent("max_tokens", Usage(1, 1))]
-    server = ScriptedServer()
-    response, _ = await run(ScriptedAdapter(steps), server)
-
-    assert isinstance(response, Response)
-    assert shapes(response.content) == ["call 1", f"error 1: {UNANSWERED_CALL}"]
-    assert (response.stop_reason, server.calls) == ("max_tokens", [])
 
 
 async def test_a_later_round_is_retried_before_its_first_output() -> None:

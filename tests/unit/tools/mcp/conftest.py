@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from jumpseat.system.shared import Shared
+from jumpseat.testing.upstream import FakeUpstream
+from tests.fakes.mcp_http import AuthorizationServer, McpEndpoint
 from tests.unit.tools.mcp.clients import Client, Record
+from tests.unit.tools.mcp.sign_ins import Connect, table
 
 
 @pytest.fixture
@@ -37,3 +40,16 @@ async def record(tmp_path: Path) -> AsyncIterator[Record]:
     record = Record(tmp_path / "record")
     yield record
     assert await record.all_gone()
+
+
+@pytest.fixture
+async def authorization() -> AsyncIterator[AuthorizationServer]:
+    """An authorization server with its tool server."""
+    async with FakeUpstream() as upstream, FakeUpstream() as other:
+        yield AuthorizationServer(upstream, McpEndpoint(other))
+
+
+@pytest.fixture
+def client(connect: Connect, authorization: AuthorizationServer) -> Client:
+    """A client with the server `fake`, all of whose tools are allowed."""
+    return connect(table(authorization.endpoint))

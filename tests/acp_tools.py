@@ -1,0 +1,85 @@
+"""Scripted calls of a model in sessions of the Agent Client Protocol, and the answers of the client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jumpseat.testing.answers.chat_completions import FakeCall, completion_stream
+from jumpseat.testing.upstream import FakeUpstream, Reply
+from tests.acp import AcpAgent, AcpExchange, answers, sent_messages
+
+Json = dict[str, Any]
+Answer = Callable[[Json], Any]
+REFUSED, SILENT = object(), object()
+
+
+def call(name: str, call_id: str = "c1", **arguments: Any) -> FakeCall:
+    """Return a call of the model."""
+    return FakeCall(call_id, name, [json.dumps(arguments)])
+
+
+def calls(upstream: FakeUpstream, *rounds: FakeCall) -> None:
+    """Script answers of the model: one call after the other, then a text."""
+    for each in rounds:
+        upstream.script(Reply.events(completion_stream(tool_calls=[each])), path="/v1/chat/completions")
+    answers(upstream, "Done.")
+
+
+def write(text: str = "1\n", path: str = "new.txt", call_id: str = "c1") -> FakeCall:
+    """Return a call that creates a file, which needs an approval."""
+    return call("files__write", call_id, path=path, text=text)
+
+
+def choose(option: str) -> Answer:
+    """Return a client whose user always chooses this option."""
+    return lambda request: {"outcome": {"outcome": "selected", "optionId": option}}
+
+
+async def serve(agent: AcpAgent, prompt: int, answer: Answer) -> tuple[AcpExchange, list[Json]]:
+    """Answer the agent's requests up to the end of a prompt, and return its exchange and the requests.
+
+    Args:
+        answer: returns the result for a request, `REFUSED`, or `SILENT` for no answer.
+    """
+    requests: list[Json] = []
+    messages: list[Json] = []
+    while "method" in (message := await agent.read()):
+        messages.append(message)
+        if "id" in message:
+            requests.append(message)
+            result = answer(message)
+            if result is REFUSED:
+                error = {"code": -32601, "message": "unknown"}
+                agent.send({"jsonrpc": "2.0", "id": message["id"], "error": error})
+            elif result is not SILENT:
+                agent.answer(message, result)
+    assert message["id"] == prompt, message
+    return AcpExchange(message, messages), requests
+
+
+async def ask(agent: AcpAgent, session: str, answer: Answer) -> tuple[AcpExchange, list[Json]]:
+    """Send a prompt, and answer the agent's requests up to its end."""
+    return await serve(agent, agent.start_prompt(session, "Go."), answer)
+
+
+def states(exchange: AcpExchange) -> list[tuple[str, str]]:
+    """Return the status of each call in the order of the updates."""
+    updates = [each["params"]["update"] for each in exchange.messages if each["method"] == "session/update"]
+    return [
+        (update["toolCallId"], update["status"])
+        for update in updates
+        if update["sessionUpdate"] in ("tool_call", "tool_call_update") and "status" in update
+    ]
+
+
+def results(upstream: FakeUpstream) -> list[str]:
+    """Return the results of calls that the model received last."""
+    return [message["content"] for message in sent_messages(upstream) if message["role"] == "tool"]
+
+
+def names(folder: Path) -> list[str]:
+    """Return the names of the files in a folder."""
+    return sorted(path.name for path in folder.iterdir())
