@@ -43,7 +43,7 @@ async def test_closing_the_pipes_ends_the_session_and_its_attach_process(
         await other.initialize()
         await begin_turn(client, upstream)
         # As the kernel does for an editor that dies.
-        transport = client.process._transport  # type: ignore[attr-defined]
+        transport = client.process._transport
         for descriptor in (0, 1):
             transport.get_pipe_transport(descriptor).close()
 
@@ -204,7 +204,7 @@ async def test_a_client_that_connects_while_the_daemon_ends_is_served_by_a_share
             async with hub.client("--log-level", "info") as client:
                 await client.initialize()
                 assert (await client.request("providers/list")).result["providers"]
-                await asyncio.sleep(delays.random() / 50)
+                await asyncio.sleep(delays.random() / 50)  # The clients leave at different times.
                 assert "does not use the shared daemon" not in await client.whole_log()
             assert client.process.returncode == 1
             # Sometimes before, sometimes after the daemon has noticed that it has no client.

@@ -96,8 +96,7 @@ async def test_a_question_waits_until_the_deltas_before_it_are_handled(tmp_path:
 
     async with client(scenario, approve) as daemon:
         async for delta in daemon.chat("Hi"):
-            # The question has arrived long before the text is handled.
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.05)  # The question arrives meanwhile, but must wait.
             events.append(delta.type)
 
     assert events.index("text_delta") < events.index("question")
@@ -285,4 +284,4 @@ async def test_only_what_the_program_answers_is_declared(
 
 def test_capabilities_must_be_a_mapping() -> None:
     with pytest.raises(TypeError, match="capabilities must be a mapping"):
-        Client.spawn(capabilities=["unsaved"])  # type: ignore[arg-type]
+        Client.spawn(capabilities=["unsaved"])

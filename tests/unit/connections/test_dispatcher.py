@@ -216,7 +216,9 @@ async def test_turns_of_a_slow_provider_do_not_delay_other_turns() -> None:
     for number in range(together.parties):
         desk.ask(number, "turn")
 
-    await desk.until(together.parties)
+    answers = await desk.until(together.parties)
+
+    assert all(outcome == HandlerOutcome(None) for _, outcome in answers)
 
 
 async def test_a_turn_that_waits_to_begin_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,8 +119,9 @@ async def test_a_page_that_needs_too_much_memory_is_an_error() -> None:
 @pytest.mark.requirement("13:fetch-bounds")
 async def test_a_cancelled_conversion_leaves_no_process() -> None:
     reading = asyncio.ensure_future(read("<b>x" * 700_000))
-    while not children(os.getpid()):  # noqa: ASYNC110 - there is no event to await
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(20):
+        while not children(os.getpid()):  # noqa: ASYNC110 - there is no event to await
+            await asyncio.sleep(0.01)
     reading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reading

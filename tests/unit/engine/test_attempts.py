@@ -90,8 +90,11 @@ async def test_a_chat_that_waits_for_room_warns_before_its_answer() -> None:
     turn = asyncio.create_task(run_turn(registry_of(adapter), ask(), sink))
     async with asyncio.timeout(10):
         await sink.until(WarningEvent)
+        assert sink.types == ["start", "warning"]
         begin.set()
-        await turn
+        response = await turn
+
+    assert response.warnings == (waiting,)
 
 
 async def test_each_reason_replans_once_and_then_its_error_is_final() -> None:

@@ -47,7 +47,7 @@ async def test_the_idle_time_runs_only_without_work_and_survives_short_visits() 
     ending = Ending()
     idle = IdleTimer(ending)
     idle.start(0.05)
-    await asyncio.sleep(0.06)
+    await asyncio.sleep(0.06)  # Longer than the idle time, which does not run yet.
     assert ending.attempts == 0
     idle.resume()
     idle.pause()

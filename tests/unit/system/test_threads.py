@@ -26,7 +26,13 @@ async def session(*work: object) -> None:
     with one_computation_at_a_time():
         async with asyncio.TaskGroup() as tasks:
             for each in work:
-                tasks.create_task(each())  # type: ignore[operator]
+                tasks.create_task(each())
+
+
+async def queue_computations() -> None:
+    """Run the event loop until the tasks of a session wait for the thread or for their turn."""
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 async def test_only_a_long_computation_runs_in_the_thread_and_it_keeps_its_context() -> None:
@@ -53,9 +59,9 @@ async def test_a_session_waits_for_one_computation_of_another_at_most(gate: thre
         await compute(True, order.append, "other")
 
     flooding = asyncio.create_task(session(block, *[flood] * 5))
-    await asyncio.sleep(0.01)
+    await queue_computations()
     waiting = asyncio.create_task(session(other))
-    await asyncio.sleep(0.01)
+    await queue_computations()
     gate.set()
     await asyncio.wait_for(asyncio.gather(flooding, waiting), 20)
     assert order == ["other", *["flood"] * 5]

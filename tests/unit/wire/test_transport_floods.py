@@ -37,7 +37,7 @@ async def test_other_work_runs_between_the_pieces_of_a_flood(kind: str, tmp_path
         nonlocal received
         received += len(data)
         log.append("piece")
-        time.sleep(2 * TURN_SECONDS)
+        time.sleep(2 * TURN_SECONDS)  # Each piece keeps the event loop busy for longer than its turn.
         if received == 60_000:
             ended.set()
 
@@ -66,7 +66,7 @@ async def test_held_input_is_not_read_until_it_is_released() -> None:
     os.write(write_fd, b"x")
     transport.write(b"y")
     await transport.flush(5)
-    await asyncio.sleep(0.02)
+    await asyncio.sleep(0.02)  # The input would be read meanwhile.
     assert received == []
 
     transport.resume_input()
@@ -110,7 +110,7 @@ async def test_requests_are_not_read_while_their_responses_are_not(kind: str, tm
             await progress.wait()
     most = received
     for _ in range(20):
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(0.005)  # The rest of the input would be read meanwhile.
     assert received - most <= 2 * 16_384
     assert received < size / 2
     assert transport.buffered < FLOOD_WATER + 2 * 20 * 16_384 + HIGH_WATER
