@@ -45,7 +45,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         return None
     from xdist.scheduler import LoadGroupScheduling  # Deferred: only distributed runs need xdist.
 
-    class InGroups(LoadGroupScheduling):  # type: ignore[misc]  # xdist has no types
+    class InGroups(LoadGroupScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return _group_of(config.rootpath / nodeid.partition("::")[0]) or super()._split_scope(nodeid)
 

@@ -80,7 +80,7 @@ class ApprovalTasks:
     async def _call(self, approval: ToolApproval) -> Answer:
         """Call the program's function, in a worker thread unless it is an async function."""
         if inspect.iscoroutinefunction(self._on_approval):
-            return await self._on_approval(approval)  # type: ignore[no-any-return]
+            return await self._on_approval(approval)  # type: ignore[no-any-return]  # the check loses the type
         async with self._asking:
             # With a limit, even an infinite one, the process does not wait for the thread when it exits.
             answer = await run_blocking(self._on_approval, approval, within=math.inf)

@@ -275,7 +275,7 @@ class FakeLanguageServer:
         self._changed.set()
         method, message_id = message.get("method"), message.get("id")
         if method is None:
-            future = start.waiting.pop(message_id)  # type: ignore[arg-type]  # a wrong id fails the test
+            future = start.waiting.pop(message_id)
             if "error" in message:
                 future.set_exception(RpcError(**message["error"]))
             else:

@@ -8,7 +8,7 @@ from typing import Any
 import pyte
 
 
-class Screen(pyte.HistoryScreen):  # type: ignore[misc]  # pyte has no types
+class Screen(pyte.HistoryScreen):
     """A terminal with its scrollback, which wraps long rows when it becomes narrower.
 
     pyte itself cuts long rows, and loses the cursor position when there are fewer rows.

@@ -187,7 +187,7 @@ async def test_a_run_directory_of_another_mode_is_not_used(hub: Hub, tmp_path: P
 def run(home: Path, *flags: str, **streams: int) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [*ATTACH, *flags],
-        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},  # type: ignore[call-overload]
+        **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams},
         timeout=20,
         check=False,
         env={**os.environ, **environment_of(home), "HOME": str(home)},

@@ -106,7 +106,7 @@ async def test_the_partial_of_a_killed_attached_client_is_kept(
             client.process.kill()
         else:
             for descriptor in (0, 1):  # As the kernel does for an editor that dies.
-                client.process._transport.get_pipe_transport(descriptor).close()  # type: ignore[attr-defined]
+                client.process._transport.get_pipe_transport(descriptor).close()
         assert await is_gone(client.process.pid)
         await upstream.wait_for_disconnect(2)
         async with asyncio.timeout(20):

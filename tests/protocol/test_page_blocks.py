@@ -92,7 +92,7 @@ async def check_edit(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None
 async def progress(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     outbox = Outbox()
     # Its literal type is narrower than a string of the page.
-    Progress(outbox, "t1").report(ProgressEvent(shown["value"]["title"]))  # type: ignore[arg-type]
+    Progress(outbox, "t1").report(ProgressEvent(shown["value"]["title"]))
     assert outbox.sent == [shown]
 
 

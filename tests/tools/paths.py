@@ -28,18 +28,18 @@ from typing import Any, NamedTuple
 
 from jumpseat.connections.imports import import_daemon
 
-import_daemon("jumpseat.rpc.contract")
+import_daemon("jumpseat.rpc.contract")  # It must run before the other imports, so that pygls comes lean.
 
-from jumpseat.adapters.github.copilot.adapter import CopilotAdapter  # noqa: E402 - pygls comes lean
-from jumpseat.config import ProviderConfig, TableOrigin  # noqa: E402
-from jumpseat.connections.serving import Descriptors, SessionOptions, serve_connection  # noqa: E402
-from jumpseat.http import HttpClient  # noqa: E402
-from jumpseat.rpc.contract import CONTRACT  # noqa: E402
-from jumpseat.testing.answers.anthropic_messages import Words, message_stream  # noqa: E402
-from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply  # noqa: E402
-from tests.daemon import frame  # noqa: E402
-from tests.emulator import CopilotEmulator  # noqa: E402
-from tests.environments import environment_with  # noqa: E402
+from jumpseat.adapters.github.copilot.adapter import CopilotAdapter
+from jumpseat.config import ProviderConfig, TableOrigin
+from jumpseat.connections.serving import Descriptors, SessionOptions, serve_connection
+from jumpseat.http import HttpClient
+from jumpseat.rpc.contract import CONTRACT
+from jumpseat.testing.answers.anthropic_messages import Words, message_stream
+from jumpseat.testing.upstream import FakeUpstream, Gate, RecordedRequest, Reply
+from tests.daemon import frame
+from tests.emulator import CopilotEmulator
+from tests.environments import environment_with
 
 WAIT_SECONDS = 20.0
 TURNS = 3

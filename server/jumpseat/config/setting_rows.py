@@ -51,7 +51,7 @@ class SettingRow(BaseModel):
         limits = (self.minimum, self.maximum)
         if any(limit is not None for limit in limits) and self.type not in _NUMERIC:
             raise ValueError(f"minimum and maximum are for numbers, not for type {self.type}")
-        if None not in limits and self.minimum > self.maximum:  # type: ignore[operator]
+        if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
             raise ValueError(f"minimum ({self.minimum:g}) is above maximum ({self.maximum:g})")
         if any(limit is not None and not math.isfinite(limit) for limit in limits):
             raise ValueError("minimum and maximum must be finite numbers")

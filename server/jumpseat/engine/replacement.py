@@ -199,8 +199,7 @@ def _restore_indentation(new: list[str], old: Sequence[str]) -> list[str]:
 
 def _find_margin(lines: Sequence[str]) -> str:
     """Return the common indentation of the lines that are not blank."""
-    # `commonprefix` compares characters, so it works for strings that are not paths.
-    return os.path.commonprefix(  # noqa: RUF071
+    return os.path.commonprefix(  # noqa: RUF071 - characters are compared on purpose
         [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line.strip()]
     )
 

@@ -88,8 +88,8 @@ def guard(adapter: Adapter, provider: str, origin: str) -> None:
         for name, default in _QUERIES.items():
             if (method := getattr(part, name, None)) is not None:
                 setattr(part, name, plugin.guard_query(name, method, default))
-    # This attribute of the instance hides the method of its class.
-    adapter.stream = plugin.guard_stream(adapter.stream)  # type: ignore[method-assign, assignment]
+    guarded = plugin.guard_stream(adapter.stream)
+    adapter.stream = guarded  # type: ignore[method-assign, assignment]  # hides the method of the class
 
 
 @dataclass(frozen=True, slots=True)

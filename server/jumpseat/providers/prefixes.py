@@ -93,7 +93,7 @@ def _is_one_slip(one: str, other: str) -> bool:
     """Whether one letter was added, omitted or replaced, or two adjacent letters were swapped."""
     start = len(commonprefix((one, other)))  # noqa: RUF071 - letters are compared on purpose
     one, other = one[start:], other[start:]
-    end = len(commonprefix((one[::-1], other[::-1])))  # noqa: RUF071
+    end = len(commonprefix((one[::-1], other[::-1])))  # noqa: RUF071 - as above
     one, other = one[: len(one) - end], other[: len(other) - end]
     return max(len(one), len(other)) < 2 or (len(one) == 2 and one == other[::-1])
 

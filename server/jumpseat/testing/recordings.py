@@ -182,7 +182,7 @@ def _load(folder: Path, name: str, body: Path) -> Recording:
     if expected.get("made") not in ("recorded", "written") or not expected.get("source"):
         raise ValueError(f"{name}.expected.json must say how the answer was `made`, and its `source`.")
     params = _object(folder / f"{name}.request.json", needed=False)
-    return Recording(name, body.read_bytes(), form, expected, params)  # type: ignore[arg-type]
+    return Recording(name, body.read_bytes(), form, expected, params)  # type: ignore[arg-type]  # one of the keys
 
 
 def _object(path: Path, *, needed: bool) -> dict[str, Any]:

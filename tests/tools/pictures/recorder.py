@@ -23,7 +23,7 @@ class Recorder:
         self.terminal.resize(rows, columns)
         self.screen = Screen(rows, columns)
         # pyte answers programs that ask for the cursor's position.
-        self.screen.write_process_input = self._answer  # type: ignore[method-assign]
+        self.screen.write_process_input = self._answer
         self.frames: list[Frame] = []
         self._shown = 0
         self._began = time.monotonic()

@@ -43,7 +43,7 @@ def key(event: StreamEvent) -> tuple[type, int] | None:
 
 
 def piece(event: StreamEvent) -> str:
-    return event.argument_delta if isinstance(event, ToolUseDeltaEvent) else event.text  # type: ignore[union-attr]
+    return event.argument_delta if isinstance(event, ToolUseDeltaEvent) else event.text
 
 
 def joined(stream: list[StreamEvent]) -> list[object]:

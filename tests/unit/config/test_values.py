@@ -48,7 +48,7 @@ def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Function]:
 
     counted = Function()
     module = types.ModuleType("counted_source")
-    module.read = counted.read  # type: ignore[attr-defined]
+    module.read = counted.read
     monkeypatch.setitem(sys.modules, "counted_source", module)
     yield counted
     counted.may_end.set()

@@ -44,12 +44,12 @@ async def nothing_is_left() -> AsyncIterator[None]:
     yield
     async with asyncio.timeout(10):
         # Threads end right after they have closed their descriptors.
-        while any(each.name.startswith("jumpseat-") for each in threading.enumerate()):  # noqa: ASYNC110
+        while any(each.name.startswith("jumpseat-") for each in threading.enumerate()):  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.005)
     assert {task for task in asyncio.all_tasks() - tasks if task is not asyncio.current_task()} == set()
     assert _descriptors() == descriptors
     # The loop's own self-pipe.
-    assert len(loop._selector.get_map()) == 1  # type: ignore[attr-defined]
+    assert len(loop._selector.get_map()) == 1
 
 
 @pytest.mark.parametrize("streams", STREAMS)
@@ -130,7 +130,7 @@ async def test_one_session_ends_and_the_other_continues(how: str, upstream: Fake
     if parent.returncode is None:
         parent.kill()
     await parent.wait()
-    parent._transport.close()  # type: ignore[attr-defined]
+    parent._transport.close()
 
 
 async def test_each_session_logs_with_its_own_level_to_its_own_place(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_each_line_has_only_what_is_new(store: ConversationStore, directory: Pat
     assert [(line["blocks"], line.get("text")) for line in partial] == [
         (0, None), (2, "Two."), (2, " Three."), (3, None), (0, None)
     ]  # fmt: skip
-    assert [len(line["content"]) for line in partial] == [2, 0, 1, 1, 1]  # type: ignore[arg-type]
+    assert [len(line["content"]) for line in partial] == [2, 0, 1, 1, 1]
 
 
 @pytest.mark.parametrize("error", [None, FAILED])

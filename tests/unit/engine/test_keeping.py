@@ -93,7 +93,7 @@ async def test_the_answer_is_kept_before_done(store: ConversationStore) -> None:
     response = await run([*streamed("Hel", "lo"), DONE], keeper_in(store), sink)
     assert isinstance(response, Response)
     assert seen == [["Hi"], ["Hi", "Hello"]]
-    assert (sink.events[0].conversation_id, response.conversation_id) == ("a", "a")  # type: ignore[union-attr]
+    assert (sink.events[0].conversation_id, response.conversation_id) == ("a", "a")
 
 
 @pytest.mark.requirement("10:partial")
@@ -202,7 +202,7 @@ async def test_a_store_that_fails_costs_a_chat_a_warning(
             store.broken = broken
             return begun
 
-        store.begin = begin  # type: ignore[method-assign]
+        store.begin = begin
     keeper = Keeper(store, NewTurn(conversation_id="a", turn_id="t", messages=HI), warned)
     response = await run([*streamed("Hello"), DONE], keeper, sink)
     assert isinstance(response, Response)

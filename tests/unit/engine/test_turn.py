@@ -102,7 +102,7 @@ async def test_start_is_sent_before_the_adapter_is_called() -> None:
     sink = RecordingSink()
 
     class Watcher(ScriptedAdapter):
-        def stream(self, request):  # type: ignore[no-untyped-def]
+        def stream(self, request):
             assert sink.types == ["start"]
             return super().stream(request)
 

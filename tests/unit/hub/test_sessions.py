@@ -83,7 +83,7 @@ def test_every_umask_is_accepted(umask: int) -> None:
 def with_session(name: str | None, version: str | None, *turns: str | None) -> AttachedClient:
     """A client with a session of this name, and requests in flight with these turns."""
     found = client()
-    found.session = SimpleNamespace(  # type: ignore[assignment]  # the two attributes that a status reads
+    found.session = SimpleNamespace(
         client_info=None if name is None else SimpleNamespace(name=name, version=version),
         in_flight={number: SimpleNamespace(turn_id=turn) for number, turn in enumerate(turns)},
     )

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.requirement("7:own-keys")
 
 def loaded(home: Path, text: str, overlay: object = None) -> Config:
     (home / "config.toml").write_text(text, "utf-8")
-    return load_config(None, overlay, environment=environment_of_process(), built_in=BUILT_IN, kinds=KINDS)  # type: ignore[arg-type]
+    return load_config(None, overlay, environment=environment_of_process(), built_in=BUILT_IN, kinds=KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -77,7 +77,7 @@ async def test_resolving_a_name_does_not_fetch_a_list() -> None:
     target = await resolve_model(registry, "dots:claude-opus-4-6")
 
     assert target.model == "claude-opus-4-6"
-    assert [registry.adapter(name).listed for name in ("dots", "dashes")] == [0, 0]  # type: ignore[attr-defined]
+    assert [registry.adapter(name).listed for name in ("dots", "dashes")] == [0, 0]
 
 
 @pytest.mark.parametrize(

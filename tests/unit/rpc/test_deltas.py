@@ -215,7 +215,7 @@ def slow(clock: Clock) -> Any:
 
     wire = Wire(coalesce_ms=50)
     send = wire.send
-    wire.send = lambda *events: run(lambda: send(*events))  # type: ignore[method-assign]
+    wire.send = lambda *events: run(lambda: send(*events))
     return wire
 
 

@@ -87,7 +87,7 @@ async def test_its_environment_directory_and_process_group_are_its_own(tmp_path:
     child = await start(program, env={"ONE": "1", "LC_CTYPE": "C.UTF-8"}, directory=tmp_path)
 
     await wait_for_reason(child)
-    assert child.output.decode() == f"['LC_CTYPE', 'ONE'] {os.path.realpath(tmp_path)} True\n"  # noqa: ASYNC240
+    assert child.output.decode() == f"['LC_CTYPE', 'ONE'] {os.path.realpath(tmp_path)} True\n"  # noqa: ASYNC240 - quick
 
 
 async def test_a_program_without_pipes_for_stdin_and_stderr_is_ended_too() -> None:

@@ -71,7 +71,7 @@ def test_a_backend_of_good_priority_is_used() -> None:
     keyring = pytest.importorskip("keyring")
     backend_module = pytest.importorskip("keyring.backend")
 
-    class Good(backend_module.KeyringBackend):  # type: ignore[misc,name-defined]
+    class Good(backend_module.KeyringBackend):
         priority = 5
 
         def get_password(self, service: str, username: str) -> str | None:

@@ -27,12 +27,12 @@ pytestmark = [
 DEAF = """
 import signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, 1); print(1, flush=True); time.sleep(600)"],
-    stdout=subprocess.PIPE)
+code = "import signal, time; signal.signal(15, 1); print(1, flush=True); time.sleep(600)"
+child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
 child.stdout.readline()
 print(child.pid, flush=True)
 {then}
-"""  # noqa: E501
+"""
 """A program that ignores SIGTERM and has a child which does too; it prints the child's process id."""
 
 FOREVER = "time.sleep(600)"

@@ -87,7 +87,7 @@ async def test_its_environment_arguments_and_directory_are_exactly_those_given(
         [*python(program), "a b", "$HOME"], {"ONE": "1", "LC_CTYPE": "C.UTF-8"}, directory=tmp_path
     )
     await wait_bounded(child.wait_until_ended())
-    assert handlers.log == [f"['a b', '$HOME'] ['LC_CTYPE', 'ONE'] {os.path.realpath(tmp_path)}"]  # noqa: ASYNC240
+    assert handlers.log == [f"['a b', '$HOME'] ['LC_CTYPE', 'ONE'] {os.path.realpath(tmp_path)}"]  # noqa: ASYNC240 - quick
 
 
 # -- starts that fail

@@ -45,7 +45,7 @@ NULS = [
 def test_nul_becomes_a_replacement_character(text: bytes | str, value: Any, size: int) -> None:
     blanks = " " * size if isinstance(text, str) else b" " * size
 
-    assert read_json(text + blanks) == value  # type: ignore[operator]
+    assert read_json(text + blanks) == value
 
 
 @pytest.mark.requirement("1:no-nul")

@@ -30,8 +30,8 @@ class Wire:
 def connected(**server: Any) -> tuple[Peer, Peer]:
     """Connect two peers; bytes arrive in the next iteration of the event loop, as over a pipe."""
     loop = asyncio.get_running_loop()
-    client = Peer(lambda data: loop.call_soon(other.feed, data) and None)  # type: ignore[func-returns-value]
-    other = Peer(lambda data: loop.call_soon(client.feed, data) and None, **server)  # type: ignore[func-returns-value]
+    client = Peer(lambda data: loop.call_soon(other.feed, data) and None)
+    other = Peer(lambda data: loop.call_soon(client.feed, data) and None, **server)
     return client, other
 
 

@@ -111,7 +111,7 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         self._depth = 0
 
     def compose_node(self, parent: Node | None, index: int) -> Node | None:
-        event: Event = self.peek_event()  # type: ignore[no-untyped-call]
+        event: Event = self.peek_event()  # type: ignore[no-untyped-call]  # PyYAML's type is missing
         if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
             # A few aliases can expand to gigabytes.
             raise YamlFault(_find_line(event.start_mark), "anchors and aliases are not supported")

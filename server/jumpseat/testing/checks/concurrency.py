@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from jumpseat.adapters.base import events_of
@@ -132,10 +132,10 @@ def _role(number: int) -> str:
     return {3: "is cancelled", 5: "calls", 7: "fails"}.get(number % 10, "answers")
 
 
-async def _in_time(wait: Callable[[], object]) -> bool:
+async def _in_time(wait: Callable[[], Awaitable[object]]) -> bool:
     try:
         async with asyncio.timeout(TIDY_SECONDS):
-            await wait()  # type: ignore[misc]
+            await wait()
     except TimeoutError:
         return False
     return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jumpseat.chat import DEFAULT_MAX_TOKENS, ChatRequest, Message, TextBlock
+from jumpseat.chat import DEFAULT_MAX_TOKENS, ChatRequest, Message, Role, TextBlock
 from jumpseat.testing.laws import assert_laws, assert_response, check
 from jumpseat.testing.recordings import strings_in, values_in
 from jumpseat.testing.stage import TOOLS, ContractBase, Stage, bounded
@@ -124,10 +124,10 @@ class RequestChecks(ContractBase):
     async def test_consecutive_messages_of_one_role_are_complete_and_in_order(self) -> None:
         """Accept merged and separate messages, because the dialect determines which is right."""
         script = self.answers()
-        roles = ["user", "user", "assistant", "assistant", "user", "user", "user"]
+        roles: list[Role] = ["user", "user", "assistant", "assistant", "user", "user", "user"]
         texts = [f"passage-{number}-of-the-talk" for number in range(len(roles))]
         messages = [
-            Message(role, (TextBlock(text), TextBlock(f"{text}-goes-on")))  # type: ignore[arg-type]
+            Message(role, (TextBlock(text), TextBlock(f"{text}-goes-on")))
             for role, text in zip(roles, texts, strict=True)
         ]
         async with self.open_stage() as stage:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Hashable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -210,7 +211,7 @@ class McpServer(ToolServer):
                 f"The server {self.name} cannot be trusted, because there is no workspace folder."
             )
         await run_blocking(
-            lambda: self._trust.set(definition.folder, self.name, fingerprint, trusted=trusted)  # type: ignore[arg-type]
+            partial(self._trust.set, definition.folder, self.name, fingerprint, trusted=trusted)
         )
         await self.prepare()
         if not trusted:

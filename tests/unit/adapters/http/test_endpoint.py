@@ -252,7 +252,7 @@ async def test_only_three_generators_pass_an_event_from_the_decoder_to_the_calle
 
     def recording(decoder: ChatCompletionsDecoder, name: str, data: str) -> Any:
         frame, passed[:] = sys._getframe(), []
-        while (frame := frame.f_back) is not None:  # type: ignore[assignment]
+        while (frame := frame.f_back) is not None:
             if frame.f_code.co_flags & inspect.CO_ASYNC_GENERATOR:
                 passed.append(frame.f_code.co_name)
         return feed_event(decoder, name, data)

@@ -73,7 +73,7 @@ def test_a_line_begins_with_a_mark_that_the_terminal_can_show(
     monkeypatch.setattr(sys, "stdout", output)
     show_section(SECTION)
     output.flush()
-    assert output.buffer.getvalue().decode(encoding).splitlines() == lines  # type: ignore[attr-defined]
+    assert output.buffer.getvalue().decode(encoding).splitlines() == lines
 
 
 def test_a_narrow_terminal_wraps_at_words(

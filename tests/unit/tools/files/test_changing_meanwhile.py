@@ -139,7 +139,7 @@ async def test_a_folder_that_becomes_a_link_after_the_check_is_not_followed(
             if asked == (1 if tool == "read" else 3):
                 (project.root / "dir").rename(project.root / "moved")
                 (project.root / "dir").symlink_to(outside)
-            return await find_unsaved(*uris)  # type: ignore[arg-type]
+            return await find_unsaved(*uris)
 
         monkeypatch.setattr(project.editor, "find_unsaved", redirect)
         arguments = {"oldText": "text", "newText": "x"} if tool == "edit" else {}

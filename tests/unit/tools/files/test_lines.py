@@ -31,7 +31,7 @@ def test_the_rest_of_a_text_is_not_read_if_nobody_counts_it() -> None:
         yield "three\n"
         raise AssertionError
 
-    excerpt = take_lines(pieces(), 2, 2, 100, count_all=False)  # type: ignore[arg-type]
+    excerpt = take_lines(pieces(), 2, 2, 100, count_all=False)
     assert excerpt == Excerpt("two\n", 2, False, None)
 
 

@@ -93,7 +93,7 @@ def test_forgetting_a_sign_in_keeps_the_others(store: SignInStore) -> None:
 )
 def test_values_of_another_kind_count_as_missing(store: SignInStore, content: object) -> None:
     store.write("b", FIRST)
-    store.path.write_text(json.dumps({"version": 1, **dict(content)}))  # type: ignore[call-overload]
+    store.path.write_text(json.dumps({"version": 1, **dict(content)}))
     assert getattr(store.read("a"), "access_token", None) is None
     assert store.find_client("https://one.example") is None
     assert store.find_redirect_uri() is None

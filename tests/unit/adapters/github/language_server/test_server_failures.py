@@ -106,7 +106,7 @@ async def test_a_server_that_never_answers_initialize_is_ended_and_reported(
 async def test_a_server_that_is_killed_before_it_is_ready_is_reported(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
-    fake.on("initialize", lambda params: fake.kill() or NEVER)  # type: ignore[func-returns-value]
+    fake.on("initialize", lambda params: fake.kill() or NEVER)
     error = await harness.failure()
     assert isinstance(error, ConnectionError)
     assert "killed by signal 9" in error.message
@@ -137,7 +137,7 @@ async def test_closed_output_is_reported_even_if_another_process_holds_stderr(
 async def test_a_server_that_prints_before_it_is_ready_is_reported(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
-    fake.on("initialize", lambda params: fake.send_bytes(b"Welcome!\n\n") or NEVER)  # type: ignore[func-returns-value]
+    fake.on("initialize", lambda params: fake.send_bytes(b"Welcome!\n\n") or NEVER)
     error = await harness.failure()
     assert isinstance(error, ConnectionError)
     assert "it sent something that is not a message" in error.message

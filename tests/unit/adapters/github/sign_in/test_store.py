@@ -238,7 +238,7 @@ async def test_with_jumpseat_home_the_token_is_stored_there(
 ) -> None:
     keyring = pytest.importorskip("keyring")
     ring = DictKeyring()
-    ring.priority = 9  # type: ignore[attr-defined]
+    ring.priority = 9
     monkeypatch.setattr(keyring, "get_keyring", lambda: ring)
 
     assert await token_store_of(environment_of_process()).write(HOSTS, TOKEN) == "file"
