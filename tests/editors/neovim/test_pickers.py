@@ -26,16 +26,21 @@ PICKERS = {
 }
 
 
-@pytest.fixture(params=PICKERS)
-def child(request: pytest.FixtureRequest, home: Path, provider) -> Iterator[Child]:
-    """A Neovim with one picker and two kept conversations."""
+def load(child: Child, picker: str) -> None:
+    """Load the plug-ins of a picker."""
     parent = os.environ.get("JUMPSEAT_PICKERS")
     if parent is None:
         pytest.skip("JUMPSEAT_PICKERS does not name a directory with the pickers")
+    for name in PICKERS[picker]:
+        child.lua("vim.opt.runtimepath:append(...)", str(Path(parent, name)))
+        child.command("runtime! plugin/*.lua plugin/*.vim")
+
+
+@pytest.fixture(params=PICKERS)
+def child(request: pytest.FixtureRequest, home: Path, provider) -> Iterator[Child]:
+    """A Neovim with one picker and two kept conversations."""
     with running_neovim(home) as running:
-        for name in PICKERS[request.param]:
-            running.lua("vim.opt.runtimepath:append(...)", str(Path(parent, name)))
-            running.command("runtime! plugin/*.lua plugin/*.vim")
+        load(running, request.param)
         running.command(f"set columns={2 * COLUMNS} lines=40")
         for question, answer in [("First?", "Red."), ("Second?", "Blue.")]:
             provider.script(Reply.events(completion_stream([answer])))
@@ -90,3 +95,19 @@ def test_a_key_shows_what_else_can_be_done(child):
     child.keys("<C-o>")
     child.wait("_G.names ~= nil")
     assert "Suggest a title" in child.lua("return _G.names")
+
+
+@pytest.mark.scenario("history-pickers")
+@pytest.mark.parametrize(
+    ("program", "chosen", "picker"),
+    [(None, None, "select"), ("fzf", None, "fzf-lua"), ("sk", None, "select"), ("sk", "sk", "fzf-lua")],
+)
+def test_fzf_lua_is_used_only_with_its_program(home, tmp_path, program, chosen, picker):
+    if program is not None:
+        (tmp_path / program).symlink_to("/bin/true")
+    with running_neovim(home) as child:
+        load(child, "fzf-lua")
+        child.lua("vim.env.PATH = ...", str(tmp_path))
+        if chosen is not None:
+            child.lua("require('fzf-lua').setup({ fzf_bin = ... })", chosen)
+        assert child.lua("return require('jumpseat.chat.pickers').find()") == picker

@@ -168,11 +168,20 @@ local function open_select(listing)
   end)
 end
 
+--- Raise an error if fzf-lua or its program is missing. The program is `fzf`, or `sk` if the user has chosen it.
+local function load_fzf_lua()
+  local chosen = require('fzf-lua').config.globals.fzf_bin or 'fzf'
+  local function can_run(name) return vim.fn.executable(vim.fn.expand(name)) == 1 end
+  -- fzf's own plug-in finds the program outside PATH, or offers to install it.
+  local has_plugin = #vim.api.nvim_get_runtime_file('autoload/fzf.vim', false) > 0
+  assert(can_run(chosen) or can_run('fzf') or has_plugin)
+end
+
 --- The pickers that can be installed, in the order in which they are tried.
 local INSTALLABLE = { 'snacks', 'fzf-lua', 'telescope' }
 local LOADERS = {
   snacks = function() return require('snacks') end,
-  ['fzf-lua'] = function() return require('fzf-lua') end,
+  ['fzf-lua'] = load_fzf_lua,
   telescope = function() return require('telescope') end,
 }
 local OPEN = {
@@ -195,7 +204,10 @@ end
 ---@param listing jumpseat.Listing
 function M.open(listing)
   local found, wanted = M.find(), config.get().picker
-  if wanted and wanted ~= found then log.warn(('The picker %s is not installed.'):format(wanted)) end
+  if wanted and wanted ~= found then
+    local missing = wanted == 'fzf-lua' and 'fzf-lua or its program fzf' or wanted
+    log.warn(('The picker %s is not installed.'):format(missing))
+  end
   OPEN[found](listing)
 end
 
