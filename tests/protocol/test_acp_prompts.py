@@ -63,6 +63,25 @@ async def test_resources_and_linked_files_reach_the_model(
 
 
 @pytest.mark.requirement("11:prompt")
+async def test_a_resource_that_cannot_be_decoded_is_sent_as_its_uri(
+    agent: AcpAgent, upstream: FakeUpstream
+) -> None:
+    answers(upstream, "ok")
+    text, not_text = (base64.b64encode(content).decode() for content in (b"plain text", b"\xff"))
+    blobs = {"x:text": text, "x:bytes": not_text, "x:length": "A", "x:letters": "Größe"}
+
+    await agent.prompt(
+        await agent.new_session(),
+        *({"type": "resource", "resource": {"uri": uri, "blob": blob}} for uri, blob in blobs.items()),
+    )
+
+    sent = json.dumps(sent_messages(upstream))
+    assert "plain text" in sent
+    assert all(uri in sent for uri in blobs)
+    assert text not in sent
+
+
+@pytest.mark.requirement("11:prompt")
 async def test_a_client_with_files_is_asked_for_a_linked_file(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:

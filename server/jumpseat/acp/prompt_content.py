@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -58,7 +57,7 @@ def _read_resource(resource: ResourceParam) -> ContentBlock:
         return DocumentBlock(blob, media_type, name=resource.uri.rpartition("/")[2])
     try:
         return ContextBlock(base64.b64decode(blob, validate=True).decode(), uri=resource.uri)
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # It is not base64, or not text.
         return TextBlock(resource.uri)
 
 

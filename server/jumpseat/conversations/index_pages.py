@@ -9,7 +9,6 @@ row that the client has seen is repeated only if it has changed.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import sqlite3
 from collections.abc import Sequence
@@ -221,7 +220,7 @@ def _encode_cursor(cursor: _Cursor) -> str:
 def _decode_cursor(text: str) -> _Cursor:
     try:
         cursor = _Cursor(*json.loads(base64.b64decode(text.encode("ascii"), b"-_", validate=True)))
-    except (binascii.Error, ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         raise _make_cursor_error() from None
     is_valid = all(type(value) is kind for value, kind in zip(cursor, (int, str, int, str), strict=True))
     if not is_valid or not all(abs(number) < 1 << 63 for number in (cursor.updated, cursor.changes)):

@@ -7,7 +7,6 @@ result within a factor of two.
 
 from __future__ import annotations
 
-import binascii
 from base64 import b64decode
 
 from jumpseat.chat import DocumentBlock, ImageBlock
@@ -51,7 +50,7 @@ def _decode_start(source: str) -> bytes:
     head = "".join(source[start : start + _HEAD_LENGTH].split())
     try:
         return b64decode(head[: len(head) // 4 * 4])
-    except binascii.Error:
+    except ValueError:
         return b""
 
 

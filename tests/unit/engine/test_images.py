@@ -71,6 +71,7 @@ def test_any_input_can_be_measured(data: bytes, start: bytes) -> None:
     [
         ("https://example.org/a.png", UNKNOWN_TOKENS),
         ("not base64!", UNKNOWN_TOKENS),
+        ("Größe", UNKNOWN_TOKENS),
         ("", UNKNOWN_TOKENS),
         (b64encode(b"BM an older format").decode(), UNKNOWN_TOKENS),
         (b64encode(png(8, 8)).decode(), MIN_TOKENS),
