@@ -33,7 +33,7 @@ from tests.unit.pages import (
 )
 
 EVERY_PAGE = [*PAGES, *EDITOR_PAGES.values()]
-NEOVIM, EMACS, VSCODE = (EDITOR_PAGES[name] for name in ("neovim", "emacs", "vscode"))
+NEOVIM, EMACS = EDITOR_PAGES["neovim"], EDITOR_PAGES["emacs"]
 ACP, PLUGINS, RECIPES = DOCS / "acp.md", DOCS / "plugins.md", DOCS / "recipes.md"
 
 TESTS = {

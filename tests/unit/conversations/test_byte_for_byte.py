@@ -133,17 +133,6 @@ def test_every_recorded_answer_is_given_back_byte_for_byte(directory: Path, answ
     assert min(seen, calls, failed) > 0
 
 
-def keep_as(
-    store: ConversationStore,
-    messages: Sequence[Message],
-    answer: Response,
-    error: ChatError | None,
-    name: str,
-) -> None:
-    """Save a turn with this answer."""
-    store.finish(store.begin(turn(messages, name)), answer, error)
-
-
 def same(directory: Path, messages: Sequence[Message], number: int) -> bool:
     """Whether another process reads these messages, as values and as JSON."""
     kept = ConversationStore(directory).get(str(number)).messages

@@ -43,8 +43,6 @@ from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask,
 
 AT_ONCE = ServerError("Overloaded.", retry_after=0)
 
-HALF_SAID = TextBlock("Hi", origin=Origin("fake", "m"))
-
 
 async def run(
     adapter: ScriptedAdapter, asked: TurnRequest | None = None, **table: Any
