@@ -76,7 +76,7 @@ async def print_answer(
     spinner: Spinner,
     form: AnswerForm,
     approver: Approver | None,
-    output_mode: Any = None,
+    output_mode: Any,
 ) -> int:
     """Print the answer as it arrives, and return the exit code.
 

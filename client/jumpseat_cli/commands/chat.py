@@ -248,23 +248,21 @@ def chat(
         options["output_mode"] = "json" if schema is None else {"schema": schema}
     if tools:
         options["tools"] = tools
-    to_continue = choose_continued(conversation, last=is_continued)
+    # Do not render JSON as Markdown.
+    is_raw = raw or "output_mode" in options
+    common: dict[str, Any] = {
+        "settings": settings,
+        "tools": selection,
+        "keep": not no_keep,
+        "find_continued": choose_continued(conversation, last=is_continued),
+        "daemon_command": daemon_command,
+    }
     if asked.is_empty and prompt is None:
         if question or as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise click.UsageError('There is no question. Try: jumpseat chat "Why is the sky blue?"')
         from jumpseat_cli.repl.loop import converse
 
-        conversing = converse(
-            options,
-            settings=settings,
-            question=asked,
-            tools=selection,
-            keep=not no_keep,
-            find_continued=to_continue,
-            daemon_command=daemon_command,
-            shows_thinking=show_thinking,
-            is_raw=raw or "output_mode" in options,
-        )
+        conversing = converse(options, question=asked, shows_thinking=show_thinking, is_raw=is_raw, **common)
         return run_work(conversing, as_json=False)
     _refuse(
         selection.is_pointless,
@@ -272,24 +270,12 @@ def chat(
     )
     form = AnswerForm(
         as_json=as_json,
-        # Do not render JSON as Markdown.
-        is_raw=raw or "output_mode" in options,
+        is_raw=is_raw,
         streams=not no_stream,
         shows_thinking=show_thinking,
         shows_usage=usage,
     )
-    work = ask(
-        asked,
-        options,
-        settings=settings,
-        prompt=prompt,
-        tools=selection,
-        keep=not no_keep,
-        find_continued=to_continue,
-        daemon_command=daemon_command,
-        form=form,
-    )
-    return run_work(work, as_json=as_json)
+    return run_work(ask(asked, options, prompt=prompt, form=form, **common), as_json=as_json)
 
 
 def _refuse(is_wrong: bool, message: str) -> None:

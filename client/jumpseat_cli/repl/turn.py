@@ -63,7 +63,7 @@ class TerminalTurn:
         chat: Callable[[OnProgress], ChatStream],
         *,
         approver: Approver,
-        output_mode: Any = None,
+        output_mode: Any,
         shows_thinking: bool,
         is_raw: bool,
     ) -> None:

@@ -25,7 +25,7 @@ def note(text: str) -> None:
         say(text)
 
 
-def print_styled(text: str, *, err: bool = False, **style: object) -> None:
+def print_styled(text: str, *, err: bool, **style: object) -> None:
     """Print a line with the style of `click.style`, if the stream is a terminal and colours are wanted.
 
     Args:

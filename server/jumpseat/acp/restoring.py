@@ -20,7 +20,7 @@ def restore(client: AcpClient, conversation: AcpConversation, kept: KeptSession)
     conversation.branch = kept.conversation.row.id
     conversation.messages = tuple(kept.conversation.messages)
     conversation.cost = kept.cost
-    choices = _choices_of_other_client(client, kept) if kept.choices is None else kept.choices
+    choices = _choices_of_other_client(kept) if kept.choices is None else kept.choices
     conversation.system = choices.get("system")
     model = choices.get("model")
     if model is not None and _is_configured(client, model):
@@ -30,7 +30,7 @@ def restore(client: AcpClient, conversation: AcpConversation, kept: KeptSession)
     conversation.settings = {provider: dict(each) for provider, each in choices.get("settings", {}).items()}
 
 
-def _choices_of_other_client(client: AcpClient, kept: KeptSession) -> Mapping[str, Any]:
+def _choices_of_other_client(kept: KeptSession) -> Mapping[str, Any]:
     """Return the choices that the last turn of a client of another protocol shows."""
     whole, model = kept.conversation, kept.conversation.row.model or ""
     return {

@@ -4,7 +4,7 @@ from jumpseat.config.config import Config
 from jumpseat.config.load import load_config
 from jumpseat.config.options import ToolOptions
 from jumpseat.config.prompts import Prompt, find_prompt
-from jumpseat.config.reading import error_of
+from jumpseat.config.reading import FaultyConfigError
 from jumpseat.config.saved import SavedSettings, saved_settings_file
 from jumpseat.config.saved_rules import find_overridden
 from jumpseat.config.schema import ProviderConfig, TableOrigin
@@ -14,6 +14,7 @@ from jumpseat.system.secrets import Secret, SecretFilter, redact, register_secre
 
 __all__ = [
     "Config",
+    "FaultyConfigError",
     "Prompt",
     "ProviderConfig",
     "SavedSettings",
@@ -25,7 +26,6 @@ __all__ = [
     "Values",
     "chat_params",
     "check_settings",
-    "error_of",
     "find_overridden",
     "find_prompt",
     "load_config",

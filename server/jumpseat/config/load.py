@@ -17,9 +17,9 @@ from jumpseat.config.own_keys import Kinds, unknown_keys
 from jumpseat.config.places import line_of
 from jumpseat.config.reading import (
     DEEPEST,
+    FaultyConfigError,
     Source,
     drop_broken,
-    error_of,
     extract_sound_part,
     is_deeper_than,
     list_faults,
@@ -107,7 +107,7 @@ def _read_kinds(file: Source, providers: Collection[str]) -> dict[str, str]:
     return {name: kind for name, kind in kinds.items() if isinstance(kind, str)}
 
 
-def find_warnings(config: Config, own: Config, file: Source, kinds: Kinds | None = None) -> Iterator[Fault]:
+def find_warnings(config: Config, own: Config, file: Source, kinds: Kinds | None) -> Iterator[Fault]:
     """Yield warnings about unknown keys, and about role names that are also sent to the server.
 
     Args:
@@ -170,5 +170,5 @@ def _load_with_overlay(
         merged[group] = {key: table for key, table in merged.get(group, {}).items() if key not in names}
     config, errors = validate_tables(merged, kinds)
     if config is None:
-        raise error_of([fault for _, fault in list_faults(errors, Source(OVERLAY))])
+        raise FaultyConfigError([fault for _, fault in list_faults(errors, Source(OVERLAY))])
     return config

@@ -127,7 +127,7 @@ def validate_source(source: Source, kinds: Kinds | None) -> tuple[Config, Faults
     faults = list_faults(errors, source)
     for path, fault in faults:
         if len(path) < 2 or path[0] not in INDEPENDENT_TABLES:
-            raise error_of([each for _, each in faults])
+            raise FaultyConfigError([each for _, each in faults])
         of_kind, name = broken[str(path[0])], str(path[1])
         of_kind[name] = (*of_kind.get(name, ()), fault)
     return Config.model_validate(drop_broken(source.tables, broken)), broken
@@ -202,17 +202,12 @@ def _join(sentences: Sequence[str]) -> str:
 
 
 class FaultyConfigError(ConfigError):
-    """A configuration with faults, which `faults` lists."""
+    """A configuration with faults: the first becomes the message, the others the hint."""
 
-    def __init__(self, faults: Sequence[Fault], provider: str | None) -> None:
+    def __init__(self, faults: Sequence[Fault], provider: str | None = None) -> None:
         others = " ".join(f"Also: {fault}." for fault in faults[1:])
         super().__init__(f"{faults[0]}.", provider=provider, hint=others or None)
         self.faults = tuple(faults)
-
-
-def error_of(faults: Sequence[Fault], provider: str | None = None) -> FaultyConfigError:
-    """Combine faults into one error: the first becomes the message, the others the hint."""
-    return FaultyConfigError(faults, provider)
 
 
 _SENTENCES = {

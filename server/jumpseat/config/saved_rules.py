@@ -106,7 +106,7 @@ def prune(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_problems(
-    patch: Mapping[str, Any], saved: Mapping[str, Any], schemas: Schemas, model_fault: str | None = None
+    patch: Mapping[str, Any], saved: Mapping[str, Any], schemas: Schemas, model_fault: str | None
 ) -> list[Problem]:
     """Return the problems with every value that differs from the saved one.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from jumpseat.adapters.base import ClientInfo
 from jumpseat.chat import ConfigError
-from jumpseat.config import Config, SavedSettings, error_of, load_config, saved_settings_file
+from jumpseat.config import Config, FaultyConfigError, SavedSettings, load_config, saved_settings_file
 from jumpseat.connections.session import Session
 from jumpseat.providers import BUILT_IN, KINDS, Registry
 from jumpseat.system.threads import run_blocking
@@ -93,7 +93,7 @@ def list_faults(config: Config, before: Config | None = None) -> Iterator[str]:
         known = getattr(before, group) if before is not None else {}
         for name, of_one in getattr(config, group).items():
             if name not in known:
-                yield error_of(of_one).message
+                yield FaultyConfigError(of_one).message
 
 
 async def reread(

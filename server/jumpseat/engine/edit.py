@@ -60,7 +60,7 @@ def build_edit_turn(
     turn_request: TurnRequest,
     target: ContextBlock,
     instruction: str,
-    context: tuple[ContentBlock, ...] = (),
+    context: tuple[ContentBlock, ...],
 ) -> TurnRequest:
     """Return the turn that asks for a replacement.
 

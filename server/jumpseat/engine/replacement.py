@@ -52,7 +52,7 @@ def choose_fence(target: str, language: str | None) -> str:
     return make_fence(target, shortest=shortest)
 
 
-def find_replacement(answer: str, target: str, language: str | None = None) -> str | None:
+def find_replacement(answer: str, target: str, language: str | None) -> str | None:
     """Return the text that replaces `target`; None if the answer does not contain one.
 
     The replacement is the content of the fenced block; of several blocks, the longest one in the target's

@@ -20,7 +20,7 @@ def open_pool(
     proxy_context: ssl.SSLContext | None,
     idle_connections: int,
     idle_seconds: float,
-    public_only: bool = False,
+    public_only: bool,
 ) -> httpcore2.AsyncConnectionPool:
     """Build a pool; it opens connections when they are needed.
 

@@ -22,7 +22,7 @@ END_SECONDS = 3
 """The time limit for the session to end after a signal."""
 
 
-def pass_streams(options: Mapping[str, Any], log_file: Path | None, protocol: str = "rpc") -> int:
+def pass_streams(options: Mapping[str, Any], log_file: Path | None, protocol: str) -> int:
     """Pass this client's streams to the daemon. Return the exit code of the session when it ends.
 
     Args:
@@ -34,28 +34,20 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None, protocol: st
         CannotShareError: the daemon does not serve this client, whose streams are untouched.
     """
     from jumpseat.hub.client import with_daemon
-    from jumpseat.hub.names import read_installation_stamp
     from jumpseat.system.paths import places_of_process
 
     # Check this before opening a socket, which would get the number of a standard stream that is closed.
     blocking = _read_blocking_modes()
-    try:
-        directory = Path.cwd()
-    except OSError:  # The directory was removed after this process started in it.
-        directory = Path("/")
     try:
         places = places_of_process()
     except OSError as error:  # A variable contains a path relative to the removed directory.
         raise CannotShareError(f"the working directory cannot be read ({error.strerror})") from None
     variables = dict(os.environ)
     hello = {
+        **_describe_process(),
         "op": "attach",
         "protocol": protocol,
-        "installation": read_installation_stamp(),
-        "pid": os.getpid(),
         "variables": variables,
-        "directory": str(directory),
-        "umask": _read_umask(),
         "places": [str(place) for place in places],
         "options": options,
     }
@@ -98,10 +90,21 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None, protocol: st
     return 1
 
 
-def _read_umask() -> int:
+def _describe_process() -> dict[str, Any]:
+    from jumpseat.hub.names import read_installation_stamp
+
+    try:
+        directory = Path.cwd()
+    except OSError:  # The directory was removed after this process started in it.
+        directory = Path("/")
     umask = os.umask(0o077)  # The umask can be read only by setting it.
     os.umask(umask)
-    return umask
+    return {
+        "installation": read_installation_stamp(),
+        "pid": os.getpid(),
+        "directory": str(directory),
+        "umask": umask,
+    }
 
 
 def _open_log(file: Path) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumpseat.chat import ConfigError, InvalidRequestError
-from jumpseat.config import SettingRow, error_of
+from jumpseat.config import FaultyConfigError, SettingRow
 from jumpseat.config.editing import ConfigurationFile
 from jumpseat.config.reading import Source, list_faults, validate_tables
 from jumpseat.providers.keys import lock_configuration
@@ -101,5 +101,5 @@ async def add_provider(
         source = Source(str(file), tables={"providers": {provider: values}})
         config, errors = validate_tables(source.tables, KINDS)
         if config is None:
-            raise error_of([fault for _, fault in list_faults(errors, source)], provider)
+            raise FaultyConfigError([fault for _, fault in list_faults(errors, source)], provider)
         await run_blocking(configuration.set, provider, values)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpseat.chat import ChatError, ConfigError, ConnectionError, RequestError
-from jumpseat.config import error_of
+from jumpseat.config import FaultyConfigError
 from jumpseat.config.editing import ConfigurationFile
 from jumpseat.config.reading import Source, list_faults, validate_tables
 from jumpseat.config.redaction import HIDDEN, mask_value
@@ -159,7 +159,7 @@ async def try_key(key: str, slot: KeySlot, environment: Environment) -> ChatErro
     source = Source(str(slot.file.path), tables={"providers": {provider: table}})
     config, errors = validate_tables(source.tables, KINDS)
     if config is None:
-        return error_of([fault for _, fault in list_faults(errors, source)], provider)
+        return FaultyConfigError([fault for _, fault in list_faults(errors, source)], provider)
     tables = {"providers": {provider: slot.table}}
     config.note_origins(environment.directory / slot.file.path, tables, environment)
     registry = Registry(config)

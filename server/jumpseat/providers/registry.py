@@ -22,7 +22,7 @@ from jumpseat.adapters.base import (
 )
 from jumpseat.adapters.base.optional import SharesModels
 from jumpseat.chat import ChatError, ModelInfo, RequestError
-from jumpseat.config import Config, ProviderConfig, SavedSettings, SettingRow, Values, error_of
+from jumpseat.config import Config, FaultyConfigError, ProviderConfig, SavedSettings, SettingRow, Values
 from jumpseat.config.suggestions import alternatives
 from jumpseat.http import HttpClient
 from jumpseat.providers.changes import AuthChanged, Change, Changes, ModelsChanged, OnChange, ProvidersChanged
@@ -177,7 +177,7 @@ class Registry:
         if adapter is None:
             table = self.table(provider)
             if provider in self.config.faults:
-                raise error_of(self.config.faults[provider], provider)
+                raise FaultyConfigError(self.config.faults[provider], provider)
             http = self._http.for_provider(provider, table)
             spec = KINDS.get(table.kind)
             if spec is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.chat import ConfigError
-from jumpseat.config import Config, error_of, load_config
+from jumpseat.config import Config, FaultyConfigError, load_config
 from jumpseat.config.own_keys import unknown_keys
 from jumpseat.system.environment import environment_of_process
 from jumpseat.system.paths import Places, places_of_process
@@ -263,7 +263,7 @@ def test_a_wrong_table_affects_its_provider_only_and_all_its_faults_are_reported
         "bad": [7, 8],
         "worse": [10],
     }
-    error = error_of(config.faults["bad"], "bad")
+    error = FaultyConfigError(config.faults["bad"], "bad")
     assert error.message.endswith(":7: providers.bad.timeout: must be greater than 0.")
     assert "providers.bad.base_url" in (error.hint or "")
     assert [record.levelname for record in caplog.records] == ["ERROR"] * 3

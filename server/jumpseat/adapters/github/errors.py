@@ -130,7 +130,7 @@ def error_from_github(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, sourc
     return base
 
 
-def not_signed_in_error(hosts: GitHubHosts, notes: Sequence[str] = ()) -> AuthenticationError:
+def not_signed_in_error(hosts: GitHubHosts, notes: Sequence[str]) -> AuthenticationError:
     """Return the error for a provider without a sign-in.
 
     Args:

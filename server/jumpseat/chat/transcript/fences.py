@@ -44,9 +44,7 @@ _PLAIN = re.compile(r"[\w.:+/@%~#,;!?&()*-]+", re.ASCII)
 _RANGE = re.compile(r"([0-9]{1,9}):([0-9]{1,9})-([0-9]{1,9}):([0-9]{1,9})", re.ASCII)
 
 
-def list_pairs_and_text(
-    block: FencedBlock, result: str | None = None
-) -> tuple[dict[str, str | None], str | None]:
+def list_pairs_and_text(block: FencedBlock, result: str | None) -> tuple[dict[str, str | None], str | None]:
     """Return the pairs of the info string, and the content, which is None for a block without text.
 
     Args:

@@ -78,6 +78,17 @@ def read_front_matter(lines: Sequence[str], syntax: Syntax) -> FrontMatter:
         pairs = read_yaml(text)
     except YamlFault as fault:
         raise FrontMatterError(first + fault.line, fault.problem) from None
+    return FrontMatter(**_read_pairs(pairs, first, columns), end_line=end_line)
+
+
+def _read_pairs(pairs: Mapping[str, YamlPair], first: int, columns: Sequence[int]) -> dict[str, Any]:
+    """Return the fields of the front matter.
+
+    Args:
+        pairs: the parsed pairs.
+        first: the number of the first line inside the front matter.
+        columns: the column at which each line's YAML begins.
+    """
     settings: dict[str, Any] = {}
     words: dict[str, str] = {}
     tools: list[str] = []
@@ -115,7 +126,7 @@ def read_front_matter(lines: Sequence[str], syntax: Syntax) -> FrontMatter:
             if setting.value is not None:
                 settings[name] = setting.value
                 place(f"settings.{name}", setting)
-    return FrontMatter(**words, tools=tools, settings=settings, end_line=end_line, places=places)
+    return {**words, "tools": tools, "settings": settings, "places": places}
 
 
 def _read_tools(pair: YamlPair, first: int) -> list[str]:

@@ -217,7 +217,7 @@ class _Dumper(Emitter, Serializer, _Resolver):
         _Resolver.__init__(self)
 
 
-def write_yaml(value: Mapping[str, Any], *, one_line: bool = False) -> str:
+def write_yaml(value: Mapping[str, Any], *, one_line: bool) -> str:
     """Return a JSON object as YAML that `read_yaml` parses to an equal object.
 
     Args:

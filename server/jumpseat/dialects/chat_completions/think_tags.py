@@ -28,7 +28,7 @@ def is_opened_by_template(model: str) -> bool:
 class ThinkTagSplitter:
     """An incremental splitter that holds back characters that may belong to a tag."""
 
-    def __init__(self, *, may_lack_opening: bool = False) -> None:
+    def __init__(self, *, may_lack_opening: bool) -> None:
         """
         Args:
             may_lack_opening: whether to hold back content without an opening tag until a closing tag or the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jumpseat.config import Config, error_of, find_prompt
+from jumpseat.config import Config, FaultyConfigError, find_prompt
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.param_model import NoParams
 from jumpseat.connections.session import Session
@@ -28,7 +28,7 @@ async def prompts_get(session: Session, call: MethodCall[PromptsGetParams]) -> d
     """Return one prompt with the input in its text."""
     name, config = call.params.name, session.registry.config
     if name in config.faults_of_prompts:
-        raise error_of(config.faults_of_prompts[name])
+        raise FaultyConfigError(config.faults_of_prompts[name])
     prompt = find_prompt(config.offered_prompts, name)
     result: dict[str, Any] = {**_identify(config, name), "text": prompt.fill(call.params.input)}
     if prompt.system is not None:

@@ -91,7 +91,7 @@ class LanguageServerIdentity:
         """The last reported state and login."""
         return self._state, self._sign_in.login if self._sign_in is not None else None
 
-    async def get_status(self, *, refresh: bool = False) -> AuthStatus:
+    async def get_status(self, *, refresh: bool) -> AuthStatus:
         """Return the status; with `refresh`, the server checks with GitHub and reports plan and quotas.
 
         Starts the server if it does not run. If that fails or takes too long, the status is `signed_out` with
