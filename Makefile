@@ -18,6 +18,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Options for pytest in the targets of slow tests: ONLY=--last-failed, or ONLY="-k approvals".
 ONLY ?=
+# The suite of packages that `make test-emacs-newer` takes Emacs from: "MIRROR SUITE KEYRING". The default is backports.
+EMACS_FROM ?=
 
 BIN := $(VENV)/bin
 # Checkers have an environment of their own, so that no test passes only because a checker installed something.
@@ -91,7 +93,8 @@ test-emacs: $(TEST_READY) ## Run the tests of the Emacs package (about 2 minutes
 # A newer jsonrpc.el delivers messages differently.
 test-emacs-newer: $(TEST_READY) ## Run the tests of the Emacs package in a newer Emacs (needs apt; about 3 minutes)
 	$(ANNOUNCE)
-	JUMPSEAT_EMACS=$$(tests/tools/emacs/newer $(VENV)-emacs) && export JUMPSEAT_EMACS && \
+	JUMPSEAT_EMACS=$$(tests/tools/emacs/newer $(VENV)-emacs$(addprefix -,$(word 2,$(EMACS_FROM))) $(EMACS_FROM)) && \
+	export JUMPSEAT_EMACS && \
 	$(BIN)/pytest -n $(JOBS) $(ONLY) tests/editors/emacs
 
 test-emacs-graphical: $(TEST_READY) ## Run the tests of the Emacs package in a graphical frame (needs apt and Xvfb; about a minute)
@@ -206,7 +209,7 @@ test-release: $(TEST_READY) ## Install each file of dist/ in an empty environmen
 	$(BIN)/pytest -n $(JOBS) tests/release
 
 clean: ## Remove the environments and everything that was built
-	rm -rf $(ENVIRONMENTS) $(VENV)-emacs $(VENV)-emacs-graphical build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(ENVIRONMENTS) $(VENV)-emacs* build dist .pytest_cache .mypy_cache .ruff_cache
 
 # If an environment has no pip, because its set-up failed or another tool created it, add pip and keep the rest.
 $(ENVIRONMENTS:=/bin/pip): %/bin/pip:
