@@ -87,69 +87,58 @@ DELTA is a value of `$/progress'."
           ((and text percentage) (format "%s %d %%" text percentage))
           (t text))))
 
-(defun jumpseat--answer-write (answer deltas)
-  "Write DELTAS of ANSWER in one change, except around thinking."
+(defun jumpseat--answer-write (answer delta)
+  "Write DELTA of ANSWER, and update the status of its buffer."
   (when (jumpseat--writer-live-p (jumpseat--answer-writer answer))
     (with-current-buffer (jumpseat--writer-buffer (jumpseat--answer-writer answer))
-      (jumpseat-answer--write answer deltas))))
-
-(defun jumpseat-answer--write (answer deltas)
-  "Write DELTAS of ANSWER into this buffer, and update its status."
-  (let* ((writer (jumpseat--answer-writer answer))
-         (text nil)
-         (flush (lambda ()
-                  (jumpseat--writer-append writer (apply #'concat (nreverse text)))
-                  (setq text nil))))
-    (dolist (delta deltas)
       (when (and (equal (plist-get delta :type) "response") (jumpseat--answer-written answer))
-        (funcall flush)
         (jumpseat-answer--restart answer))
-      (when (plist-get delta :transcript)
-        (push (plist-get delta :transcript) text)
+      (when-let ((text (plist-get delta :transcript)))
+        (jumpseat--writer-append (jumpseat--answer-writer answer) text)
         (setf (jumpseat--answer-written answer) t))
-      (pcase (plist-get delta :type)
-        ("start"
-         (setf (jumpseat--answer-model answer)
-               (concat (plist-get delta :provider) ":" (plist-get delta :model))
-               (jumpseat--answer-conversation answer) (plist-get delta :conversationId))
-         (jumpseat--view-update :state 'waiting :model (jumpseat--answer-model answer) :detail nil
-                                :rules (jumpseat-answer--describe-rules delta)))
-        ("retry"
-         (jumpseat--view-update :state 'retrying :detail (jumpseat-answer--describe-retry delta)))
-        ("progress"
-         (jumpseat--view-update :detail (jumpseat-answer--describe-progress delta)))
-        ("text_start"
-         (jumpseat-answer--show-label answer "…")
-         (jumpseat--view-update :state 'streaming :detail nil))
-        ("thinking_start"
-         (jumpseat-answer--show-label answer "thinking …")
-         (jumpseat--view-update :state 'thinking :detail nil)
-         (funcall flush)
-         ;; If this block starts before the one above it is complete, its text
-         ;; comes later and is not folded.
-         (when (plist-get delta :transcript)
-           (setf (jumpseat--answer-thinking answer)
-                 (copy-marker (- (jumpseat--writer-end writer)
-                                 (length (jumpseat--format-thinking (jumpseat--format-here)))
-                                 ;; A blank line follows.
-                                 2)))))
-        ((or "thinking_done" "done")
-         (funcall flush)
-         (jumpseat-answer--fold answer)
-         (jumpseat-answer--fold-calls answer))
-        ((or "tool_use_start" "tool_use_done" "block_done" "tool_approval" "tool_status")
-         (funcall flush)
-         (jumpseat-answer--show-call answer delta))
-        ("warning"
-         (push (plist-get delta :message) (jumpseat--answer-notices answer)))
-        ("citation"
-         (when (plist-get delta :url)
-           (push (string-join (delq nil (list (plist-get delta :title) (plist-get delta :url))) " ")
-                 (jumpseat--answer-notices answer))))
-        ("usage"
-         (setf (jumpseat--answer-usage answer) (plist-get delta :usage))
-         (jumpseat--view-update :usage (plist-get delta :usage)))))
-    (funcall flush)))
+      (jumpseat-answer--handle answer delta))))
+
+(defun jumpseat-answer--handle (answer delta)
+  "Update the display of ANSWER in this buffer; the text of DELTA is written."
+  (pcase (plist-get delta :type)
+    ("start"
+     (setf (jumpseat--answer-model answer)
+           (concat (plist-get delta :provider) ":" (plist-get delta :model))
+           (jumpseat--answer-conversation answer) (plist-get delta :conversationId))
+     (jumpseat--view-update :state 'waiting :model (jumpseat--answer-model answer) :detail nil
+                            :rules (jumpseat-answer--describe-rules delta)))
+    ("retry"
+     (jumpseat--view-update :state 'retrying :detail (jumpseat-answer--describe-retry delta)))
+    ("progress"
+     (jumpseat--view-update :detail (jumpseat-answer--describe-progress delta)))
+    ("text_start"
+     (jumpseat-answer--show-label answer "…")
+     (jumpseat--view-update :state 'streaming :detail nil))
+    ("thinking_start"
+     (jumpseat-answer--show-label answer "thinking …")
+     (jumpseat--view-update :state 'thinking :detail nil)
+     ;; If this block starts before the one above it is complete, its text
+     ;; comes later and is not folded.
+     (when (plist-get delta :transcript)
+       (setf (jumpseat--answer-thinking answer)
+             (copy-marker (- (jumpseat--writer-end (jumpseat--answer-writer answer))
+                             (length (jumpseat--format-thinking (jumpseat--format-here)))
+                             ;; A blank line follows.
+                             2)))))
+    ((or "thinking_done" "done")
+     (jumpseat-answer--fold answer)
+     (jumpseat-answer--fold-calls answer))
+    ((or "tool_use_start" "tool_use_done" "block_done" "tool_approval" "tool_status")
+     (jumpseat-answer--show-call answer delta))
+    ("warning"
+     (push (plist-get delta :message) (jumpseat--answer-notices answer)))
+    ("citation"
+     (when (plist-get delta :url)
+       (push (string-join (delq nil (list (plist-get delta :title) (plist-get delta :url))) " ")
+             (jumpseat--answer-notices answer))))
+    ("usage"
+     (setf (jumpseat--answer-usage answer) (plist-get delta :usage))
+     (jumpseat--view-update :usage (plist-get delta :usage)))))
 
 (defun jumpseat-answer--fold (answer)
   "Fold the complete thinking block of ANSWER."

@@ -56,18 +56,17 @@ a list of messages as property lists."
           :content (plist-get result :content)
           :conversation (plist-get result :conversationId))))
 
-(defun jumpseat-api--handle (turn deltas on-text on-event approve)
-  "Pass DELTAS of TURN to ON-TEXT and ON-EVENT, and its questions to APPROVE."
-  (dolist (delta deltas)
-    (when on-event (funcall on-event delta))
-    (pcase (plist-get delta :type)
-      ("text_delta" (when on-text (funcall on-text (plist-get delta :text))))
-      ("tool_approval"
-       (let ((decide (lambda (allowed)
-                       (jumpseat--turn-decide turn (plist-get delta :toolUseId)
-                                              (if allowed "allow" "deny") #'ignore))))
-         (if approve (funcall approve delta decide)
-           (funcall decide nil)))))))
+(defun jumpseat-api--handle (turn delta on-text on-event approve)
+  "Pass DELTA of TURN to ON-TEXT and ON-EVENT, or to APPROVE if it asks."
+  (when on-event (funcall on-event delta))
+  (pcase (plist-get delta :type)
+    ("text_delta" (when on-text (funcall on-text (plist-get delta :text))))
+    ("tool_approval"
+     (let ((decide (lambda (allowed)
+                     (jumpseat--turn-decide turn (plist-get delta :toolUseId)
+                                            (if allowed "allow" "deny") #'ignore))))
+       (if approve (funcall approve delta decide)
+         (funcall decide nil))))))
 
 (cl-defun jumpseat-request (prompt &key callback on-text on-event approve preset model system
                                    settings context tools conversation keep)
@@ -118,8 +117,8 @@ with KEEP, the request is kept."
                          :conversationId conversation
                          :keep (if keep t :json-false))
                    (jumpseat--workspace-params tools))
-           (lambda (deltas)
-             (funcall run #'jumpseat-api--handle turn deltas on-text on-event approve))
+           (lambda (delta)
+             (funcall run #'jumpseat-api--handle turn delta on-text on-event approve))
            (lambda (outcome)
              (when callback
                (let ((info (jumpseat-api--make-info outcome)))

@@ -66,13 +66,6 @@ They may come from somebody else and can mislead the model, so they are not used
 unless you set this option; the chat names the files that were used."
   :type 'boolean)
 
-(defcustom jumpseat-garbage-limit (* 128 1024 1024)
-  "The bytes that Emacs may allocate between collections while answers arrive.
-A garbage collection blocks Emacs for longer than a frame.  While the daemon
-works, `gc-cons-threshold' is at least this; it is reset when you are idle
-afterwards.  Nil does not change `gc-cons-threshold'."
-  :type '(choice (const :tag "Collect as always" nil) integer))
-
 (defcustom jumpseat-log-level "warning"
   "The level of the daemon's log; used after \\[jumpseat-restart]."
   :type '(choice (const "debug") (const "info") (const "warning") (const "error")))

@@ -68,13 +68,12 @@ Return their number."
     (when (zerop count) (jumpseat--rewrite-clear edit))
     count))
 
-(defun jumpseat-rewrite--stream (buffer edit deltas)
-  "Show DELTAS of EDIT in BUFFER."
-  (dolist (delta deltas)
-    (pcase (plist-get delta :type)
-      ("text_delta" (setf (jumpseat--edit-answer edit)
-                          (concat (jumpseat--edit-answer edit) (plist-get delta :text))))
-      ("response" (setf (jumpseat--edit-answer edit) ""))))
+(defun jumpseat-rewrite--stream (buffer edit delta)
+  "Show DELTA of EDIT in BUFFER."
+  (pcase (plist-get delta :type)
+    ("text_delta" (setf (jumpseat--edit-answer edit)
+                        (concat (jumpseat--edit-answer edit) (plist-get delta :text))))
+    ("response" (setf (jumpseat--edit-answer edit) "")))
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (save-restriction
@@ -211,7 +210,7 @@ items.  An open rewrite of exactly this text is replaced."
     (setf (jumpseat--edit-turn edit)
           (jumpseat--turn-start
            "edit/start" (jumpseat-rewrite--make-params edit)
-           (lambda (deltas) (jumpseat-rewrite--stream buffer edit deltas))
+           (lambda (delta) (jumpseat-rewrite--stream buffer edit delta))
            (lambda (outcome) (jumpseat-rewrite--finish buffer edit outcome))))
     (jumpseat-rewrite--show-state)))
 

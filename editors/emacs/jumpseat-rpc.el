@@ -15,15 +15,16 @@
 (require 'cl-lib)
 (require 'jsonrpc)
 (require 'jumpseat-core)
-(require 'jumpseat-garbage)
 (require 'jumpseat-inbox)
 
 (defconst jumpseat-rpc--restarts 5
   "The maximum number of restarts within `jumpseat-rpc--restart-seconds'.")
 (defconst jumpseat-rpc--restart-seconds 180 "See `jumpseat-rpc--restarts'.")
 (defconst jumpseat-rpc--initialize-seconds 20 "The time limit for `initialize'.")
-(defconst jumpseat-rpc--coalesce-ms 16
-  "One frame at 60 Hz: the daemon merges deltas that arrive within this time.")
+(defconst jumpseat-rpc--coalesce-ms 50
+  "The daemon merges deltas that arrive within this time.
+Each message and the redisplay after it leave about 10 KB of garbage, so a
+shorter time would make Emacs collect garbage more often.")
 
 (defconst jumpseat-rpc--commands
   '(:signIn "M-x jumpseat-login" :setKey "M-x jumpseat-set-key" :check "M-x jumpseat-doctor")
@@ -77,18 +78,12 @@
                 "\\[jumpseat-install] installs jumpseat %s for this package.")
               jumpseat-version)))))
 
-(defun jumpseat-rpc--resume-garbage ()
-  "Resume garbage collection if no answer is awaited."
-  (unless (and jumpseat-rpc--link (jumpseat-rpc--link-pending jumpseat-rpc--link))
-    (jumpseat--garbage-resume)))
-
 (defun jumpseat-rpc--fail-all (link err)
   "Pass ERR to all callbacks that wait for LINK."
   (let ((callbacks (append (mapcar #'car (reverse (jumpseat-rpc--link-pending link)))
                            (mapcar #'caddr (reverse (jumpseat-rpc--link-waiting link))))))
     (setf (jumpseat-rpc--link-pending link) nil
           (jumpseat-rpc--link-waiting link) nil)
-    (jumpseat-rpc--resume-garbage)
     (dolist (callback callbacks)
       (jumpseat--inbox-add callback err nil))
     (jumpseat--inbox-add #'jumpseat--inbox-emit 'end err)))
@@ -334,10 +329,8 @@ Call CALLBACK with an error or nil, and the result."
                      (when (memq entry (jumpseat-rpc--link-pending link))
                        (setf (jumpseat-rpc--link-pending link)
                              (delq entry (jumpseat-rpc--link-pending link)))
-                       (jumpseat-rpc--resume-garbage)
                        (jumpseat--inbox-add callback err result)))))
     (push entry (jumpseat-rpc--link-pending link))
-    (jumpseat--garbage-defer)
     (condition-case failure
         (jumpseat-rpc--call link method (jumpseat-rpc--make-valid params) answered)
       (error

@@ -201,8 +201,8 @@ The text before the first heading is a question too."
           (jumpseat--turn-start
            "chat/start"
            (jumpseat--send-make-params conversation)
-           (lambda (deltas)
-             (jumpseat--answer-write answer deltas)
+           (lambda (delta)
+             (jumpseat--answer-write answer delta)
              (when (and (not pinned) (jumpseat--answer-model answer) (buffer-live-p buffer))
                (setq pinned t)
                (jumpseat-send--update-front-matter answer conversation head)))

@@ -6,73 +6,54 @@
 
 ;;; Commentary:
 
-;; `chat/start' and `edit/start', with their deltas delivered once per frame.
-;; Turns are stopped by their own ids, because jsonrpc.el hides the ids of
-;; requests.
+;; `chat/start' and `edit/start' with their deltas.  Turns are stopped by their
+;; own ids, because jsonrpc.el hides the ids of requests.
 
 ;;; Code:
 
 (require 'jumpseat-rpc)
 
-(defconst jumpseat-turn--frame 0.016 "One frame at 60 Hz, in seconds.")
-
 (cl-defstruct (jumpseat--turn (:constructor jumpseat-turn--make) (:copier nil))
   id
-  on-deltas                  ; called with lists of deltas, once a frame at most
-  on-end                     ; called once; see `jumpseat--turn-start'
-  (queued nil)               ; deltas, the last one first
-  (timer nil)
+  on-delta                   ; see `jumpseat--turn-start'
+  on-end
   (ended nil)
   (stopped nil))
 
 (defvar jumpseat-turn--running nil "The running turns.")
 (defvar jumpseat-turn--count 0 "The number of turns so far.")
 
-(defun jumpseat-turn--flush (turn)
-  "Deliver the queued deltas of TURN."
-  (when-let ((timer (jumpseat--turn-timer turn)))
-    (cancel-timer timer)
-    (setf (jumpseat--turn-timer turn) nil))
-  (when-let ((deltas (nreverse (jumpseat--turn-queued turn))))
-    (setf (jumpseat--turn-queued turn) nil)
-    (funcall (jumpseat--turn-on-deltas turn) deltas)))
-
-(defun jumpseat-turn--queue (id delta)
-  "Queue DELTA for the turn with this ID."
+(defun jumpseat-turn--deliver (id delta)
+  "Deliver DELTA to the turn with this ID."
   (when-let ((turn (seq-find (lambda (each) (equal (jumpseat--turn-id each) id))
                              jumpseat-turn--running)))
-    (push delta (jumpseat--turn-queued turn))
-    (unless (jumpseat--turn-timer turn)
-      (setf (jumpseat--turn-timer turn)
-            (run-at-time jumpseat-turn--frame nil #'jumpseat-turn--flush turn)))))
+    (funcall (jumpseat--turn-on-delta turn) delta)))
 
 (jumpseat--inbox-on 'chat/delta
                   (lambda (params)
-                    (jumpseat-turn--queue (plist-get params :turnId) (plist-get params :delta))))
+                    (jumpseat-turn--deliver (plist-get params :turnId) (plist-get params :delta))))
 (jumpseat--inbox-on '$/progress
                   (lambda (params)
-                    (jumpseat-turn--queue (plist-get params :token)
-                                          (append '(:type "progress") (plist-get params :value)))))
+                    (jumpseat-turn--deliver (plist-get params :token)
+                                            (append '(:type "progress") (plist-get params :value)))))
 
 (defun jumpseat-turn--finish (turn err result)
   "End TURN with ERR or RESULT."
   (unless (jumpseat--turn-ended turn)
     (setf (jumpseat--turn-ended turn) t)
     (setq jumpseat-turn--running (delq turn jumpseat-turn--running))
-    ;; End the turn even if its last deltas cannot be shown.
-    (unwind-protect (jumpseat-turn--flush turn)
-      (funcall (jumpseat--turn-on-end turn)
-               (list :error err :result result
-                     :cancelled (eql (plist-get err :code) -32800))))))
+    (funcall (jumpseat--turn-on-end turn)
+             (list :error err :result result
+                   :cancelled (eql (plist-get err :code) -32800)))))
 
-(defun jumpseat--turn-start (method params on-deltas on-end)
+(defun jumpseat--turn-start (method params on-delta on-end)
   "Start a turn with the request METHOD and PARAMS, and return the turn.
-ON-DELTAS is called with lists of deltas, which include the values of
-`$/progress' with the type \"progress\".  ON-END is called once with a property
-list: :error or :result, and :cancelled."
+ON-DELTA is called with each delta, and with the values of `$/progress' as
+deltas of the type \"progress\".  ON-END is called once with a property list:
+:error or :result, and :cancelled."
   (let* ((id (format "emacs-%d-%.6f-%d" (emacs-pid) (float-time)
                      (setq jumpseat-turn--count (1+ jumpseat-turn--count))))
-         (turn (jumpseat-turn--make :id id :on-deltas on-deltas :on-end on-end)))
+         (turn (jumpseat-turn--make :id id :on-delta on-delta :on-end on-end)))
     (push turn jumpseat-turn--running)
     (jumpseat--rpc-request method (append (list :turnId id :workDoneToken id) params)
                            (lambda (err result) (jumpseat-turn--finish turn err result)))

@@ -30,6 +30,9 @@
 
 (defvar-local jumpseat-view--header nil
   "The text of the header line, cached until the status changes.")
+(defvar-local jumpseat-view--hints nil
+  "An alist of the hints in the header line and their texts with keys.
+Looking up a key can leave 100 KB of garbage.")
 
 (defun jumpseat--view-update (&rest values)
   "Set VALUES, keys and their values, in the status of this buffer."
@@ -54,8 +57,7 @@
 
 (defun jumpseat--view-header ()
   "Return the text of the header line of a chat.
-It is cached: redisplay calls this for each piece of an answer, and looking up
-keys is slow."
+It is cached, because redisplay calls this for each piece of an answer."
   (or jumpseat-view--header
       (setq jumpseat-view--header (jumpseat-view--make-header))))
 
@@ -63,6 +65,13 @@ keys is slow."
   "Return the width of the narrowest window of this buffer, in characters."
   (seq-min (or (mapcar #'window-body-width (get-buffer-window-list nil nil t))
                (list (frame-width)))))
+
+(defun jumpseat-view--make-hint (text)
+  "Return TEXT with the keys of its commands, from the cache if possible."
+  (or (cdr (assoc text jumpseat-view--hints))
+      (let ((hint (substitute-command-keys text)))
+        (push (cons text hint) jumpseat-view--hints)
+        hint)))
 
 (defun jumpseat-view--make-header ()
   "Create the text of the header line."
@@ -73,9 +82,9 @@ keys is slow."
                       (jumpseat--view-get :context)
                       (jumpseat--view-get :tools)
                       (jumpseat--view-get :rules)))
-         (hint (substitute-command-keys
-                (if (jumpseat--view-get :state) " \\[jumpseat-stop] stops "
-                  " \\[jumpseat-send] sends ")))
+         (hint (if (jumpseat--view-get :state)
+                   (jumpseat-view--make-hint " \\[jumpseat-stop] stops ")
+                 (jumpseat-view--make-hint " \\[jumpseat-send] sends ")))
          (left (concat " " (string-join (delq nil parts) " · "))))
     ;; In a header line, a percent sign starts a construct.
     (replace-regexp-in-string

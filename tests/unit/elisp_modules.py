@@ -12,7 +12,6 @@ PACKAGE = Path(__file__).parents[2] / "editors" / "emacs"
 ORDER = (
     "jumpseat-core",
     "jumpseat-format",
-    "jumpseat-garbage",
     "jumpseat-inbox",
     "jumpseat-rpc",
     "jumpseat-ui",

@@ -152,23 +152,23 @@
                         ((:kind "report" :message "Loading" :percentage 40) . "Loading 40 %")
                         ((:kind "end") . nil)))
           (jumpseat--inbox-emit '$/progress (list :token (jumpseat--turn-id turn) :value (car each)))
-          (jumpseat-turn--flush turn)
           (should (equal (jumpseat--view-get :detail) (cdr each))))
         (jumpseat-turn--finish turn nil nil)))))
 
 (ert-deftest units-a-restarted-answer-replaces-the-blocks ()
   (units-with "Question"
     (let ((answer (jumpseat--answer-new "## Assistant")))
-      (jumpseat--answer-write
-       answer '((:type "response") (:type "text_start") (:type "text_delta" :transcript "Half")
-                (:type "response") (:type "text_start") (:type "text_delta" :transcript "Whole.")))
+      (dolist (delta '((:type "response") (:type "text_start") (:type "text_delta" :transcript "Half")
+                       (:type "response") (:type "text_start") (:type "text_delta" :transcript "Whole.")))
+        (jumpseat--answer-write answer delta))
       (should (equal (buffer-string) "Question\n\n## Assistant\n\nWhole.")))))
 
 (ert-deftest units-only-the-text-of-the-transcript-is-written ()
   (units-with "Question"
     (let ((answer (jumpseat--answer-new "## Assistant")))
-      (jumpseat--answer-write answer '((:type "from_the_future" :text "x") (:type "text_start")
-                                      (:type "text_delta" :text "## Me" :transcript "\\## Me")))
+      (dolist (delta '((:type "from_the_future" :text "x") (:type "text_start")
+                       (:type "text_delta" :text "## Me" :transcript "\\## Me")))
+        (jumpseat--answer-write answer delta))
       (should (equal (buffer-string) "Question\n\n## Assistant\n\n\\## Me")))))
 
 (ert-deftest units-the-header-shows-a-percent-sign ()
@@ -271,54 +271,6 @@
                                    '(:provider "copilot" :verificationUri "https://x/y"
                                      :userCode "AB-1"))))
     (should (equal kill-ring '("AB-1")))))
-
-;;; Garbage
-
-(defmacro units-with-threshold (threshold &rest body)
-  "Run BODY with the garbage collector's THRESHOLD, and set it back."
-  (declare (indent 1))
-  `(let ((before (default-toplevel-value 'gc-cons-threshold))
-         (jumpseat-garbage--raised nil)
-         (jumpseat-garbage--timer nil)
-         (jumpseat-garbage-limit 3000000))
-     (unwind-protect
-         (progn (setq gc-cons-threshold ,threshold)
-                ,@body)
-       (setq gc-cons-threshold before))))
-
-(ert-deftest units-a-threshold-is-raised-once-and-set-back ()
-  (units-with-threshold 900000
-    (jumpseat--garbage-defer)
-    (should (= gc-cons-threshold 3000000))
-    (setq jumpseat-garbage-limit 4000000)
-    (jumpseat--garbage-defer)
-    (should (= gc-cons-threshold 4000000))
-    (jumpseat-garbage--restore)
-    (should (= gc-cons-threshold 900000))))
-
-(ert-deftest units-a-threshold-that-is-larger-stays ()
-  (units-with-threshold 5000000
-    (jumpseat--garbage-defer)
-    (should (= gc-cons-threshold 5000000))
-    (jumpseat--garbage-resume)
-    (should-not jumpseat-garbage--timer)))
-
-(ert-deftest units-a-threshold-that-was-set-meanwhile-stays ()
-  (units-with-threshold 900000
-    (jumpseat--garbage-defer)
-    (setq gc-cons-threshold 1000000)
-    (jumpseat-garbage--restore)
-    (should (= gc-cons-threshold 1000000))))
-
-(ert-deftest units-a-threshold-that-is-bound-is-raised-and-set-back-below-the-binding ()
-  (units-with-threshold 900000
-    (let ((gc-cons-threshold 1000000))
-      (jumpseat--garbage-defer)
-      (should (= gc-cons-threshold 1000000)))
-    (should (= gc-cons-threshold 3000000))
-    (let ((gc-cons-threshold 1000000))
-      (jumpseat-garbage--restore))
-    (should (= gc-cons-threshold 900000))))
 
 ;;; The log
 
