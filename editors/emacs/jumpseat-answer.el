@@ -46,6 +46,11 @@
     (dolist (window at-end)
       (set-window-point window last))
     (jumpseat--writer-append writer (jumpseat--answer-lead answer))
+    ;; The text below is fontified when it is complete, but the heading should
+    ;; look like the others.
+    (save-restriction
+      (widen)
+      (font-lock-flush last (jumpseat--writer-end writer)))
     (jumpseat-answer--show-label answer "waiting …")
     answer))
 

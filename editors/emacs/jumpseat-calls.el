@@ -206,6 +206,16 @@ It is turned on and off with the approval requests."
             (plist-get request :arguments))
     (string-join (nreverse lines) "\n")))
 
+(defun jumpseat-calls--fill-buttons (buttons)
+  "Join BUTTONS in as many lines as the windows of this buffer need."
+  (let ((width (jumpseat--view-find-width))
+        (lines (list (car buttons))))
+    (dolist (button (cdr buttons))
+      (let ((longer (concat (car lines) " " button)))
+        (if (< (string-width longer) width) (setcar lines longer)
+          (push button lines))))
+    (string-join (nreverse lines) "\n")))
+
 (defun jumpseat-calls--format-approval (request)
   "Return the text of REQUEST, which is shown below its call."
   (let ((plain (seq-empty-p (plist-get request :diff)))
@@ -216,13 +226,12 @@ It is turned on and off with the approval requests."
      "\n" (jumpseat-calls--cut (if plain (jumpseat-calls--format-arguments request)
                                  (jumpseat-calls--fontify-diff
                                   (jumpseat-calls--format-diff request))))
-     "\n" (string-join
+     "\n" (jumpseat-calls--fill-buttons
            (delq nil (list (jumpseat--view-make-button "Allow" #'jumpseat-allow)
                            (jumpseat--view-make-button "Deny" #'jumpseat-deny)
                            (unless plain (jumpseat--view-make-button "Diff" #'jumpseat-show-diff))
                            (unless (seq-empty-p (plist-get request :remember))
-                             (jumpseat--view-make-button "Remember" #'jumpseat-allow-remembered))))
-           " "))))
+                             (jumpseat--view-make-button "Remember" #'jumpseat-allow-remembered))))))))
 
 (defun jumpseat-calls--reveal (overlay)
   "Scroll the windows that follow the answer so that they show all of OVERLAY."

@@ -32,12 +32,14 @@
                         (format "change %d/%d"
                                 (1+ (seq-position shown (jumpseat--hunks-find-current shown)))
                                 (length shown)))))
-      (concat (cond ((cdr edits)
-                     (concat (format "Rewrite %d/%d" (1+ (seq-position edits edit)) (length edits))
-                             (and change (concat ", " change)) ": "))
-                    (change (concat (capitalize change) ": "))
-                    (t "Rewrite: "))
-              (jumpseat--edit-keys edit)))))
+      (jumpseat--view-cut
+       (concat (cond ((cdr edits)
+                      (concat (format "Rewrite %d/%d" (1+ (seq-position edits edit)) (length edits))
+                              (and change (concat ", " change)) ": "))
+                     (change (concat (capitalize change) ": "))
+                     (t "Rewrite: "))
+               (jumpseat--edit-keys edit))
+       (jumpseat--view-find-width) "[,;] "))))
 
 (defun jumpseat-preview--format-keys (hunks)
   "Describe the keys for a rewrite with HUNKS, nil while it is being written."

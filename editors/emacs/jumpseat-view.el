@@ -21,7 +21,8 @@
 
 (defconst jumpseat-view--labels
   '((preparing . "sending") (waiting . "waiting") (thinking . "thinking")
-    (streaming . "answering") (calling . "running tools") (approving . "needs your approval") (retrying . "waiting to retry") (stopping . "stopping"))
+    (streaming . "answering") (calling . "running tools") (approving . "needs your approval")
+    (retrying . "waiting to retry") (stopping . "stopping"))
   "The labels of the states.")
 
 (defun jumpseat--view-get (key)
@@ -29,7 +30,8 @@
   (plist-get jumpseat-view--status key))
 
 (defvar-local jumpseat-view--header nil
-  "The text of the header line, cached until the status changes.")
+  "A cons of a width and the text of the header line for it, or nil.
+It is cached until the status or the width changes.")
 (defvar-local jumpseat-view--hints nil
   "An alist of the hints in the header line and their texts with keys.
 Looking up a key can leave 100 KB of garbage.")
@@ -58,8 +60,10 @@ Looking up a key can leave 100 KB of garbage.")
 (defun jumpseat--view-header ()
   "Return the text of the header line of a chat.
 It is cached, because redisplay calls this for each piece of an answer."
-  (or jumpseat-view--header
-      (setq jumpseat-view--header (jumpseat-view--make-header))))
+  (let ((width (jumpseat--view-find-width)))
+    (unless (eql width (car jumpseat-view--header))
+      (setq jumpseat-view--header (cons width (jumpseat-view--make-header width))))
+    (cdr jumpseat-view--header)))
 
 (defun jumpseat--view-find-width ()
   "Return the width of the narrowest window of this buffer, in characters."
@@ -73,8 +77,16 @@ It is cached, because redisplay calls this for each piece of an answer."
         (push (cons text hint) jumpseat-view--hints)
         hint)))
 
-(defun jumpseat-view--make-header ()
-  "Create the text of the header line."
+(defun jumpseat--view-cut (text width separator)
+  "Return TEXT without the parts at its end that go beyond WIDTH columns.
+SEPARATOR is a regexp for what is between two parts."
+  (while (and (> (string-width text) width)
+              (string-match (format ".*\\(%s\\)" separator) text))
+    (setq text (substring text 0 (match-beginning 1))))
+  text)
+
+(defun jumpseat-view--make-header (width)
+  "Create the text of the header line for windows of WIDTH columns."
   (let* ((parts (list (or (jumpseat--view-get :model) "default model")
                       (jumpseat-view--describe-state)
                       (jumpseat--view-format-usage (jumpseat--view-get :usage))
@@ -85,12 +97,12 @@ It is cached, because redisplay calls this for each piece of an answer."
          (hint (if (jumpseat--view-get :state)
                    (jumpseat-view--make-hint " \\[jumpseat-stop] stops ")
                  (jumpseat-view--make-hint " \\[jumpseat-send] sends ")))
-         (left (concat " " (string-join (delq nil parts) " · "))))
+         (left (jumpseat--view-cut (concat " " (string-join (delq nil parts) " · ")) width " · ")))
     ;; In a header line, a percent sign starts a construct.
     (replace-regexp-in-string
      "%" "%%"
      (concat left
-             (when (<= (+ (string-width left) (length hint)) (jumpseat--view-find-width))
+             (when (<= (+ (string-width left) (length hint)) width)
                (concat (propertize " " 'display `(space :align-to (- right ,(length hint))))
                        (propertize hint 'face 'jumpseat-note)))))))
 

@@ -70,11 +70,11 @@
                    jumpseat-add-directory jumpseat-add-file jumpseat-add-page jumpseat-add-project
                    jumpseat-ask jumpseat-chat-mode jumpseat-commit-message jumpseat-context
                    jumpseat-doctor jumpseat-document jumpseat-dry-run jumpseat-explain
-                   jumpseat-fix jumpseat-history jumpseat-install jumpseat-log jumpseat-login jumpseat-logout
-                   jumpseat-menu jumpseat-model jumpseat-new jumpseat-open jumpseat-preset
-                   jumpseat-project jumpseat-prompt jumpseat-remove-key jumpseat-restart
-                   jumpseat-review jumpseat-set-key
-                   jumpseat-rewrite jumpseat-rewrite-with jumpseat-send jumpseat-settings jumpseat-status jumpseat-stop
+                   jumpseat-fix jumpseat-history jumpseat-install jumpseat-log jumpseat-login
+                   jumpseat-logout jumpseat-menu jumpseat-model jumpseat-new jumpseat-open
+                   jumpseat-preset jumpseat-project jumpseat-prompt jumpseat-remove-key
+                   jumpseat-restart jumpseat-review jumpseat-rewrite jumpseat-rewrite-with
+                   jumpseat-send jumpseat-set-key jumpseat-settings jumpseat-status jumpseat-stop
                    jumpseat-tools jumpseat-write-tests))
   (autoload command "jumpseat" nil t))
 ;;;###autoload

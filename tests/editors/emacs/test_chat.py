@@ -293,6 +293,14 @@ def test_without_markdown_mode_headings_and_the_front_matter_have_faces(child, p
     assert child.eval(face % '"model:"') == "font-lock-keyword-face"
 
 
+def test_the_heading_of_an_answer_has_its_face_from_the_start(child, provider):
+    provider.script(Reply.events([chunk({"content": "Half"}), Gate()]))
+    child.ask("Hello?")
+    child.sees("Half")
+    heading = '(save-excursion (goto-char 1) (search-forward "## Assistant") (match-beginning 0))'
+    child.wait(f"(eq (get-text-property {heading} 'face) 'font-lock-function-name-face)")
+
+
 def test_a_chat_is_in_markdown_mode_if_that_is_installed_with_keys_of_its_own(home, package, provider):
     provider.script(Reply.events(completion_stream(["Some **bold** text.\n\n```python\nx = 1\n```"])))
     with running_emacs(home, package=package, before=markdown_mode()) as child:

@@ -84,6 +84,15 @@
     (jumpseat--view-update :model "a:b" :quota "chat: 40 % left")
     (should (string-match-p "chat: 40 %% left" (jumpseat--view-header)))))
 
+(ert-deftest units-the-header-has-only-the-parts-that-fit ()
+  (let ((width 26))
+    (cl-letf (((symbol-function 'jumpseat--view-find-width) (lambda () width)))
+      (with-temp-buffer
+        (jumpseat--view-update :model "a:b" :state 'approving :tools "tools: files")
+        (should (equal (jumpseat--view-header) " a:b · needs your approval"))
+        (setq width 41)
+        (should (equal (jumpseat--view-header) " a:b · needs your approval · tools: files"))))))
+
 (ert-deftest units-the-header-is-made-once-for-each-status ()
   (with-temp-buffer
     (jumpseat--view-update :model "a:b")
@@ -110,6 +119,11 @@
                  "--- a\n+++ a\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+x\n 6\n 7\n 8\n"))
   (should (equal (jumpseat--hunks-format-diff nil "x" "a")
                  "--- /dev/null\n+++ a\n@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n")))
+
+(ert-deftest units-buttons-are-not-divided-between-lines ()
+  (cl-letf (((symbol-function 'jumpseat--view-find-width) (lambda () 20)))
+    (should (equal (jumpseat-calls--fill-buttons '("[Allow C-c]" "[Deny]" "[More C-d]"))
+                   "[Allow C-c] [Deny]\n[More C-d]"))))
 
 (ert-deftest units-switching-a-tool-leaves-selectors-of-other-servers ()
   (let ((rows '(:tools [(:server "a" :tool "x") (:server "a" :tool "y") (:server "b" :tool "x")])))
