@@ -21,6 +21,7 @@
 (require 'jumpseat-presets)
 (require 'jumpseat-ready)
 (require 'jumpseat-rewrite-menu)
+(require 'jumpseat-ui)
 (require 'jumpseat-variants)
 
 (defun jumpseat-stop ()
@@ -76,44 +77,36 @@
 
 ;;; Descriptions
 
-(defun jumpseat-menu--describe (label value)
-  "Return LABEL with VALUE, or with a note that it is not set."
-  (concat label " " (propertize (if (or (null value) (string-empty-p value)) "default" value)
-                                'face 'transient-value)))
-
 (defun jumpseat-menu--describe-model ()
   "Describe the model of the chat, or elsewhere the default one."
-  (jumpseat-menu--describe
+  (jumpseat--ui-describe-value
    "model" (if jumpseat-chat-mode
                (or (jumpseat--transcript-model) (jumpseat--view-get :model))
              jumpseat-model)))
 
 (defun jumpseat-menu--describe-system ()
   "Describe the system prompt of the chat."
-  (jumpseat-menu--describe
-   "system prompt" (truncate-string-to-width (or (jumpseat--transcript-value "system") "")
-                                             30 nil nil "…")))
+  (jumpseat--ui-describe-value "system prompt" (jumpseat--transcript-value "system")))
 
 (defun jumpseat-menu--describe-thinking ()
   "Describe the thinking of the chat."
-  (jumpseat-menu--describe "thinking" (jumpseat--transcript-value "thinking")))
+  (jumpseat--ui-describe-value "thinking" (jumpseat--transcript-value "thinking")))
 
 (defun jumpseat-menu--describe-tools ()
   "Describe the tools of the chat."
-  (concat "tools " (propertize (string-remove-prefix "tools: " (or (jumpseat--view-get :tools) "none"))
-                               'face 'transient-value)))
+  (jumpseat--ui-describe-value
+   "tools" (string-remove-prefix "tools: " (or (jumpseat--view-get :tools) "none"))))
 
 (defun jumpseat-menu--describe-context ()
   "Describe the context of this or the last chat."
   (let ((chat (if jumpseat-chat-mode (current-buffer) (car (jumpseat--chat-list)))))
-    (concat "context "
-            (propertize (number-to-string
-                         (length (and chat (buffer-local-value 'jumpseat--context-items chat))))
-                        'face 'transient-value))))
+    (jumpseat--ui-describe-value
+     "context" (number-to-string
+                (length (and chat (buffer-local-value 'jumpseat--context-items chat)))))))
 
 (defun jumpseat-menu--describe-keep ()
   "Describe whether conversations are kept."
-  (jumpseat-menu--describe "keep conversations" (if jumpseat-keep "yes" "no")))
+  (jumpseat--ui-describe-value "keep conversations" (if jumpseat-keep "yes" "no")))
 
 (defun jumpseat-menu--chat-p ()
   "Whether this buffer is a chat."

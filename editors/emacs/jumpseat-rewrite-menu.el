@@ -15,6 +15,7 @@
 (require 'jumpseat-models)
 (require 'jumpseat-presets)
 (require 'jumpseat-rewrite)
+(require 'jumpseat-ui)
 
 (defvar jumpseat-rewrite-menu--options nil
   "The options of the next rewrite; see `jumpseat--rewrite-begin'.")
@@ -32,19 +33,13 @@
   (setq jumpseat-rewrite-menu--options
         (plist-put (copy-sequence jumpseat-rewrite-menu--options) key value)))
 
-(defun jumpseat-rewrite-menu--describe (label value)
-  "Return LABEL with VALUE, or with a note that it is not set."
-  (concat label " " (propertize (truncate-string-to-width
-                                 (if (string-empty-p (or value "")) "default" value) 40 nil nil "…")
-                                'face 'transient-value)))
-
 ;;; Values
 
 (transient-define-suffix jumpseat-rewrite-menu--choose-model ()
   "Choose the model of the next rewrite."
   :transient t
   :description (lambda ()
-                 (jumpseat-rewrite-menu--describe
+                 (jumpseat--ui-describe-value
                   "model" (or (plist-get jumpseat-rewrite-menu--options :model) jumpseat-model)))
   (interactive)
   ;; The models arrive while the user reads the prompt.
@@ -58,7 +53,7 @@
   "Write the system prompt of the next rewrite."
   :transient t
   :description (lambda ()
-                 (jumpseat-rewrite-menu--describe
+                 (jumpseat--ui-describe-value
                   "system prompt" (plist-get jumpseat-rewrite-menu--options :system)))
   (interactive)
   (let ((text (read-string "System prompt: " (plist-get jumpseat-rewrite-menu--options :system)
@@ -80,8 +75,13 @@
 (defun jumpseat-rewrite-menu--describe-context ()
   "Name the context of the next rewrite."
   (let ((items (plist-get jumpseat-rewrite-menu--options :context)))
-    (concat "clear: " (propertize (if items (mapconcat #'jumpseat--context-item-label items ", ") "none")
-                                  'face 'transient-value))))
+    (jumpseat--ui-describe-value
+     "clear:"
+     (if (null items) "none"
+       ;; The paths of files would be too long.
+       (mapconcat (lambda (item)
+                    (file-name-nondirectory (directory-file-name (jumpseat--context-item-label item))))
+                  items ", ")))))
 
 (defun jumpseat-rewrite-menu--add (items)
   "Add ITEMS to the context of the next rewrite."

@@ -71,6 +71,12 @@ PROMPT includes their names, because Emacs lists them only on request."
   (jumpseat--ui-choose (format "%s (%s)" prompt (mapconcat #'car actions ", "))
                        actions 'jumpseat-action callback))
 
+(defun jumpseat--ui-describe-value (label value)
+  "Return the text of a menu's item with LABEL, whose VALUE may be nil."
+  (concat label " " (propertize (truncate-string-to-width
+                                 (if (string-empty-p (or value "")) "default" value) 40 nil nil "…")
+                                'face 'transient-value)))
+
 (define-derived-mode jumpseat-ui-mode special-mode "jumpseat"
   "The mode of windows with information about jumpseat."
   :interactive nil
