@@ -86,7 +86,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "done-then-open": "reading stops at [DONE] though the socket stays open",
     "error-in-stream": "an error in a chunk, also after a finish or as event: error, follows what came",
     "comments": "comments are ignored, and are a sign of life",
-    "line-ends": "CR, LF, CRLF, a BOM, several data lines, no space after the colon",
+    "line-endings": "CR, LF, CRLF, a BOM, several data lines, no space after the colon",
     "odd-objects": "object, message beside delta and changing ids are not validated",
     "content-in-parts": "content as a list of parts is flattened",
     "other-choices": "choices other than index 0 are left out",

@@ -155,7 +155,7 @@ def test_a_read_only_file_can_be_printed(
     assert (done.returncode, done.stdout) == (0, b"x")
 
 
-def test_the_text_for_an_empty_file_ends_with_a_line_end(
+def test_the_text_for_an_empty_file_ends_with_a_line_ending(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     file.write_bytes(b"")

@@ -132,7 +132,7 @@ async def _edit_piece(
     finally:
         spinner.stop()
     if result.replacement and piece.is_empty_file and not result.replacement.endswith("\n"):
-        # The daemon copies the line end of the old text, and an empty file has none.
+        # The daemon copies the line ending of the old text, and an empty file has none.
         result["replacement"] += "\n"
     replacement = result.replacement
     known = warning_about(result.stop_reason) if replacement is None else None

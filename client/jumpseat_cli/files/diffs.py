@@ -14,7 +14,7 @@ MAX_COMPARISONS = 10_000_000
 
 
 def diff_texts(old: str, new: str, old_name: str, new_name: str) -> Iterator[str]:
-    """Yield the lines of a unified diff, without line ends; nothing if the texts are equal.
+    """Yield the lines of a unified diff, without line endings; nothing if the texts are equal.
 
     If very many lines have changed, all of them are shown as replaced.
     """

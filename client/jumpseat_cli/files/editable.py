@@ -64,7 +64,7 @@ class Piece:
         return not (self.before or self.text or self.after)
 
     def diff(self, replacement: str) -> Iterator[str]:
-        """Yield the lines of a unified diff of the whole file, without line ends."""
+        """Yield the lines of a unified diff of the whole file, without line endings."""
         name = STDIN if self.path is None else str(self.path)
         old = f"{self.before}{self.text}{self.after}"
         return diff_texts(old, f"{self.before}{replacement}{self.after}", name, name)

@@ -43,7 +43,7 @@ def cut_range(text: str, lines: Range, name: object) -> tuple[list[str], list[st
 
 
 def rows_of(text: str) -> list[str]:
-    """Split a text into lines with their line ends."""
+    """Split a text into lines with their line endings."""
     # `splitlines` would also split at form feeds and other characters.
     rows = re.split(r"(?<=\n)", text)
     return rows if rows[-1] else rows[:-1]

@@ -83,7 +83,7 @@ class ReadFile:
     """The offset of the end of the last line that is folded into the state."""
 
     tail: bytes = b""
-    """The incomplete line that a crash left after the last line end, or that is still being written."""
+    """The incomplete line that a crash left after the last line ending, or that is still being written."""
 
     head: bytes = b""
     is_damaged: bool = False

@@ -47,7 +47,7 @@ def _encode_line(line: Mapping[str, Any]) -> bytes:
 def decode_lines(data: bytes) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Yield each complete line with the offset of its end; None for a damaged line.
 
-    A torn line is skipped together with the line that declares it. Data after the last line end is
+    A torn line is skipped together with the line that declares it. Data after the last line ending is
     incomplete and skipped too.
     """
     start = 0
@@ -82,7 +82,7 @@ def join_bytes(tail: bytes) -> bytes:
     if not tail:
         return b""
     if _decode_line(tail) is not None:
-        return b"\n"  # Only the line end is missing.
+        return b"\n"  # Only the line ending is missing.
     return b"\n" + encode_lines([{"type": TORN, "bytes": len(tail)}])
 
 

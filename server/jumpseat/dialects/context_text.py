@@ -16,7 +16,7 @@ _LANGUAGE = re.compile(r"[^\w+#.-]")
 
 
 def render_context(block: ContextBlock) -> str:
-    """Return the block as a heading and a fenced text, without a trailing line end."""
+    """Return the block as a heading and a fenced text, without a trailing line ending."""
     # `dict.fromkeys` drops a label that repeats the name.
     names = dict.fromkeys(filter(None, (_plain(_name_of(block.uri)), _plain(block.label or ""))))
     heading = (

@@ -64,12 +64,12 @@ async def run_completion(registry: Registry, wanted: CompletionRequest) -> tuple
 
 
 def _plan(wanted: CompletionRequest, target: ResolvedModel) -> Plan:
-    line_ends = ("\n",) if wanted.extent == "line" else ()
+    line_endings = ("\n",) if wanted.extent == "line" else ()
     request = ChatRequest(
         messages=(),
         model=target.model,
         max_tokens=wanted.max_tokens or MAX_TOKENS[wanted.extent],
-        stop_sequences=(*wanted.stop_sequences, *line_ends),
+        stop_sequences=(*wanted.stop_sequences, *line_endings),
         infill=wanted.infill,
     )
     return Plan(request, ())

@@ -22,8 +22,8 @@ You rewrite a piece of a user's text in place. Your answer replaces that piece i
 So it must be the whole new piece, including the parts that do not change, and nothing else: no greeting, no \
 explanation, no summary, no text before or after the piece.
 
-Keep the indentation, the style and the line ends of the piece. Change only what the instruction asks for. \
-Do not shorten it with placeholders such as "rest unchanged"."""
+Keep the indentation, the style and the line endings of the piece. Change only what the instruction asks \
+for. Do not shorten it with placeholders such as "rest unchanged"."""
 
 CONTEXT = "First, some context, which you must not rewrite:"
 TARGET = "Now the piece to rewrite:"

@@ -45,16 +45,16 @@ def _keep_text_and_tools(message: Message) -> Message:
 
 
 def _list_editable_parts(message: Message) -> list[tuple[Any, ...]]:
-    """Return the editable parts of a message, without white space at line ends, which editors change."""
+    """Return the editable parts of a message. Trailing white space is ignored: editors change it."""
     shown: list[tuple[Any, ...]] = []
     for block in message.content:
         match block:
             case TextBlock():
                 # A client may omit a blank text.
-                if words := _strip_line_ends(block.text):
+                if words := _strip_lines(block.text):
                     shown.append((block.type, words))
             case ThinkingBlock():
-                shown.append((block.type, _strip_line_ends(block.thinking)))
+                shown.append((block.type, _strip_lines(block.thinking)))
             case ToolUseBlock():
                 shown.append((block.type, block.id, block.name, block.raw, block.error))
             case RedactedThinkingBlock():
@@ -72,5 +72,5 @@ def _list_editable_parts(message: Message) -> list[tuple[Any, ...]]:
     return shown
 
 
-def _strip_line_ends(text: str) -> str:
+def _strip_lines(text: str) -> str:
     return "\n".join([line.rstrip() for line in text.split("\n")]).strip()

@@ -57,8 +57,8 @@ def find_replacement(answer: str, target: str, language: str | None) -> str | No
 
     The replacement is the content of the fenced block; of several blocks, the longest one in the target's
     language that differs from the target. Without a fence, or if lines of the target are outside all fences,
-    it is the whole answer except a first line such as "Here is the code:". Line ends, trailing line ends and
-    the common indentation are adapted to the target.
+    it is the whole answer except a first line such as "Here is the code:". Line endings, trailing blank lines
+    and the common indentation are adapted to the target.
 
     Args:
         answer: the complete text of the answer.
@@ -86,13 +86,13 @@ def find_replacement(answer: str, target: str, language: str | None) -> str | No
     # A diff of the target describes the replacement; it must not be pasted over the target.
     if _is_diff(new, block.language if block else "") and not _may_be_diff(old, language):
         return None
-    text = "\n".join(_restore_indentation(new, old)) + _find_line_ends(target)
+    text = "\n".join(_restore_indentation(new, old)) + _find_line_endings(target)
     crlf = target.count("\r\n")
     return text.replace("\n", "\r\n") if crlf and 2 * crlf >= target.count("\n") else text
 
 
-def _find_line_ends(target: str) -> str:
-    """Return the line ends at the end of the target, as line feeds."""
+def _find_line_endings(target: str) -> str:
+    """Return the line endings at the end of the target, as line feeds."""
     stripped = target.rstrip("\r\n")
     end = target[len(stripped) :].replace("\r\n", "\n")
     # A target of blank lines marks a place for new text, so do not append all of them.

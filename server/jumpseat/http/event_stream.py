@@ -31,7 +31,7 @@ class EventStreamDecoder:
 
     # httpx2's reader is not used: it does not strip a byte order mark, dispatches events without data, and
     # decodes with the response's charset, although the standard allows only UTF-8.
-    # Line ends are converted to LF on input, so that one `rfind` over the new bytes finds a blank line.
+    # Line endings are converted to LF on input, so that one `rfind` over the new bytes finds a blank line.
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         """
@@ -63,7 +63,7 @@ class EventStreamDecoder:
         buffer = self._buffer
         seen = len(buffer)
         if self._ends_with_cr and chunk:
-            # The previous CR was already handled as a line end, so that its event did not wait for this byte.
+            # The previous CR already counted as a line ending, so that its event did not wait for this byte.
             self._ends_with_cr = False
             chunk = chunk.removeprefix(b"\n")
         if b"\r" in chunk:

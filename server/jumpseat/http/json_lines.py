@@ -43,5 +43,5 @@ class JsonLinesDecoder:
         return [line.decode("utf-8", "replace") for line in map(bytes.strip, lines) if line]
 
     def finish(self) -> list[str]:
-        """Return the last line, if its line end is missing."""
+        """Return the last line, if its line ending is missing."""
         return self.feed(b"\n")

@@ -68,7 +68,7 @@ def _read_document(document: Any) -> UnsavedFile | None:
 
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-"""Matches a line with its end. LSP has only these line ends, and Python's `splitlines` has more."""
+"""Matches a line with its line ending. LSP has only these, and Python's `splitlines` has more."""
 
 
 def _make_edit(old: str, new: str) -> dict[str, Any]:

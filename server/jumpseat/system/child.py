@@ -80,7 +80,7 @@ class Child(asyncio.SubprocessProtocol):
         """Handle a chunk of stdout."""
 
     def on_line(self, line: str) -> None:
-        """Handle a line of stderr, which has a maximum length and no line end or escape sequences."""
+        """Handle a line of stderr, which has a maximum length and no line ending or escape sequences."""
 
     def on_unusable(self, why: str) -> None:
         """Handle a process that has ended or is being ended. Called once, with the value of `why`."""

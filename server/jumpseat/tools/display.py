@@ -28,7 +28,7 @@ def escape(text: str, *, lines: bool = False) -> str:
     """Replace each control, bidirectional or invisible character with its escape, as in `\\u202e`.
 
     Args:
-        lines: whether to preserve line ends and tabs.
+        lines: whether to preserve line endings and tabs.
     """
     if text.isascii() and text.isprintable():
         return text

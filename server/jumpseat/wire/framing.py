@@ -22,9 +22,9 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 MAX_HEADER_BYTES = 16 * 1024
 """The longest accepted header block; real ones are about 25 bytes long."""
 
-# This finds a header in garbage. The digits must end the line: line ends are escaped inside JSON strings, so
-# a quoted header does not match. The repetitions are bounded, which limits the number of bytes at the end of
-# the input that may begin a match.
+# This finds a header in garbage. The digits must end the line: line endings are escaped inside JSON strings,
+# so a quoted header does not match. The repetitions are bounded, which limits the number of bytes at the end
+# of the input that may begin a match.
 _LENGTH_LINE = re.compile(rb"content-length[ \t]{0,16}:[ \t]{0,16}[0-9]{1,32}[ \t]{0,16}\r?\n", re.IGNORECASE)
 _LENGTH_LINE_MAX = 14 + 16 + 1 + 16 + 32 + 16 + 2
 
@@ -151,7 +151,7 @@ class MessageReader:
         empty = self._line_start == self._header_start
         self._line_start = self._scanned = end + 1
         if empty:
-            # Skip line ends between frames: some clients print each frame as a line.
+            # Skip line endings between frames: some clients print each frame as a line.
             self._header_start = self._position = end + 1
         else:
             self._end_header()

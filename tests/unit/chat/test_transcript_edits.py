@@ -21,7 +21,7 @@ def without_blanks_at_ends(text: str) -> str:
 
 HABITS: dict[str, Callable[[str], str]] = {
     "blanks at the ends of lines are trimmed": without_blanks_at_ends,
-    "the file ends with one line end": lambda text: f"{text.rstrip(chr(10))}\n",
+    "the file ends with one line ending": lambda text: f"{text.rstrip(chr(10))}\n",
     "lines end with CRLF": lambda text: text.replace("\n", "\r\n"),
     "both": lambda text: without_blanks_at_ends(text).replace("\n", "\r\n"),
 }

@@ -188,7 +188,7 @@ def test_a_block_waits_for_the_block_before_it() -> None:
 
 
 def test_a_carriage_return_cannot_hide_a_heading() -> None:
-    """Editors drop carriage returns or treat them as line ends."""
+    """Editors drop carriage returns or treat them as line endings."""
     stream = TranscriptStream(ROLES)
     text = "a\r## Me\n##\r Me\nb"
     events = [

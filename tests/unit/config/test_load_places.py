@@ -67,7 +67,7 @@ def test_a_key_is_found_where_it_is_written(path: KeyPath, line: int | None) -> 
     assert line_of(path, lines_of_keys(TEXT)) == line
 
 
-def test_windows_line_ends_are_counted() -> None:
+def test_windows_line_endings_are_counted() -> None:
     assert line_of(("providers", "y"), lines_of_keys(TEXT.replace("\n", "\r\n"))) == 22
 
 

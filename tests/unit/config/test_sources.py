@@ -47,10 +47,10 @@ async def test_an_environment_variable_is_read_from_the_tables_client() -> None:
         assert resolve("x", "api_key", "env:TEST_KEY", table).reveal() == value
 
 
-def test_a_trailing_line_end_of_a_variable_is_not_part_of_the_key() -> None:
-    table = ProviderConfig().set_environment(environment_with({"TEST_KEY": "sk-with-a-line-end\n"}))
+def test_a_trailing_line_ending_of_a_variable_is_not_part_of_the_key() -> None:
+    table = ProviderConfig().set_environment(environment_with({"TEST_KEY": "sk-with-a-line-ending\n"}))
 
-    assert resolve("p", "api_key", "env:TEST_KEY", table).reveal() == "sk-with-a-line-end"
+    assert resolve("p", "api_key", "env:TEST_KEY", table).reveal() == "sk-with-a-line-ending"
 
 
 async def test_a_plain_value_is_itself() -> None:

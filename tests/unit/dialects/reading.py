@@ -22,7 +22,7 @@ def read(decoder, pieces, content_type=EVENT_STREAM):
 
 
 def read_at_every_split(make_decoder, data, content_type=EVENT_STREAM, more=()):
-    """Return the events, which must not depend on how the answer is split and which line ends it has.
+    """Return the events, which must not depend on how the answer is split or on its line endings.
 
     Args:
         more: further lists of pieces with the same answer.

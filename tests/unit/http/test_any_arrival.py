@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jumpseat.http import JsonLinesDecoder
 from jumpseat.http.event_stream import EventStreamDecoder
 
-LINE_ENDS = ["\n", "\r\n", "\r", "\n\n", "\r\n\r\n", "\r\r", "\n\r"]
+LINE_ENDINGS = ["\n", "\r\n", "\r", "\n\n", "\r\n\r\n", "\r\r", "\n\r"]
 
 EVENT_STREAMS = st.lists(
     st.one_of(
@@ -16,8 +16,8 @@ EVENT_STREAMS = st.lists(
             ["data: a", "data:b", "data", "data: ", "event: x", "event", "id: 7", "id", "retry: 9"]
         ),
         st.sampled_from([": hello", ":", "date: no", "\ufeff", "ž", "🐎", "id: \0"]),
-        st.sampled_from(LINE_ENDS),
-        st.sampled_from(LINE_ENDS),
+        st.sampled_from(LINE_ENDINGS),
+        st.sampled_from(LINE_ENDINGS),
         st.text(max_size=4),
     ),
     max_size=30,

@@ -20,7 +20,7 @@ CASES = {
     "only the first space goes": (b"data:  a\n\n", [("message", " a", "")]),
     "CRLF": (b"data: a\r\n\r\ndata: b\r\n\r\n", [("message", "a", ""), ("message", "b", "")]),
     "CR": (b"data: a\r\rdata: b\r\r", [("message", "a", ""), ("message", "b", "")]),
-    "mixed line ends": (
+    "mixed line endings": (
         b"data: a\r\ndata: b\n\rdata: c\r\r\n",
         [("message", "a\nb", ""), ("message", "c", "")],
     ),
@@ -69,7 +69,7 @@ def read(pieces):
     return [(e.event, e.data, e.last_event_id) for e in events], decoder
 
 
-@pytest.mark.requirement("chat:line-ends", "chat:comments")
+@pytest.mark.requirement("chat:line-endings", "chat:comments")
 @pytest.mark.parametrize("name", CASES)
 def test_the_events_are_the_same_for_any_split(name):
     data, expected = CASES[name]

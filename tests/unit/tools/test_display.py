@@ -61,7 +61,7 @@ def test_many_arguments_together_stay_small() -> None:
     assert shown["…"] == "300 more"
 
 
-def test_line_ends_of_arguments_are_kept_and_other_control_characters_escaped() -> None:
+def test_line_endings_of_arguments_are_kept_and_other_control_characters_escaped() -> None:
     assert show_arguments({"a": "x\n\ty\r\u202e", "n": [1, None, True, {"b": 2.5}]}) == {
         "a": "x\n\ty\\r\\u202e",
         "n": [1, None, True, {"b": 2.5}],

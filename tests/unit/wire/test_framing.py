@@ -120,7 +120,7 @@ CASES = [
     Case("no header, by line", BODY + b"\n" + BODY + b"\n"),
     Case("no colon", b"Content-Length 7\r\n\r\n" + BODY),
     Case("plain text", b"Loading the extension ...\nDone: 100%!\n"),
-    Case("text without a line end", b"warning"),
+    Case("text without a line ending", b"warning"),
     Case("text that looks like a header", b"warning: deprecated\r\n", episodes=0),
     Case("binary", bytes(range(256)) * 3),
     Case("header block without an end", b"X-Filler: " + b"a" * (MAX_HEADER_BYTES + 100) + b"\r\n\r\n"),

@@ -142,7 +142,7 @@ def _quote_value(value: str) -> str:
         return value
     quoted = json.dumps(value, ensure_ascii=False)
     # An info string after backticks cannot contain backticks (CommonMark 0.31, section 4.5). Some editors
-    # treat the other characters as line ends.
+    # treat the other characters as line endings.
     quoted = re.sub("[`\x7f-\x9f\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
     return escape_settings(quoted, r"\u003a")
 

@@ -89,10 +89,10 @@ def parse_front_matter(text: str, syntax: Syntax = MARKDOWN) -> FrontMatter:
 
 
 def split_lines(text: str) -> list[str]:
-    """Split a text into lines at LF, or at CRLF if all line ends are CRLF."""
+    """Split a text into lines at LF, or at CRLF if all line endings are CRLF."""
     text = text.removeprefix("\ufeff")
     ends = text.count("\n")
-    # If line ends are mixed, `\r` may be part of the content.
+    # If line endings are mixed, `\r` may be part of the content.
     if ends and text.count("\r\n") == ends:
         text = text.replace("\r\n", "\n")
     lines = text.split("\n")

@@ -34,7 +34,7 @@ from jumpseat.chat.transcript.syntax import MARKDOWN, Syntax
 class TranscriptStream:
     """Converts the events of one turn to the growing text of its section, without the heading.
 
-    The joined pieces are equal to the output of `render` with `trim_answers`, without its last line end.
+    The joined pieces are equal to the output of `render` with `trim_answers`, without its last line ending.
     Blocks are written in order: a block that begins before the previous one is complete has to wait.
     """
 

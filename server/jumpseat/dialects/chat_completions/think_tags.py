@@ -68,7 +68,7 @@ class ThinkTagSplitter:
             if closing:
                 self._state = "after"
         if self._state == "after":
-            # Line ends between the tag and the answer are dropped.
+            # Line endings between the tag and the answer are dropped.
             self._held = self._held.lstrip("\r\n")
             if self._held:
                 parts += self._release()

@@ -32,7 +32,7 @@ def take_lines(
     """Return the lines from `first` to `last`, as far as they fit into the size.
 
     Args:
-        pieces: the text in pieces, with line feeds as its line ends.
+        pieces: the text in pieces, with line feeds as its line endings.
         first: the number of the first line, counted from 1.
         last: the number of the last line; None for the last line of the text.
         max_bytes: the size of the excerpt in bytes of UTF-8. If the first line does not fit, it is cut.

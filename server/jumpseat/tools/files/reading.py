@@ -107,11 +107,11 @@ def _take_lines_of_large_file(location: Location, first: int, last: int | None, 
 
 
 def _decode_lines(stream: io.BufferedReader, form: TextForm) -> Iterator[str]:
-    """Yield the text of a file in pieces with line feeds as line ends."""
-    line_ends = io.IncrementalNewlineDecoder(None, translate=True)
+    """Yield the text of a file in pieces with line feeds as line endings."""
+    line_endings = io.IncrementalNewlineDecoder(None, translate=True)
     for piece in form.decode(iter(partial(stream.read, PIECE), b"")):
-        yield line_ends.decode(piece)
-    yield line_ends.decode("", final=True)
+        yield line_endings.decode(piece)
+    yield line_endings.decode("", final=True)
 
 
 def _render(excerpt: Excerpt, location: Location, arguments: ReadArguments) -> str:

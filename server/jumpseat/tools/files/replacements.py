@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jumpseat.tools.files.text import LINE_END, convert_line_ends, find_line_end, normalize
+from jumpseat.tools.files.text import LINE_ENDING, convert_line_endings, find_line_ending, normalize
 from jumpseat.tools.server import ToolError
 
 MAX_DIFF = 256 * 1024
@@ -42,12 +42,12 @@ class Replacement:
 
 
 def replace_once(text: str, old: str, new: str, name: str) -> Replacement:
-    """Replace the only occurrence of a passage, whatever the line ends of the text are.
+    """Replace the only occurrence of a passage, whatever the line endings of the text are.
 
     Args:
         text: the text.
         old: the passage.
-        new: the new text of the passage, which receives the line ends of the text.
+        new: the new text of the passage, which receives the line endings of the text.
         name: the file's name for errors.
 
     Raises:
@@ -59,22 +59,23 @@ def replace_once(text: str, old: str, new: str, name: str) -> Replacement:
     start = plain.find(old)
     if start < 0:
         raise ToolError(
-            f"oldText does not occur in {name}. Copy it exactly from the file, with its spaces and line ends."
+            f"oldText does not occur in {name}. Copy it exactly from the file, "
+            "with its spaces and line endings."
         )
     if plain.find(old, start + 1) >= 0:
         raise ToolError(f"oldText occurs more than once in {name}. Add the lines around it to oldText.")
-    passage = convert_line_ends(new, find_line_end(text) or "\n")
+    passage = convert_line_endings(new, find_line_ending(text) or "\n")
     return Replacement(text, _find(text, plain, start), _find(text, plain, start + len(old)), passage)
 
 
 def replace_all(text: str, new: str) -> Replacement:
-    """Replace the whole text; the new one receives the line ends of the old one.
+    """Replace the whole text; the new one receives the line endings of the old one.
 
     Raises:
         ToolError: nothing would change.
     """
-    line_end = find_line_end(text)
-    passage = new if line_end is None else convert_line_ends(new, line_end)
+    line_ending = find_line_ending(text)
+    passage = new if line_ending is None else convert_line_endings(new, line_ending)
     if passage == text:
         raise ToolError("The file already has this text.")
     return Replacement(text, 0, len(text), passage)
@@ -87,8 +88,8 @@ def _find(text: str, plain: str, position: int) -> int:
     breaks = plain.count("\n", 0, position)
     if text.count("\r\n") == plain.count("\n"):
         return position + breaks
-    # Some line ends have two characters and some have one.
-    ends = zip(range(breaks), LINE_END.finditer(text), strict=False)
+    # Some line endings have two characters and some have one.
+    ends = zip(range(breaks), LINE_ENDING.finditer(text), strict=False)
     return position + sum(len(found[0]) - 1 for _, found in ends)
 
 

@@ -1,4 +1,4 @@
-"""The texts of files: encodings, byte order marks and line ends."""
+"""The texts of files: encodings, byte order marks and line endings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _MARKS = (
 )
 MAX_MARK = 3
 
-LINE_END = re.compile(r"\r\n|\r|\n")
-"""The line ends of LSP. `str.splitlines` has more, such as form feeds."""
+LINE_ENDING = re.compile(r"\r\n|\r|\n")
+"""The line endings of LSP. `str.splitlines` has more, such as form feeds."""
 
 
 class NotTextError(Exception):
@@ -89,17 +89,17 @@ def _reject_nulls(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """Return the text with line feeds as its line ends, as models see it."""
+    """Return the text with line feeds as its line endings, as models see it."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def convert_line_ends(text: str, line_end: str) -> str:
-    """Return the text with these line ends."""
-    return normalize(text).replace("\n", line_end) if line_end != "\n" else normalize(text)
+def convert_line_endings(text: str, line_ending: str) -> str:
+    """Return the text with these line endings."""
+    return normalize(text).replace("\n", line_ending) if line_ending != "\n" else normalize(text)
 
 
-def find_line_end(text: str) -> str | None:
-    """Return the most frequent line end of a text; None if it has only one line."""
+def find_line_ending(text: str) -> str | None:
+    """Return the most frequent line ending of a text; None if it has only one line."""
     pairs = text.count("\r\n")
     counts = {"\r\n": pairs, "\n": text.count("\n") - pairs, "\r": text.count("\r") - pairs}
     most = max(counts, key=lambda each: counts[each])
@@ -107,5 +107,5 @@ def find_line_end(text: str) -> str | None:
 
 
 def digest_text(text: str) -> bytes:
-    """Return a digest of the text, whatever its line ends are: editors and files may differ in them."""
+    """Return a digest of the text, whatever its line endings are: editors and files may differ in them."""
     return hashlib.sha256(normalize(text).encode("utf-8", "surrogatepass")).digest()

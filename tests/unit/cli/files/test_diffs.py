@@ -61,7 +61,7 @@ def test_a_small_diff_is_that_of_difflib() -> None:
     assert diff(old, new) == list(expected)
 
 
-def test_a_missing_line_end_is_shown() -> None:
+def test_a_missing_line_ending_is_shown() -> None:
     assert diff("a\n", "a")[2:] == ["@@ -1 +1 @@", "-a", "+a", "\\ No newline at end of file"]
 
 

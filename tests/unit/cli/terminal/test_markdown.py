@@ -31,7 +31,7 @@ def split(text: str, size: int | None = None) -> list[str]:
         ["> quoted\n> more\n\n", "After\n"],
         ["    code\n\n    more code\n\n", "After\n"],
         ["```\nnever closed\n\n"],
-        ["no line end"],
+        ["no line ending"],
     ],
 )
 def test_each_block_is_returned_whole(blocks: list[str]) -> None:

@@ -227,7 +227,7 @@ def test_an_end_without_done_is_a_protocol_error_with_the_partial(cut):
     assert "".join(event.text for event in events if isinstance(event, TextDeltaEvent)) == "Hello"
 
 
-def test_the_last_line_may_lack_its_line_end():
+def test_the_last_line_may_lack_its_line_ending():
     events, error = read([ndjson(part("x"), last()).rstrip()])
     assert error is None
     assert isinstance(events[-1], DoneEvent)

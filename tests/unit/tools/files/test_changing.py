@@ -171,18 +171,18 @@ async def test_new_files_and_folders_have_the_umask_of_the_client(tmp_path: Path
 
 @KEPT
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-async def test_a_file_keeps_its_encoding_its_line_ends_and_its_mode(
-    project: Project, encoding: str, line_end: str
+@pytest.mark.parametrize("line_ending", ["\n", "\r\n"])
+async def test_a_file_keeps_its_encoding_its_line_endings_and_its_mode(
+    project: Project, encoding: str, line_ending: str
 ) -> None:
-    file = project.write("a", f"Größe{line_end}zwei".encode(encoding))
+    file = project.write("a", f"Größe{line_ending}zwei".encode(encoding))
     file.chmod(0o751)
     await project.ok("read", path="a")
     await project.ok("edit", path="a", oldText="Größe\nzwei", newText="Länge\ndrei\n✓")
-    assert file.read_bytes() == f"Länge{line_end}drei{line_end}✓".encode(encoding)
+    assert file.read_bytes() == f"Länge{line_ending}drei{line_ending}✓".encode(encoding)
     await project.ok("write", path="a", text="neu\n")
 
-    assert file.read_bytes() == f"neu{line_end}".encode(encoding)
+    assert file.read_bytes() == f"neu{line_ending}".encode(encoding)
     assert stat.S_IMODE(file.stat().st_mode) == 0o751
 
 

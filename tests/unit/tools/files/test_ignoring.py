@@ -64,7 +64,7 @@ RULES = {
     "escapes": {".gitignore": "\\#hash\n\\!bang\ntrailing\\ \nbrackets\\[1].txt\na\\\\b\n"},
     "brackets": {".gitignore": "brackets[X-Z].txt\n[!a-z]*\n"},
     "spaces": {".gitignore": "a b.txt   \ntrailing \n"},
-    "windows line ends": {".gitignore": "*.log\r\nbuild/\r\n"},
+    "windows line endings": {".gitignore": "*.log\r\nbuild/\r\n"},
     "mark": {".gitignore": "\ufeff*.log\n"},
     "other letters": {".gitignore": "Gr*.txt\n"},
     "exclude": {".git/info/exclude": "*.exclude\ndocs/\n*.log\n", ".gitignore": "!keep.log\n"},

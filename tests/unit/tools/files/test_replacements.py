@@ -1,4 +1,4 @@
-"""Passages are replaced whatever the line ends are, and large diffs are shortened."""
+"""Passages are replaced whatever the line endings are, and large diffs are shortened."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jumpseat.tools.files.replacements import CONTEXT, MAX_DIFF, Replacement, re
 from jumpseat.tools.files.text import normalize
 from jumpseat.tools.server import ToolError
 
-pytestmark = pytest.mark.requirement("12:files-line-ends")
+pytestmark = pytest.mark.requirement("12:files-line-endings")
 
 
 @pytest.mark.parametrize(
@@ -21,13 +21,13 @@ pytestmark = pytest.mark.requirement("12:files-line-ends")
         ("a\r\nb\r\nc", "c", "c\n", "a\r\nb\r\nc\r\n"),
         ("a\nb\n", "a\r\nb\r\n", "x\r\n", "x\n"),
         ("a\rb\r", "b\n", "c\n", "a\rc\r"),
-        # Only the passage gets other line ends if those of the text are mixed.
+        # Only the passage gets other line endings if those of the text are mixed.
         ("1\r\n2\n3\r\n4\r\n5\n6\n", "4\n5", "four\nfive\n", "1\r\n2\n3\r\nfour\r\nfive\r\n\n6\n"),
         ("one line", "one", "two\nnew", "two\nnew line"),
         ("a", "a", "", ""),
     ],
 )
-def test_a_passage_is_compared_and_written_with_the_line_ends_of_the_text(
+def test_a_passage_is_compared_and_written_with_the_line_endings_of_the_text(
     text: str, old: str, new: str, after: str
 ) -> None:
     assert replace_once(text, old, new, "f").after == after
@@ -68,7 +68,7 @@ def test_a_passage_that_cannot_be_replaced_is_an_error_that_says_why(
         replace_once(text, old, new, "f")
 
 
-def test_a_whole_text_is_replaced_with_the_line_ends_of_the_old_one() -> None:
+def test_a_whole_text_is_replaced_with_the_line_endings_of_the_old_one() -> None:
     assert replace_all("a\r\nb", "c\nd\n").after == "c\r\nd\r\n"
     assert replace_all("", "c\r\nd").after == "c\r\nd"
     with pytest.raises(ToolError, match="already has this text"):

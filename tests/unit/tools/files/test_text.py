@@ -1,4 +1,4 @@
-"""Texts keep their encoding and line ends; all else is binary."""
+"""Texts keep their encoding and line endings; all else is binary."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 from jumpseat.tools.files.text import (
     NotTextError,
     TextForm,
-    convert_line_ends,
+    convert_line_endings,
     decode,
     digest_text,
-    find_line_end,
+    find_line_ending,
     normalize,
 )
 
@@ -63,7 +63,7 @@ def test_a_text_is_decoded_in_pieces_of_any_size(size: int, encoding: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "line_end"),
+    ("text", "line_ending"),
     [
         ("a", None),
         ("a\nb", "\n"),
@@ -73,17 +73,17 @@ def test_a_text_is_decoded_in_pieces_of_any_size(size: int, encoding: str) -> No
         ("", None),
     ],
 )
-def test_the_most_frequent_line_end_is_that_of_the_text(text: str, line_end: str | None) -> None:
-    assert find_line_end(text) == line_end
+def test_a_text_uses_its_most_frequent_line_ending(text: str, line_ending: str | None) -> None:
+    assert find_line_ending(text) == line_ending
 
 
-def test_line_ends_are_converted_from_any_to_any() -> None:
+def test_line_endings_are_converted_from_any_to_any() -> None:
     mixed = "a\r\nb\rc\nd\n\r\n"
     assert normalize(mixed) == "a\nb\nc\nd\n\n"
-    assert convert_line_ends(mixed, "\r\n") == "a\r\nb\r\nc\r\nd\r\n\r\n"
-    assert convert_line_ends(mixed, "\n") == "a\nb\nc\nd\n\n"
+    assert convert_line_endings(mixed, "\r\n") == "a\r\nb\r\nc\r\nd\r\n\r\n"
+    assert convert_line_endings(mixed, "\n") == "a\nb\nc\nd\n\n"
 
 
-def test_texts_that_differ_in_line_ends_only_have_one_digest() -> None:
+def test_texts_that_differ_in_line_endings_only_have_one_digest() -> None:
     assert digest_text("a\r\nb") == digest_text("a\nb") != digest_text("a\nc")
     assert digest_text("half \ud800") != digest_text("half \ud801")

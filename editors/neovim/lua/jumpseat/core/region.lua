@@ -104,7 +104,7 @@ function M.from_command(buf, command)
   return M.lines(buf, command.line1, command.line2)
 end
 
---- Return the text of a region. Whole lines end with a line end.
+--- Return the text of a region. Whole lines include their line endings.
 ---@param region jumpseat.Region
 ---@return string
 function M.text(region)

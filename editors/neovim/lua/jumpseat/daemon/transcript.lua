@@ -28,7 +28,7 @@ function M.text(buf) return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, 
 ---@param callback fun(err: jumpseat.Error?, parsed: jumpseat.Parsed)
 function M.parse(text, callback) client.request('transcript/parse', { text = text }, callback) end
 
---- Render a message as Markdown without its last line end. The texts of an answer are trimmed of blank lines.
+--- Render a message as Markdown without its last line ending. The texts of an answer are trimmed of blank lines.
 ---@param message { role: string, content: table[] }
 ---@param model string?
 ---@param callback fun(err: jumpseat.Error?, text: string)

@@ -126,7 +126,7 @@ function M.current_lines(target)
   return vim.api.nvim_buf_get_lines(target.region.buf, first, last + 1, false)
 end
 
---- Split a text that becomes whole lines. The last line end ends the last line.
+--- Split a text that becomes whole lines. The last line ending ends the last line.
 ---@param text string
 ---@return string[]
 local function split_lines(text)
@@ -140,7 +140,7 @@ end
 ---@param lines string[] the lines that the region touches
 ---@return string[]?
 function M.compute_lines(target, text, lines)
-  -- Neovim stores line ends separately, so a carriage return is text, and wanted only if the old text had one.
+  -- Neovim stores line endings separately, so a carriage return is text, and wanted only if the old text had one.
   if not target.sent:find('\r', 1, true) then text = text:gsub('\r', '') end
   if target.mode == 'before' then return vim.list_extend(split_lines(text), lines) end
   if target.mode == 'after' then return vim.list_extend(vim.list_slice(lines), split_lines(text)) end

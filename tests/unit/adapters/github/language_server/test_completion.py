@@ -75,10 +75,10 @@ def test_the_end_of_the_document_is_counted_in_utf_16(text, line, character):
 
 
 @pytest.mark.requirement("language-server:completion-document")
-@pytest.mark.parametrize("line_end", ["\r\n", "\r", "\n"])
-async def test_every_kind_of_line_ending_counts(fake, line_end):
+@pytest.mark.parametrize("line_ending", ["\r\n", "\r", "\n"])
+async def test_every_kind_of_line_ending_counts(fake, line_ending):
     async with completions(fake) as api:
-        await answer_of(api, asked(f"One{line_end}Two"))
+        await answer_of(api, asked(f"One{line_ending}Two"))
 
     (opened,), (place,) = fake.params("textDocument/didOpen"), fake.params(PANEL)
     text = opened["textDocument"]["text"]
