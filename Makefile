@@ -30,7 +30,7 @@ LOWEST := $(VENV)-lowest
 GATEWAY := $(VENV)-litellm
 # This environment is for mutating the code.
 MUTANTS := $(VENV)-mutants
-# Node, for VS Code as a server, has an environment because a `node` beside our own programs would hide the machine's.
+# Node, for VS Code as a server, has an environment because a `node` beside our own programs would hide the machine's own.
 NODE := $(VENV)-vscode
 ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST) $(GATEWAY) $(MUTANTS) $(NODE)
 

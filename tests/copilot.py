@@ -32,7 +32,7 @@ async def copilot_daemon(
 
 
 def table(emulator: CopilotEmulator, **more: Any) -> dict[str, Any]:
-    """Return a provider table with the emulator's planes in place of those of github.com."""
+    """Return a provider table with the emulator's hosts in place of github.com."""
     return emulator.provider(**more)
 
 

@@ -152,7 +152,7 @@ def running_daemons() -> dict[int, Path]:
 
 @contextlib.contextmanager
 def directory_for_sockets() -> Iterator[Path]:
-    """Create an empty directory with a short path: pytest's and TMPDIR may be too long for a socket."""
+    """Create an empty directory. A path below pytest's directory or TMPDIR may be too long for a socket."""
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         yield Path(name)
 

@@ -31,7 +31,7 @@ PROTOCOL_VERSION = 1
 
 def default_command(*, shared: bool = False) -> list[str]:
     """Return the command line of this installation's daemon, or of the one that all clients share."""
-    # Without -P, a `socket.py` in the working directory would replace Python's.
+    # Without -P, a `socket.py` in the working directory would replace the one of the standard library.
     return [sys.executable, "-P", "-m", "jumpseat", "attach" if shared else "serve"]
 
 

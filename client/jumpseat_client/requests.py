@@ -239,8 +239,7 @@ class Requests(ABC):
         """Return the tools that the daemon runs: `{"tools": [...], "servers": [...]}`.
 
         Args:
-            refresh: whether to start the servers that are stopped; otherwise their tools are those of their
-                last start.
+            refresh: whether to start stopped servers; otherwise their last known tools are listed.
         """
         return dict(await self.request("tools/list", {"refresh": refresh}))
 

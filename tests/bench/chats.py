@@ -1,6 +1,6 @@
 """The cost of a chat, compared with httpx2 alone: time to the first delta, CPU, connections.
 
-`python -m tests.bench.chats PYTHON` compares the CPU of this version of the daemon with that of another one,
+`python -m tests.bench.chats PYTHON` compares the CPU time of this version of the daemon with another one,
 which is installed for that interpreter.
 """
 
@@ -148,7 +148,7 @@ def _measure_sides(
 
 
 def _count_connections(base_url: str) -> int:
-    """The number of connections that the provider has accepted, including that of this request."""
+    """The number of connections that the provider has accepted, including this request's connection."""
     return int(httpx2.get(f"{base_url}/accepted", trust_env=False).json())
 
 

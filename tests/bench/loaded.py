@@ -1,7 +1,7 @@
 """The cost of one client's long conversations for another: chats of a quiet client beside a loud one.
 
 The loud client sends 10 MB of messages over and over, either to the same daemon or to one of its own. The
-difference is the price of sharing; what is left is that of the machine's processors.
+difference is the price of sharing; the rest is the price of the machine's load.
 """
 
 from __future__ import annotations

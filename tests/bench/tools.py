@@ -1,7 +1,7 @@
 """MCP servers: the cost of a call, the delay of others while a server misbehaves, and memory.
 
-A stdio call is compared with the SDK's own client, which talks to the same server. Delays are those of small
-requests of the same client while one request is answered.
+A stdio call is compared with the SDK's own client, which talks to the same server. Delays are
+measured with small requests of the same client while one request is answered.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _memory() -> None:
 
 
 def _resident(daemon: BlockingDaemon) -> float:
-    """Return the resident memory of the daemon without that of its children, in MiB."""
+    """Return the resident memory of the daemon without its children, in MiB."""
     pages = int(Path(f"/proc/{daemon.process.pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 

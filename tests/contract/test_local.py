@@ -18,7 +18,7 @@ NAME = "smollm2-135m-instruct"
 
 
 class ScriptedServer:
-    """Replaces `LocalServer`, so that no llama.cpp is started; its address is that of the scripted server."""
+    """Replaces `LocalServer`, so that no llama.cpp is started; its address leads to the scripted server."""
 
     address = ""
     api_key = "sk-contract-0123456789abcdef"

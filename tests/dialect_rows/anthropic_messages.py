@@ -18,7 +18,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "context-blocks": "context blocks are fenced text in the user message",
     "cache-breakpoints": "last tool, system prompt and two user messages are marked; configured marks win",
     "prefill": "a trailing assistant message is sent without trailing white space",
-    "no-prefill": "where a model takes none, a line of the user's follows it, with a warning",
+    "no-prefill": "where a model takes none, a user message follows it, with a warning",
     "final-thinking": "thinking that nothing follows in its message is left out",
     "json-schema": "a schema is output_config.format, its objects closed; in words where none is taken",
     "json-mode": "JSON mode without a schema is asked for in words, with a warning",
@@ -59,7 +59,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "stop-reasons": "every stop reason, refusal with its details, unknown ones as the end of the turn",
     "refused-history": (
         "a refused turn's partial output stays out of the history",
-        "the history is the client's; the warning `refusal` asks for it",
+        "the client owns the history; the warning `refusal` asks for it",
     ),
     "usage-cumulative": "usage is overwritten field by field; absent and null fields keep their value",
     "usage-iterations": "usage counts every iteration, such as a compaction",

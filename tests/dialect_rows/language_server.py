@@ -5,7 +5,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     # The process.
     "command": "`command`, or a program on the PATH; a missing one is 1010 with the line that installs it",
     "initialize": "it gets editor, proxy and GitHub; messages before its first answer are accepted",
-    "environment": "it gets its own variables and the table's, and no other provider's key",
+    "environment": "it gets its own variables and those in the table, and no other provider's key",
     "no-secrets": "its stderr is logged without anything that looks like a credential",
     "restart": "a server that ended is started again for the next request, 5 times in 180 s",
     "shutdown": "it ends with the daemon and with its children, also after kill -9 of the daemon",
@@ -20,7 +20,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "status-lazy": "a status without refresh uses no network, and the constructor starts nothing",
     "did-change": "its notifications about the account become auth/didChange, each change once",
     "sign-in": "auth/signIn shows a code and ends with the state of the account",
-    "sign-in-page": "a sign-in page that is not the configured GitHub's, or a bad code, is never shown",
+    "sign-in-page": "a sign-in page on a host other than the configured one, or a bad code, is never shown",
     "sign-in-cancel": "a cancel ends a sign-in at the server, and another can start at once",
     "sign-in-failures": "a failed sign-in is an error with a hint, and ends the wait",
     "sign-in-once": "a provider has one sign-in at a time",
@@ -30,7 +30,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     # Models.
     "models": "the list has the limits, abilities, policy and price of each model that chats can use",
     "models-bad-rows": "a bad row of the list is dropped, never the list",
-    "models-default": "the default model is the configured one, else the server's, else the cheapest",
+    "models-default": "the default model is the configured one, else the server's default, else the cheapest",
     "models-change": "a list is kept until the account changes",
     "terms": "terms are accepted at a client's request only, and the effect is checked",
     # Chats.

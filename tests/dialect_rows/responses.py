@@ -21,7 +21,7 @@ ROWS: dict[str, str | tuple[str, str]] = {
     # Round trip.
     "reasoning-items": "reasoning goes back in place, byte for byte, with its unknown fields",
     "summary-required": "`summary` is always sent, if empty, and `content` only where it is signed",
-    "encrypted-from-done": "encrypted content is that of output_item.done",
+    "encrypted-from-done": "encrypted content comes from output_item.done",
     "empty-encrypted": "an empty encrypted_content counts as absent, and nothing is sent back",
     "unfollowed-reasoning": "trailing reasoning goes back; its refusal is a warning",
     "phase": "a message's phase goes back with it",

@@ -33,7 +33,7 @@ WAIT_SECONDS = 60.0
 """Seconds that are enough for a cold start of the 150 MB program on a busy machine."""
 
 Launch = Literal["direct", "npm", "tee"]
-"""How the daemon starts the program: directly, through a parent process like npm's, or through `tee.py`."""
+"""How the daemon starts the program: directly, through a parent process as npm does, or through `tee.py`."""
 
 PROVIDER = "ls"
 """The id of the provider that uses the program."""

@@ -28,7 +28,7 @@ from tests.unit.pages import PAGES as PAGES_OF_THE_DAEMON
 
 pytestmark = [
     pytest.mark.timeout(110),
-    pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a POSIX shell"),
+    pytest.mark.skipif(sys.platform == "win32", reason="the commands need a POSIX shell"),
     pytest.mark.slow,
 ]
 
@@ -46,7 +46,7 @@ NOT_RUN = {
     "jumpseat mcp restart": "the user has this server; tests/unit/cli/commands/test_tools.py",
     "jumpseat mcp login": "the same",
     "jumpseat mcp trust": "the same",
-    "jumpseat chat --tools": "the servers are the user's; tests/e2e/repl/test_tools.py has one",
+    "jumpseat chat --tools": "the servers come from the user's file; tests/e2e/repl/test_tools.py has one",
     "pip download": "it fetches from a package registry",
     "python -m tests.tools.refresh_snapshot": "tests/unit/providers/test_snapshot.py reads such a file",
     ".venv/bin/python -m tests.emulator": "it runs until it is stopped; tests/e2e/test_emulator_by_hand.py",

@@ -1,6 +1,6 @@
 """GitHub's REST plane: the user, the token exchange, the plan and quotas, and one GraphQL query.
 
-The paths are those of api.github.com. An Enterprise Server has them below /api/v3, and GraphQL at
+The paths are the same as on api.github.com. An Enterprise Server has them below /api/v3, and GraphQL at
 /api/graphql.
 """
 

@@ -1,6 +1,6 @@
 """The default answers of a `FakeLanguageServer`, and parts for scripted chats.
 
-The shapes are those of the Copilot language server 1.539.
+The shapes were taken from the Copilot language server 1.539.
 """
 
 from __future__ import annotations

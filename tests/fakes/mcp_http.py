@@ -147,7 +147,7 @@ class AuthorizationServer:
         self.expires_in = 3600
         self.has_refresh_tokens = True
         self.overrides: dict[str, Any] = {}
-        """Values that replace those of the metadata."""
+        """Values that replace values of the metadata."""
 
         self._numbers = itertools.count(1)
         self.protect(endpoint)

@@ -1,7 +1,7 @@
 """Runs LiteLLM's proxy in front of a fake upstream. The proxy can reach no other host.
 
-It has a separate virtual environment, because its pinned versions conflict with jumpseat's; `make test-slow`
-creates it.
+It has a separate virtual environment, because its pinned versions conflict with the dependencies of
+jumpseat; `make test-slow` creates it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 ENVIRONMENT = Path(f"{sys.prefix}-litellm")
-"""The proxy's virtual environment, beside that of the tests."""
+"""The proxy's virtual environment, in the same directory as the virtual environment of the tests."""
 
 PYTHON = ENVIRONMENT / "bin" / "python"
 READY = ENVIRONMENT / ".ready"

@@ -168,7 +168,7 @@ KINDS: Sequence[Opener] = (
 )
 
 QUICK = (one_socket, terminal, fifos)
-"""Those of the quick suite: each run starts two daemons."""
+"""The cases of the quick suite: each run starts two daemons."""
 
 
 @contextlib.contextmanager

@@ -112,7 +112,7 @@ async def test_a_tool_loop_of_a_client_without_blocks_sends_signed_thinking_back
         {"type": "thinking", "thinking": "", "signature": "second"},
         {**call, "id": "toolu_2"},
     ]
-    # The order of the model's own keys, not that of the client.
+    # The keys have the model's order, not the client's order.
     assert list(sent["messages"][1]["content"][3]["input"]) == ["b", "a"]
     assert sent["thinking"]["type"] == "enabled"
 

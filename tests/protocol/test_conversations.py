@@ -38,7 +38,7 @@ async def keeping(tmp_path: Path, upstream: FakeUpstream) -> AsyncIterator[Daemo
 
 
 async def keep(daemon: Daemon, conversation: str, *texts: str) -> dict[str, Any]:
-    """Keep a turn with these messages of the user's, each but the last answered with "Hello"."""
+    """Keep a turn with these user messages, each but the last answered with "Hello"."""
     messages = [user(texts[0])]
     for text in texts[1:]:
         messages += [{"role": "assistant", "content": "Hello"}, user(text)]

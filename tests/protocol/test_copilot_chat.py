@@ -99,7 +99,7 @@ async def test_a_chat_with_tools_thinking_and_an_image_lasts_many_turns(daemon, 
     assert second["text"] == "The tool weather answered: sunny"
     assert "I see 1 image" in third["text"]
     assert fourth["text"] == "You said: And now?"
-    # The history of the last two has the image; the request with the tool result is the agent's.
+    # The history of the last two has the image; the request with the tool result counts as the agent's own.
     headers = [request.headers for request in chats(emulator)]
     assert [each.get("copilot-vision-request") for each in headers] == [None, None, "true", "true"]
     assert [each["x-initiator"] for each in headers] == ["user", "agent", "user", "user"]

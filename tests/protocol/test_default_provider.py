@@ -94,7 +94,7 @@ async def test_a_saved_switch_lasts_and_the_model_of_one_chat_does_not(
 
 
 @pytest.mark.requirement("4:overlay-default")
-async def test_a_workspaces_default_is_not_that_of_another_workspace(
+async def test_a_workspaces_default_does_not_apply_to_another_workspace(
     home: Path, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))

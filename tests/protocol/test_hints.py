@@ -67,7 +67,7 @@ async def test_the_command_for_a_key_comes_with_the_provider(daemon: Daemon) -> 
 
 
 @pytest.mark.parametrize("commands", [None, {}, []])
-async def test_a_client_without_commands_gets_those_of_the_command_line(
+async def test_a_client_without_commands_gets_hints_for_the_command_line(
     daemon: Daemon, commands: object
 ) -> None:
     await daemon.initialize(commands=commands)

@@ -239,9 +239,7 @@ async def test_saving_into_a_file_of_a_newer_format_is_an_error(home: Path) -> N
 
 
 @pytest.mark.requirement("5:settings-schema-of-a-model")
-async def test_the_settings_of_a_model_are_those_of_its_provider(
-    daemon: Daemon, upstream: FakeUpstream
-) -> None:
+async def test_the_settings_of_a_model_come_from_its_provider(daemon: Daemon, upstream: FakeUpstream) -> None:
     fake = provider(upstream.base_url)["providers"]["fake"]
     row = {"type": "enum", "choices": ["a", "b"], "order": 99}
     other = {**fake, "settings": {"tone": row}, "kind": "anthropic", "api_key": "x"}

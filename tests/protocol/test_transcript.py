@@ -156,7 +156,7 @@ async def test_a_parsed_conversation_continues_with_its_signatures(
 
 
 @pytest.mark.requirement("5:transcript-roles")
-async def test_the_headings_are_those_of_the_models_provider_else_of_the_default_one(daemon: Daemon) -> None:
+async def test_the_headings_come_from_the_models_provider_or_else_the_default_one(daemon: Daemon) -> None:
     def table(**more: Any) -> dict[str, Any]:
         return {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "default_model": "m", **more}
 

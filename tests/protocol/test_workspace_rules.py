@@ -47,7 +47,7 @@ def system_of(upstream: FakeUpstream, number: int = -1) -> str | None:
 
 @pytest.mark.requirement("13:rules")
 @pytest.mark.parametrize("form", [str, Path.as_uri])
-async def test_the_rules_are_those_of_the_folder_that_the_turn_names(
+async def test_the_rules_come_from_the_folder_that_the_turn_names(
     editor: Daemon, upstream: FakeUpstream, workspace: Path, form: Callable[[Path], str]
 ) -> None:
     upstream.default(Reply.events(completion_stream("Arr.")))

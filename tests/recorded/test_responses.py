@@ -12,10 +12,10 @@ CASES = [pytest.param(each, id=each.name) for each in recordings("responses")]
 
 ALLOWED = {
     "openai__github-copilot-id-rotation.1.chunks-01": {
-        "response_id": "every event of it has another id; ours is that of the first, theirs of the last"
+        "response_id": "each event has a different id; ours comes from the first, theirs from the last"
     },
     "openai__openai-shell-container.1.chunks-01": {
-        "text": "its deltas say another text than its last event; what was streamed cannot be taken back"
+        "text": "its deltas differ from the text of its last event; what was streamed cannot be taken back"
     },
 }
 """Expected values that are wrong, by recording, each with the reason."""

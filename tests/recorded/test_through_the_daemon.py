@@ -64,10 +64,10 @@ SEVERAL_ANSWERS = "the file holds several answers, and what is expected is the l
 
 ALLOWED: dict[tuple[str, str], str] = {
     ("openai__github-copilot-id-rotation.1.chunks-01", "response_id"): (
-        "every event of it has another id; ours is that of the first, theirs of the last"
+        "each event has a different id; ours comes from the first, theirs from the last"
     ),
     ("openai__openai-shell-container.1.chunks-01", "text"): (
-        "its deltas say another text than its last event; what was streamed cannot be taken back"
+        "its deltas differ from the text of its last event; what was streamed cannot be taken back"
     ),
     ("openai__openai-custom-tool.1.chunks-01", "tool_calls"): "free text is not a JSON object: `raw` has it",
     ("openai__openai-custom-tool.1.json-01", "tool_calls"): "free text is not a JSON object: `raw` has it",

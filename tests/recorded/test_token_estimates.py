@@ -26,7 +26,7 @@ _FAMILY = re.compile(r"claude|gpt-4|gpt-5|llama|mistral")
 
 @cache
 def measured() -> dict[str, list[float]]:
-    """The relative errors by family; "" has those of small families."""
+    """The relative errors by family; "" has the errors of small families."""
     errors: dict[str, list[float]] = defaultdict(list)
     for model, reported, estimated in _requests():
         found = _FAMILY.search(model.lower())

@@ -56,7 +56,7 @@ def manual() -> str:
         section("EXIT STATUS", format_list(EXIT_CODES)),
         section("ENVIRONMENT", format_list(VARIABLES)),
         section("FILES", format_list(FILES)),
-        "With macOS and Windows the directories are those of the platform.",
+        "macOS and Windows use the directories of the platform.",
     ]
     return "\n".join(parts) + "\n"
 

@@ -1,8 +1,8 @@
 """`make mutants`: whether the unit tests notice small changes of the code that they test.
 
 Cosmic Ray makes the changes, in a copy of the checkout. A few changes of each module are selected, the
-same in every run with the same seed. The unit tests of its package run on each, those of the module first.
-The modules take turns, so that an interrupted run has covered all of them equally.
+same in every run with the same seed. The unit tests of its package run on each, beginning with
+the tests of the module. The modules take turns, so that an interrupted run has covered all of them equally.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def modules_of(group: str) -> list[Path]:
 
 
 def tests_of(module: Path) -> list[str]:
-    """The unit tests to run on a mutant: those of the module, then those of the whole package."""
+    """The unit tests to run on a mutant: first of the module, then of the whole package."""
     folder = Path("tests", "unit", module.relative_to(SERVER).parent)
     own = sorted(folder.glob(f"test_{module.stem.strip('_')}*.py"))
     return [str(found) for found in dict.fromkeys([*own, *sorted(folder.glob("test_*.py"))])]

@@ -25,6 +25,13 @@ _TRANSLATED = re.compile(
     re.IGNORECASE,
 )
 
+# In JavaScript and Lisp, quotes and full stops have other uses, too.
+_DANGLING = re.compile(
+    rf"\b(?:is|are|was|were){_GAP}(?:not{_GAP})?(?:that|those){_GAP}of\b|[a-z]'s\.(?=\s|\"\"\"|$)",
+    re.IGNORECASE,
+)
+_DANGLING_IN = {".py", ".lua", ".md", ".yml", ""}
+
 _OPENERS = re.compile(
     r"of|for|as|with|without|in|on|at|behind|before|after|also|only|even|not|never|else"
     r"|otherwise|and|or|but|than|by|from|like|first|once|then|again|nor|neither|because|so"
@@ -68,6 +75,8 @@ def faults_of_source(source: str, suffix: str) -> Iterator[tuple[int, str]]:
     for pattern, advice in rules:
         for found in pattern.finditer(source):
             yield _line(source, found), f"{advice}: {found[0]}"
+    for found in _DANGLING.finditer(source) if suffix in _DANGLING_IN else ():
+        yield _line(source, found), f"say the noun: {found[0]}"
     if suffix in _ASYNC:
         for found in _ASYNC[suffix].finditer(source):
             if is_named_by_participle(found["name"]) and not found.groupdict().get("fixture"):

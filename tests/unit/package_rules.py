@@ -97,7 +97,7 @@ ONLY_FOR_MCP = ("jumpseat.wire.Invalid", "jumpseat.wire.line_child.LineChild")
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _JSON_RPC = re.compile(r"json[-_ ]?rpc", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+-?")
-"""A vendor's header names hold its name; `http/` reads those of every vendor alike."""
+"""A vendor's header names hold its name; `http/` reads the headers of every vendor alike."""
 
 _NO_PROVIDERS = ("LocalProtocolError", "local variables", ".github/copilot-instructions.md")
 """A name of httpx2, a word of Emacs and a file of a workspace, which are not providers."""

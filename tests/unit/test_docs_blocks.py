@@ -39,7 +39,7 @@ ACP, PLUGINS, RECIPES = DOCS / "acp.md", DOCS / "plugins.md", DOCS / "recipes.md
 TESTS = {
     "unit/test_docs_blocks.py": {
         "test_config_check_accepts_every_configuration": ([README, CONFIGURATION, RECIPES], "toml", ""),
-        "test_the_flags_of_the_protocol_page_are_those_of_the_programs": ([PROTOCOL], "text", "jumpseat"),
+        "test_the_flags_of_the_protocol_page_match_the_programs": ([PROTOCOL], "text", "jumpseat"),
         "test_the_example_of_the_manifest_is_a_test": ([BUILT], "python", "@pytest"),
     },
     "unit/test_docs_acp.py": {
@@ -194,7 +194,7 @@ def test_each_table_from_elsewhere_is_used() -> None:
         assert any(block.text.startswith(begin) for block in CONFIGURATIONS), begin
 
 
-def test_the_flags_of_the_protocol_page_are_those_of_the_programs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_flags_of_the_protocol_page_match_the_programs(capsys: pytest.CaptureFixture[str]) -> None:
     attaching, serving = (
         block.text for block in blocks(PROTOCOL, "text") if block.text.startswith("jumpseat")
     )

@@ -66,7 +66,7 @@ def test_the_names_in_a_table_are_the_codes(header: tuple[str, ...], expected: l
     assert sorted(names_in(table(PROTOCOL, *header))) == sorted(expected)
 
 
-def test_the_warnings_are_those_of_the_code() -> None:
+def test_the_warnings_match_the_code() -> None:
     given = {
         node.args[0].value
         for path in SOURCES[0].rglob("*.py")

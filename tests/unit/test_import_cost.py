@@ -103,7 +103,7 @@ def test_a_daemon_without_plug_ins_does_not_load_their_hooks(tmp_path: Path) -> 
     assert entry_points == []
     assert "jumpseat.adapters.openai.adapter" in modules
     assert "jumpseat.adapters.http.hooks" not in modules
-    # Of the specs, those of the kinds in use: the table's own and the built-in ones.
+    # Only the specs of the kinds in use are imported: the table's own and the built-in ones.
     specs = {name.split(".")[-2] for name in modules if name.endswith(".spec")}
     assert specs == {"base", "openai", "copilot", "local"}
     # The same start with an unknown kind does look, which proves that this test would notice.

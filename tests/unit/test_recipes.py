@@ -64,7 +64,7 @@ SENT: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
 """The host of each provider, and the path and the credential of a chat."""
 
 SIGNED_IN = ("work", "official")
-"""Providers with a sign-in: they have no key, and their default model is the account's."""
+"""Providers with a sign-in: they have no key, and the account determines their default model."""
 
 
 def load(home: Path, text: str) -> Config:

@@ -79,7 +79,7 @@ def test_files_and_targets_in_the_workflow_exist() -> None:
     assert all((ROOT / path).is_file() for path in (".ci/run", "pyproject.toml"))
 
 
-def test_the_oldest_dependencies_of_the_workflow_are_those_of_the_makefile() -> None:
+def test_the_oldest_dependencies_of_the_workflow_match_the_makefile() -> None:
     def words(line: str) -> list[str]:
         return [word for word in line.split() if word.startswith("--") or word in ("lowest-direct", ":all:")]
 
@@ -88,7 +88,7 @@ def test_the_oldest_dependencies_of_the_workflow_are_those_of_the_makefile() -> 
     (there,) = [line for line in makefile.splitlines() if "uv pip compile" in line]
     pins = [re.findall(r"'uv[^']*'", text) for text in ("\n".join(LINES), makefile)]
 
-    # The certificates are those of the machine, which GitHub's have not changed.
+    # The machine's own certificates are the same on GitHub's runners.
     assert words(here) == [word for word in words(there) if word != "--system-certs"]
     assert pins[0] == pins[1] != []
 
@@ -109,5 +109,5 @@ def test_the_notice_names_the_source_of_each_file_of_foreign_data() -> None:
         assert path.relative_to(ROOT).as_posix() in notice
 
 
-def test_the_manual_page_is_that_of_the_commands() -> None:
+def test_the_manual_page_matches_the_commands() -> None:
     assert PAGE.read_text("utf-8") == manual(), "run `make manual`"

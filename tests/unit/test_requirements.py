@@ -61,7 +61,7 @@ def test_no_deferred_row_has_a_test() -> None:
     assert deferred & rows_and_their_tests().keys() == set()
 
 
-def test_a_row_is_one_promise_and_not_that_of_a_dozen_tests() -> None:
+def test_a_row_is_one_promise_and_not_shared_by_a_dozen_tests() -> None:
     crowded = {row: len(where) for row, where in rows_and_their_tests().items()}
     assert {row: count for row, count in crowded.items() if count > MAX_TESTS_OF_A_ROW} == {}
 

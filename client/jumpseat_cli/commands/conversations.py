@@ -197,7 +197,7 @@ async def export(conversation: str, daemon_command: list[str], as_json: bool) ->
 
 @conversations.command("title")
 @_id_argument
-@model_option("The model to ask; by default that of the conversation.")
+@model_option("The model to ask. Default: the conversation's model.")
 @click.option("--apply", "applies", is_flag=True, help="Rename the conversation to the suggested title.")
 @daemon_options
 @json_option

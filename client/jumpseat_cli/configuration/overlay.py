@@ -1,4 +1,4 @@
-"""Reads the configuration of a workspace, which is laid over the user's."""
+"""Reads the configuration of a workspace, which is laid over the user's configuration."""
 
 from __future__ import annotations
 

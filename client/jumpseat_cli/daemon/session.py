@@ -23,7 +23,7 @@ def daemon(
     on_request: OnRequest | None = None,
     on_approval: OnApproval | None = None,
 ) -> Client:
-    """Return a client of this daemon for one command. The options are those of `Client.spawn`."""
+    """Return a client of this daemon for one command, with options as in `Client.spawn`."""
     return Client.spawn(
         command,
         config=config,

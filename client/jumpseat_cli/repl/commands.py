@@ -71,7 +71,7 @@ class CommandCall:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCommand:
-    """A slash and a name that is not a command's but may be a prompt's."""
+    """A slash and a name that is not a command but may be a prompt."""
 
     name: str
     argument: str

@@ -49,7 +49,7 @@ class _Replay:
         self._conversation = conversation
         self._kinds = kinds
         self._ids: dict[str, str] = {}
-        """The ids of calls in the session, by those of the model."""
+        """The ids of calls in the session, by the model's ids."""
 
     def send(self, message: Message) -> None:
         message_id, tools = str(uuid4()), _list_tools(message)

@@ -179,7 +179,7 @@ def _restrict_tools(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
         elif key == "allow" or field is None:
             raise OverlayError(f"tools.{key}", "may not be set by a client")
         elif isinstance(value, int | float) and value > base.get(key, field.default):
-            raise OverlayError(f"tools.{key}", "is a higher limit than that of the configuration file")
+            raise OverlayError(f"tools.{key}", "is a higher limit than in the configuration file")
         else:
             result[key] = value
     return result

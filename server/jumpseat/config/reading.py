@@ -239,14 +239,14 @@ _NAMES = {
     "mcp": "is not a valid name of a server; it must have 1 to 64 letters, digits, dots, underscores or "
     "hyphens",
 }
-"""The messages that replace pydantic's for invalid table names, by the enclosing table."""
+"""The messages for invalid table names, in place of pydantic's messages, by the enclosing table."""
 
 _FORMS = {
     "base_url": "must be an address that begins with http:// or https:// and a host",
     "url": "must be an address that begins with http:// or https:// and a host",
     "mapping": "must be chat, parameters, or a path such as parameters.options",
 }
-"""The messages that replace pydantic's for keys that must match a pattern."""
+"""The messages for keys that must match a pattern, in place of pydantic's messages."""
 
 
 def _describe(error: ErrorDetails) -> str:

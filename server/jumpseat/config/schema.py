@@ -60,7 +60,7 @@ HeaderWord = Annotated[str, AfterValidator(_check_word)]
 
 
 class WireRoles(BaseModel):
-    """Role names in chat completions requests, if they differ from the dialect's."""
+    """Role names in chat completions requests, if they differ from the role names of the dialect."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 

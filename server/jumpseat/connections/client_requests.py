@@ -51,7 +51,7 @@ class ClientRequests:
         Raises:
             TimeoutError: the client did not answer in time.
         """
-        # The prefix distinguishes these ids from the client's in logs.
+        # The prefix distinguishes these ids from the ids of client requests in logs.
         request_id = f"jumpseat-{next(self._numbers)}"
         answer = self._pending[request_id] = asyncio.get_running_loop().create_future()
         self._outbox.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})

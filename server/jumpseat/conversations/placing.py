@@ -40,7 +40,7 @@ class Known:
     """The state of the last turn."""
 
     before_last: int = 0
-    """The number of messages before those of the last turn."""
+    """The number of messages before the last turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _has_content(messages: Sequence[Message]) -> bool:
 def _find_common(
     ours: Sequence[Message], theirs: Sequence[Message], clean: Clean
 ) -> Iterator[tuple[int, int]]:
-    """Yield the lengths of equal beginnings: how many of our messages, and how many of the client's."""
+    """Yield the lengths of equal beginnings: the number of our messages, and of the client's messages."""
     our_count = their_count = 0
     while True:
         yield our_count, their_count
@@ -158,7 +158,7 @@ def _join_messages(
     words: MessageWords,
     clean: Clean = lambda message: message,
 ) -> Iterator[tuple[int, list[ContentBlock]]]:
-    """Yield the joined content of two or more messages of this role, if its length equals that of `words`."""
+    """Yield the joined content of two or more messages of this role, if it is as long as `words`."""
     content: list[ContentBlock] = []
     others = length = 0
     for count, message in enumerate(islice(messages, start, None), start=1):

@@ -43,7 +43,7 @@ class NewTurn:
 
     client: str | None = None
     session: str | None = None
-    """The client's session that continues this conversation. Its id may be that of another conversation."""
+    """The client's session that continues this conversation. Its id may be the id of another conversation."""
 
     choices: Mapping[str, Any] = field(default_factory=dict)
     """The session's choices, such as its model, in its front end's own form. The session needs them later."""

@@ -39,10 +39,10 @@ class TurnState:
     at: datetime
     owner: Owner
     before: int
-    """The number of messages before those of this turn, or of the turn that it repeats."""
+    """The number of messages before this turn, or before the turn that it repeats."""
 
     inputs: int
-    """The number of messages in the conversation up to and including this turn's, without its answer."""
+    """The number of messages in the conversation after this turn, without its answer."""
 
     is_open: bool = True
     failed: bool = False
@@ -84,7 +84,7 @@ class State:
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
     inputs: list[Message] = field(default_factory=list)
-    """All messages up to the last turn's, without its answer."""
+    """All messages including those of the last turn, without its answer."""
 
     ended_answer: Message | None = None
     """The complete or partial answer of the last turn that has ended."""

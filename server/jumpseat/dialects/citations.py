@@ -1,4 +1,4 @@
-"""Reads citations: `url_citation` and others in OpenAI's dialects, locations in Anthropic's."""
+"""Reads citations: `url_citation` and others in OpenAI's dialects, locations in the Anthropic dialect."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "content_filtered": "content_filter",
     "guardrail_intervened": "content_filter",
     "sensitive": "content_filter",
-    # These are Gemini's, besides `STOP` and `MAX_TOKENS`. In all these cases, the service withheld the
+    # Gemini sends these besides `STOP` and `MAX_TOKENS`. In all these cases, the service withheld the
     # model's text.
     "safety": "content_filter",
     "recitation": "content_filter",

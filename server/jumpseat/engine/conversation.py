@@ -147,8 +147,8 @@ class Conversation:
 
         Args:
             warnings: receives a warning for each kind of change.
-            user_begins: whether the provider requires the first message to be the user's. Bedrock and the
-                templates of Mistral's and Gemma's models do; OpenAI's and Anthropic's own endpoints do not.
+            user_begins: whether the provider requires the first message to be a user message. Bedrock and the
+                templates of Mistral and Gemma models do; the endpoints of OpenAI and Anthropic do not.
 
         Raises:
             InvalidRequestError: all messages are empty.

@@ -110,8 +110,8 @@ def plan_turn(
         thinking=thinking,
         settings=map_to_body(settings, rows),
         conversation_id=turn_request.conversation_id,
-        # Use the client's own messages: a tool result that planning added must not mark the turn as an
-        # agent's.
+        # Use the client's own messages: a tool result that planning added must not mark an agent
+        # as the initiator.
         initiator=turn_request.initiator or default_initiator(turn_request.messages),
     )
     return Plan(request, warnings, limits.fallback)

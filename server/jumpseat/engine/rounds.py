@@ -165,7 +165,7 @@ class Rounds:
         return limited
 
     def _is_own(self, call: ToolUseBlock) -> bool:
-        """Whether the result is the daemon's: the tool is its own, or the client could not run the call."""
+        """Whether the daemon sends the result: the tool is its own, or the client could not run the call."""
         return call.name not in self._names_of_client or call.arguments is None
 
     async def _run_calls(self, calls: Sequence[ToolUseBlock]) -> bool:

@@ -36,7 +36,7 @@ MAX_OTHER_BYTES = 1024 * 1024
 """The limits of a message of the endpoint, and of any other answer."""
 
 _MARK = "jumpseat-endpoint"
-"""A header of the library's own requests, which is not sent: those of a sign-in do not have it."""
+"""A header of the library's own requests, which is not sent: requests of a sign-in do not have it."""
 
 _NOT_SENT = ("host", "content-length", "transfer-encoding", "connection", "accept-encoding", _MARK)
 """Headers of the library's request that our connections set themselves."""
@@ -81,7 +81,7 @@ def open_library_client(
         auth: signs the requests to the endpoint, and may send requests of its own to other hosts.
     """
     transport = _Transport(http, provider, endpoint)
-    # The time limits are those of our connections.
+    # Use the time limits of our own connections.
     return httpx2.AsyncClient(
         transport=transport, headers={**headers, _MARK: "1"}, auth=auth, timeout=None, trust_env=False
     )

@@ -24,7 +24,7 @@ class TlsOptions:
     """The TLS options of a connection. Equal options share a context."""
 
     ca_file: str | None = None
-    """A file with certificates to trust in addition to the system's. Paths have `~` already expanded."""
+    """A file with more certificates than the system's to trust. `~` is already expanded in paths."""
 
     cert: str | None = None
     """A file with the client certificate, its chain, and its key if `key` is None."""
@@ -37,7 +37,7 @@ class TlsOptions:
     """The file in `SSL_CERT_FILE`, which replaces the system's certificates."""
 
     system_directories: str = ""
-    """The directories in `SSL_CERT_DIR`, which replace the system's if `system_file` is empty."""
+    """The directories in `SSL_CERT_DIR`, which replace the system certificates if `system_file` is empty."""
 
     @property
     def without_identity(self) -> TlsOptions:
@@ -154,7 +154,7 @@ def _check_file(text: str, where: str, provider: str) -> Path:
     """Check that a configured path is absolute and readable, and return it."""
     file = Path(text)
     if not file.is_absolute():
-        # The working directory is the editor's, so a workspace could choose the file.
+        # The editor chooses the working directory, so a workspace could choose the file.
         raise ConfigError(
             f"{where} is a relative path.",
             provider=provider,

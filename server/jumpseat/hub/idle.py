@@ -62,5 +62,5 @@ class IdleTimer:
 
     async def _wait(self, until: float) -> None:
         await asyncio.sleep(max(0.0, until - time.monotonic()))
-        while not await self._end():  # noqa: ASYNC110 - the lock is another process's
+        while not await self._end():  # noqa: ASYNC110 - another process holds the lock
             await asyncio.sleep(RETRY_SECONDS)

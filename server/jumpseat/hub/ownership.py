@@ -95,7 +95,7 @@ class Ownership:
             self.socket_path.unlink()
 
     def retire(self) -> None:
-        """Rename the pointer to make room for the next daemon's. `status` and `stop` still find it."""
+        """Rename the pointer to make room for the next daemon. `status` and `stop` still find it."""
         aside = self._pointer.with_name(f"{self._pointer.stem}-{self.socket_path.stem}{RETIRED}")
         with suppress(OSError):
             if self._has_pointer():

@@ -12,7 +12,7 @@ from jumpseat.rpc.unknown_keys import warn_about_unknown_keys
 def turn_from_wire(
     params: wire.TurnParams, paths: ShownPaths | None = None, rules: WorkspaceRules | None = None
 ) -> TurnRequest:
-    """Return the turn that a client requests; that of an edit has no messages."""
+    """Return the turn that a client requests. The turn of an edit has no messages."""
     choice, output = params.tool_choice, params.output_mode
     warnings: list[WarningEvent] = []
     if params.model_extra:

@@ -24,7 +24,7 @@ class UnsavedFile:
 
 
 class Workspace:
-    """The workspace of a turn. This base class is that of a client without an editor."""
+    """The workspace of a turn. This base class serves clients without an editor."""
 
     can_replace_text = False
     """Whether the editor can change an unsaved file."""

@@ -15,7 +15,7 @@ from jumpseat.wire.messages import Invalid
 
 
 def encode_line(body: bytes) -> bytes:
-    """Return the line for a body. JSON text without whitespace has no line ending of its own."""
+    """Return the line for a body. JSON text without whitespace contains no line ending."""
     return body + b"\n"
 
 

@@ -222,7 +222,7 @@ class Child:
 def running_neovim(
     home: Path, *files: str, options: Mapping[str, Any] | None = None, env: Mapping[str, str] | None = None
 ) -> Iterator[Child]:
-    """A Neovim whose own directories and whose daemon's are below `home`; the daemon stays."""
+    """A Neovim whose directories and daemon are below `home`; the daemon keeps running."""
     executable = program("nvim")
     variables = {
         **os.environ,

@@ -50,7 +50,7 @@ def test_a_conversation_that_is_open_is_shown_where_it_is_open(home, provider):
         assert child.lua("return #require('jumpseat.core.chats').list()") == 2
 
 
-def test_times_are_those_of_the_users_clock(home, provider):
+def test_times_are_shown_in_the_users_time_zone(home, provider):
     asked(home, provider)
     with running_neovim(home, env={"TZ": "XYZ-05:30"}) as child:
         before = child.lua("return os.date('%Y-%m-%d %H', os.time() - 60)")

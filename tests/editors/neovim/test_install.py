@@ -142,7 +142,7 @@ def test_an_installed_version_is_installed_again_only_on_request(home, tmp_path)
         assert " --again" in child.messages[-1]
 
 
-def test_the_help_tags_are_those_of_the_help(child, tmp_path):
+def test_the_help_tags_match_the_help(child, tmp_path):
     doc = tmp_path / "doc"
     doc.mkdir()
     (doc / "jumpseat.txt").write_bytes((PLUGIN / "doc/jumpseat.txt").read_bytes())

@@ -70,7 +70,7 @@ def test_a_question_of_the_command_has_the_heading_of_the_configuration(german, 
         assert child.body == "## Ich\n\nHello?\n\n## KI\n\nHello there.\n\n## Ich\n\n"
 
 
-def test_the_heading_is_that_of_the_model_that_new_chats_name(home, provider):
+def test_the_heading_names_the_model_of_new_chats(home, provider):
     (home / "config.toml").write_text(
         'default_provider = "fake"\n'
         + fake(provider.base_url)

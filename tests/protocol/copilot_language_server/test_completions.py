@@ -96,7 +96,7 @@ async def test_a_cancelled_completion_closes_the_document_before_the_next_opens_
 
 
 @pytest.mark.requirement("14:refusal", "14:ability")
-async def test_a_model_of_chats_is_refused_and_that_of_completions_is_named(
+async def test_a_chat_model_is_refused_and_the_completion_model_is_named(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     rows = (await served.request("models/list", CLS)).result["models"]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 CELL_WIDTH, CELL_HEIGHT, FONT_SIZE = 8.4, 18, 14
 MARGIN, BAR = 14, 28
-"""Pixels around the text, and those of the window's bar."""
+"""Pixels around the text, and in the window's bar."""
 
 LAST_FRAME_SECONDS = 4.0
 

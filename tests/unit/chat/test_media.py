@@ -42,7 +42,7 @@ def test_files_of_results_that_the_model_can_read_stay():
         (DocumentBlock("https://example.com/a"), "application/pdf"),
     ],
 )
-def test_the_type_of_a_document_is_that_of_its_data(document, expected):
+def test_the_data_determines_the_type_of_a_document(document, expected):
     assert get_document_type(document) == expected
 
 

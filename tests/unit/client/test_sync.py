@@ -185,7 +185,7 @@ def signatures(thing: type) -> dict[str, object]:
     }
 
 
-def test_the_methods_and_their_parameters_are_those_of_the_async_client() -> None:
+def test_the_methods_and_their_parameters_match_the_async_client() -> None:
     fields = {"server_info": "property", "capabilities": "property"}
     beyond = {"run", "call_soon"}
     offered = signatures(SyncClient)

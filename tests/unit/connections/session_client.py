@@ -89,7 +89,7 @@ class SessionClient:
 
 
 def _pair(streams: str) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The descriptors for a session's stdin and stdout, and those of its client to read and to write."""
+    """The descriptors for a session's stdin and stdout, and its client's descriptors to read and to write."""
     if streams == "pipes":
         near_read, far_write = os.pipe()
         far_read, near_write = os.pipe()

@@ -40,7 +40,7 @@ def blocks(parts: Sequence[str | ContentBlock]) -> tuple[ContentBlock, ...]:
 
 
 def said(*texts: str) -> tuple[Message, ...]:
-    """Return messages of one text each, starting with the user's."""
+    """Return messages of one text each, starting with a user message."""
     return tuple((assistant if number % 2 else user)(text) for number, text in enumerate(texts))
 
 

@@ -119,7 +119,7 @@ def test_a_new_branch_has_the_choices_too(store: ConversationStore, directory: P
     assert ConversationStore(directory).get_session("a").choices == {"model": "fake:m"}
 
 
-def test_the_cost_is_that_of_all_branches_and_the_usage_that_of_the_last_turn(
+def test_the_cost_includes_all_branches_and_the_usage_only_the_last_turn(
     store: ConversationStore, directory: Path
 ) -> None:
     dollar = Usage(10, 5, cost=Cost(1.0, "USD"))

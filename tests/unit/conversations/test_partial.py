@@ -71,7 +71,7 @@ def test_a_client_may_have_seen_more_or_less_of_a_killed_turn(store: Conversatio
     assert texts(store) == ["Hi", seen, "More", "Yes"]
 
 
-def test_another_answer_than_that_of_a_killed_turn_is_a_fork(store: ConversationStore) -> None:
+def test_an_answer_that_differs_from_a_killed_turn_is_a_fork(store: ConversationStore) -> None:
     begun = store.begin(turn(said("Hi")))
     store.save_partial(begun, so_far("Hello"))
     killed(begun)

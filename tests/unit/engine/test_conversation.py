@@ -71,7 +71,7 @@ def test_a_valid_conversation_is_unchanged(messages: list[Message]) -> None:
         pytest.param(
             [assistant(call("1")), assistant(TEXT)],
             [assistant(call("1")), user(owed("1")), assistant(TEXT)],
-            id="between two of the assistant's",
+            id="between two assistant messages",
         ),
         pytest.param(
             [assistant(call("1"), call("2")), user(result("2"))],

@@ -1,4 +1,4 @@
-"""From the client's request to the adapter's: checks, defaults, degradation with warnings."""
+"""The adapter's request is planned from the client's request: checks, defaults, degradation with warnings."""
 
 from __future__ import annotations
 

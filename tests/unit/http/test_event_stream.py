@@ -1,4 +1,4 @@
-"""The event-stream reader, with hand-written cases and those of web-platform-tests."""
+"""The event-stream reader, with hand-written cases and the cases of web-platform-tests."""
 
 import base64
 import json

@@ -21,7 +21,7 @@ from tests.hub import directory_for_sockets
 WAIT_SECONDS = 10.0
 
 PID = 99_999_999
-"""A process that does not exist: the fixture of the home kills those of its pointers."""
+"""A process that does not exist: the fixture of the home kills the processes that its pointers name."""
 
 Answer: TypeAlias = "dict[str, Any] | None"
 """The bytes that a daemon sends before it closes the connection."""
@@ -37,7 +37,7 @@ class Daemons:
         self._stack = stack
 
     def start(self, name: str | None, answer: Answer, *, hangs: bool = False) -> None:
-        """Start one; without a name it is that of this installation."""
+        """Start one; the default name is the name for this installation."""
         listener = self._stack.enter_context(socket.socket(socket.AF_UNIX))
         path = self._sockets / f"{name}.sock"
         listener.bind(str(path))
@@ -79,7 +79,7 @@ def test_without_a_daemon_status_and_stop_say_so(home: Path) -> None:
 
 
 @pytest.mark.requirement("9:others")
-def test_the_status_is_that_of_the_daemon_a_new_client_would_get(daemons: Daemons) -> None:
+def test_the_status_describes_the_daemon_that_a_new_client_would_get(daemons: Daemons) -> None:
     daemons.start(None, {"pid": 1, "current": True})
     daemons.start("9.json", {"pid": 2})
     daemons.start("1.retired", {"pid": 3, "current": False})

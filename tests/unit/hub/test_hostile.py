@@ -103,7 +103,7 @@ def hello(**changed: Any) -> dict[str, Any]:
 
 
 def is_open(pipe: int) -> bool:
-    """Whether another descriptor than the test's own, which is closed, can still read from this pipe."""
+    """Whether a descriptor other than the test's own, which is closed, can still read from this pipe."""
     try:
         os.write(pipe, b"x")
     except BrokenPipeError:

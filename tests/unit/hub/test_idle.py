@@ -99,7 +99,9 @@ async def test_a_new_time_replaces_the_running_timer() -> None:
         ("not toml", 10.0),
     ],
 )
-def test_the_idle_time_is_that_of_the_file_or_the_default(tmp_path: Path, text: str, minutes: float) -> None:
+def test_the_idle_time_comes_from_the_file_or_is_the_default(
+    tmp_path: Path, text: str, minutes: float
+) -> None:
     file = tmp_path / "config.toml"
     file.write_text(text)
     assert idle_minutes(file) == minutes

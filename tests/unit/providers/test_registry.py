@@ -199,7 +199,7 @@ def test_default_settings_are_the_providers_own_and_invalid_ones_are_ignored(
     assert registry.default_max_tokens == tokens
 
 
-def test_the_settings_schema_is_the_users_rows_over_those_of_the_kind_in_order() -> None:
+def test_the_settings_schema_merges_the_users_rows_in_order() -> None:
     rows = configured(
         a={
             "kind": "openai",

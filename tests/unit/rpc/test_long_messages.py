@@ -101,7 +101,7 @@ def agentic(count: int) -> Any:
 
 @pytest.fixture
 def no_collections() -> Iterator[None]:
-    """The heap of the test process is far larger than that of a daemon."""
+    """The test process has a far larger heap than a daemon."""
     gc.disable()
     interval = sys.getswitchinterval()
     yield

@@ -28,7 +28,7 @@ def environment_with_shell(home: Path, script: str | None) -> Environment:
     return Environment(variables, home, Places(home / "c", home, home))
 
 
-async def test_the_path_is_that_of_a_login_shell(home: Path) -> None:
+async def test_the_path_comes_from_a_login_shell(home: Path) -> None:
     script = 'echo "Welcome! $@"; [ "$1$2$3" = -l-i-c ] && PATH="/nvm/bin:$PATH" && eval "$4"; pwd'
     environment = environment_with_shell(home, script)
 

@@ -113,7 +113,7 @@ def test_hard_links_stay_links(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="attributes as Linux has them")
-def test_a_file_keeps_its_access_list_without_that_of_the_directory(tmp_path: Path) -> None:
+def test_a_file_keeps_its_access_list_and_inherits_none_of_the_directory(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"old")
     # After the version, 2, each entry has a tag, permissions and an id: owner, user, group, mask, others.

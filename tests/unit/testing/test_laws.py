@@ -1,4 +1,4 @@
-"""The shape of a response and the rules of usage, as assertions; `test_contract` tests those of events."""
+"""The shape of a response and the rules of usage, as assertions; `test_contract` tests events."""
 
 from dataclasses import replace
 

@@ -21,7 +21,7 @@ from jumpseat.wire import (
 from jumpseat.wire.messages import MAX_BATCH
 
 
-def test_the_codes_are_those_of_json_rpc_and_lsp() -> None:
+def test_the_codes_match_json_rpc_and_lsp() -> None:
     codes = {name: value for name, value in vars(messages).items() if isinstance(value, int)}
     assert codes == {
         "PARSE_ERROR": -32700,

@@ -158,7 +158,7 @@ async def _restore(client: AcpClient, call: MethodCall[OpenParams]) -> AcpConver
 def _run_after_response(
     client: AcpClient, call: MethodCall[Any], announce: Callable[[], Awaitable[None]]
 ) -> None:
-    """Send updates after the response, because clients ignore those of a session whose id is new to them."""
+    """Send updates after the response, because clients ignore them before they know the session's id."""
 
     async def wait_and_announce() -> None:
         await call.entry.finished.wait()

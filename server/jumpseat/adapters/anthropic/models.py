@@ -23,7 +23,7 @@ def models_in(rows: Sequence[Any], provider: str, capabilities: Capabilities) ->
     Args:
         rows: `{"id", "display_name"?, "max_input_tokens"?, "max_tokens"?, "lifecycle"?, "capabilities"?, …}`.
         provider: the configured provider's id.
-        capabilities: the provider's, of which only `streaming` is used; abilities that a row omits are None.
+        capabilities: only the provider's `streaming` is used; abilities that a row omits are None.
     """
     by_name = {row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)}
     return [

@@ -36,7 +36,7 @@ TOP_K = row("integer", 3, "Sample from this many of the most probable tokens.", 
 MIN_P = row(
     "number",
     4,
-    "Leave out tokens whose probability is below this share of the best one's.",
+    "Leave out tokens whose probability is below this share of the best token's probability.",
     minimum=0,
     maximum=1,
 )

@@ -70,7 +70,7 @@ def read_show(answer: Any, *, is_remote: bool = False) -> ModelFacts:
     architecture = info.get("general.architecture")
     context = limit_in(info.get(f"{architecture}.context_length"))
     if context is None:
-        # The architecture may be a vision projector's, whereas this key has the text model's length.
+        # The architecture may name a vision projector, whereas this key has the text model's length.
         lengths = (value for key, value in info.items() if key.endswith(".context_length"))
         context = next((value for value in map(limit_in, lengths) if value), None)
     parameters = answer.get("parameters")

@@ -53,7 +53,7 @@ class OpenAIAdapter(EndpointAdapter):
     def _address_of_infill(self, request: ChatRequest, resolved: ResolvedTable) -> str:
         if not self._infill_route.is_llama:
             return super()._address_of_infill(request, resolved)
-        # llama.cpp's own API is beside OpenAI's.
+        # llama.cpp serves its own API at the parent of OpenAI's `/v1`.
         return join_url(resolved.base_url.removesuffix("/v1"), self._infill_route.path)
 
     def _facts_of(self, model: str) -> EndpointFacts:

@@ -27,7 +27,7 @@ from jumpseat.chat.transcript.editor_settings import escape_settings, has_settin
 
 
 class _Mark(Protocol):
-    """A position in the text. PyYAML's own parser and libyaml's have different classes for it."""
+    """A position in the text. PyYAML has one class for its own parser and another for libyaml."""
 
     line: int
 

@@ -39,7 +39,7 @@ class ModelRules:
 
     takes_forced_tools: bool = True
     takes_prefill: bool = True
-    """Whether the model continues a final message of its own; otherwise such a message is rejected."""
+    """Whether the model continues a final assistant message; otherwise the API rejects it."""
 
     takes_schemas: bool = False
     """Whether `output_config.format` is accepted."""

@@ -146,7 +146,8 @@ class ChatCompletionsDecoder:
             raise self._failure
 
     def _decode_chunk(self, chunk: Mapping[str, Any], *, whole: bool = False) -> None:
-        # Groq and OpenRouter, among others, send errors in mid-stream; OpenRouter's may also have choices.
+        # Groq and OpenRouter, among others, send errors in mid-stream. OpenRouter's error chunks may
+        # also have choices.
         if chunk.get("error") or chunk.get("object") == "error":
             raise error_from_fault(read_fault(chunk), self._provider)
         # Azure's first chunk has an empty id and model.

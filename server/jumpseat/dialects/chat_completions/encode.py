@@ -75,7 +75,7 @@ class EndpointFacts:
     """The efforts that the model accepts."""
 
     tool_ids: Literal["any", "nine_characters"] = "any"
-    """The form of tool call ids that the endpoint accepts; Mistral's have exactly nine letters and digits."""
+    """The form of tool call ids that the endpoint accepts; for Mistral, exactly nine letters and digits."""
 
     takes_text_parts: bool = True
     """Whether the endpoint accepts several texts in one message; otherwise they are joined."""

@@ -109,7 +109,7 @@ class InfillDecoder:
 
 
 def read_openai_piece(part: Mapping[str, Any]) -> InfillPiece:
-    """Read a part of an answer of `/completions`, or of Mistral's, which has the shape of a chat's."""
+    """Read a part of an answer of `/completions` or Mistral's `/fim/completions`, shaped as in a chat."""
     choice = next(iter(mappings_in(part.get("choices"))), {})
     message = mapping_in(choice.get("delta")) or mapping_in(choice.get("message"))
     return InfillPiece(

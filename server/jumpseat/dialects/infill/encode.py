@@ -1,7 +1,7 @@
 """Encodes requests to fill in the middle of a text.
 
-Sources: POST /completions in OpenAI's API reference, /fim/completions in Mistral's, /api/generate in Ollama's
-and `GenerateHandler` of its server, /infill in the README of llama.cpp's server.
+Sources: the API references of OpenAI (POST /completions), Mistral (/fim/completions) and Ollama
+(/api/generate), the `GenerateHandler` of Ollama's server, and the README of llama.cpp's server (/infill).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def find_unsupported(request: ChatRequest) -> dict[str, str]:
     """Return the parameters of the request that the dialect does not support, each with a reason.
 
     Returns:
-        The reasons by parameter, in the same form as those of `find_known_refusals`.
+        The reasons by parameter, in the same form as from `find_known_refusals`.
     """
     if not request.stop_sequences:
         return {}

@@ -34,7 +34,7 @@ _MESSAGES = {
 
 
 def is_of_server(provider: str | None) -> bool:
-    """Whether an id is that of a tool server."""
+    """Whether an id names a tool server."""
     return provider is not None and provider.startswith(MCP_PREFIX)
 
 

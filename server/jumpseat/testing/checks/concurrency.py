@@ -96,7 +96,7 @@ class ConcurrencyChecks(ContractBase):
         except ChatError as error:
             is_expected = role == "fails" and isinstance(error, ServerError)
             check(is_expected, f"it {role}, and ended with {type(error).__name__}: {error.message}")
-            # An adapter may replace the provider's message with a better one, but not with another chat's.
+            # An adapter may replace the provider's message with a better one, but not mix up the chats.
             others = set(_ANSWERED.findall(error.message)) - {str(number)}
             check(not others, f"its error has the words of the chats {sorted(others)}: {error.message!r}.")
             return
@@ -124,7 +124,7 @@ class ConcurrencyChecks(ContractBase):
         (number,) = numbers
         check(f'"tool-{number}"' in body, f"chat {number} was sent without its own tool: {body}")
         model = self.models[int(number) % len(self.models)]
-        check(model in body, f"chat {number} was sent to another model than {model!r}: {body}")
+        check(model in body, f"chat {number} was not sent to the model {model!r}: {body}")
 
 
 def _role(number: int) -> str:

@@ -1,4 +1,4 @@
-"""The current text of a file: the editor's if it has unsaved changes there, or else the text on the disk."""
+"""The current text of a file: the text in the editor if it has unsaved changes there, or else on the disk."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ def _check_known(location: Location, current: CurrentText, known: bytes | None) 
 
 
 def _check_writable(location: Location, current: CurrentText) -> None:
-    assert current.status is not None  # noqa: S101 - the text is that of a file
+    assert current.status is not None  # noqa: S101 - the text was read from a file
     try:
         with Folder.open(location.path.parent) as folder:
             check_entry_writable(folder, location.path.name, current.status)

@@ -13,7 +13,7 @@ _NAME = re.compile(r"\.netrc|\.env(\..*)?|id_(?!.*\.pub$).*|.*\.(pem|key|p12)", 
 
 
 def is_credential_path(names: Iterable[str]) -> bool:
-    """Whether a path is that of a file with credentials, by the names of its directories and its own."""
+    """Whether a path names a file with credentials, judged by its file name and its directories."""
     # Some file systems ignore the case of names, and Windows ignores dots and spaces at their end.
     *folders, name = (each.lower().rstrip(". ") or each for each in names)
     return _NAME.fullmatch(name) is not None or not _FOLDERS.isdisjoint((*folders, name))

@@ -205,7 +205,7 @@ class McpServer(ToolServer):
         if not definition.is_of_workspace:
             await super().set_trust(fingerprint, trusted=trusted)
         if fingerprint != definition.fingerprint:
-            raise InvalidRequestError.at("fingerprint", "must be that of the current definition")
+            raise InvalidRequestError.at("fingerprint", "must match the current definition")
         if definition.folder is None:
             raise RequestError(
                 f"The server {self.name} cannot be trusted, because there is no workspace folder."

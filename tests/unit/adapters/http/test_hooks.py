@@ -192,7 +192,7 @@ async def test_the_state_of_the_set_up_reaches_the_later_hooks_and_is_not_sent(
 
 
 @pytest.mark.parametrize("parameters", [{}, {"temperature": 1, "seed": 7}])
-async def test_without_an_override_the_request_is_that_of_the_chat_completions_dialect(
+async def test_without_an_override_the_chat_completions_dialect_encodes_the_request(
     upstream: FakeUpstream, http: HttpClient, parameters: dict[str, Any]
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))

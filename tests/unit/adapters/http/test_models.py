@@ -23,7 +23,7 @@ ROWS: list[tuple[dict[str, Any], int | None]] = [
 
 
 @pytest.mark.parametrize(("row", "context"), ROWS)
-def test_the_context_is_that_of_the_server_before_that_of_the_training(
+def test_the_servers_context_precedes_the_context_of_the_training(
     row: dict[str, Any], context: int | None
 ) -> None:
     (model,) = read_models({"data": [{"id": "m", **row}]}, "acme", Capabilities())

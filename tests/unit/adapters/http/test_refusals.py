@@ -1,4 +1,4 @@
-"""The parameter named in a vendor's or a gateway's refusal."""
+"""The parameter named in the refusal of a vendor or a gateway."""
 
 import pytest
 

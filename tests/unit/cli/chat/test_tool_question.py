@@ -73,7 +73,7 @@ async def test_only_what_the_daemon_remembers_is_offered(
     assert ("a: allow this tool in this answer" in capsys.readouterr().err) == ("turn" in remember)
 
 
-async def test_a_decision_for_the_answer_is_that_of_the_turn() -> None:
+async def test_a_decision_for_the_answer_applies_to_the_turn() -> None:
     assert (await ask("a", remember=["turn", "always"]))[0] == ToolDecision(True, "turn")
 
 

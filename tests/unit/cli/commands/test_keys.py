@@ -87,7 +87,7 @@ def test_the_table_of_a_well_known_provider_is_added(home: Path) -> None:
     assert {**table, "api_key": "env:GROQ_API_KEY"} == tomllib.loads(RECIPES["groq"])["providers"]["groq"]
 
 
-def test_the_tables_of_known_services_are_those_of_the_recipes() -> None:
+def test_the_tables_of_known_services_match_the_recipes() -> None:
     for service in SERVICES.values():
         if not service.table:
             continue

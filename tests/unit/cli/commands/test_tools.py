@@ -137,7 +137,7 @@ def test_a_list_fits_a_terminal_of_80_columns(jumpseat: CommandLine, command: st
     assert max(map(len, left_standing(output))) <= 80
 
 
-def test_mcp_servers_are_those_of_a_configuration(jumpseat: CommandLine) -> None:
+def test_mcp_servers_come_from_the_configuration(jumpseat: CommandLine) -> None:
     script(jumpseat)
     code, out, _ = jumpseat("mcp", "list")
 

@@ -14,7 +14,7 @@ from jumpseat_cli import program
 from jumpseat_cli.configuration.mcp_files import find_usual_files, read_servers
 
 CANARY = "canary4711canary4711x"
-"""A value that must never be printed. It looks like a secret, as those in arguments have to."""
+"""A value that must never be printed. In arguments, only values that look like secrets are hidden."""
 
 Capture = pytest.CaptureFixture[str]
 
@@ -279,7 +279,7 @@ def test_other_files_are_refused(file: Path, capsys: Capture, content: str, mess
     assert (code, out, message in error) == (1, "", True)
 
 
-def test_the_usual_files_are_those_of_the_user(
+def test_the_usual_files_belong_to_the_user(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     config, user = tmp_path / "config", tmp_path / "user"

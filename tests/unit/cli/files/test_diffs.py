@@ -53,7 +53,7 @@ def test_applying_a_diff_gives_the_new_text(old: str, new: str) -> None:
     assert (lines == []) == (old == new)
 
 
-def test_a_small_diff_is_that_of_difflib() -> None:
+def test_a_small_diff_equals_the_output_of_difflib() -> None:
     old = "".join(f"line {number}\n" for number in range(40))
     new = old.replace("line 5\n", "five\n").replace("line 30\n", "")
     expected = unified_diff(old.splitlines(), new.splitlines(), "old", "new", lineterm="")

@@ -207,7 +207,7 @@ end
 
 --- Pick a kept conversation.
 ---@param query string words to search for; empty for all conversations
----@param here boolean only those of the current directory
+---@param here boolean only conversations of the current directory
 ---@param cursor? string the page to show
 function M.pick(query, here, cursor)
   local params =

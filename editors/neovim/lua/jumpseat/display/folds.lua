@@ -51,7 +51,7 @@ function M.find_blocks(buf, first, last)
   return blocks
 end
 
---- Fold lines in a window, unless a fold begins there. A fold of a call may contain that of its first part.
+--- Fold lines in a window, unless a fold begins there. The fold of a call may contain the fold of its first part.
 ---@param win integer
 ---@param first integer from 1
 ---@param last integer

@@ -42,7 +42,7 @@ local function load(name)
   return buf
 end
 
---- Show a buffer in its window, or else in that of the last file, or in a new one.
+--- Show a buffer in its window, or else in the window of the last file, or in a new one.
 ---@param buf integer
 local function show(buf)
   local source = chats.source()
@@ -124,7 +124,7 @@ end
 
 --- Show the changes of a diff, in each of its files.
 ---@param block jumpseat.CodeBlock
----@param path string the file of the command; empty for those of the diff
+---@param path string the file of the command; empty for the files of the diff
 local function apply_patches(block, path)
   local patches = patch.parse(block.lines)
   if #patches == 0 then return log.warn('The diff does not change any lines.') end

@@ -111,7 +111,7 @@ function M.apply(patch, file)
         if each[1] == '+' then
           table.insert(result, each[2])
         else
-          -- The lines that stay are those of the file, whose indentation the model may have changed.
+          -- Lines that stay are taken from the file, because the model may have changed their indentation.
           if each[1] == ' ' then table.insert(result, lines[line]) end
           line = line + 1
         end

@@ -122,7 +122,7 @@ function M.describe_review(number, count, width)
   return vim.iter(texts):find(function(text) return vim.fn.strdisplaywidth(text) <= width end) or head
 end
 
---- Show the keys of chats, and those of reviews.
+--- Show the keys of chats and of reviews.
 function M.show()
   local rows, width = {}, 0
   local function add(keys, about)

@@ -55,7 +55,7 @@ local function to_selectors(selected, choices)
     local is_whole = #choice.names > 0
       and vim.iter(choice.names):all(function(name) return selected[name] end)
     if is_whole and not covered[choice.names[1]] then
-      -- The line of a server comes before those of its tools.
+      -- The line of a server comes before the lines of its tools.
       local is_server = not vim.startswith(choice.line, '  ')
       table.insert(selectors, is_server and choice.names[1]:match('^[^/]+') .. '/*' or choice.names[1])
       for _, name in ipairs(choice.names) do
@@ -88,7 +88,7 @@ end
 --- Show the tools in a window in which keys select them.
 ---@param buf integer
 ---@param result table
----@param selectors string[] those of the chat
+---@param selectors string[] the chat's selectors
 local function show(buf, result, selectors)
   local choices, selected = list_choices(result), {}
   for _, choice in ipairs(choices) do

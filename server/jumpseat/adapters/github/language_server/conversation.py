@@ -205,7 +205,7 @@ class Conversations:
         return decoder
 
     async def _prepare(self, connection: ServerConnection) -> None:
-        """Prepare a new server before its first conversation, and forget those of the previous one."""
+        """Prepare a new server before its first conversation. Forget the previous server's conversations."""
         async with self._preparing:
             if self._connection is not connection:
                 self._known.clear()

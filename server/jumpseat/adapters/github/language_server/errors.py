@@ -1,4 +1,4 @@
-"""Converts errors of the Copilot language server to those of `jumpseat.chat`, with hints. Pure functions.
+"""Converts errors of the Copilot language server to errors of `jumpseat.chat`, with hints. Pure functions.
 
 Sources: responses of `@github/copilot-language-server` 1.539, and the codes in GitHub's own client for Xcode
 (`CLSErrorInfo.swift`).
@@ -261,7 +261,7 @@ def _parse(message: str) -> _Parsed:
     request_id: str | None = None
     status: int | None = None
     if ids := _REQUEST_IDS.search(message):
-        # The first id is the server's, the second one GitHub's.
+        # The server assigns the first id, and GitHub the second one.
         request_id = ids[2] or ids[1]
         message = message[: ids.start()]
     while (bare := _WRAPPING.sub("", message)) != message:

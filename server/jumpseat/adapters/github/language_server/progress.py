@@ -85,7 +85,7 @@ class ProgressDecoder:
 
     @property
     def text(self) -> str:
-        """The text so far, identical to that in the server's history."""
+        """The text so far, identical to the text in the server's history."""
         return "".join(self._text)
 
     def feed(self, value: Mapping[str, Any]) -> list[StreamEvent]:

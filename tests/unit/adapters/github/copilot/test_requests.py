@@ -52,7 +52,7 @@ def request(*messages, **more):
         (None, OURS),
     ],
 )
-def test_the_editor_version_is_that_of_the_client(client, expected):
+def test_the_client_determines_the_editor_version(client, expected):
     assert editor_version(client) == expected
 
 

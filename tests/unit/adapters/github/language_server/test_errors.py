@@ -1,4 +1,4 @@
-"""The conversion of the Copilot language server's errors to jumpseat's, with their hints."""
+"""The conversion of the Copilot language server's errors to jumpseat errors, with their hints."""
 
 from datetime import UTC, datetime
 

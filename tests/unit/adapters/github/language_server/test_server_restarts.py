@@ -61,7 +61,7 @@ async def test_a_killed_server_fails_pending_requests_and_is_started_by_the_next
 
 
 @pytest.mark.requirement("language-server:crash")
-async def test_the_failure_has_the_last_stderr_lines_but_not_those_of_the_start(
+async def test_the_failure_has_the_last_stderr_lines_but_none_from_the_start(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     async def write_stderr(params: Any) -> Any:
