@@ -16,7 +16,7 @@ import pytest
 from jumpseat.testing.upstream import FakeUpstream
 from tests.daemon import Daemon, environment_of, provider, running_daemon
 from tests.emulator import CopilotEmulator
-from tests.hub import Hub, left_behind, no_daemon_afterwards, running_hub
+from tests.hub import Hub, clean_up, no_daemon_afterwards, running_hub
 
 if TYPE_CHECKING:
     from tests.fakes.tls_front import Authority
@@ -98,7 +98,7 @@ async def daemon(home: Path) -> AsyncIterator[Daemon]:
 def no_daemon_stays(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Fail if a shared daemon or its socket outlives the tests of this process."""
     yield
-    assert left_behind(tmp_path_factory.getbasetemp()) == []
+    assert clean_up(tmp_path_factory.getbasetemp()) == []
 
 
 @pytest.fixture

@@ -177,7 +177,7 @@ async def running_hub(home: Path) -> AsyncIterator[Hub]:
         hub.clean_up()
 
 
-def left_behind(directory: Path) -> list[str]:
+def clean_up(directory: Path) -> list[str]:
     """Kill and remove the daemons and sockets of state directories below this one, and return their names."""
     left = []
     for pid, home in running_daemons().items():

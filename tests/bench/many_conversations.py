@@ -29,7 +29,7 @@ def many_conversations(base_url: str) -> None:
             _first_list(home, count)
             costs.append(_turns(home, count, base_url))
             if count == MANY:
-                _pruning(home)
+                _measure_pruning(home)
     print(f"a kept turn beside {MANY:,} costs {costs[1] / costs[0]:.2f} of one beside {FEW}")
 
 
@@ -66,7 +66,7 @@ def _turns(home: str, count: int, base_url: str) -> float:
     return statistics.median(costs)
 
 
-def _pruning(home: str) -> None:
+def _measure_pruning(home: str) -> None:
     Path(home, "config.toml").write_text(
         f"[conversations]\nmax_megabytes = {LIMIT_MEGABYTES}\n", encoding="utf-8"
     )

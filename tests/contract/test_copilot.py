@@ -17,7 +17,7 @@ from jumpseat.testing import (
 TOKEN = "gho_contract0123456789abcdef"
 
 
-def listed(name, endpoint):
+def make_row(name, endpoint):
     """A row of Copilot's list of models."""
     return {
         "id": name,
@@ -51,7 +51,7 @@ class CopilotContract(AdapterContract):
 
     def prepare(self, upstream):
         recorded = {self.request_of(each).model for each in self.list_recordings()}
-        rows = [listed(name, self.script.chat_path) for name in sorted({*self.models, *recorded})]
+        rows = [make_row(name, self.script.chat_path) for name in sorted({*self.models, *recorded})]
         upstream.default(Reply.json({"object": "list", "data": rows}), path="/models")
         account = {"login": "octocat", "copilot_plan": "individual", "chat_enabled": True}
         upstream.default(Reply.json(account), path="/copilot_internal/user")

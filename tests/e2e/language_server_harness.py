@@ -128,7 +128,7 @@ async def begin_chat(harness: Harness, emulator: CopilotEmulator, gate: Gate, **
     return request
 
 
-def echoed(result: Any) -> str:
+def find_echo(result: Any) -> str:
     """Return the user's text from the echoed prompt; the language server adds its own text around it."""
     found = re.search(r"<userRequest>\n(.*)\n</userRequest>", result["text"], re.DOTALL)
     assert found is not None, result

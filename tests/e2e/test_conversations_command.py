@@ -56,7 +56,7 @@ def chat(*arguments: str, cwd: Path | None = None) -> dict[str, Any]:
     return result
 
 
-def listed(*arguments: str, cwd: Path | None = None) -> list[str]:
+def list_ids(*arguments: str, cwd: Path | None = None) -> list[str]:
     done = run("conversations", *(arguments or ("list",)), "--json", cwd=cwd)
     return [row["id"] for row in json.loads(done.stdout)["conversations"]]
 
@@ -87,7 +87,7 @@ def test_a_chat_is_kept_and_continued_with_its_messages_system_and_model(
         ("assistant", "Hello"),
         ("user", "And more?"),
     ]
-    assert listed() == [first["conversationId"]]
+    assert list_ids() == [first["conversationId"]]
     nothing_here = run("chat", "-c", "Hi", cwd=other)
     assert (nothing_here.returncode, nothing_here.stdout) == (1, "")
     assert "no conversation in this directory" in nothing_here.stderr
@@ -119,11 +119,11 @@ def test_kept_conversations_are_listed_searched_shown_exported_and_removed(tmp_p
     sky = chat("Why is the sky \x1b[31mblue?")["conversationId"]
     sea = chat("And the sea?", cwd=below)["conversationId"]
 
-    assert listed() == [sea, sky]
-    assert listed("list", "--limit", "1") == [sea]
-    assert listed("list", "--directory", ".", cwd=below) == [sea]
-    assert listed("search", "SKY", "hello") == [sky]
-    assert listed("search", "moon") == []
+    assert list_ids() == [sea, sky]
+    assert list_ids("list", "--limit", "1") == [sea]
+    assert list_ids("list", "--directory", ".", cwd=below) == [sea]
+    assert list_ids("search", "SKY", "hello") == [sky]
+    assert list_ids("search", "moon") == []
     row = run("conversations").stdout.splitlines()[1].split("\t")
     assert (row[0], row[2], row[3]) == (sky, "Why is the sky blue?", "1")
 
@@ -138,10 +138,10 @@ def test_kept_conversations_are_listed_searched_shown_exported_and_removed(tmp_p
     removed = run("conversations", "remove", sky)
     assert (removed.returncode, removed.stdout) == (0, f"Deleted: {sky}  Why is the sky blue?\n")
     again = run("conversations", "remove", sea, sky)
-    assert (again.returncode, again.stdout, listed()) == (1, "", [sea])
+    assert (again.returncode, again.stdout, list_ids()) == (1, "", [sea])
     assert again.stderr.startswith(f"jumpseat: There is no kept conversation '{sky}'.\nhint: ")
     as_json = json.loads(run("conversations", "remove", "--json", sea).stdout)
-    assert (as_json, listed()) == ({"deleted": {sea: True}}, [])
+    assert (as_json, list_ids()) == ({"deleted": {sea: True}}, [])
     assert run("conversations", "show", sky).returncode == 1
     nothing = run("conversations")
     assert (nothing.returncode, nothing.stdout) == (0, "")
@@ -182,7 +182,7 @@ def test_an_id_can_be_abbreviated_if_only_one_conversation_matches() -> None:
     assert json.loads(run("conversations", "export", "--json", "two").stdout)["id"] == "red-two"
     assert chat("--conversation", "blue", "More")["conversationId"] == "blue-one"
     several = run("conversations", "remove", "two", "red")
-    assert (several.returncode, sorted(listed())) == (1, sorted(ids))
+    assert (several.returncode, sorted(list_ids())) == (1, sorted(ids))
     assert several.stderr.startswith("jumpseat: 'red' matches 2 kept conversations: red-two, red-one.\n")
     assert run("conversations", "remove", "").returncode == 1
     assert run("conversations", "remove", "two").stdout == "Deleted: red-two  About red-two?\n"
@@ -209,7 +209,7 @@ def test_searches_and_removals_are_complete_in_a_pipe() -> None:
 
     removed = run("conversations", "remove", "--search", "secret")
     assert (removed.returncode, len(removed.stdout.splitlines())) == (0, LIMIT + 2)
-    assert listed() == [kept]
+    assert list_ids() == [kept]
     nothing = run("conversations", "remove", "--search", "secret")
     assert (nothing.returncode, nothing.stdout) == (1, "")
     for wrong in ((), ("--search", " "), ("--search", "else", kept)):
@@ -226,15 +226,15 @@ def test_a_terminal_is_asked_before_conversations_are_deleted() -> None:
     assert f"{first}  Why?".encode() in terminal.output
     terminal.type(b"n\r")
     code, screen = terminal.finish()
-    assert (code, sorted(listed())) == (1, sorted([first, second]))
+    assert (code, sorted(list_ids())) == (1, sorted([first, second]))
     assert "Nothing was deleted." in screen
 
     terminal = Terminal([*COMMAND, "conversations", "remove", first])
     terminal.read_until(lambda screen: b"Delete this conversation?" in screen)
     terminal.type(b"y\r")
-    assert (terminal.finish()[0], listed()) == (0, [second])
+    assert (terminal.finish()[0], list_ids()) == (0, [second])
     assert Terminal([*COMMAND, "conversations", "remove", "--yes", second]).finish()[0] == 0
-    assert listed() == []
+    assert list_ids() == []
 
 
 @pytest.mark.requirement("10:cli-list")
@@ -261,4 +261,4 @@ def test_with_keeping_off_a_chat_warns_and_answers(configuration: Path) -> None:
     done = run("chat", "Hi")
 
     assert (done.returncode, done.stdout) == (0, "Hello\n")
-    assert listed() == []
+    assert list_ids() == []

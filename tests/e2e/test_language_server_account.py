@@ -12,8 +12,8 @@ from tests.e2e.language_server_harness import (
     MODEL,
     PROVIDER,
     chat_params,
-    echoed,
     enterprise_harness,
+    find_echo,
     running_harness,
 )
 from tests.emulator import faults
@@ -66,7 +66,7 @@ async def test_terms_are_accepted_at_the_server_and_checked(harness, emulator):
     assert untouched == []
     (accepted,) = emulator.requests(path="/models/claude-haiku-4.5/policy")
     assert accepted.json == {"status": "enabled"}
-    assert echoed(chat) == "Hello"
+    assert find_echo(chat) == "Hello"
 
 
 @pytest.mark.requirement("language-server:expired-token", "8:token-expires")
@@ -74,7 +74,7 @@ async def test_a_token_that_expires_between_two_chats_is_replaced(harness, emula
     await harness.ask("Hello")
     emulator.expire_copilot_tokens()
     chat = await harness.daemon.request("chat/start", chat_params("Again"))
-    assert echoed(chat.result) == "Again"
+    assert find_echo(chat.result) == "Again"
     assert chat.delta_types.count("response") == 1
 
 
@@ -125,7 +125,7 @@ async def test_a_person_signs_in_with_a_code_over_tls_and_a_proxy_and_stays_sign
     assert prompt["provider"] == PROVIDER
     assert (signed_in.result["state"], signed_in.result["login"]) == ("signed_in", "octocat")
     assert "auth/didChange" in [message["method"] for message in signed_in.notifications]
-    assert echoed(chat) == "Hello"
+    assert find_echo(chat) == "Hello"
 
 
 @pytest.mark.requirement("language-server:sign-in-cancel", "language-server:sign-out", "8:sign-in")

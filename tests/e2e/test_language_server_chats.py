@@ -15,7 +15,7 @@ from tests.e2e.language_server_harness import (
     begin_chat,
     chat_params,
     delta_text,
-    echoed,
+    find_echo,
     running_harness,
 )
 
@@ -42,7 +42,7 @@ async def test_an_answer_streams_through_each_api_of_the_server(harness, emulato
     chat = await harness.daemon.request("chat/start", chat_params(question, model=model))
 
     assert delta_text(chat) == chat.result["text"]
-    assert echoed(chat.result) == question
+    assert find_echo(chat.result) == question
     assert chat.delta_types.count("text_delta") > 1
     assert chat.result["stopReason"] == "end_turn"
     assert chat.result["model"] == model
@@ -86,7 +86,7 @@ async def test_a_chat_continues_its_conversation_and_an_edited_one_creates_anoth
         "conversation/turn",
         "conversation/create",
     ]
-    assert echoed(second).endswith("\nMy name is Ada.")
+    assert find_echo(second).endswith("\nMy name is Ada.")
     # The server adds its text around the current message only, not around the history.
     assert third["text"].endswith("\nMy name is Grace.")
     sent = emulator.requests(path=MESSAGES)
@@ -105,7 +105,7 @@ async def test_two_concurrent_chats_do_not_mix(harness, emulator):
             assert "id" not in message, "the slow chat is paused"
     gate.open()
     ended = (await harness.daemon.read_until(slow)).result
-    assert echoed(message["result"]) == "Are you there?"
+    assert find_echo(message["result"]) == "Are you there?"
     assert ended["text"].endswith("29 30")
 
 
@@ -140,7 +140,7 @@ async def test_text_that_looks_like_an_editors_command_reaches_the_model(harness
     first = await harness.ask(words)
     before = [user(words), {"role": "assistant", "content": first["content"]}]
     second = await harness.ask(words, messages=before)
-    assert [echoed(chat).lstrip("\u200b") for chat in (first, second)] == [words, words]
+    assert [find_echo(chat).lstrip("\u200b") for chat in (first, second)] == [words, words]
     assert len(emulator.charges) == 2
 
 
@@ -161,7 +161,7 @@ async def test_an_effort_reaches_the_model_or_is_dropped_with_a_warning(harness,
 @pytest.mark.requirement("4:default-provider")
 async def test_a_chat_without_a_model_uses_the_servers_default(harness):
     chat = (await harness.daemon.request("chat/start", {"messages": [user("Hello")]})).result
-    assert (chat["provider"], chat["model"], echoed(chat)) == (PROVIDER, "gpt-4.1", "Hello")
+    assert (chat["provider"], chat["model"], find_echo(chat)) == (PROVIDER, "gpt-4.1", "Hello")
 
 
 @pytest.mark.requirement("language-server:cancel", "2:cancel-request")
@@ -175,4 +175,4 @@ async def test_a_cancel_closes_the_upstream_connection_immediately(harness, emul
     assert ended.error["code"] == -32800
     assert ended.error["data"]["partial"]["text"].startswith("1")
     assert ended.deltas[-1]["stopReason"] == "cancelled"
-    assert echoed(await harness.ask("Still there?")) == "Still there?"
+    assert find_echo(await harness.ask("Still there?")) == "Still there?"

@@ -17,7 +17,7 @@ from tests.e2e.language_server_harness import (
     PROVIDER,
     begin_chat,
     chat_params,
-    echoed,
+    find_echo,
     running_harness,
 )
 from tests.emulator import faults
@@ -75,7 +75,7 @@ async def test_the_daemon_retries_a_failure_of_the_service_too(harness, emulator
     chat = await harness.daemon.request("chat/start", chat_params("Hello"))
     (retry,) = [delta for delta in chat.deltas if delta["type"] == "retry"]
     assert retry["error"]["code"] == 1007
-    assert echoed(chat.result) == "Hello"
+    assert find_echo(chat.result) == "Hello"
 
 
 @pytest.mark.requirement("language-server:crash", "2:error-in-mid-stream", "6:protocol")
@@ -95,7 +95,7 @@ async def test_a_server_that_is_killed_in_mid_chat_fails_only_that_chat(home, em
             assert ended.error["code"] == 1009
             assert ended.error["data"]["partial"]["text"].startswith("1")
             assert "signal 9" in ended.error["message"]
-            assert echoed(again) == "Still there?"
+            assert find_echo(again) == "Still there?"
             last = emulator.requests(path=MESSAGES)[-1].json
             assert not last.get("tools"), "the new server must unregister its tools again"
             assert all([await is_gone(pid) for pid in started]), "a process of the killed server is left"

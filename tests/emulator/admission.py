@@ -118,7 +118,7 @@ def charge(state: State, entry: Entry, model: Model, request: RecordedRequest) -
     """
     account = entry.account
     initiator = request.headers.get("x-initiator", "user")
-    cost = _discounted(state, entry, model, request) if initiator == "user" else 0.0
+    cost = _discount(state, entry, model, request) if initiator == "user" else 0.0
     chat = 1.0 if initiator == "user" else 0.0
     snapshot = account.quota_headers(state.clock)
     if not account.premium.can_pay(cost) or not account.buckets["chat"].can_pay(chat):
@@ -131,7 +131,7 @@ def charge(state: State, entry: Entry, model: Model, request: RecordedRequest) -
     return snapshot
 
 
-def _discounted(state: State, entry: Entry, model: Model, request: RecordedRequest) -> float:
+def _discount(state: State, entry: Entry, model: Model, request: RecordedRequest) -> float:
     token = request.headers.get("copilot-session-token")
     if token is None:
         return model.cost

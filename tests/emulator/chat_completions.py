@@ -143,12 +143,12 @@ def _check_pairs(turns: list[Turn]) -> None:
                 raise Refused(invalid_body(message))
             open_calls.discard(turn.answers)
             continue
-        _all_answered(open_calls)
+        _check_all_answered(open_calls)
         open_calls = {call.id for call in turn.calls}
-    _all_answered(open_calls)
+    _check_all_answered(open_calls)
 
 
-def _all_answered(open_calls: set[str]) -> None:
+def _check_all_answered(open_calls: set[str]) -> None:
     if open_calls:
         message = "An assistant message with 'tool_calls' must be followed by tool messages for each"
         raise Refused(invalid_body(f"{message} 'tool_call_id'. Missing: {', '.join(sorted(open_calls))}"))
@@ -175,11 +175,11 @@ def check_tool_names(tools: dict[str, Any]) -> None:
 
 def _choice(choice: Any, tools: dict[str, Any]) -> tuple[str | None, bool]:
     if isinstance(choice, dict):
-        return _named(choice.get("function", {}).get("name"), tools), True
+        return _check_name(choice.get("function", {}).get("name"), tools), True
     return ("*" if choice == "required" else None), choice != "none"
 
 
-def _named(name: Any, tools: dict[str, Any]) -> str:
+def _check_name(name: Any, tools: dict[str, Any]) -> str:
     if name not in tools:
         raise Refused(invalid_body(f"tool_choice names {name!r}, which is not among the tools"))
     return str(name)

@@ -50,7 +50,7 @@ def write(
     if own_usage or "usage_chunk" in model.quirks:
         _move_usage(chunks, shared)
     return Reply(
-        tuple(_framed(chunks, model)),
+        tuple(_frame(chunks, model)),
         headers={"content-type": "text/event-stream", "cache-control": "no-cache"},
         chunked=True,
     )
@@ -177,7 +177,7 @@ def _move_usage(chunks: list[dict[str, Any]], shared: Delta) -> None:
     chunks.append({**shared, **moved})
 
 
-def _framed(chunks: list[dict[str, Any]], model: Model) -> Iterator[Piece]:
+def _frame(chunks: list[dict[str, Any]], model: Model) -> Iterator[Piece]:
     quirks = model.quirks
     if "comments" in quirks:
         yield b": the connection is open\n\n"

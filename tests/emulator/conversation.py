@@ -148,7 +148,7 @@ def _calls(prompt: Prompt) -> list[ToolUse]:
     if prompt.forced is not None:
         offered = offered or [next(iter(prompt.tools)) if prompt.forced == "*" else prompt.forced]
     given = found[2] if found and _is_object(found[2]) else None
-    return [ToolUse(name, given or json.dumps(_made_up(prompt.tools[name]))) for name in offered]
+    return [ToolUse(name, given or json.dumps(_invent(prompt.tools[name]))) for name in offered]
 
 
 def _is_object(text: str | None) -> bool:
@@ -158,7 +158,7 @@ def _is_object(text: str | None) -> bool:
         return False
 
 
-def _made_up(schema: Any) -> dict[str, Any]:
+def _invent(schema: Any) -> dict[str, Any]:
     if not isinstance(schema, dict):
         return {}
     properties = schema.get("properties") or {}
@@ -181,7 +181,7 @@ def _text(prompt: Prompt) -> str:
     if found := _COUNT.search(question):
         return " ".join(str(number + 1) for number in range(int(found[1])))
     if prompt.json_schema is not None:
-        return json.dumps(_made_up(prompt.json_schema) or {"said": last.text})
+        return json.dumps(_invent(prompt.json_schema) or {"said": last.text})
     seen = f" I see {last.images} image{'s' * (last.images != 1)}." if last.images else ""
     return f"You said: {last.text}{seen}"
 

@@ -243,7 +243,7 @@ class CopilotEmulator:
             self._watch(seen)
         request_id = ":".join(secrets.token_hex(2).upper() for _ in range(4))
         reply = dataclasses.replace(reply, headers={"X-GitHub-Request-Id": request_id, **reply.headers})
-        return _paced(reply, self._pace) if self._pace else reply
+        return _pause_between(reply, self._pace) if self._pace else reply
 
     def _scripted(self, plane: str, request: RecordedRequest) -> Reply | None:
         if not any(self._scripts.values()):
@@ -282,7 +282,7 @@ class CopilotEmulator:
         self._notifying = asyncio.ensure_future(notify())
 
 
-def _paced(reply: Reply, seconds: float) -> Reply:
+def _pause_between(reply: Reply, seconds: float) -> Reply:
     # Do not pause after the last piece: a client with the whole answer may already send its next request.
     pieces: list[Piece] = []
     for piece in reply.pieces:

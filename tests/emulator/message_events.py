@@ -30,7 +30,7 @@ def write(
     del body, now
     blocks = list(_blocks(answer, seals))
     if not prompt.stream:
-        usage = _usage(answer) | _spent(answer)
+        usage = _usage(answer) | _count_usage(answer)
         ended = {"stop_reason": _stop_reason(answer), "stop_sequence": answer.stopped_by}
         whole = _message(model, blocks, usage) | ended
         whole["copilot_usage"] = copilot_usage(model, answer)
@@ -82,7 +82,7 @@ def _usage(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _spent(answer: Answer) -> dict[str, Any]:
+def _count_usage(answer: Answer) -> dict[str, Any]:
     thought = answer.thinking_tokens
     return {
         "cache_creation_input_tokens": answer.cache_written,
@@ -114,7 +114,7 @@ def _events(answer: Answer, model: Model, blocks: list[Block]) -> Iterator[dict[
             "stop_reason": _stop_reason(answer),
             "stop_sequence": answer.stopped_by,
         },
-        "usage": _spent(answer),
+        "usage": _count_usage(answer),
         "copilot_usage": copilot_usage(model, answer),
     }
     yield {"type": "message_stop"}

@@ -64,7 +64,7 @@ def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
         raise invalid("max_tokens: Field required")
     if not body.get("messages"):
         raise invalid("messages: at least one message is required")
-    thinks = _thinking(body)
+    thinks = _read_thinking(body)
     turns = [Turn("system", _system(body["system"]))] if body.get("system") else []
     segments = [Segment(body.get("tools"), 0), Segment(body.get("system"), count(turns))]
     for index, message in enumerate(body["messages"]):
@@ -94,7 +94,7 @@ def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
     )
 
 
-def _thinking(body: dict[str, Any]) -> bool:
+def _read_thinking(body: dict[str, Any]) -> bool:
     thinking = body.get("thinking") or {"type": "disabled"}
     if thinking["type"] == "enabled":
         budget = thinking.get("budget_tokens")

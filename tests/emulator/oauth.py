@@ -37,7 +37,7 @@ def answer(state: State, request: RecordedRequest) -> Reply:
         case "POST", "/login/oauth/access_token":
             fields = _fields(request)
             wanted = (fields.get(name, "") for name in ("client_id", "device_code", "grant_type"))
-            return _in_form_asked(request, state.devices.poll(*wanted))
+            return _encode_as_asked(request, state.devices.poll(*wanted))
         case "GET", "/login/device":
             code = parse_qs(request.query).get("user_code", [""])[0]
             return _page(state, "Enter the code that your editor shows.", code)
@@ -50,11 +50,11 @@ def _start(state: State, request: RecordedRequest) -> Reply:
     fields = _fields(request)
     client_id = fields.get("client_id", "")
     if client_id not in state.credentials.known_apps:
-        return _in_form_asked(request, {"error": "Not Found"}, 404)
+        return _encode_as_asked(request, {"error": "Not Found"}, 404)
     begun = state.devices.start(client_id, fields.get("scope", ""))
     if "device_code" in begun:
         begun["verification_uri"] = f"{state.origins[GITHUB]}/login/device"
-    return _in_form_asked(request, begun)
+    return _encode_as_asked(request, begun)
 
 
 def _decide(state: State, fields: dict[str, str]) -> Reply:
@@ -88,7 +88,7 @@ def _fields(request: RecordedRequest) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(request.body.decode("latin-1")).items()}
 
 
-def _in_form_asked(request: RecordedRequest, body: dict[str, Any], status: int = 200) -> Reply:
+def _encode_as_asked(request: RecordedRequest, body: dict[str, Any], status: int = 200) -> Reply:
     if "application/json" in request.headers.get("accept", ""):
         return Reply.json(body, status)
     form = "application/x-www-form-urlencoded; charset=utf-8"

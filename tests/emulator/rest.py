@@ -31,7 +31,7 @@ def answer(state: State, request: RecordedRequest) -> Reply:
         route = _ROUTES.get((request.method, request.path))
         if route is None:
             raise Refused(_not_found())
-        credential = _authenticated(state, request)
+        credential = _authenticate(state, request)
         _count(credential.account)
         reply = route(state, credential, request)
     except Refused as refused:
@@ -39,7 +39,7 @@ def answer(state: State, request: RecordedRequest) -> Reply:
     return _with_headers(state, reply, credential)
 
 
-def _authenticated(state: State, request: RecordedRequest) -> Credential:
+def _authenticate(state: State, request: RecordedRequest) -> Credential:
     """Return the GitHub token, with the scheme `token` or `Bearer`.
 
     Raises:

@@ -142,7 +142,7 @@ def turn(
                 if isinstance(value, asyncio.Event):
                     await value.wait()
                 else:
-                    fake.progress(token, _renamed(value, ids))
+                    fake.progress(token, _replace_ids(value, ids))
         except asyncio.CancelledError:
             fake.progress(token, end(**ids, cancellationReason="CancelledByUser"))
             raise
@@ -252,7 +252,7 @@ def _ids(fake: FakeLanguageServer, params: Any) -> dict[str, str]:
     return {"conversationId": conversation, "turnId": f"turn-{fake.number('turn')}"}
 
 
-def _renamed(value: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
+def _replace_ids(value: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
     usual = {"conversationId": "conversation-1", "turnId": "turn-1"}
     return {key: ids[key] if key in usual and usual[key] == each else each for key, each in value.items()}
 

@@ -92,7 +92,7 @@ def codes(result: dict[str, Any]) -> list[str]:
     return [each["code"] for each in result.get("warnings", ())]
 
 
-def held(events: list[Event], gate: Gate) -> Reply:
+def answer_with_pause(events: list[Event], gate: Gate) -> Reply:
     """An answer that pauses before its last piece until the gate is open."""
     place = next(number for number, event in enumerate(events) if "'K'" in repr(event))
     return Reply.events([*events[:place], gate, *events[place:]])
@@ -102,7 +102,7 @@ def hold(behind: FakeUpstream) -> Gate:
     """Make every answer pause after its first piece."""
     gate = Gate()
     for path, events in ANSWERS.items():
-        behind.default(held(events, gate), path)
+        behind.default(answer_with_pause(events, gate), path)
     return gate
 
 

@@ -17,23 +17,23 @@ def row(name: str, *endpoints: str, **more: Any) -> dict[str, Any]:
     return {**found, "pickerEnabled": True, "supportsToolUse": True, **more}
 
 
-def costing(name: str, multiplier: float, **more: Any) -> dict[str, Any]:
+def make_row(name: str, multiplier: float, **more: Any) -> dict[str, Any]:
     return row(name, billing={"isPremium": multiplier > 0, "multiplier": multiplier}, **more)
 
 
 @pytest.mark.parametrize(
     ("rows", "chosen", "included"),
     [
-        ([costing("dear", 10), costing("cheap", 0.33), costing("free", 0)], "free", True),
-        ([costing("dear", 10), costing("cheap", 0.33)], "cheap", False),
-        ([costing("free", 0, policy="unconfigured"), costing("dear", 1)], "dear", False),
-        ([costing("free", 0, pickerEnabled=False), costing("dear", 1)], "dear", False),
-        ([costing("free", 0, supportsToolUse=False), costing("dear", 1)], "dear", False),
-        ([row("unpriced"), costing("dear", 30)], "dear", False),
+        ([make_row("dear", 10), make_row("cheap", 0.33), make_row("free", 0)], "free", True),
+        ([make_row("dear", 10), make_row("cheap", 0.33)], "cheap", False),
+        ([make_row("free", 0, policy="unconfigured"), make_row("dear", 1)], "dear", False),
+        ([make_row("free", 0, pickerEnabled=False), make_row("dear", 1)], "dear", False),
+        ([make_row("free", 0, supportsToolUse=False), make_row("dear", 1)], "dear", False),
+        ([row("unpriced"), make_row("dear", 30)], "dear", False),
         ([row("unpriced")], "unpriced", False),
         ([row("a", billing={"tokenPrices": {"batch_size": 0, "default": {"input_price": 0}}})], "a", True),
         ([row("a", billing={"tokenPrices": {"batch_size": 9, "default": {"input_price": 3}}})], "a", False),
-        ([costing("auto", 0)], None, None),
+        ([make_row("auto", 0)], None, None),
         ([row("elsewhere", CHAT, RESPONSES)], None, None),
         ([], None, None),
     ],

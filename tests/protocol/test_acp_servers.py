@@ -52,7 +52,7 @@ def program(record: Record, *flags: str, name: str = "fake", **env: str) -> Json
     return {"name": name, "command": command, "args": args, "env": variables}
 
 
-def offered(upstream: FakeUpstream) -> set[str]:
+def list_offered_servers(upstream: FakeUpstream) -> set[str]:
     """Return the names of the servers whose tools the last request has."""
     return {
         tool["function"]["name"].partition("__")[0]
@@ -74,7 +74,7 @@ async def test_a_program_runs_in_the_directory_of_the_session_with_literal_varia
     facts = json.loads(result)
     assert {name: facts["environ"][name] for name in variables} == variables
     assert facts["cwd"] == str(root)
-    assert offered(upstream) == {"files", "fake"}
+    assert list_offered_servers(upstream) == {"files", "fake"}
     assert exchange.updates("tool_call_update")[-1]["status"] == "completed"
 
 
@@ -91,7 +91,7 @@ async def test_servers_hold_for_their_session_only_and_end_with_the_daemon(
     assert len(record.pids()) == 1
     answers(upstream, "Hello.")
     await agent.prompt(two, "Hi.")
-    assert offered(upstream) == {"files"}
+    assert list_offered_servers(upstream) == {"files"}
     for session in (one, same):
         await agent.request("session/close", {"sessionId": session})
     assert await agent.exit_code() == 0
@@ -152,7 +152,7 @@ async def test_a_loaded_session_has_the_servers_of_its_new_request(
     loaded = await agent.reopen("session/load", session)
     answers(upstream, "Hello.", "Hello.")
     await agent.prompt(session, "Hi.")
-    without = offered(upstream)
+    without = list_offered_servers(upstream)
     params = {"sessionId": session, "cwd": str(root), "mcpServers": [program(record)]}
     await agent.request("session/resume", params)
     await agent.read_update("available_commands_update")
@@ -160,7 +160,7 @@ async def test_a_loaded_session_has_the_servers_of_its_new_request(
 
     assert [each["title"] for each in loaded.updates("tool_call")] == ["fake/echo"]
     assert without == {"files"}
-    assert offered(upstream) == {"files", "fake"}
+    assert list_offered_servers(upstream) == {"files", "fake"}
 
 
 @pytest.mark.requirement("12:acp-servers")

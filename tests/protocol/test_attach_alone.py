@@ -129,7 +129,7 @@ def _of_another_user(place: Path) -> Path:
     return place
 
 
-def _linked(place: Path) -> Path:
+def _make_link(place: Path) -> Path:
     (place / "target").mkdir(0o700)
     (place / "jumpseat").symlink_to(place / "target")
     return place
@@ -150,7 +150,7 @@ def _a_file(place: Path) -> Path:
 @pytest.mark.skipif(Path(f"/run/user/{os.getuid()}").is_dir(), reason="there is a better place")
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory to another user")
 @pytest.mark.requirement("9:run-directory")
-@pytest.mark.parametrize("make", [_of_another_user, _linked, _too_long, _a_file])
+@pytest.mark.parametrize("make", [_of_another_user, _make_link, _too_long, _a_file])
 async def test_an_unsafe_run_directory_is_passed_over_and_left_as_it_was(
     hub: Hub, make: Callable[[Path], Path]
 ) -> None:

@@ -71,7 +71,7 @@ def null(stack: contextlib.ExitStack) -> int:
     return descriptor
 
 
-def opened(stack: contextlib.ExitStack, path: Path, flags: int) -> int:
+def open_file(stack: contextlib.ExitStack, path: Path, flags: int) -> int:
     descriptor = os.open(path, flags | os.O_CREAT, 0o600)
     stack.callback(os.close, descriptor)
     return descriptor
@@ -96,9 +96,9 @@ def files(stack: contextlib.ExitStack, directory: Path) -> Streams:
     (directory / "in").write_bytes(CONVERSATION)
     output = directory / "out"
     return Streams(
-        opened(stack, directory / "in", os.O_RDONLY),
-        opened(stack, output, os.O_WRONLY | os.O_TRUNC),
-        opened(stack, directory / "log", os.O_WRONLY | os.O_APPEND),
+        open_file(stack, directory / "in", os.O_RDONLY),
+        open_file(stack, output, os.O_WRONLY | os.O_TRUNC),
+        open_file(stack, directory / "log", os.O_WRONLY | os.O_APPEND),
         output=output,
     )
 
@@ -115,7 +115,7 @@ def terminal(stack: contextlib.ExitStack, directory: Path) -> Streams:
 def file_to_terminal(stack: contextlib.ExitStack, directory: Path) -> Streams:
     streams = terminal(stack, directory)
     (directory / "in").write_bytes(CONVERSATION)
-    streams.stdin = opened(stack, directory / "in", os.O_RDONLY)
+    streams.stdin = open_file(stack, directory / "in", os.O_RDONLY)
     return streams
 
 
@@ -135,7 +135,7 @@ def fifos(stack: contextlib.ExitStack, directory: Path) -> Streams:
     for name in ("in.fifo", "out.fifo"):
         if not (directory / name).exists():
             os.mkfifo(directory / name)
-    source, target = (opened(stack, directory / name, os.O_RDWR) for name in ("in.fifo", "out.fifo"))
+    source, target = (open_file(stack, directory / name, os.O_RDWR) for name in ("in.fifo", "out.fifo"))
     os.write(source, CONVERSATION)
     return Streams(source, target, null(stack), target)
 
@@ -181,7 +181,7 @@ def opening(kind: Opener, directory: Path, *, blocking: bool) -> Iterator[Stream
         yield streams
 
 
-def started(command: Sequence[str], home: Path, streams: Streams) -> subprocess.Popen[bytes]:
+def start_attach(command: Sequence[str], home: Path, streams: Streams) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [*command, "--log-level", "error"],
         stdin=streams.stdin,
@@ -193,7 +193,7 @@ def started(command: Sequence[str], home: Path, streams: Streams) -> subprocess.
 
 def run(command: Sequence[str], home: Path, streams: Streams) -> tuple[int, bytes]:
     """Have the conversation; returns the exit code and what came on stdout."""
-    process = started(command, home, streams)
+    process = start_attach(command, home, streams)
     try:
         output = (
             b""
@@ -262,7 +262,7 @@ def test_streams_are_left_as_they_were_when_a_process_is_killed(
     with opening(kind, tmp_path / "streams", blocking=True) as streams:
         assert streams.screen is not None
         before = streams.flags()
-        process = started(ATTACH, shared.home, streams)
+        process = start_attach(ATTACH, shared.home, streams)
         try:
             os.write(streams.screen, frame({"jsonrpc": "2.0", "id": 3, "method": "nonsense"}))
             assert LAST in read_answer(streams.screen)

@@ -26,7 +26,7 @@ def upstream(pair: tuple[Daemon, FakeUpstream]) -> FakeUpstream:
     return pair[1]
 
 
-async def streaming_chat(daemon: Daemon, upstream: FakeUpstream) -> int:
+async def start_streaming(daemon: Daemon, upstream: FakeUpstream) -> int:
     """A chat that has streamed `Hel` and then waits until it is cancelled."""
     upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
     request_id = daemon.start("chat/start", CHAT)
@@ -38,7 +38,7 @@ async def streaming_chat(daemon: Daemon, upstream: FakeUpstream) -> int:
 async def test_a_cancel_by_request_id_aborts_upstream_and_keeps_the_partial(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
-    request_id = await streaming_chat(chatty, upstream)
+    request_id = await start_streaming(chatty, upstream)
     chatty.notify("$/cancelRequest", {"id": request_id})
     exchange = await chatty.read_until(request_id)
     await upstream.wait_for_disconnect()
@@ -60,7 +60,7 @@ async def test_a_cancel_by_request_id_aborts_upstream_and_keeps_the_partial(
 async def test_a_cancel_by_turn_id_reports_whether_it_cancelled(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
-    request_id = await streaming_chat(chatty, upstream)
+    request_id = await start_streaming(chatty, upstream)
     cancel = chatty.start("chat/cancel", {"turnId": "t1"})
     answers: dict[int, Any] = {}
     while len(answers) < 2:
@@ -131,7 +131,7 @@ async def test_a_cancel_during_the_wait_for_a_retry_ends_the_chat(
 
 @pytest.mark.requirement("2:cancel-request")
 async def test_a_second_cancel_has_no_effect(chatty: Daemon, upstream: FakeUpstream) -> None:
-    request_id = await streaming_chat(chatty, upstream)
+    request_id = await start_streaming(chatty, upstream)
     cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request_id}}
     chatty.send(cancel, cancel, cancel)
     exchange = await chatty.read_until(request_id)
@@ -158,7 +158,7 @@ async def test_an_unfinished_tool_call_and_unsigned_thinking_are_not_in_the_part
 
 
 async def test_the_same_turn_id_is_free_again_after_a_cancel(chatty: Daemon, upstream: FakeUpstream) -> None:
-    request_id = await streaming_chat(chatty, upstream)
+    request_id = await start_streaming(chatty, upstream)
     chatty.notify("$/cancelRequest", {"id": request_id})
     await chatty.read_until(request_id)
     upstream.script(Reply.events(completion_stream(["Hi"])))

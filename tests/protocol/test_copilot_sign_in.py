@@ -178,7 +178,7 @@ async def test_signing_in_makes_copilot_the_default_unless_configured_otherwise(
     assert [row["id"] for row in other if row["isDefault"]] == ["local"]
 
 
-def left_behind(home: Path, emulator: CopilotEmulator, source: str) -> dict[str, str]:
+def store_foreign_sign_in(home: Path, emulator: CopilotEmulator, source: str) -> dict[str, str]:
     """Store a sign-in as another program does, and return the environment that it needs."""
     token = emulator.issue_token("octocat")
     directory = home / "xdg" / "github-copilot"
@@ -196,7 +196,7 @@ def left_behind(home: Path, emulator: CopilotEmulator, source: str) -> dict[str,
 @pytest.mark.requirement("8:found-sign-ins")
 @pytest.mark.parametrize("source", ["hosts.json", "apps.json", "GH_TOKEN", "COPILOT_GITHUB_TOKEN"])
 async def test_an_existing_sign_in_is_found_and_its_source_reported(home, emulator, source):
-    env = left_behind(home, emulator, source)
+    env = store_foreign_sign_in(home, emulator, source)
     async with copilot_daemon(home, env=env) as daemon:
         status = (await daemon.request("auth/status", COPILOT)).result
         chat = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
@@ -208,7 +208,7 @@ async def test_an_existing_sign_in_is_found_and_its_source_reported(home, emulat
 
 @pytest.mark.requirement("8:credential-host")
 async def test_a_workspaces_provider_does_not_use_existing_sign_ins(home, emulator):
-    env = left_behind(home, emulator, "GH_TOKEN")
+    env = store_foreign_sign_in(home, emulator, "GH_TOKEN")
     overlay = {"providers": {"theirs": table(emulator)}}
     async with copilot_daemon(home, env=env, config=overlay) as daemon:
         status = (await daemon.request("auth/status", {"provider": "theirs"})).result
@@ -221,7 +221,7 @@ async def test_a_workspaces_provider_does_not_use_existing_sign_ins(home, emulat
 
 @pytest.mark.requirement("8:found-sign-ins")
 async def test_other_sign_ins_are_not_used_after_a_sign_out(home, emulator):
-    left_behind(home, emulator, "hosts.json")
+    store_foreign_sign_in(home, emulator, "hosts.json")
     before = (home / "xdg" / "github-copilot" / "hosts.json").read_bytes()
     async with copilot_daemon(home) as daemon:
         await daemon.request("auth/signOut", {})

@@ -15,23 +15,23 @@ from tests.daemon import Daemon, frame
 GOOD = {"jsonrpc": "2.0", "id": "good", "method": "providers/list"}
 
 
-def framed(body: bytes, head: str = "Content-Length: {}\r\n\r\n") -> bytes:
+def frame_with_head(body: bytes, head: str = "Content-Length: {}\r\n\r\n") -> bytes:
     return head.format(len(body)).encode() + body
 
 
 BODY = json.dumps(GOOD).encode()
 
 TOLERATED = {
-    "lower-case": framed(BODY, "content-length: {}\r\n\r\n"),
-    "no-space": framed(BODY, "Content-Length:{}\r\n\r\n"),
-    "many-spaces": framed(BODY, "Content-Length \t:   {}  \r\n\r\n"),
-    "line-feeds": framed(BODY, "Content-Length: {}\n\n"),
-    "utf8": framed(
+    "lower-case": frame_with_head(BODY, "content-length: {}\r\n\r\n"),
+    "no-space": frame_with_head(BODY, "Content-Length:{}\r\n\r\n"),
+    "many-spaces": frame_with_head(BODY, "Content-Length \t:   {}  \r\n\r\n"),
+    "line-feeds": frame_with_head(BODY, "Content-Length: {}\n\n"),
+    "utf8": frame_with_head(
         BODY, "Content-Length: {}\r\nContent-Type: application/vscode-jsonrpc; charset=utf8\r\n\r\n"
     ),
-    "utf-8-first": framed(BODY, "Content-Type: x; charset=UTF-8\r\nContent-Length: {}\r\n\r\n"),
-    "other-headers": framed(BODY, "X-Other: 1\r\nContent-Length: {}\r\n\r\n"),
-    "twice-the-same": framed(BODY, "Content-Length: {0}\r\nContent-Length: {0}\r\n\r\n"),
+    "utf-8-first": frame_with_head(BODY, "Content-Type: x; charset=UTF-8\r\nContent-Length: {}\r\n\r\n"),
+    "other-headers": frame_with_head(BODY, "X-Other: 1\r\nContent-Length: {}\r\n\r\n"),
+    "twice-the-same": frame_with_head(BODY, "Content-Length: {0}\r\nContent-Length: {0}\r\n\r\n"),
 }
 
 MALFORMED = {
@@ -41,7 +41,7 @@ MALFORMED = {
     "fraction": b"Content-Length: 1.5\r\n\r\n{}",
     "no-value": b"Content-Length:\r\n\r\n{}",
     "conflicting": b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-    "latin-1": framed(b'"\xe9"', "Content-Length: {}\r\nContent-Type: x; charset=latin-1\r\n\r\n"),
+    "latin-1": frame_with_head(b'"\xe9"', "Content-Length: {}\r\nContent-Type: x; charset=latin-1\r\n\r\n"),
     "too-short": b'Content-Length: 4\r\n\r\n{"jsonrpc": "2.0", "id": 1}',
     "too-long": b'Content-Length: 100\r\n\r\n{"jsonrpc": "2.0"}',
     "ten-gigabytes": b"Content-Length: 10000000000\r\n\r\n{}",
@@ -82,7 +82,7 @@ async def test_a_malformed_frame_is_reported_once_and_the_next_request_is_served
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_body_is_counted_in_bytes_and_answered_in_utf_8(served: Daemon) -> None:
     body = json.dumps({**GOOD, "method": "né→🙂"}, ensure_ascii=False).encode()
-    served.send_bytes(framed(body))
+    served.send_bytes(frame_with_head(body))
     assert "né→🙂" in (await served.read_until("good")).error["message"]
 
 

@@ -35,7 +35,7 @@ async def keeping(home: Path, upstream: FakeUpstream) -> AsyncIterator[Daemon]:
         yield daemon
 
 
-def kept(home: Path, conversation: str) -> KeptConversation:
+def read_kept(home: Path, conversation: str) -> KeptConversation:
     """Read a kept conversation as another process does."""
     return ConversationStore(conversations_directory(home)).get(conversation)
 
@@ -65,7 +65,7 @@ async def test_a_turn_is_in_its_file_before_its_response(
     asked = {"messages": [user("Hi")], "keep": True, "system": "Be brief.", "stream": stream}
     first = await keeping.request("chat/start", asked)
     name = first.result["conversationId"]
-    found = kept(home, name)
+    found = read_kept(home, name)
     answer = {"role": "assistant", "content": first.result["content"]}
     assert messages_of(found) == [text("Hi"), answer]
     assert (found.system, found.row.title, found.row.model) == ("Be brief.", "Hi", "fake:m")
@@ -79,7 +79,7 @@ async def test_a_turn_is_in_its_file_before_its_response(
     second = await keeping.request("chat/start", asked)
     assert (second.result["conversationId"], codes(second.result)) == (name, [])
     last = {"role": "assistant", "content": second.result["content"]}
-    assert messages_of(kept(home, name)) == [text("Hi"), answer, text("Sure?"), last]
+    assert messages_of(read_kept(home, name)) == [text("Hi"), answer, text("Sure?"), last]
 
 
 @pytest.mark.requirement("10:fork")
@@ -95,8 +95,8 @@ async def test_a_turn_that_does_not_continue_goes_to_a_fork(
     assert fork != "a"
     assert codes(other.result) == ["conversation_forked"]
     assert other.deltas[0]["conversationId"] == fork
-    assert messages_of(kept(home, "a"))[0] == text("Hi")
-    assert kept(home, fork).row.fork_of == "a"
+    assert messages_of(read_kept(home, "a"))[0] == text("Hi")
+    assert read_kept(home, fork).row.fork_of == "a"
 
     answer = {"role": "assistant", "content": other.result["content"]}
     more = await keeping.request("chat/start", {**asked, "messages": [user("Bye"), answer, user("Why?")]})
@@ -112,11 +112,14 @@ async def test_a_cancelled_turn_is_kept_with_its_partial(
     request = keeping.start("chat/start", {"messages": [user("Hi")], "keep": True, "conversationId": "a"})
     await keeping.read_delta("text_delta")
     # What the user typed is kept from the start on.
-    assert messages_of(kept(home, "a")) == [text("Hi")]
+    assert messages_of(read_kept(home, "a")) == [text("Hi")]
     keeping.notify("$/cancelRequest", {"id": request})
     partial = (await keeping.read_until(request)).error["data"]["partial"]
     assert partial["conversationId"] == "a"
-    assert messages_of(kept(home, "a")) == [text("Hi"), {"role": "assistant", "content": partial["content"]}]
+    assert messages_of(read_kept(home, "a")) == [
+        text("Hi"),
+        {"role": "assistant", "content": partial["content"]},
+    ]
 
 
 @pytest.mark.requirement("10:client-dies")
@@ -128,7 +131,7 @@ async def test_the_partial_is_kept_when_the_client_dies(
     await keeping.read_delta("text_delta")
     keeping.close_stdin()
     await keeping.exit_code()
-    assert [each["content"][0]["text"] for each in messages_of(kept(home, "a"))] == ["Hi", "Hel"]
+    assert [each["content"][0]["text"] for each in messages_of(read_kept(home, "a"))] == ["Hi", "Hel"]
 
 
 @pytest.mark.requirement("10:partial", "10:replace")
@@ -140,11 +143,11 @@ async def test_a_failed_turn_without_output_leaves_its_user_message(
     )
     asked = {"messages": [user("Hi")], "keep": True, "conversationId": "a"}
     assert (await keeping.request("chat/start", asked)).error["code"] == 1004
-    assert messages_of(kept(home, "a")) == [text("Hi")]
+    assert messages_of(read_kept(home, "a")) == [text("Hi")]
 
     edited = (await keeping.request("chat/start", {**asked, "messages": [user("Hey")]})).result
     assert (edited["conversationId"], codes(edited)) == ("a", [])
-    assert messages_of(kept(home, "a"))[0] == text("Hey")
+    assert messages_of(read_kept(home, "a"))[0] == text("Hey")
 
     refused = {**asked, "conversationId": "b", "settings": {"temperature": "hot"}}
     assert (await keeping.request("chat/start", refused)).error["code"] == -32602
@@ -159,7 +162,7 @@ async def test_an_edit_is_kept_as_the_user_wrote_it(
     target = {"type": "context", "text": "x = 1", "uri": "file:///a.py"}
     asked = {"target": target, "instruction": "Rename x.", "keep": True}
     result = (await keeping.request("edit/start", asked)).result
-    found = kept(home, result["conversationId"])
+    found = read_kept(home, result["conversationId"])
     assert messages_of(found) == [
         {"role": "user", "content": [target, {"type": "text", "text": "Rename x."}]},
         {"role": "assistant", "content": result["content"]},
@@ -187,7 +190,7 @@ async def test_a_conversation_has_the_real_directory_of_the_workspace(
             options = {"initializationOptions": {"config": provider(upstream.base_url)}}
             assert (await daemon.request("initialize", {**options, **params, "capabilities": {}})).result
             result = (await daemon.request("chat/start", {"messages": [user("Hi")], "keep": True})).result
-            seen.append(kept(home, result["conversationId"]).row.cwd)
+            seen.append(read_kept(home, result["conversationId"]).row.cwd)
     assert seen == [str(real), str(real), str(Path.cwd())]
 
 

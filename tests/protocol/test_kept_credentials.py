@@ -40,7 +40,7 @@ def configure(home: Path, base_url: str, *lines: str) -> tuple[str, str]:
     return "--config", str(path)
 
 
-def stored(home: Path) -> bytes:
+def read_store(home: Path) -> bytes:
     """All bytes of the conversations and of their index."""
     return b"".join(path.read_bytes() for path in sorted((home / "conversations").iterdir()))
 
@@ -82,7 +82,7 @@ async def test_a_key_in_the_first_question_is_never_written(
         assert kept["system"] == "The key is ***."
         renamed = await daemon.request("conversations/rename", {"id": "a", "title": f"Use {KEY}"})
         assert renamed.result["title"] == "Use ***"
-    assert KEY.encode() not in stored(home)
+    assert KEY.encode() not in read_store(home)
 
 
 @pytest.mark.requirement("10:secrets")
@@ -106,7 +106,7 @@ async def test_keys_of_other_providers_are_redacted_without_running_commands(
         # A file is read again for each turn.
         (home / "key.txt").write_text("tk-of-the-next-month", "utf-8")
         await keep(daemon, "tk-of-the-next-month", "d")
-        assert b"next-month" not in stored(home)
+        assert b"next-month" not in read_store(home)
     assert not (home / "ran").exists()
     assert (home / "runs").read_text("utf-8").split() == ["x"]
 

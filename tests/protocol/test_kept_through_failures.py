@@ -26,14 +26,14 @@ def answer(text: str) -> Reply:
     return Reply.events(completion_stream([text]))
 
 
-def said(*words: str) -> dict[str, Any]:
+def make_params(*words: str) -> dict[str, Any]:
     """A kept turn of the conversation `a`; the user's message is first."""
     roles = ("user", "assistant")
     messages = [{"role": roles[number % 2], "content": each} for number, each in enumerate(words)]
     return {"messages": messages, "keep": True, "conversationId": "a"}
 
 
-def kept(home: Path, name: str = "a") -> list[str]:
+def read_kept(home: Path, name: str = "a") -> list[str]:
     """Return the kept texts that another process reads."""
     return texts(ConversationStore(conversations_directory(home)), name)
 
@@ -42,8 +42,8 @@ async def stall_turn(client: Daemon, upstream: FakeUpstream) -> None:
     """A whole turn, and one whose answer has begun."""
     await client.initialize(provider(upstream.base_url))
     upstream.script(answer("Hello"), Reply.events([*completion_stream(["Hel"])[:2], Gate()]))
-    assert (await client.request("chat/start", said("Hi"))).result["text"] == "Hello"
-    client.start("chat/start", said("Hi", "Hello", "More"))
+    assert (await client.request("chat/start", make_params("Hi"))).result["text"] == "Hello"
+    client.start("chat/start", make_params("Hi", "Hello", "More"))
     await client.read_delta("text_delta")
 
 
@@ -53,14 +53,16 @@ async def test_what_the_user_wrote_survives_a_killed_daemon(home: Path, upstream
         await stall_turn(daemon, upstream)
         daemon.process.kill()
         await daemon.exit_code()
-    assert kept(home) == ["Hi", "Hello", "More"]
+    assert read_kept(home) == ["Hi", "Hello", "More"]
     async with running_daemon(home) as daemon:
         await daemon.initialize(provider(upstream.base_url))
         upstream.script(answer("Yes"))
         # The client has a partial that the daemon could not keep.
-        result = (await daemon.request("chat/start", said("Hi", "Hello", "More", "Hel", "Again"))).result
+        result = (
+            await daemon.request("chat/start", make_params("Hi", "Hello", "More", "Hel", "Again"))
+        ).result
         assert result["conversationId"] == "a"
-    assert kept(home) == ["Hi", "Hello", "More", "Hel", "Again", "Yes"]
+    assert read_kept(home) == ["Hi", "Hello", "More", "Hel", "Again", "Yes"]
 
 
 @pytest.mark.slow
@@ -73,25 +75,25 @@ async def test_a_killed_daemon_loses_at_most_the_last_seconds_of_an_answer(
     upstream.script(Reply.events([*events[:2], later, *events[2:4], Gate()]))
     async with running_daemon(home) as daemon:
         await daemon.initialize(provider(upstream.base_url))
-        daemon.start("chat/start", said("Count."))
+        daemon.start("chat/start", make_params("Count."))
         for expected in (["Count.", "One "], ["Count.", "One two three"]):
             await daemon.read_delta("text_delta")
             received = time.monotonic()
-            while kept(home) != expected:
+            while read_kept(home) != expected:
                 assert time.monotonic() < received + 5
                 await asyncio.sleep(0.05)
             later.open()
         daemon.process.kill()
         await daemon.exit_code()
-    assert kept(home) == ["Count.", "One two three"]
+    assert read_kept(home) == ["Count.", "One two three"]
     async with running_daemon(home) as daemon:
         await daemon.initialize(provider(upstream.base_url))
         upstream.script(answer("four"))
-        result = (await daemon.request("chat/start", said("Count.", "One two thr", "More"))).result
+        result = (await daemon.request("chat/start", make_params("Count.", "One two thr", "More"))).result
         assert result["conversationId"] == "a"
         found = await daemon.request("conversations/list", {"query": "four"})
         assert [row["id"] for row in found.result["conversations"]] == ["a"]
-    assert kept(home) == ["Count.", "One two thr", "More", "four"]
+    assert read_kept(home) == ["Count.", "One two thr", "More", "four"]
 
 
 @pytest.mark.requirement("10:client-dies")
@@ -110,9 +112,11 @@ async def test_the_partial_of_a_killed_attached_client_is_kept(
         assert await is_gone(client.process.pid)
         await upstream.wait_for_disconnect(2)
         async with asyncio.timeout(20):
-            while len(kept(hub.home)) < 4:  # The end of a session is nothing that another client can see.
+            while (
+                len(read_kept(hub.home)) < 4
+            ):  # The end of a session is nothing that another client can see.
                 await other.request("providers/list")
-        assert kept(hub.home) == ["Hi", "Hello", "More", "Hel"]
+        assert read_kept(hub.home) == ["Hi", "Hello", "More", "Hel"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs prlimit")
@@ -124,7 +128,7 @@ async def test_chats_go_on_while_the_disk_is_full(home: Path, upstream: FakeUpst
     async with running_daemon(home) as daemon:
         await daemon.initialize(provider(upstream.base_url))
         upstream.script(answer("Hello"))
-        await daemon.request("chat/start", said("Hi"))
+        await daemon.request("chat/start", make_params("Hi"))
         _, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
         outcomes = set()
         question = ["Hi", "Hello"]
@@ -134,19 +138,19 @@ async def test_chats_go_on_while_the_disk_is_full(home: Path, upstream: FakeUpst
             resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (size + room, hard))
             upstream.script(answer("x" * 300))
             name = f"More {room}"
-            result = (await daemon.request("chat/start", said(*question, name))).result
+            result = (await daemon.request("chat/start", make_params(*question, name))).result
             resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
             assert result["text"] == "x" * 300
             codes = [each["code"] for each in result.get("warnings", ())]
             assert set(codes) <= {"conversation_not_kept"}
-            is_whole = kept(home)[-1] == "x" * 300
+            is_whole = read_kept(home)[-1] == "x" * 300
             outcomes.add((result.get("conversationId"), is_whole))
             question = [*question, name, "x" * 300]
             # With room again, the client's next turn brings what is missing.
             upstream.script(answer("Yes"))
-            result = (await daemon.request("chat/start", said(*question, "And?"))).result
+            result = (await daemon.request("chat/start", make_params(*question, "And?"))).result
             question = [*question, "And?", "Yes"]
-            assert kept(home, result["conversationId"])[-5:] == [*question[-5:]]
+            assert read_kept(home, result["conversationId"])[-5:] == [*question[-5:]]
         assert "Traceback" not in await daemon.whole_log()
     assert (None, False) in outcomes
     assert ("a", False) in outcomes
@@ -185,11 +189,11 @@ async def test_a_session_ends_in_time_although_the_disk_hangs(
         else:
             await daemon.initialize(provider(upstream.base_url))
             flag.touch()
-            daemon.start("chat/start", said("Hi"))
+            daemon.start("chat/start", make_params("Hi"))
             await upstream.wait_for_request()  # It did not wait for the disk.
         start = time.monotonic()
         daemon.close_stdin()
         await daemon.exit_code()
         assert time.monotonic() - start < 8
     expected = ["Hi", "Hello", "More", "Hel"] if when == "end" else ["Hi"]
-    assert kept(home)[: len(expected)] == expected
+    assert read_kept(home)[: len(expected)] == expected

@@ -22,7 +22,7 @@ async def probe(daemon: Daemon, *, probe: bool = True) -> dict[str, Any]:
     return {row["id"]: row for row in rows}
 
 
-def found(row: dict[str, Any]) -> dict[str, bool]:
+def probe_results(row: dict[str, Any]) -> dict[str, bool]:
     """Return the results of a probe by capability."""
     return {
         name: row["capabilities"][name]
@@ -36,16 +36,16 @@ async def test_an_ollama_servers_model_capabilities_are_found_and_notified(
 ) -> None:
     server = FakeOllama(upstream, [FakeModel(capabilities=("completion", "thinking")), FakeModel("old:1b")])
     await daemon.initialize({"providers": {"here": {"kind": "ollama", "base_url": server.base_url}}})
-    assert found((await probe(daemon, probe=False))["here"]) == {}
+    assert probe_results((await probe(daemon, probe=False))["here"]) == {}
 
     request_id = daemon.start("providers/list", {"probe": True})
     await next_notification(daemon, "providers/didChange")
     rows = (await daemon.read_until(request_id)).result["providers"]
     (row,) = [row for row in rows if row["id"] == "here"]
-    assert found(row) == {"toolCalls": True, "thinking": True, "vision": False}
+    assert probe_results(row) == {"toolCalls": True, "thinking": True, "vision": False}
     assert row["auth"] == {"provider": "here", "state": "not_required"}
     # The findings stay, and take precedence over the configuration.
-    assert found((await probe(daemon, probe=False))["here"]) == found(row)
+    assert probe_results((await probe(daemon, probe=False))["here"]) == probe_results(row)
 
 
 async def test_a_list_with_capabilities_is_used_and_a_key_is_tried(
@@ -60,7 +60,7 @@ async def test_a_list_with_capabilities_is_used_and_a_key_is_tried(
     keyed = {"kind": "openai", "base_url": upstream.base_url, "api_key": "canary-key-12345"}
     await daemon.initialize({"providers": {"keyed": {**keyed, "capabilities": {"vision": False}}}})
     row = (await probe(daemon))["keyed"]
-    assert found(row) == {"toolCalls": True, "vision": True, "thinking": False, "jsonMode": False}
+    assert probe_results(row) == {"toolCalls": True, "vision": True, "thinking": False, "jsonMode": False}
     assert row["auth"] == {"provider": "keyed", "state": "signed_in"}
     (request,) = upstream.requests
     assert request.headers["authorization"] == "Bearer canary-key-12345"
@@ -100,7 +100,7 @@ async def test_plan_and_models_of_an_account_are_requested(home: Path, emulator:
         row = (await probe(daemon))["copilot"]
     assert (row["auth"]["state"], row["auth"]["login"]) == ("signed_in", "octocat")
     assert row["auth"]["plan"]
-    assert found(row) == {"toolCalls": True, "vision": True, "thinking": True, "jsonMode": True}
+    assert probe_results(row) == {"toolCalls": True, "vision": True, "thinking": True, "jsonMode": True}
 
 
 async def test_a_model_that_came_after_the_probe_is_not_limited_by_it(
@@ -110,7 +110,7 @@ async def test_a_model_that_came_after_the_probe_is_not_limited_by_it(
     upstream.default(Reply.json({"data": [blind]}), path="/v1/models")
     upstream.default(Reply.events(completion_stream(["A cat."])), path="/v1/chat/completions")
     await daemon.initialize(provider(upstream.base_url))
-    assert found((await probe(daemon))["fake"]) == {"vision": False}
+    assert probe_results((await probe(daemon))["fake"]) == {"vision": False}
     image = {"type": "image", "source": "aGk=", "mediaType": "image/png"}
     params = {"messages": [{"role": "user", "content": [image]}], "model": "fake:newer"}
     assert (await daemon.request("chat/start", params)).result["text"] == "A cat."

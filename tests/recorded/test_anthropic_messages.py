@@ -40,7 +40,7 @@ def body_of(path):
     return next(path.parent.glob(f"{path.name.removesuffix('.expected.json')}.body.*")).read_bytes()
 
 
-def decoded(pieces, content_type):
+def decode(pieces, content_type):
     return read_all(AnthropicMessagesDecoder("acme", "asked-model"), pieces, content_type)
 
 
@@ -90,7 +90,7 @@ def test_a_recorded_answer_gives_its_expected_result_at_every_split(path, expect
     content_type = "text/event-stream" if expected["kind"] == "sse" else "application/json"
     first = None
     for name, pieces in arrivals(body):
-        events = decoded(pieces, content_type)
+        events = decode(pieces, content_type)
         assert_laws(events)
         first = first or events
         assert merge_deltas(events) == merge_deltas(first), name

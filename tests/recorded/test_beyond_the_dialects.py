@@ -25,7 +25,7 @@ LISTS = recordings("models")
 needs_recordings = pytest.mark.skipif(not LISTS, reason=f"no recordings at {TRANSCRIPTS}")
 
 
-def decoded(pieces, content_type):
+def decode(pieces, content_type):
     decoder = ChatCompletionsDecoder("acme", "asked-model")
     reader = AnswerReader(decoder, content_type)
     events = []
@@ -44,7 +44,7 @@ def response_of(events):
     return fold.response()
 
 
-def added_up(messages):
+def add_up(messages):
     """Text, thinking, and for each call its name and the text of its arguments."""
     text = thinking = ""
     calls = {}
@@ -73,14 +73,14 @@ def data_lines(path):
 def test_a_stream_of_copilot_is_the_sum_of_its_chunks(path):
     lines = data_lines(path)
     body = "".join(f"{line}\n\n" for line in lines).encode()
-    whole = decoded([body], "text/event-stream")
+    whole = decode([body], "text/event-stream")
     for step in (1, 7):
         pieces = [body[start : start + step] for start in range(0, len(body), step)]
-        assert merge_deltas(decoded(pieces, "text/event-stream")) == merge_deltas(whole)
+        assert merge_deltas(decode(pieces, "text/event-stream")) == merge_deltas(whole)
     chunks = [json.loads(line.removeprefix("data:")) for line in lines if "[DONE]" not in line]
     deltas = [choice.get("delta") or {} for chunk in chunks for choice in chunk["choices"]]
     response = response_of(whole)
-    assert content_of(response) == added_up(deltas)
+    assert content_of(response) == add_up(deltas)
     opaque = [delta["reasoning_opaque"] for delta in deltas if delta.get("reasoning_opaque")]
     kept = json.dumps([block.opaque for block in response.content])
     assert all(each in kept for each in opaque)
@@ -90,10 +90,10 @@ def test_a_stream_of_copilot_is_the_sum_of_its_chunks(path):
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in BODIES])
 def test_an_unstreamed_answer_of_copilot_has_all_its_messages(path):
     body = path.read_bytes()
-    response = response_of(decoded([body], "application/json"))
+    response = response_of(decode([body], "application/json"))
     # Claude behind Copilot sends text and calls in two choices, neither with an index.
     messages = [choice["message"] for choice in json.loads(body)["choices"]]
-    assert content_of(response) == added_up(messages)
+    assert content_of(response) == add_up(messages)
 
 
 @needs_recordings

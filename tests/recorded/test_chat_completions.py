@@ -16,7 +16,7 @@ CASES = [pytest.param(each, id=each.name) for each in recordings("chat")]
 needs_recordings = pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
 
 
-def decoded(pieces, content_type):
+def decode(pieces, content_type):
     return read_all(ChatCompletionsDecoder("acme", "asked-model"), pieces, content_type)
 
 
@@ -42,7 +42,7 @@ def test_a_recorded_answer_gives_its_expected_result_at_every_split(recording):
     content_type = recording.content_type
     first = None
     for name, pieces in arrivals(body):
-        events = decoded(pieces, content_type)
+        events = decode(pieces, content_type)
         assert_laws(events)
         first = first or events
         assert merge_deltas(events) == merge_deltas(first), name

@@ -10,7 +10,7 @@ import pytest
 from jumpseat.testing.upstream import Reply
 from tests.copilot import ask, configure, copilot_daemon, table
 from tests.recorded.recordings import TRANSCRIPTS, recordings
-from tests.recorded.test_beyond_the_dialects import BODIES, COPILOT, STREAMS, added_up, data_lines
+from tests.recorded.test_beyond_the_dialects import BODIES, COPILOT, STREAMS, add_up, data_lines
 
 ROTATING = [each for each in recordings("responses") if "id-rotation" in each.name]
 ORDERED = [path for path in STREAMS if path.suffix == ".sse"]
@@ -41,7 +41,7 @@ async def test_a_recorded_stream_is_the_sum_of_its_chunks(home, emulator, path):
 
     chunks = [json.loads(line.removeprefix("data:")) for line in data_lines(path) if "[DONE]" not in line]
     deltas = [choice.get("delta") or {} for chunk in chunks for choice in chunk["choices"]]
-    assert content_of(chat.result) == added_up(deltas)
+    assert content_of(chat.result) == add_up(deltas)
     assert chat.delta_types[-1] == "done"
 
 
@@ -55,7 +55,7 @@ async def test_a_recorded_body_has_all_its_messages(home, emulator, path):
         chat = await daemon.request("chat/start", params)
 
     messages = [choice["message"] for choice in json.loads(path.read_bytes())["choices"]]
-    assert content_of(chat.result) == added_up(messages)
+    assert content_of(chat.result) == add_up(messages)
 
 
 @pytest.mark.requirement("copilot:recordings")

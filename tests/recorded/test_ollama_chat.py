@@ -16,7 +16,7 @@ CASES = [pytest.param(each, id=each.name) for each in recordings("ollama")]
 needs_recordings = pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
 
 
-def decoded(pieces, content_type):
+def decode(pieces, content_type):
     return read_all(OllamaChatDecoder("acme", "asked-model", mint_suffix=""), pieces, content_type)
 
 
@@ -32,7 +32,7 @@ def test_a_recorded_answer_gives_its_expected_result_at_every_split(recording):
     content_type = recording.content_type
     first = None
     for name, pieces in arrivals(body):
-        events = decoded(pieces, content_type)
+        events = decode(pieces, content_type)
         assert_laws(events)
         first = first or events
         assert merge_deltas(events) == merge_deltas(first), name
@@ -62,7 +62,7 @@ def test_a_truncated_recorded_stream_is_not_a_complete_answer(recording):
     lines = recording.body.splitlines(keepends=True)
     for count in (0, 1, len(lines) // 2, len(lines) - 1):
         with pytest.raises(ChatError, match="early"):
-            decoded([b"".join(lines[:count]) + lines[count][:-5]], "application/x-ndjson")
+            decode([b"".join(lines[:count]) + lines[count][:-5]], "application/x-ndjson")
 
 
 @needs_recordings

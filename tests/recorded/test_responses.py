@@ -35,7 +35,7 @@ ALLOWED |= {
 needs_recordings = pytest.mark.skipif(not CASES, reason=f"no recordings at {TRANSCRIPTS}")
 
 
-def decoded(pieces, content_type):
+def decode(pieces, content_type):
     return read_all(ResponsesDecoder("acme", "asked-model"), pieces, content_type)
 
 
@@ -80,7 +80,7 @@ def failure_of(recording):
     if not recording.streamed:
         return error_from_response(recording.status, {}, recording.body, provider="acme", url="http://x/")
     with pytest.raises(ChatError) as failed:
-        decoded([recording.body], "text/event-stream")
+        decode([recording.body], "text/event-stream")
     return failed.value
 
 
@@ -94,7 +94,7 @@ def test_a_recorded_answer_gives_its_expected_result_at_every_split(recording):
     content_type = "text/event-stream" if recording.streamed else "application/json"
     first = None
     for name, pieces in arrivals(recording.body):
-        events = decoded(pieces, content_type)
+        events = decode(pieces, content_type)
         assert_laws(events)
         first = first or events
         assert merge_deltas(events) == merge_deltas(first), name

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 Counts = dict[str, Any]
 
 
-def reasoning_beside(usage: Counts) -> Counts:
+def add_reasoning(usage: Counts) -> Counts:
     """xAI counts reasoning apart from the completion; the daemon's output includes it."""
     if (usage.get("reasoning") or 0) > usage.get("output", 0):
         return {**usage, "output": usage["output"] + usage["reasoning"]}
@@ -54,7 +54,7 @@ class Dialect:
 
 
 DIALECTS = {
-    "openai": Dialect("chat", "/v1/chat/completions", "/v1", reasoning_beside),
+    "openai": Dialect("chat", "/v1/chat/completions", "/v1", add_reasoning),
     "openai-responses": Dialect("responses", "/v1/responses", "/v1"),
     "anthropic": Dialect("anthropic", "/v1/messages", "", cache_beside),
     "ollama": Dialect("ollama", "/api/chat", ""),
@@ -164,7 +164,7 @@ def summary_of(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def wanted(recording: Recording, dialect: Dialect, got: dict[str, Any]) -> dict[str, Any]:
+def expected_result(recording: Recording, dialect: Dialect, got: dict[str, Any]) -> dict[str, Any]:
     """The expected result of the recording, from `expected.json` and the allow-list."""
     expected = recording.expected
     values = {name: expected[name] for name in got if name in expected}
@@ -224,7 +224,7 @@ async def test_a_recorded_answer_through_the_daemon_has_its_expected_result_and_
         assert exchange.error["data"].get("statusCode") == (recording.status if failed_at_once else None)
         return
     got = summary_of(exchange.result)
-    expected = wanted(recording, dialect, got)
+    expected = expected_result(recording, dialect, got)
     assert {name: got[name] for name in expected} == expected
     if stream:
         texts = [delta["text"] for delta in exchange.deltas if delta["type"] == "text_delta"]

@@ -25,7 +25,7 @@ _FAMILY = re.compile(r"claude|gpt-4|gpt-5|llama|mistral")
 
 
 @cache
-def measured() -> dict[str, list[float]]:
+def measure_errors() -> dict[str, list[float]]:
     """The relative errors by family; "" has the errors of small families."""
     errors: dict[str, list[float]] = defaultdict(list)
     for model, reported, estimated in _requests():
@@ -52,7 +52,7 @@ def _requests() -> Iterator[tuple[str, int, int]]:
 @pytest.mark.requirement("5:estimate-tokens")
 @pytest.mark.parametrize("family", WORST_MEDIAN, ids=lambda family: family or "others")
 def test_the_median_error_of_a_family_stays_small(family: str) -> None:
-    errors = measured()[family]
+    errors = measure_errors()[family]
 
     assert len(errors) >= 10
     assert median(errors) <= WORST_MEDIAN[family], f"{median(errors):.0%} of {len(errors)}"

@@ -81,13 +81,13 @@ def _from_database(file: Path) -> tuple[Models, str | None]:
 def trim(models: Models) -> dict[str, dict[str, dict[str, Any]]]:
     """The part that the snapshot keeps: its catalogues, and their chat models."""
     return {
-        catalogue: dict(sorted(_chatting(models[catalogue])))
+        catalogue: dict(sorted(_select_chat_models(models[catalogue])))
         for catalogue in sorted(snapshot.CATALOGUES)
         if catalogue in models
     }
 
 
-def _chatting(models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _select_chat_models(models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, row in models.items():
         modalities, limit = row.get("modalities") or {}, row.get("limit") or {}
         takes, gives = modalities.get("input") or [], modalities.get("output") or []

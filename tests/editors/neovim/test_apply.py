@@ -63,7 +63,7 @@ def answers(child: Child, provider: ThreadedUpstream, text: str) -> None:
     child.idle()
 
 
-def applied(child: Child, name: str) -> None:
+def apply_to(child: Child, name: str) -> None:
     """Apply the last code block, and wait until it is shown in the file."""
     child.keys("gp")
     child.wait("_G.messages[#_G.messages]:find('The code is shown in ', 1, true)")
@@ -85,7 +85,7 @@ def applied(child: Child, name: str) -> None:
 )
 def test_a_code_block_is_shown_in_the_file_that_it_names_and_accepted(child, provider, answer):
     answers(child, provider, answer)
-    applied(child, "maths.py")
+    apply_to(child, "maths.py")
     assert child.text == MATHS.rstrip("\n")
     child.command("Jumpseat again")
     assert child.messages[-1] == "jumpseat: Only an edit can be rewritten, not a code block."
@@ -100,7 +100,7 @@ def test_a_code_block_is_shown_in_the_file_that_it_names_and_accepted(child, pro
 def test_a_code_block_without_a_path_is_shown_in_the_most_similar_file(child, provider, project):
     child.write(f"@file:{project}/src/maths.py ")
     answers(child, provider, f"Shorter:\n\n```python\n{TWICE}```\n")
-    applied(child, "maths.py")
+    apply_to(child, "maths.py")
     child.keys("gA")
     assert child.text == MATHS_AFTER.rstrip("\n")
 
@@ -109,7 +109,7 @@ def test_a_code_block_without_a_path_is_shown_in_the_most_similar_file(child, pr
 def test_a_code_block_is_accepted_by_hunk(child, provider):
     code = "def greet(name: str):\n    print('Hello', name)\n    return name\n"
     answers(child, provider, f"```python\n{code}```\n")
-    applied(child, "other.py")
+    apply_to(child, "other.py")
     child.sees("ga accept · gr reject")
     child.keys("gr")
     child.keys("ga")
@@ -118,7 +118,7 @@ def test_a_code_block_is_accepted_by_hunk(child, provider):
 
 def test_a_code_block_for_a_new_file_fills_its_buffer(child, provider, project):
     answers(child, provider, "```python src/new.py\nx = 1\ny = 2\n```\n")
-    applied(child, "new.py")
+    apply_to(child, "new.py")
     child.keys("gA")
     assert child.text == "x = 1\ny = 2"
     assert not (project / "src" / "new.py").exists()
@@ -128,7 +128,7 @@ def test_a_code_block_for_a_new_file_fills_its_buffer(child, provider, project):
 
 def test_code_that_is_like_nothing_in_the_file_is_inserted_below_the_cursor(child, provider):
     answers(child, provider, "```python\nZ = {}\n```\n")
-    applied(child, "other.py")
+    apply_to(child, "other.py")
     assert "No lines of other.py are similar" in child.messages[-2]
     child.keys("gA")
     assert child.text == "def greet(name):\nZ = {}\n    print('Hello', name)"

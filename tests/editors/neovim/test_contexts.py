@@ -42,7 +42,7 @@ def child(home: Path, provider, project: Path) -> Iterator[Child]:
         yield running
 
 
-def asked(child: Child, provider, question: str) -> str:
+def ask_and_read(child: Child, provider, question: str) -> str:
     """Ask, and return what the provider received."""
     before = len(provider.requests)
     child.ask(question)
@@ -53,12 +53,12 @@ def asked(child: Child, provider, question: str) -> str:
 
 @pytest.mark.scenario("contexts")
 def test_files_of_a_directory_and_of_a_pattern_are_sent(child, provider):
-    question = asked(child, provider, "What is @file:src ?")
+    question = ask_and_read(child, provider, "What is @file:src ?")
     assert "b = 2" in question
     assert "hidden" not in question
     child.sees("▸ src/b.py (6 bytes)")
 
-    question = asked(child, provider, "And @file:*.py or @file:s*/*.py ?")
+    question = ask_and_read(child, provider, "And @file:*.py or @file:s*/*.py ?")
     assert "a = 1" in question
     assert "b = 2" in question
     child.ask("And @file:*.lua ?")
@@ -69,11 +69,11 @@ def test_files_of_a_directory_and_of_a_pattern_are_sent(child, provider):
 def test_open_files_are_sent_all_or_by_name(child, provider, project):
     child.command(f"badd {project / 'src' / 'b.py'}")
     child.command(f"call bufload('{project / 'src' / 'b.py'}')")
-    question = asked(child, provider, "Compare @buffers.")
+    question = ask_and_read(child, provider, "Compare @buffers.")
     assert "a = 1" in question
     assert "b = 2" in question
     child.command("Jumpseat!")
-    question = asked(child, provider, "What is @buffer:src/b.py ?")
+    question = ask_and_read(child, provider, "What is @buffer:src/b.py ?")
     assert "a = 1" not in question
     assert "b = 2" in question
     child.command("Jumpseat!")
@@ -83,16 +83,16 @@ def test_open_files_are_sent_all_or_by_name(child, provider, project):
 
 def test_lists_the_viewport_and_the_help_are_sent(child, provider, project):
     child.lua("vim.fn.setqflist({ { filename = 'a.py', lnum = 1, col = 2, text = 'odd' } })")
-    assert "a.py:1:2: odd" in asked(child, provider, "Why @quickfix?")
+    assert "a.py:1:2: odd" in ask_and_read(child, provider, "Why @quickfix?")
     child.command("split a.py")
     child.lua("vim.fn.setloclist(0, { { filename = 'a.py', lnum = 1, col = 1, text = 'even' } })")
     child.lua("vim.api.nvim_buf_set_lines(0, 1, -1, false, vim.split(('x\\n'):rep(40) .. 'last', '\\n'))")
     child.command("wincmd p")
-    question = asked(child, provider, "Why @loclist, and what is in @viewport?")
+    question = ask_and_read(child, provider, "Why @loclist, and what is in @viewport?")
     assert "a.py:1:1: even" in question
     assert "a = 1\nx\n" in question
     assert "last" not in question
-    assert "jumpseat-tools" in asked(child, provider, "What is @help:jumpseat-tools ?")
+    assert "jumpseat-tools" in ask_and_read(child, provider, "What is @help:jumpseat-tools ?")
     child.command("only")
     child.ask("What is @help:no-such-tag ?")
     child.sees("✗ @help: there is no tag no-such-tag.")
@@ -116,13 +116,13 @@ def test_changes_are_sent_as_git_shows_them(child, provider, project):
     (project / "a.py").write_text("a = 10\n")
     git("add", "a.py")
     (project / "src" / "b.py").write_text("b = 20\n")
-    everything = asked(child, provider, "What is @diff ?")
+    everything = ask_and_read(child, provider, "What is @diff ?")
     assert "+a = 10" in everything
     assert "+b = 20" in everything
-    staged = asked(child, provider, "What is @staged ?")
+    staged = ask_and_read(child, provider, "What is @staged ?")
     assert "+a = 10" in staged
     assert "+b = 20" not in staged
-    assert "+a = 10" not in asked(child, provider, "What is @unstaged ?")
+    assert "+a = 10" not in ask_and_read(child, provider, "What is @unstaged ?")
 
 
 def test_the_clipboard_is_sent_as_text_or_image(child, home, provider, tmp_path, project):
@@ -135,7 +135,7 @@ def test_the_clipboard_is_sent_as_text_or_image(child, home, provider, tmp_path,
         vim.g.loaded_clipboard_provider = nil
         vim.cmd('runtime autoload/provider/clipboard.vim')
     """)
-    assert "from elsewhere" in asked(child, provider, "What is @clipboard ?")
+    assert "from elsewhere" in ask_and_read(child, provider, "What is @clipboard ?")
     program = tmp_path / "bin" / "xclip"
     program.parent.mkdir()
     (tmp_path / "image.png").write_bytes(PNG)
@@ -189,31 +189,31 @@ def test_symbols_of_a_language_server_are_sent(child, provider):
     """)
     child.wait("#vim.lsp.get_clients({ method = 'textDocument/documentSymbol' }) == 1")
     child.command("Jumpseat")
-    question = asked(child, provider, "List @symbols.")
+    question = ask_and_read(child, provider, "List @symbols.")
     assert "1: Variable a\n" in question
     assert "  1: Function inner\n" in question
 
 
 @pytest.mark.scenario("contexts")
 def test_a_pinned_reference_is_refreshed_with_every_question(child, provider, project):
-    assert "a = 1" in asked(child, provider, "Remember @pin:buffer and @pin:file:src/b.py .")
-    assert "a = 1" not in asked(child, provider, "Nothing new?")
+    assert "a = 1" in ask_and_read(child, provider, "Remember @pin:buffer and @pin:file:src/b.py .")
+    assert "a = 1" not in ask_and_read(child, provider, "Nothing new?")
     child.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.py'), 0, 1, false, { 'a = 3' })")
-    question = asked(child, provider, "And now?")
+    question = ask_and_read(child, provider, "And now?")
     assert "a = 3" in question
     assert "b = 2" not in question
 
 
 def test_a_pinned_file_that_is_gone_does_not_keep_others_from_being_refreshed(child, provider, project):
-    asked(child, provider, "Remember @pin:file:src/b.py and @pin:buffer .")
+    ask_and_read(child, provider, "Remember @pin:file:src/b.py and @pin:buffer .")
     (project / "src" / "b.py").unlink()
     child.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.py'), 0, 1, false, { 'a = 3' })")
-    assert "a = 3" in asked(child, provider, "And now?")
+    assert "a = 3" in ask_and_read(child, provider, "And now?")
 
 
 @pytest.mark.scenario("token-count")
 def test_the_tokens_of_the_question_are_shown_before_it_is_sent(child, provider):
-    asked(child, provider, "Hello.")
+    ask_and_read(child, provider, "Hello.")
     child.keys("GiWhat is @buffer ?<Esc>")
     child.sees("tokens to send")
     small = count(child)

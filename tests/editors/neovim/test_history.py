@@ -22,7 +22,7 @@ def history(child: Child, *choices: str, words: str = "") -> None:
     child.has_chosen()
 
 
-def asked(home: Path, provider) -> None:
+def ask_about_the_sky(home: Path, provider) -> None:
     """Ask a question in a Neovim of its own."""
     with running_neovim(home) as first:
         first.command("Jumpseat")
@@ -31,7 +31,7 @@ def asked(home: Path, provider) -> None:
 
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_picked_and_continued_in_another_neovim(home, provider):
-    asked(home, provider)
+    ask_about_the_sky(home, provider)
     (name,) = kept(home)
     with running_neovim(home) as child:
         history(child, "Which colour is the sky?", "Continue")
@@ -51,7 +51,7 @@ def test_a_conversation_that_is_open_is_shown_where_it_is_open(home, provider):
 
 
 def test_times_are_shown_in_the_users_time_zone(home, provider):
-    asked(home, provider)
+    ask_about_the_sky(home, provider)
     with running_neovim(home, env={"TZ": "XYZ-05:30"}) as child:
         before = child.lua("return os.date('%Y-%m-%d %H', os.time() - 60)")
         after = child.lua("return os.date('%Y-%m-%d %H')")
@@ -64,7 +64,7 @@ def test_times_are_shown_in_the_users_time_zone(home, provider):
 
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_forked_and_the_fork_continued(home, provider):
-    asked(home, provider)
+    ask_about_the_sky(home, provider)
     provider.script(Reply.events(completion_stream(["Other."])))
     with running_neovim(home) as child:
         history(child, "Which colour", "Fork", words="sky")
@@ -79,7 +79,7 @@ def test_a_kept_conversation_is_forked_and_the_fork_continued(home, provider):
 
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_previewed_and_deleted(home, provider):
-    asked(home, provider)
+    ask_about_the_sky(home, provider)
     with running_neovim(home) as child:
         history(child, "Which colour", "Preview")
         child.sees("Which colour is the sky?")
@@ -98,7 +98,7 @@ def test_a_kept_conversation_is_previewed_and_deleted(home, provider):
 
 
 def test_a_kept_conversation_is_renamed(home, provider):
-    asked(home, provider)
+    ask_about_the_sky(home, provider)
     with running_neovim(home) as child:
         child.lua("""
             vim.ui.input = function(options, answer)
@@ -185,7 +185,7 @@ def test_several_conversations_are_deleted_together(child, provider, home):
 
 
 def test_a_picker_that_is_not_installed_is_reported(home, provider):
-    asked(home, provider)
+    ask_about_the_sky(home, provider)
     with running_neovim(home, options={"picker": "telescope"}) as child:
         history(child, "Which colour", "Preview")
         child.sees("Which colour is the sky?")

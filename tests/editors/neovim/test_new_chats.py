@@ -20,7 +20,7 @@ def german(home, provider):
     return home
 
 
-def a_later_request_is_answered(child):
+def wait_for_a_later_response(child):
     child.lua(
         "require('jumpseat.daemon.transcript').fetch_headings(nil, function() _G.is_answered = true end)"
     )
@@ -85,7 +85,7 @@ def test_the_heading_names_the_model_of_new_chats(home, provider):
         assert child.text == "---\nmodel: deutsch:fake-model\n---\n\n## Ich\n\n"
         child.lua("local o = vim.g.jumpseat o.model = nil vim.g.jumpseat = o")
         child.command("Jumpseat!")
-        a_later_request_is_answered(child)
+        wait_for_a_later_response(child)
         assert child.text == "## Me\n\n"
 
 
@@ -109,7 +109,7 @@ def test_a_heading_that_the_user_has_changed_stays(german, tmp_path):
         child.command("Jumpseat")
         child.keys("ggA!<Esc>")
         go.touch()
-        a_later_request_is_answered(child)
+        wait_for_a_later_response(child)
         assert child.text == "## Me!\n\n"
 
 

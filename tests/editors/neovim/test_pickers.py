@@ -52,7 +52,7 @@ def child(request: pytest.FixtureRequest, home: Path, provider) -> Iterator[Chil
         yield running
 
 
-def typed(child: Child, keys: str) -> None:
+def type_into_picker(child: Child, keys: str) -> None:
     """Type into the picker, once it shows both conversations."""
     child.sees("First?")
     child.sees("Second?")
@@ -64,7 +64,7 @@ def typed(child: Child, keys: str) -> None:
 def test_a_conversation_is_previewed_and_continued(child):
     child.command("Jumpseat history")
     child.sees("Blue.")
-    typed(child, "First")
+    type_into_picker(child, "First")
     child.sees("Red.")
     child.keys("<CR>")
     child.wait("vim.bo.filetype == 'jumpseat'")
@@ -74,7 +74,7 @@ def test_a_conversation_is_previewed_and_continued(child):
 @pytest.mark.scenario("history-pickers")
 def test_marked_conversations_are_deleted_together(child, home):
     child.command("Jumpseat history")
-    typed(child, "<Tab><Tab>")
+    type_into_picker(child, "<Tab><Tab>")
     child.will_choose("Delete")
     child.keys("<C-x>")
     child.has_chosen()
@@ -86,7 +86,7 @@ def test_marked_conversations_are_deleted_together(child, home):
 
 def test_a_key_shows_what_else_can_be_done(child):
     child.command("Jumpseat history")
-    typed(child, "Second")
+    type_into_picker(child, "Second")
     child.lua("""
         vim.ui.select = function(items)
           _G.names = vim.tbl_map(function(each) return each.name end, items)

@@ -333,7 +333,7 @@ def hosted(prompting: Path) -> Path:
     return prompting
 
 
-def typed(child: Child, text: str) -> None:
+def type_at_the_end(child: Child, text: str) -> None:
     """Type a text at the end of the chat, and stay in Insert mode."""
     child.lua("vim.opt.runtimepath:prepend(vim.env.XDG_CONFIG_HOME .. '/nvim')")
     child.keys(f"GA{text}")
@@ -343,7 +343,7 @@ def test_a_chat_registers_its_source_with_blink_which_gets_items_with_their_plac
     with running_neovim(hosted) as child:
         child.command("Jumpseat")
         assert child.lua("return package.loaded['blink.cmp']") is None
-        typed(child, "wörter @vi")
+        type_at_the_end(child, "wörter @vi")
         assert child.lua("return require('blink.cmp').filetypes") == ["jumpseat jumpseat"]
         found = child.lua("return require('blink.cmp').complete()")
         assert found["is_incomplete_forward"] is found["is_incomplete_backward"] is True
@@ -362,7 +362,7 @@ def test_a_chat_registers_its_source_with_blink_which_gets_items_with_their_plac
 def test_a_chat_registers_its_source_with_nvim_cmp_which_gets_items_with_their_place(hosted):
     with running_neovim(hosted) as child:
         child.command("Jumpseat")
-        typed(child, "wörter @vi")
+        type_at_the_end(child, "wörter @vi")
         sources = child.lua("return require('cmp').buffer")
         assert sources == [{"name": "jumpseat"}, {"name": "buffer"}]
         found = child.lua("return require('cmp').complete()")

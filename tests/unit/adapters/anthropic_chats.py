@@ -5,7 +5,7 @@ from jumpseat.chat import ChatRequest, Message
 from jumpseat.config import ProviderConfig
 from jumpseat.testing.answers.anthropic_messages import error_body
 from jumpseat.testing.upstream import Reply
-from tests.unit.adapters.streams import events_of, folded
+from tests.unit.adapters.streams import events_of, fold_events
 
 MODEL = "claude-haiku-4-5"
 
@@ -25,8 +25,8 @@ async def collect(adapter, request=None):
 
 
 def response_of(events):
-    return folded(events, MODEL)
+    return fold_events(events, MODEL)
 
 
-def refused(text, kind="invalid_request_error", status=400, **headers):
+def refusal(text, kind="invalid_request_error", status=400, **headers):
     return Reply.json(error_body(kind, text), status, **headers)

@@ -21,7 +21,7 @@ async def events_of(adapter, request):
     return events, None
 
 
-def folded(events, model):
+def fold_events(events, model):
     """Return the response folded from the events."""
     fold = Fold("acme", model)
     for event in events:

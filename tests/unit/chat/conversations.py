@@ -61,7 +61,7 @@ argument_objects = st.dictionaries(
 )
 
 
-def called(id_: str, name: str, arguments: dict[str, Any], layout: dict[str, Any]) -> ToolUseBlock:
+def make_call(id_: str, name: str, arguments: dict[str, Any], layout: dict[str, Any]) -> ToolUseBlock:
     """Return a tool call whose raw text has one of several layouts."""
     raw = json.dumps(arguments, **layout)
     return ToolUseBlock(id_, name, json.loads(raw), raw)
@@ -78,7 +78,7 @@ media = st.builds(ImageBlock, words, maybe_words) | st.builds(DocumentBlock, wor
 blocks = st.one_of(
     st.builds(TextBlock, texts),
     st.builds(ThinkingBlock, texts),
-    st.builds(called, words, words, argument_objects, st.sampled_from([{}, {"indent": 2}])),
+    st.builds(make_call, words, words, argument_objects, st.sampled_from([{}, {"indent": 2}])),
     st.builds(lambda id_, raw, why: ToolUseBlock(id_, "t", None, f"{{{raw}", why), words, texts, texts),
     st.builds(ToolUseBlock, words, words, st.just({}), st.just("")),
     st.builds(ToolResultBlock, words, texts, st.booleans()),

@@ -37,7 +37,7 @@ UNREADABLE = ToolUseBlock("c1", "grep", None, '{"q":', "cut off")
 OPAQUE = ThinkingBlock("hm", opaque="o")
 
 
-def folded(*events: StreamEvent) -> Fold:
+def fold_events(*events: StreamEvent) -> Fold:
     fold = Fold("p", "m")
     for event in events:
         fold.add(event)
@@ -45,7 +45,7 @@ def folded(*events: StreamEvent) -> Fold:
 
 
 def test_a_whole_turn_becomes_its_blocks_in_order() -> None:
-    response = folded(
+    response = fold_events(
         ResponseEvent("m-2025", "r1", "q1"),
         ThinkingStartEvent(0),
         ThinkingDeltaEvent(0, "hm"),
@@ -76,7 +76,7 @@ def test_a_whole_turn_becomes_its_blocks_in_order() -> None:
 
 
 def test_an_empty_answer_has_an_empty_list() -> None:
-    response = folded(DoneEvent("end_turn")).response()
+    response = fold_events(DoneEvent("end_turn")).response()
 
     assert (response.content, response.text, response.tool_calls) == ([], "", [])
 
@@ -86,7 +86,9 @@ def test_text_blocks_are_joined_without_a_separator() -> None:
 
 
 def test_the_answering_model_replaces_the_requested_one() -> None:
-    fold = folded(StartEvent("q", "asked"), ResponseEvent("answering", "r1"), ResponseEvent("", None, "q9"))
+    fold = fold_events(
+        StartEvent("q", "asked"), ResponseEvent("answering", "r1"), ResponseEvent("", None, "q9")
+    )
     response = fold.response()
 
     assert (response.provider, response.model) == ("q", "answering")
@@ -94,7 +96,7 @@ def test_the_answering_model_replaces_the_requested_one() -> None:
 
 
 def test_the_last_snapshot_of_the_usage_counts() -> None:
-    fold = folded(UsageEvent(Usage(1, 1)), UsageEvent(Usage(1, 9)))
+    fold = fold_events(UsageEvent(Usage(1, 1)), UsageEvent(Usage(1, 9)))
 
     assert (fold.usage, fold.stop_reason) == (Usage(1, 9), None)
 
@@ -165,11 +167,11 @@ def test_the_last_snapshot_of_the_usage_counts() -> None:
     ],
 )
 def test_a_partial_response_can_be_sent_back(events: list[StreamEvent], content: list[ContentBlock]) -> None:
-    assert folded(*events).partial().content == content
+    assert fold_events(*events).partial().content == content
 
 
 def test_reading_the_partial_does_not_change_the_fold() -> None:
-    fold = folded(TextStartEvent(0), TextDeltaEvent(0, "Hel"))
+    fold = fold_events(TextStartEvent(0), TextDeltaEvent(0, "Hel"))
     assert fold.partial().text == "Hel"
 
     fold.add(TextDeltaEvent(0, "lo"))
@@ -179,7 +181,7 @@ def test_reading_the_partial_does_not_change_the_fold() -> None:
 
 
 def test_a_second_response_replaces_the_first() -> None:
-    fold = folded(
+    fold = fold_events(
         ResponseEvent("m", "r-1"),
         TextStartEvent(0),
         TextDoneEvent(0, TextBlock("gone")),

@@ -46,7 +46,7 @@ def piece(event: StreamEvent) -> str:
     return event.argument_delta if isinstance(event, ToolUseDeltaEvent) else event.text
 
 
-def joined(stream: list[StreamEvent]) -> list[object]:
+def join_deltas(stream: list[StreamEvent]) -> list[object]:
     """Normalise a stream: join each run of deltas, and copy all other events."""
     found: list[object] = []
     for same, run in itertools.groupby(stream, key):
@@ -57,7 +57,7 @@ def joined(stream: list[StreamEvent]) -> list[object]:
 
 @given(streams)
 def test_concatenation_and_order_are_preserved(stream: list[StreamEvent]) -> None:
-    assert joined(merge_deltas(stream)) == joined(stream)
+    assert join_deltas(merge_deltas(stream)) == join_deltas(stream)
 
 
 @given(streams)

@@ -38,7 +38,7 @@ KINDS = "|".join(FENCED_KINDS)
 HELLO = (Message.user("Hi."),)
 
 
-def rendered(text: str) -> str:
+def render_org(text: str) -> str:
     """Return the lines of an answer with this text."""
     return render([Message.assistant(text)], syntax=ORG).removeprefix("* Assistant\n\n").removesuffix("\n")
 
@@ -64,7 +64,7 @@ def test_the_escapes_of_the_page_are_those_that_are_written() -> None:
     for row in rows[1].splitlines()[2:]:
         texts, line = row.strip("|").split("|")
         for text in spans(texts):
-            assert rendered(text) == ([*spans(line), text])[0]
+            assert render_org(text) == ([*spans(line), text])[0]
             checked += 1
     assert checked == 6
 
@@ -233,7 +233,7 @@ def test_other_headings_are_text_of_their_section() -> None:
 def test_texts_are_not_converted() -> None:
     markdown = "# Title\n\n**bold** `code` [link](https://x)\n\n```python\nx = 1\n```\n\n- a\n  * b"
 
-    assert rendered(markdown) == markdown
+    assert render_org(markdown) == markdown
 
 
 @pytest.mark.requirement("5:transcript-org")

@@ -52,7 +52,7 @@ def run(scenario: Scenario, *arguments: str, piped: str | None = None) -> subpro
     )
 
 
-def asked(scenario: Scenario) -> dict[str, Any]:
+def read_params(scenario: Scenario) -> dict[str, Any]:
     params: dict[str, Any] = scenario.received("chat/start")[0]["params"]
     return params
 
@@ -66,7 +66,7 @@ def test_an_answer_in_a_pipe_is_its_plain_text(tmp_path: Path) -> None:
     done = run(scenario, "chat", "Why", "is it?", "-m", "fake:m", "-s", "Be brief.", "--max-tokens", "9")
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "# Hello\n\n- *x*\n", "")
-    assert asked(scenario) == {
+    assert read_params(scenario) == {
         "messages": [{"role": "user", "content": [{"type": "text", "text": "Why is it?"}]}],
         "model": "fake:m",
         "system": "Be brief.",
@@ -97,7 +97,7 @@ def test_deltas_are_written_as_they_arrive(tmp_path: Path) -> None:
 def test_piped_input_is_sent_as_context(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, answer_steps("ok"))
     assert run(scenario, "chat", "explain", piped="x = 1\n").returncode == 0
-    assert asked(scenario)["messages"][0]["content"] == [
+    assert read_params(scenario)["messages"][0]["content"] == [
         {"type": "context", "text": "x = 1\n", "label": "stdin"},
         {"type": "text", "text": "explain"},
     ]
@@ -106,7 +106,7 @@ def test_piped_input_is_sent_as_context(tmp_path: Path) -> None:
 def test_piped_input_alone_is_the_question(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, answer_steps("ok"))
     assert run(scenario, "chat", piped="Why?").returncode == 0
-    assert asked(scenario)["messages"][0]["content"] == [{"type": "text", "text": "Why?"}]
+    assert read_params(scenario)["messages"][0]["content"] == [{"type": "text", "text": "Why?"}]
 
 
 @pytest.mark.parametrize(

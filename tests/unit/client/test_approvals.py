@@ -21,7 +21,7 @@ CANCELLED = {"error": {"code": -32800, "message": "Cancelled.", "data": {"kind":
 END = answer_steps("Done.")[1:]
 
 
-def asking(folder: Path, *steps: dict[str, Any]) -> Scenario:
+def write_question(folder: Path, *steps: dict[str, Any]) -> Scenario:
     """Write a scenario of one chat that asks a question first."""
     return Scenario.chat(folder, [START, question(), *steps], answers=DECIDED)
 
@@ -30,7 +30,7 @@ def client(scenario: Scenario, on_approval: Any) -> Client:
     return Client.spawn(scenario.command, on_approval=on_approval)
 
 
-def sent(scenario: Scenario) -> list[dict[str, Any]]:
+def read_decisions(scenario: Scenario) -> list[dict[str, Any]]:
     """Return the decisions that the daemon received."""
     return [message["params"] for message in scenario.received("tools/decide")]
 
@@ -52,7 +52,7 @@ def sent(scenario: Scenario) -> list[dict[str, Any]]:
 async def test_the_answer_of_the_program_is_the_decision(
     tmp_path: Path, kind: str, answer: Any, decision: dict[str, Any]
 ) -> None:
-    scenario = asking(tmp_path, decisions(), status("running"), *END)
+    scenario = write_question(tmp_path, decisions(), status("running"), *END)
     asked: list[ToolApproval] = []
 
     def approve(approval: ToolApproval) -> Any:
@@ -74,15 +74,15 @@ async def test_the_answer_of_the_program_is_the_decision(
         "shed",
         "dig",
     )
-    assert sent(scenario) == [{"turnId": "t", "toolUseId": "c1", **decision}]
+    assert read_decisions(scenario) == [{"turnId": "t", "toolUseId": "c1", **decision}]
 
 
 async def test_a_question_is_asked_without_a_loop_over_the_deltas(tmp_path: Path) -> None:
-    scenario = asking(tmp_path, decisions(), *END)
+    scenario = write_question(tmp_path, decisions(), *END)
     async with client(scenario, lambda approval: True) as daemon:
         assert (await daemon.chat("Hi").response()).text == "Done."
 
-    assert [each["decision"] for each in sent(scenario)] == ["allow"]
+    assert [each["decision"] for each in read_decisions(scenario)] == ["allow"]
 
 
 async def test_a_question_waits_until_the_deltas_before_it_are_handled(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ async def test_a_question_waits_until_the_deltas_before_it_are_handled(tmp_path:
 
 
 async def test_a_function_is_called_for_one_call_at_a_time(tmp_path: Path) -> None:
-    scenario = asking(tmp_path, question("c2"), decisions(2), *END)
+    scenario = write_question(tmp_path, question("c2"), decisions(2), *END)
     calls: list[str] = []
     overlaps: list[bool] = []
     busy = threading.Lock()
@@ -122,7 +122,7 @@ async def test_a_function_is_called_for_one_call_at_a_time(tmp_path: Path) -> No
 
 
 async def test_an_async_function_is_called_for_several_calls_at_once(tmp_path: Path) -> None:
-    scenario = asking(tmp_path, question("c2"), decisions(2), *END)
+    scenario = write_question(tmp_path, question("c2"), decisions(2), *END)
     both = asyncio.Barrier(2)
 
     async def approve(approval: ToolApproval) -> bool:
@@ -133,11 +133,14 @@ async def test_an_async_function_is_called_for_several_calls_at_once(tmp_path: P
     async with client(scenario, approve) as daemon:
         await daemon.chat("Hi").response()
 
-    assert {each["toolUseId"]: each["decision"] for each in sent(scenario)} == {"c1": "deny", "c2": "allow"}
+    assert {each["toolUseId"]: each["decision"] for each in read_decisions(scenario)} == {
+        "c1": "deny",
+        "c2": "allow",
+    }
 
 
 async def test_a_function_does_not_block_the_deltas(tmp_path: Path) -> None:
-    scenario = asking(tmp_path, status("running", "c2"), decisions(), *END)
+    scenario = write_question(tmp_path, status("running", "c2"), decisions(), *END)
     other_runs = threading.Event()
 
     def approve(approval: ToolApproval) -> bool:
@@ -148,12 +151,12 @@ async def test_a_function_does_not_block_the_deltas(tmp_path: Path) -> None:
             if (changed := delta.tool_status) is not None and changed.tool_use_id == "c2":
                 other_runs.set()
 
-    assert [each["decision"] for each in sent(scenario)] == ["allow"]
+    assert [each["decision"] for each in read_decisions(scenario)] == ["allow"]
 
 
 async def test_a_question_is_withdrawn_when_the_call_is_decided_otherwise(tmp_path: Path) -> None:
     asked, may_end = tmp_path / "asked", tmp_path / "may_end"
-    scenario = asking(
+    scenario = write_question(
         tmp_path,
         {"wait": "file", "path": str(asked)},
         status("running"),
@@ -177,11 +180,11 @@ async def test_a_question_is_withdrawn_when_the_call_is_decided_otherwise(tmp_pa
         may_end.touch()
         assert (await ending).text == "Done."
 
-    assert sent(scenario) == []
+    assert read_decisions(scenario) == []
 
 
 async def test_a_question_is_withdrawn_when_the_turn_ends(tmp_path: Path) -> None:
-    scenario = asking(tmp_path, {"wait": "cancel"}, CANCELLED)
+    scenario = write_question(tmp_path, {"wait": "cancel"}, CANCELLED)
     withdrawn = asyncio.Event()
 
     async def approve(approval: ToolApproval) -> bool:
@@ -199,12 +202,12 @@ async def test_a_question_is_withdrawn_when_the_turn_ends(tmp_path: Path) -> Non
         async with asyncio.timeout(10):
             await withdrawn.wait()
 
-    assert sent(scenario) == []
+    assert read_decisions(scenario) == []
 
 
 async def test_a_call_that_is_decided_before_its_question_is_read_is_not_asked_about(tmp_path: Path) -> None:
     report = {"progress": {"kind": "report", "message": "It runs"}}
-    scenario = asking(tmp_path, status("running"), report, *END)
+    scenario = write_question(tmp_path, status("running"), report, *END)
     asked: list[ToolApproval] = []
     it_runs = asyncio.Event()
     async with client(scenario, asked.append) as daemon:
@@ -215,7 +218,7 @@ async def test_a_call_that_is_decided_before_its_question_is_read_is_not_asked_a
                     await it_runs.wait()
 
     assert asked == []
-    assert sent(scenario) == []
+    assert read_decisions(scenario) == []
 
 
 async def test_a_call_is_denied_if_the_function_fails(
@@ -224,12 +227,12 @@ async def test_a_call_is_denied_if_the_function_fails(
     def approve(approval: ToolApproval) -> bool:
         raise KeyError("lost")
 
-    scenario = asking(tmp_path, decisions(), *END)
+    scenario = write_question(tmp_path, decisions(), *END)
     with caplog.at_level(logging.ERROR, "jumpseat_client"):
         async with client(scenario, approve) as daemon:
             await daemon.chat("Hi").response()
 
-    assert [each["decision"] for each in sent(scenario)] == ["deny"]
+    assert [each["decision"] for each in read_decisions(scenario)] == ["deny"]
     assert "the call of shed/dig is denied" in caplog.text
     assert "KeyError" in caplog.text
 
@@ -244,7 +247,7 @@ def test_the_function_of_a_program_without_asyncio_may_use_the_client(tmp_path: 
     with SyncClient.spawn(scenario.command, on_approval=approve) as daemon:
         assert [delta.type for delta in daemon.chat("Hi")][-1] == "done"
 
-    assert [each["decision"] for each in sent(scenario)] == ["allow"]
+    assert [each["decision"] for each in read_decisions(scenario)] == ["allow"]
 
 
 @pytest.mark.parametrize(

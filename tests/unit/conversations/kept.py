@@ -8,19 +8,19 @@ import string
 from pathlib import Path
 
 from jumpseat.conversations import ConversationStore, NewTurn
-from tests.unit.conversations.support import answered, said, turn
+from tests.unit.conversations.support import alternate, make_answer, turn
 
 
 def new_turn(id_: str, *texts: str, cwd: str | None = None) -> NewTurn:
     """Return a turn with these messages, of which the user wrote the first and the last."""
-    return turn(said(*texts), id_, directory=None if cwd is None else Path(cwd))
+    return turn(alternate(*texts), id_, directory=None if cwd is None else Path(cwd))
 
 
 def keep(
     store: ConversationStore, id_: str, *texts: str, answer: str = "An answer.", cwd: str | None = None
 ) -> None:
     """Save a whole turn."""
-    store.finish(store.begin(new_turn(id_, *texts, cwd=cwd)), answered(answer))
+    store.finish(store.begin(new_turn(id_, *texts, cwd=cwd)), make_answer(answer))
 
 
 def copy_many(store: ConversationStore, count: int, words: int = 20) -> list[str]:

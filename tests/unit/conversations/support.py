@@ -39,7 +39,7 @@ def blocks(parts: Sequence[str | ContentBlock]) -> tuple[ContentBlock, ...]:
     return tuple(TextBlock(part) if isinstance(part, str) else part for part in parts)
 
 
-def said(*texts: str) -> tuple[Message, ...]:
+def alternate(*texts: str) -> tuple[Message, ...]:
     """Return messages of one text each, starting with a user message."""
     return tuple((assistant if number % 2 else user)(text) for number, text in enumerate(texts))
 
@@ -64,7 +64,7 @@ def turn(messages: Sequence[Message], name: str = "a", **more: Any) -> NewTurn:
     return NewTurn(conversation_id=name, turn_id="t", messages=messages, provider="fake", model="m", **more)
 
 
-def answered(*parts: str | ContentBlock, **more: Any) -> Response:
+def make_answer(*parts: str | ContentBlock, **more: Any) -> Response:
     """Return an answer."""
     return Response(provider="fake", model="m", content=blocks(parts), stop_reason="end_turn", **more)
 
@@ -78,7 +78,7 @@ def keep(
 ) -> BegunTurn:
     """Save a whole turn."""
     begun = store.begin(turn(messages, name))
-    store.finish(begun, answered(*answer), error)
+    store.finish(begun, make_answer(*answer), error)
     return begun
 
 
@@ -97,8 +97,8 @@ def write(store: ConversationStore, writer: str, name: str) -> None:
     """Run a client that continues its own messages under a conversation id that other clients share."""
     messages = [f"question {writer} 0"]
     for number in range(TURNS):
-        begun = store.begin(turn(said(*messages), name))
+        begun = store.begin(turn(alternate(*messages), name))
         answer = f"answer {writer} {number}"
-        store.finish(begun, answered(answer))
+        store.finish(begun, make_answer(answer))
         messages += [answer, f"question {writer} {number + 1}"]
     assert texts(store, begun.id) == messages[:-1]

@@ -23,7 +23,7 @@ from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.params import ChatStartParams
 from jumpseat.testing import load_recordings
 from tests.recorded.recordings import recordings
-from tests.unit.conversations.support import answered, assistant, call, keep, result, thought, turn, user
+from tests.unit.conversations.support import assistant, call, keep, make_answer, result, thought, turn, user
 
 FOLDERS = {
     "anthropic": AnthropicMessagesDecoder,
@@ -44,7 +44,7 @@ CONTENT_TYPES = {"sse": "text/event-stream", "ndjson": "application/x-ndjson", "
 CONTRACT = Path(__file__).parents[2] / "contract" / "recordings"
 
 
-def decoded(decoder: Decoder, body: bytes, content_type: str) -> tuple[Response, ChatError | None]:
+def decode(decoder: Decoder, body: bytes, content_type: str) -> tuple[Response, ChatError | None]:
     """Return the answer, or the partial answer with the error."""
     fold = Fold("acme", "m")
     reader = AnswerReader(decoder, content_type)
@@ -68,7 +68,7 @@ def contract_answers() -> Iterator[tuple[str, Response, ChatError | None]]:
         for each in load_recordings(CONTRACT / folder):
             yield (
                 f"{folder}/{each.name}",
-                *decoded(decoder("acme", "m"), each.body, CONTENT_TYPES[each.form]),
+                *decode(decoder("acme", "m"), each.body, CONTENT_TYPES[each.form]),
             )
 
 
@@ -77,7 +77,7 @@ def answers_beside() -> Iterator[tuple[str, Response, ChatError | None]]:
     for api, decoder in BESIDE.items():
         for each in recordings(api):
             made = decoder("acme", each.model)
-            yield (f"{api}/{each.name}", *decoded(made, each.body, each.content_type))
+            yield (f"{api}/{each.name}", *decode(made, each.body, each.content_type))
 
 
 OVER_ALL = pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_every_recorded_answer_is_given_back_byte_for_byte(directory: Path, answ
         more = exchange(answer, answer.content)
         begun = store.begin(turn([*first, *more], str(number)))
         assert (begun.id, begun.forked_from) == (str(number), None), name
-        store.finish(begun, answered("Rain."))
+        store.finish(begun, make_answer("Rain."))
         # A failed turn without output does not have a message, but this client sends an empty one.
         assert same(directory, [*expected[:1], *more, assistant("Rain.")], number), name
         seen, failed = seen + 1, failed + (error is not None)
@@ -154,7 +154,7 @@ def test_a_client_of_texts_and_calls_continues_every_recorded_answer(
         messages = [*first, *exchange(answer, thin(answer.content))]
         begun = store.begin(turn(messages, f"c{seen}"))
         assert (begun.id, begun.forked_from) == (f"c{seen}", None), name
-        store.finish(begun, answered("Rain."))
+        store.finish(begun, make_answer("Rain."))
         assert answer.as_message() in store.get(begun.id).messages or not answer.content, name
         seen += 1
     if answers is answers_beside and not seen:

@@ -12,15 +12,15 @@ import pytest
 
 from jumpseat.conversations import BegunTurn, ConversationStore, running
 from jumpseat.system.state_file import StateError
-from tests.unit.conversations.support import answered, keep, said, texts, turn
+from tests.unit.conversations.support import alternate, keep, make_answer, texts, turn
 
 pytestmark = pytest.mark.slow
 
-FIRST = said("Hi é", "Hello")
-SECOND = (*FIRST, *said("More"))
+FIRST = alternate("Hi é", "Hello")
+SECOND = (*FIRST, *alternate("More"))
 
 
-def killed(begun: BegunTurn) -> None:
+def abandon(begun: BegunTurn) -> None:
     """Leave the turn as a killed process would."""
     running.running_here.discard(begun.key)
 
@@ -51,7 +51,7 @@ def test_a_crash_at_any_place_of_a_turn_loses_at_most_that_turn(tmp_path: Path) 
         store = ConversationStore(directory)
         assert keep(store, SECOND, "Sure").id == "a", end
         assert texts(store) == ["Hi é", "Hello", "More", "Sure"], end
-        assert keep(store, (*SECOND, *said("", "Sure", "End")[1:]), "Bye").id == "a", end
+        assert keep(store, (*SECOND, *alternate("", "Sure", "End")[1:]), "Bye").id == "a", end
         for reader in (store, ConversationStore(directory)):
             assert texts(reader) == ["Hi é", "Hello", "More", "Sure", "End", "Bye"], end
         assert path.read_bytes().startswith(data[:end]), end
@@ -93,8 +93,8 @@ def test_a_file_that_was_deleted_and_made_again_is_read_from_its_beginning(tmp_p
     reader = ConversationStore(tmp_path / "a")
     keep(reader, FIRST[:1], "Hello")
     other = ConversationStore(tmp_path / "b")
-    keep(other, said("Bye"), "Bye")
-    keep(other, said("Bye", "Bye", "Now"), "Go")
+    keep(other, alternate("Bye"), "Bye")
+    keep(other, alternate("Bye", "Bye", "Now"), "Go")
     # Write in place, because a new file may get the same inode.
     (tmp_path / "a" / "a.jsonl").write_bytes((tmp_path / "b" / "a.jsonl").read_bytes())
     assert texts(reader) == ["Bye", "Bye", "Now", "Go"]
@@ -103,9 +103,9 @@ def test_a_file_that_was_deleted_and_made_again_is_read_from_its_beginning(tmp_p
 @pytest.mark.requirement("10:torn", "10:partial")
 def test_the_turn_of_a_killed_process_is_continued(store: ConversationStore) -> None:
     keep(store, FIRST[:1], "Hello")
-    killed(store.begin(turn(SECOND)))
+    abandon(store.begin(turn(SECOND)))
     assert not store.is_in_use("a")
-    assert keep(store, (*SECOND, *said("Again")), "Yes").id == "a"
+    assert keep(store, (*SECOND, *alternate("Again")), "Yes").id == "a"
     assert texts(store) == ["Hi é", "Hello", "More", "Again", "Yes"]
 
 
@@ -150,7 +150,7 @@ def test_a_foreign_file_with_the_name_of_a_conversation_is_set_aside(
         path = directory / f"{name}.jsonl"
         path.write_bytes(content)
         assert store.row(name) is None
-        keep(store, said("Hi"), "Hello", name=name)
+        keep(store, alternate("Hi"), "Hello", name=name)
         (aside,) = directory.glob(f"{name}.jsonl.damaged-*")
         assert aside.read_bytes() == content
         assert texts(store, name) == ["Hi", "Hello"]
@@ -165,7 +165,7 @@ def test_an_answer_survives_the_damage_of_its_beginning(store: ConversationStore
     data = path.read_bytes()
     path.write_bytes(data[:size] + b"#" + data[size + 1 :])
     os.utime(path, ns=(1, 1))
-    store.finish(begun, answered("Yes"))
+    store.finish(begun, make_answer("Yes"))
     assert texts(store) == ["Hi é", "Hello", "More", "Yes"]
     assert len(list(directory.glob("a.jsonl.damaged-*"))) == 1
 
@@ -175,7 +175,7 @@ import resource, signal, sys
 from pathlib import Path
 from jumpseat.conversations import ConversationStore
 from jumpseat.system.state_file import StateError
-from tests.unit.conversations.support import answered, said, turn
+from tests.unit.conversations.support import alternate, make_answer, turn
 
 store = ConversationStore(Path(sys.argv[1]))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -184,9 +184,9 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 done = []
 for number in range(3):
     try:
-        begun = store.begin(turn(said(*["x" * 100] * (2 * number + 1))))
+        begun = store.begin(turn(alternate(*["x" * 100] * (2 * number + 1))))
         done.append("begun")
-        store.finish(begun, answered("x" * 100))
+        store.finish(begun, make_answer("x" * 100))
         done.append("finished")
     except StateError as error:
         assert "cannot be written" in error.message, error
@@ -212,7 +212,7 @@ def test_a_full_disk_refuses_a_turn_and_leaves_what_is_kept(directory: Path) -> 
         assert "\0" not in "".join(texts(store)) if store.row("a") else True
         for path in (directory / str(limit)).glob("*.jsonl"):
             assert path.read_bytes().endswith(b"\n")
-        keep(store, said(*["x" * 100] * 7), "End")
+        keep(store, alternate(*["x" * 100] * 7), "End")
         assert texts(store)[-1] == "End"
         assert len(texts(store)) == 8
         assert not list((directory / str(limit)).glob("*.damaged-*"))
@@ -227,10 +227,10 @@ def test_a_store_that_cannot_be_written_refuses_and_can_be_written_later(directo
     directory.write_text("A file stands in the way.", "utf-8")
     store = ConversationStore(directory)
     with pytest.raises(StateError):
-        store.begin(turn(said("Hi")))
+        store.begin(turn(alternate("Hi")))
     with pytest.raises(StateError, match="cannot be read"):
         store.get("a")
     assert list(store.files()) == []
     directory.unlink()
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     assert texts(store) == ["Hi", "Hello"]

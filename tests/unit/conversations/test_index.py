@@ -29,12 +29,12 @@ def store(tmp_path: Path) -> ConversationStore:
 
 @pytest.fixture
 def index(store: ConversationStore) -> Iterator[ConversationIndex]:
-    opened = indexed(store)
+    opened = make_index(store)
     yield opened
     opened.close()
 
 
-def indexed(store: ConversationStore) -> ConversationIndex:
+def make_index(store: ConversationStore) -> ConversationIndex:
     index = ConversationIndex(store)
     store.listeners.append(index.add)
     return index
@@ -44,9 +44,9 @@ def ids(index: ConversationIndex, **filters: str) -> list[str]:
     return [row.id for row in index.page(**filters).conversations]
 
 
-def reopened(store: ConversationStore) -> list[str]:
+def reopen(store: ConversationStore) -> list[str]:
     """Return the list of an index that is opened now."""
-    index = indexed(ConversationStore(store.directory))
+    index = make_index(ConversationStore(store.directory))
     try:
         return ids(index)
     finally:
@@ -164,7 +164,7 @@ def searched(
 ) -> Iterator[ConversationIndex]:
     if request.param == "scan":
         monkeypatch.setattr(index_tables, "has_trigrams", lambda: False)
-    index = indexed(store)
+    index = make_index(store)
     yield index
     index.close()
 
@@ -233,7 +233,7 @@ def test_the_trigrams_of_many_conversations_are_written_together(store: Conversa
     for number in range(8):
         keep(store, f"c{number}", f"Question {number}")
 
-    assert len(reopened(store)) == 8
+    assert len(reopen(store)) == 8
     with contextlib.closing(sqlite3.connect(store.directory / FILE_NAME)) as connection:
         segments = connection.execute("SELECT DISTINCT segid FROM trigrams_idx").fetchall()
     assert len(segments) == 1
@@ -243,10 +243,10 @@ def test_the_trigrams_of_many_conversations_are_written_together(store: Conversa
 @pytest.mark.parametrize("damage", [b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 8000])
 def test_a_damaged_index_is_built_again(store: ConversationStore, damage: bytes) -> None:
     keep(store, "one", "Question")
-    reopened(store)
+    reopen(store)
     (store.directory / FILE_NAME).write_bytes(damage)
 
-    assert reopened(store) == ["one"]
+    assert reopen(store) == ["one"]
     assert damage not in [path.read_bytes() for path in store.directory.iterdir()]
 
 
@@ -270,18 +270,18 @@ def test_a_list_survives_damage_that_appears_while_the_index_is_used(
 @pytest.mark.parametrize("version", [1, 1000])
 def test_an_index_of_another_version_is_built_again(store: ConversationStore, version: int) -> None:
     keep(store, "one", "Question")
-    reopened(store)
+    reopen(store)
     with sqlite3.connect(store.directory / FILE_NAME) as connection:
         connection.executescript(f"PRAGMA user_version = {version}; UPDATE conversations SET id = 'wrong'")
     connection.close()
 
-    assert reopened(store) == ["one"]
+    assert reopen(store) == ["one"]
 
 
 def test_without_a_file_that_can_be_written_the_index_is_in_memory(store: ConversationStore) -> None:
     keep(store, "one", "Question")
     (store.directory / FILE_NAME).mkdir()
-    other = indexed(store)
+    other = make_index(store)
 
     assert ids(other) == ["one"]
     keep(ConversationStore(store.directory), "two", "Question")
@@ -293,13 +293,13 @@ def test_without_a_file_that_can_be_written_the_index_is_in_memory(store: Conver
 def test_files_that_changed_while_the_index_was_closed_are_noticed(store: ConversationStore) -> None:
     keep(store, "one", "Question")
     keep(store, "two", "Question")
-    assert reopened(store) == ["two", "one"]
+    assert reopen(store) == ["two", "one"]
 
     keep(store, "one", "Question", "An answer.", "More")
     keep(store, "three", "Question")
     (store.directory / "two.jsonl").unlink()
 
-    assert reopened(store) == ["three", "one"]
+    assert reopen(store) == ["three", "one"]
 
 
 def test_a_change_that_another_process_could_not_index_is_not_missed(
@@ -323,7 +323,7 @@ def test_changes_of_another_process_are_named_in_their_order(
     names, known = index.changes_since(time.time_ns() // 1000)
     assert names == []
     other_store = ConversationStore(store.directory)
-    other = indexed(other_store)
+    other = make_index(other_store)
     keep(other_store, "new", "Question")
     other_store.delete("before")
     ids(other)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.conversations import ConversationStore
-from tests.unit.conversations.support import keep, said, texts
+from tests.unit.conversations.support import alternate, keep, texts
 
 pytestmark = pytest.mark.slow
 
@@ -17,7 +17,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from jumpseat.conversations import ConversationStore
-from tests.unit.conversations.support import FAILED, answered, keep, said, turn
+from tests.unit.conversations.support import FAILED, alternate, keep, make_answer, turn
 
 root, step, real_write = Path(sys.argv[1]), int(sys.argv[2]), os.write
 
@@ -33,14 +33,14 @@ def run(number):
         return count
 
     store = ConversationStore(root / str(number))
-    keep(store, said("Hi é"), "Hello")
+    keep(store, alternate("Hi é"), "Hello")
     before = (store.directory / "a.jsonl").stat().st_size
     os.write = write
     if sys.argv[3] == "fork":
-        begun = store.begin(turn(said("Hi é", "Other", "More")))
+        begun = store.begin(turn(alternate("Hi é", "Other", "More")))
     else:
-        begun = store.begin(turn(said("Hi é", "Hello", "More")))
-    store.finish(begun, answered("Yes"))
+        begun = store.begin(turn(alternate("Hi é", "Hello", "More")))
+    store.finish(begun, make_answer("Yes"))
 
 for number in range(1, 1000):
     child = os.fork()
@@ -71,10 +71,10 @@ def test_a_process_killed_at_any_tenth_byte_loses_at_most_its_turn(tmp_path: Pat
         kept = {each: texts(store, each) for each, _ in store.files() if store.row(each) is not None}
         assert kept["a"][:2] == ["Hi é", "Hello"], number
         seen.update(map(tuple, kept.values()))
-        question = said("Hi é", "Hello" if kind == "continue" else "Other", "More")
+        question = alternate("Hi é", "Hello" if kind == "continue" else "Other", "More")
         again = keep(store, question, "Sure")
         assert (again.id == "a") is (kind == "continue"), number
-        end = keep(store, (*question, *said("", "Sure", "End")[1:]), "Bye")
+        end = keep(store, (*question, *alternate("", "Sure", "End")[1:]), "Bye")
         assert end.id == again.id
         assert texts(ConversationStore(store.directory), end.id)[2:] == ["More", "Sure", "End", "Bye"]
         assert not list(store.directory.glob("*.damaged-*")), number

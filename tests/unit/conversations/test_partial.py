@@ -14,10 +14,10 @@ from jumpseat.system.secrets import KnownSecrets, Secret
 from tests.unit.conversations.support import (
     FAILED,
     HERE,
-    answered,
+    alternate,
     call,
     keep,
-    said,
+    make_answer,
     texts,
     thought,
     turn,
@@ -26,7 +26,7 @@ from tests.unit.conversations.support import (
 pytestmark = pytest.mark.requirement("10:killed-daemon")
 
 
-def killed(begun: BegunTurn) -> None:
+def abandon(begun: BegunTurn) -> None:
     """Leave the turn as a killed process would."""
     running.running_here.discard(begun.key)
 
@@ -42,45 +42,45 @@ def lines_of(directory: Path) -> list[dict[str, object]]:
 
 
 def test_a_killed_turn_has_its_answer_so_far(store: ConversationStore, directory: Path) -> None:
-    begun = store.begin(turn(said("Hi")))
+    begun = store.begin(turn(alternate("Hi")))
     for length in range(1, 6):
         store.save_partial(begun, so_far("Hello"[:length]))
     store.save_partial(begun, so_far("Hello"))
     assert texts(store) == ["Hi", "Hello"]
-    killed(begun)
+    abandon(begun)
     after = ConversationStore(directory)
     assert texts(after) == ["Hi", "Hello"]
-    assert keep(after, said("Hi", "Hello", "More"), "Yes").id == "a"
+    assert keep(after, alternate("Hi", "Hello", "More"), "Yes").id == "a"
     assert texts(after) == ["Hi", "Hello", "More", "Yes"]
 
 
 def test_a_client_may_continue_a_killed_turn_without_its_answer(store: ConversationStore) -> None:
-    begun = store.begin(turn(said("Hi")))
+    begun = store.begin(turn(alternate("Hi")))
     store.save_partial(begun, so_far("Hel"))
-    killed(begun)
-    keep(store, [*said("Hi"), *said("More")], "Yes")
+    abandon(begun)
+    keep(store, [*alternate("Hi"), *alternate("More")], "Yes")
     assert texts(store) == ["Hi", "More", "Yes"]
 
 
 @pytest.mark.parametrize("seen", ["He", "Hello wor"])
 def test_a_client_may_have_seen_more_or_less_of_a_killed_turn(store: ConversationStore, seen: str) -> None:
-    begun = store.begin(turn(said("Hi")))
+    begun = store.begin(turn(alternate("Hi")))
     store.save_partial(begun, so_far("Hello"))
-    killed(begun)
-    assert keep(store, said("Hi", seen, "More"), "Yes").id == "a"
+    abandon(begun)
+    assert keep(store, alternate("Hi", seen, "More"), "Yes").id == "a"
     assert texts(store) == ["Hi", seen, "More", "Yes"]
 
 
 def test_an_answer_that_differs_from_a_killed_turn_is_a_fork(store: ConversationStore) -> None:
-    begun = store.begin(turn(said("Hi")))
+    begun = store.begin(turn(alternate("Hi")))
     store.save_partial(begun, so_far("Hello"))
-    killed(begun)
-    assert keep(store, said("Hi", "Good day", "More"), "Yes").id != "a"
+    abandon(begun)
+    assert keep(store, alternate("Hi", "Good day", "More"), "Yes").id != "a"
     assert texts(store) == ["Hi", "Hello"]
 
 
 def test_each_line_has_only_what_is_new(store: ConversationStore, directory: Path) -> None:
-    begun = store.begin(turn(said("Hi")))
+    begun = store.begin(turn(alternate("Hi")))
     blocks: list[ContentBlock] = [thought("Hm."), *so_far("One. ")]
     for content in (
         blocks,
@@ -102,24 +102,24 @@ def test_each_line_has_only_what_is_new(store: ConversationStore, directory: Pat
 def test_the_end_of_a_turn_replaces_the_answer_so_far(
     store: ConversationStore, directory: Path, error: ChatError | None
 ) -> None:
-    begun = store.begin(turn(said("Hi")))
+    begun = store.begin(turn(alternate("Hi")))
     store.save_partial(begun, so_far("Hello wor"))
-    store.finish(begun, answered("Hello world"), error)
+    store.finish(begun, make_answer("Hello world"), error)
     store.save_partial(begun, so_far("Hello wor"))  # This comes too late.
     for each in (store, ConversationStore(directory)):
         assert texts(each) == ["Hi", "Hello world"]
 
 
 def test_a_killed_retry_shows_the_old_answer_until_it_has_one(store: ConversationStore) -> None:
-    keep(store, said("Hi"), "Old")
-    begun = store.begin(turn(said("Hi")))
+    keep(store, alternate("Hi"), "Old")
+    begun = store.begin(turn(alternate("Hi")))
     assert texts(store) == ["Hi", "Old"]
     store.save_partial(begun, so_far("Ne"))
-    killed(begun)
+    abandon(begun)
     assert texts(store) == ["Hi", "Ne"]
-    third = store.begin(turn(said("Hi")))
+    third = store.begin(turn(alternate("Hi")))
     assert texts(store) == ["Hi", "Ne"]
-    store.finish(third, answered("Newest"))
+    store.finish(third, make_answer("Newest"))
     assert texts(store) == ["Hi", "Newest"]
 
 
@@ -127,18 +127,18 @@ def test_a_killed_retry_shows_the_old_answer_until_it_has_one(store: Conversatio
 def test_a_secret_is_not_divided_between_two_lines(store: ConversationStore, directory: Path) -> None:
     known = KnownSecrets()
     secret = known.add(Secret("tk-0123456789-secret")).reveal()
-    begun = store.begin(turn(said("Hi"), secrets=known))
+    begun = store.begin(turn(alternate("Hi"), secrets=known))
     answer = f"The key is {secret}, I think."
     for length in range(1, len(answer) + 1):
         store.save_partial(begun, so_far(answer[:length]))
-    killed(begun)
+    abandon(begun)
     assert texts(ConversationStore(directory)) == ["Hi", "The key is ***, I think."]
     added = "".join(str(line.get("text", "")) for line in lines_of(directory))
     assert "0123" not in added
 
 
 def test_a_deleted_conversation_stays_deleted_while_its_turn_runs(store: ConversationStore) -> None:
-    begun = store.begin(turn(said("Hi")))
+    begun = store.begin(turn(alternate("Hi")))
     store.delete("a")
     store.save_partial(begun, so_far("Hello"))
     assert store.row("a") is None
@@ -151,13 +151,13 @@ def test_a_search_finds_the_words_of_an_answer_that_was_saved_in_parts(
 ) -> None:
     index = ConversationIndex(store)
     store.listeners.append(index.add)
-    begun = store.begin(turn(said("Hi")))
+    begun = store.begin(turn(alternate("Hi")))
     store.save_partial(begun, so_far("Hello wor"))
     store.save_partial(begun, so_far("Hello worldwide"))
     if ends:
-        store.finish(begun, answered("Hello worldwide"))
+        store.finish(begun, make_answer("Hello worldwide"))
     else:
-        killed(begun)
+        abandon(begun)
     index.close()
     fresh = ConversationIndex(ConversationStore(directory))
     assert [row.id for row in fresh.page(query="worldwide").conversations] == ["a"]
@@ -167,10 +167,10 @@ def test_a_search_finds_the_words_of_an_answer_that_was_saved_in_parts(
 def test_the_end_of_a_turn_is_indexed_without_reading_the_file_again(store: ConversationStore) -> None:
     changes: list[Change] = []
     store.listeners.append(changes.append)
-    begun = store.begin(turn(said("Hi")))
+    begun = store.begin(turn(alternate("Hi")))
     store.save_partial(begun, so_far("Hel"))
     store.save_partial(begun, so_far("Hello"))
-    store.finish(begun, answered("Hello"))
+    store.finish(begun, make_answer("Hello"))
     first, last = changes
     assert first.stamp is not None
     assert last.size_before == first.stamp[2]

@@ -11,16 +11,16 @@ import pytest
 
 from jumpseat.chat import Message, ToolUseBlock
 from jumpseat.conversations.placing import Known, Placing, place_turn
-from tests.unit.conversations.support import assistant, call, result, said, thought, user
+from tests.unit.conversations.support import alternate, assistant, call, result, thought, user
 
 Last = Literal["none", "open", "unfinished", "finished"]
 
-FIRST = said("Hi", "Hello")
+FIRST = alternate("Hi", "Hello")
 TOOLS = (user("List it"), assistant(thought("Hm."), "I will.", call(path=".")), user(result()))
 WHOLE = assistant(thought("So."), "It is ", "a.py.\n")
 
 
-def known(messages: Sequence[Message], last: Last = "finished") -> Known:
+def make_known(messages: Sequence[Message], last: Last = "finished") -> Known:
     """Return a conversation, which ends with an answer if its last message is one."""
     *inputs, end = messages
     return Known(inputs, end, last) if end.role == "assistant" else Known([*inputs, end], None, last)
@@ -31,39 +31,44 @@ def known(messages: Sequence[Message], last: Last = "finished") -> Known:
     ("kept", "last", "sent", "expected"),
     [
         # These continue.
-        (FIRST, "finished", said("Hi", "Hello", "More"), ("continue", 2, 2)),
-        (FIRST, "finished", said("Hi", "Hello", "More", "Yes", "So"), ("continue", 2, 2)),
+        (FIRST, "finished", alternate("Hi", "Hello", "More"), ("continue", 2, 2)),
+        (FIRST, "finished", alternate("Hi", "Hello", "More", "Yes", "So"), ("continue", 2, 2)),
         (FIRST, "finished", FIRST, ("continue", 2, 2)),
-        (FIRST, "none", said("Hi", "Hello", "More"), ("continue", 2, 2)),
-        (said("Hi"), "none", said("Hi"), ("continue", 1, 1)),
+        (FIRST, "none", alternate("Hi", "Hello", "More"), ("continue", 2, 2)),
+        (alternate("Hi"), "none", alternate("Hi"), ("continue", 1, 1)),
         ((*TOOLS, WHOLE), "finished", (*TOOLS, WHOLE, user("And?")), ("continue", 4, 4)),
         # These are retries.
-        (FIRST, "finished", said("Hi"), ("retry", 1, 1)),
-        (FIRST, "open", said("Hi"), ("retry", 1, 1)),
-        (said("Hi"), "open", said("Hi"), ("retry", 1, 1)),
-        (said("Hi"), "unfinished", said("Hi"), ("retry", 1, 1)),
-        ((*FIRST, user("More"), assistant()), "finished", said("Hi", "Hello", "More"), ("retry", 3, 3)),
+        (FIRST, "finished", alternate("Hi"), ("retry", 1, 1)),
+        (FIRST, "open", alternate("Hi"), ("retry", 1, 1)),
+        (alternate("Hi"), "open", alternate("Hi"), ("retry", 1, 1)),
+        (alternate("Hi"), "unfinished", alternate("Hi"), ("retry", 1, 1)),
+        ((*FIRST, user("More"), assistant()), "finished", alternate("Hi", "Hello", "More"), ("retry", 3, 3)),
         ((user("Hi"), assistant()), "finished", (user("Hi"), assistant()), ("retry", 1, 2)),
         # These follow a failure or a cancellation, with and without the partial answer.
-        (FIRST, "unfinished", said("Hi", "Hello", "More"), ("continue", 2, 2)),
+        (FIRST, "unfinished", alternate("Hi", "Hello", "More"), ("continue", 2, 2)),
         (FIRST, "unfinished", (user("Hi"), user("More")), ("continue", 1, 1)),
-        (said("Hi"), "unfinished", (user("Hi"), user("More")), ("continue", 1, 1)),
-        (FIRST, "unfinished", said("Hi", "Hel", "More"), ("fork", 1, 1)),
+        (alternate("Hi"), "unfinished", (user("Hi"), user("More")), ("continue", 1, 1)),
+        (FIRST, "unfinished", alternate("Hi", "Hel", "More"), ("fork", 1, 1)),
         # The client may leave out an empty answer.
         ((user("Hi"), assistant()), "finished", (user("Hi"), user("More")), ("continue", 2, 1)),
         ((user("Hi"), assistant()), "finished", (user("Hi"), assistant(), user("More")), ("continue", 2, 2)),
         # These are forks.
-        (FIRST, "finished", said("Bye"), ("fork", 0, 0)),
-        (FIRST, "finished", said("Hi", "Other", "More"), ("fork", 1, 1)),
+        (FIRST, "finished", alternate("Bye"), ("fork", 0, 0)),
+        (FIRST, "finished", alternate("Hi", "Other", "More"), ("fork", 1, 1)),
         (FIRST, "finished", (user("Hi"), user("More")), ("fork", 1, 1)),
-        (said("Hi", "Hello", "More", "Yes"), "finished", said("Hi"), ("fork", 1, 1)),
-        (said("Hi", "Hello", "More", "Yes"), "finished", said("Hi", "Hello", "Less"), ("fork", 2, 2)),
-        (said("Hi", "Hello", "More", "Yes"), "finished", said("Hi", "Hello"), ("fork", 2, 2)),
-        (FIRST, "open", said("Hi", "Hello", "More"), ("fork", 2, 2)),
-        (said("Hi"), "open", (user("Hi"), user("More")), ("fork", 1, 1)),
+        (alternate("Hi", "Hello", "More", "Yes"), "finished", alternate("Hi"), ("fork", 1, 1)),
+        (
+            alternate("Hi", "Hello", "More", "Yes"),
+            "finished",
+            alternate("Hi", "Hello", "Less"),
+            ("fork", 2, 2),
+        ),
+        (alternate("Hi", "Hello", "More", "Yes"), "finished", alternate("Hi", "Hello"), ("fork", 2, 2)),
+        (FIRST, "open", alternate("Hi", "Hello", "More"), ("fork", 2, 2)),
+        (alternate("Hi"), "open", (user("Hi"), user("More")), ("fork", 1, 1)),
         # These divide the messages differently.
         ((user("Hi "), user("there")), "none", (user("Hi there"), user("More")), ("continue", 2, 1)),
-        (said("Hi there", "Yes"), "finished", (user("Hi "), user("there")), ("retry", 1, 2)),
+        (alternate("Hi there", "Yes"), "finished", (user("Hi "), user("there")), ("retry", 1, 2)),
         (
             (user("Hi"), assistant("One.\n", "Two.")),
             "finished",
@@ -88,7 +93,7 @@ def known(messages: Sequence[Message], last: Last = "finished") -> Known:
 def test_a_turn_goes_where_its_messages_belong(
     kept: Sequence[Message], last: Last, sent: Sequence[Message], expected: tuple[str, int, int]
 ) -> None:
-    found = place_turn(known(kept, last), sent)
+    found = place_turn(make_known(kept, last), sent)
     assert (found.kind, found.base, found.new) == expected
 
 
@@ -96,21 +101,33 @@ def test_a_turn_goes_where_its_messages_belong(
 @pytest.mark.parametrize(
     ("kept", "last", "sent", "expected"),
     [
-        (said("Hi"), "unfinished", said("Hey"), ("continue", 0, 0)),
-        (said("Hi"), "lost", said("Hey"), ("continue", 0, 0)),
-        (said("Hi", "Hello", "More"), "unfinished", said("Hi", "Hello", "Less"), ("continue", 2, 2)),
-        (said("Hi", "Hello", "More"), "open", said("Hi", "Hello", "Less"), ("fork", 2, 2)),
-        (said("Hi", "Hello", "More"), "finished", said("Hi", "Hello", "Less"), ("fork", 2, 2)),
-        (said("Hi", "Hello", "More"), "unfinished", said("Hey"), ("fork", 0, 0)),
-        (said("Hi", "Hello", "More"), "unfinished", said("Hi"), ("fork", 1, 1)),
-        (said("Hi", "Hello", "More"), "unfinished", said("Hi", "Hello"), ("fork", 2, 2)),
-        (said("Hi", "Hello", "More", "Par"), "unfinished", said("Hi", "Hello", "Less"), ("fork", 2, 2)),
+        (alternate("Hi"), "unfinished", alternate("Hey"), ("continue", 0, 0)),
+        (alternate("Hi"), "lost", alternate("Hey"), ("continue", 0, 0)),
+        (
+            alternate("Hi", "Hello", "More"),
+            "unfinished",
+            alternate("Hi", "Hello", "Less"),
+            ("continue", 2, 2),
+        ),
+        (alternate("Hi", "Hello", "More"), "open", alternate("Hi", "Hello", "Less"), ("fork", 2, 2)),
+        (alternate("Hi", "Hello", "More"), "finished", alternate("Hi", "Hello", "Less"), ("fork", 2, 2)),
+        (alternate("Hi", "Hello", "More"), "unfinished", alternate("Hey"), ("fork", 0, 0)),
+        (alternate("Hi", "Hello", "More"), "unfinished", alternate("Hi"), ("fork", 1, 1)),
+        (alternate("Hi", "Hello", "More"), "unfinished", alternate("Hi", "Hello"), ("fork", 2, 2)),
+        (
+            alternate("Hi", "Hello", "More", "Par"),
+            "unfinished",
+            alternate("Hi", "Hello", "Less"),
+            ("fork", 2, 2),
+        ),
     ],
 )
 def test_only_a_turn_that_ended_without_output_is_replaced(
     kept: Sequence[Message], last: Last, sent: Sequence[Message], expected: tuple[str, int, int]
 ) -> None:
-    found = place_turn(replace(known(kept, last), before_last=len(kept) - 1 if len(kept) < 4 else 2), sent)
+    found = place_turn(
+        replace(make_known(kept, last), before_last=len(kept) - 1 if len(kept) < 4 else 2), sent
+    )
     assert (found.kind, found.base, found.new) == expected
 
 

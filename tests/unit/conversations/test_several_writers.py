@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.conversations import ConversationStore
-from tests.unit.conversations.support import TURNS, keep, said, texts, write
+from tests.unit.conversations.support import TURNS, alternate, keep, texts, write
 
 WRITERS = 4
 
@@ -85,9 +85,9 @@ BEGIN = """
 import sys
 from pathlib import Path
 from jumpseat.conversations import ConversationStore
-from tests.unit.conversations.support import said, turn
+from tests.unit.conversations.support import alternate, turn
 
-begun = ConversationStore(Path(sys.argv[1])).begin(turn(said("Hi")))
+begun = ConversationStore(Path(sys.argv[1])).begin(turn(alternate("Hi")))
 print(begun.id, flush=True)
 sys.stdin.readline()
 """
@@ -104,9 +104,9 @@ def test_the_running_turn_of_another_process_is_left_alone_until_it_dies(directo
         assert process.stdout.readline() == b"a\n"
         store = ConversationStore(directory)
         assert store.is_in_use("a")
-        assert keep(store, said("Hi", "", "More"), "Yes").forked_from == "a"
+        assert keep(store, alternate("Hi", "", "More"), "Yes").forked_from == "a"
     finally:
         process.communicate(b"\n", timeout=30)
     assert not store.is_in_use("a")
     # The fork also continues these messages, and retains more of them.
-    assert keep(store, said("Hi"), "Hello").id == "a"
+    assert keep(store, alternate("Hi"), "Hello").id == "a"

@@ -17,12 +17,12 @@ from jumpseat.system.secrets import KnownSecrets, Secret, register_secret
 from jumpseat.system.state_file import StateError
 from tests.unit.conversations.support import (
     FAILED,
-    answered,
+    alternate,
     assistant,
     call,
     keep,
+    make_answer,
     result,
-    said,
     texts,
     thought,
     turn,
@@ -38,7 +38,7 @@ def lines(directory: Path, name: str = "a") -> list[dict[str, Any]]:
 @pytest.mark.requirement("10:continue")
 def test_the_kept_blocks_stay_when_a_client_sends_less(store: ConversationStore) -> None:
     rich = assistant(thought("Hm."), "Hello", call(path="."))
-    keep(store, said("Hi"), *rich.content)
+    keep(store, alternate("Hi"), *rich.content)
     thin = assistant("Hello", call(path="."))
     keep(store, [user("Hi"), thin, user(result())], "Done.")
     assert store.get("a").messages == (user("Hi"), rich, user(result()), assistant("Done."))
@@ -48,8 +48,8 @@ def test_the_kept_blocks_stay_when_a_client_sends_less(store: ConversationStore)
 def test_a_retry_takes_the_place_of_the_answer_and_the_file_has_both(
     store: ConversationStore, directory: Path
 ) -> None:
-    keep(store, said("Hi"), "One")
-    assert keep(store, said("Hi"), "Two").forked_from is None
+    keep(store, alternate("Hi"), "One")
+    assert keep(store, alternate("Hi"), "Two").forked_from is None
     assert texts(store) == ["Hi", "Two"]
     answers = [line["content"][0]["text"] for line in lines(directory) if line.get("type") == "end"]
     assert answers == ["One", "Two"]
@@ -60,35 +60,35 @@ def test_a_retry_takes_the_place_of_the_answer_and_the_file_has_both(
 
 @pytest.mark.requirement("10:retry")
 def test_a_retry_without_output_leaves_the_old_answer(store: ConversationStore) -> None:
-    keep(store, said("Hi"), "One")
-    begun = store.begin(turn(said("Hi")))
+    keep(store, alternate("Hi"), "One")
+    begun = store.begin(turn(alternate("Hi")))
     assert texts(store) == ["Hi", "One"]
-    store.finish(begun, answered(), FAILED)
+    store.finish(begun, make_answer(), FAILED)
     assert texts(store) == ["Hi", "One"]
-    assert keep(store, said("Hi", "One", "More"), "Yes").forked_from is None
+    assert keep(store, alternate("Hi", "One", "More"), "Yes").forked_from is None
 
 
 @pytest.mark.requirement("10:retry")
 def test_simultaneous_retries_do_not_lose_an_answer(store: ConversationStore) -> None:
-    first, second = store.begin(turn(said("Hi"))), store.begin(turn(said("Hi")))
+    first, second = store.begin(turn(alternate("Hi"))), store.begin(turn(alternate("Hi")))
     assert (first.id, second.id) == ("a", "a")
-    store.finish(first, answered("One"))
+    store.finish(first, make_answer("One"))
     assert texts(store) == ["Hi", "One"]
-    store.finish(second, answered(), FAILED)
+    store.finish(second, make_answer(), FAILED)
     assert texts(store) == ["Hi", "One"]
-    third, fourth = store.begin(turn(said("Hi"))), store.begin(turn(said("Hi")))
-    store.finish(fourth, answered("Four"))
-    store.finish(third, answered("Three"))
+    third, fourth = store.begin(turn(alternate("Hi"))), store.begin(turn(alternate("Hi")))
+    store.finish(fourth, make_answer("Four"))
+    store.finish(third, make_answer("Three"))
     assert texts(store) == ["Hi", "Four"]
 
 
 @pytest.mark.requirement("10:partial")
 @pytest.mark.parametrize("error", [FAILED, ChatCancelled("Cancelled.")])
-@pytest.mark.parametrize("sent", [said("Hi", "Hel", "More"), (user("Hi"), user("More"))])
+@pytest.mark.parametrize("sent", [alternate("Hi", "Hel", "More"), (user("Hi"), user("More"))])
 def test_an_unfinished_turn_is_continued_with_its_partial_or_without(
     store: ConversationStore, error: Any, sent: Any
 ) -> None:
-    keep(store, said("Hi"), "Hel", error=error)
+    keep(store, alternate("Hi"), "Hel", error=error)
     assert texts(store) == ["Hi", "Hel"]
     assert keep(store, sent, "Yes").id == "a"
     assert texts(store) == [*(texts_of_sent(sent)), "Yes"]
@@ -98,26 +98,26 @@ def test_an_unfinished_turn_is_continued_with_its_partial_or_without(
 def test_an_edited_question_takes_the_place_of_one_that_failed_without_output(
     store: ConversationStore, directory: Path
 ) -> None:
-    keep(store, said("Hi"), "Hello")
-    keep(store, said("Hi", "Hello", "Moer"), error=FAILED)
-    keep(store, said("Hi", "Hello", "Moer"), error=ChatCancelled("Cancelled."))
+    keep(store, alternate("Hi"), "Hello")
+    keep(store, alternate("Hi", "Hello", "Moer"), error=FAILED)
+    keep(store, alternate("Hi", "Hello", "Moer"), error=ChatCancelled("Cancelled."))
     for question in ("Mroe", "More"):
-        begun = store.begin(turn(said("Hi", "Hello", question)))
+        begun = store.begin(turn(alternate("Hi", "Hello", question)))
         assert (begun.id, begun.forked_from) == ("a", None)
         assert texts(store) == ["Hi", "Hello", question]
-        store.finish(begun, answered(), FAILED)
-    assert keep(store, said("Hi", "Hello", "More!"), "Yes").id == "a"
+        store.finish(begun, make_answer(), FAILED)
+    assert keep(store, alternate("Hi", "Hello", "More!"), "Yes").id == "a"
     assert texts(ConversationStore(directory)) == ["Hi", "Hello", "More!", "Yes"]
     kept = (directory / "a.jsonl").read_text("utf-8")
     assert all(f'"{question}"' in kept for question in ("Moer", "Mroe", "More"))
-    assert keep(store, said("Hi", "Hello", "Again"), "No").forked_from == "a"
+    assert keep(store, alternate("Hi", "Hello", "Again"), "No").forked_from == "a"
 
 
 @pytest.mark.requirement("10:replace")
 def test_a_failed_retry_of_an_answered_question_is_not_replaced(store: ConversationStore) -> None:
-    keep(store, said("Hi"), "Hello")
-    keep(store, said("Hi"), error=FAILED)
-    assert keep(store, said("Hey"), "Yes").forked_from == "a"
+    keep(store, alternate("Hi"), "Hello")
+    keep(store, alternate("Hi"), error=FAILED)
+    assert keep(store, alternate("Hey"), "Yes").forked_from == "a"
     assert texts(store) == ["Hi", "Hello"]
 
 
@@ -127,9 +127,9 @@ def texts_of_sent(sent: Any) -> list[str]:
 
 
 def test_the_end_of_a_turn_has_all_that_the_response_says(store: ConversationStore, directory: Path) -> None:
-    begun = store.begin(turn(said("Hi")))
+    begun = store.begin(turn(alternate("Hi")))
     warning = WarningEvent("thinking_dropped", "No thinking.")
-    store.finish(begun, answered("A", usage=Usage(3, 2), response_id="r", warnings=[warning]), FAILED)
+    store.finish(begun, make_answer("A", usage=Usage(3, 2), response_id="r", warnings=[warning]), FAILED)
     end = lines(directory)[-1]
     assert end["usage"]["inputTokens"] == 3
     assert (end["responseId"], end["stopReason"]) == ("r", "end_turn")
@@ -139,7 +139,7 @@ def test_the_end_of_a_turn_has_all_that_the_response_says(store: ConversationSto
 
 @pytest.mark.requirement("10:private")
 def test_files_are_the_users_own(store: ConversationStore, directory: Path) -> None:
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     assert [stat.S_IMODE(each.stat().st_mode) for each in directory.iterdir()] == [0o600, 0o600]
 
@@ -156,7 +156,7 @@ def test_secrets_are_redacted_and_do_not_fork(store: ConversationStore, director
         user(f"And {secret}."),
     ]
     begun = store.begin(turn(sent, system=f"Use {secret}.", settings={secret: [secret]}, secrets=known))
-    store.finish(begun, answered(call(key=secret, **{secret: {"deep": [secret]}})))
+    store.finish(begun, make_answer(call(key=secret, **{secret: {"deep": [secret]}})))
     assert begun.id == "a"
     new = "".join(json.dumps(line) for line in lines(directory)[3:])
     assert "quoted" not in new
@@ -173,7 +173,7 @@ def test_secrets_are_redacted_and_do_not_fork(store: ConversationStore, director
 @pytest.mark.requirement("10:secrets", "10:byte-for-byte")
 def test_a_secret_of_another_client_is_kept(store: ConversationStore) -> None:
     register_secret("configuration")
-    keep(store, said("Explain the configuration file."), "The configuration file has tables.")
+    keep(store, alternate("Explain the configuration file."), "The configuration file has tables.")
     assert texts(store) == ["Explain the configuration file.", "The configuration file has tables."]
 
 
@@ -182,10 +182,10 @@ def test_a_secret_that_is_a_word_of_the_format_does_not_damage_files(store: Conv
     known = KnownSecrets()
     known.add(Secret("conversation-a"))
     for question in ("Hi", "Bye"):
-        begun = store.begin(turn(said(question), "conversation-a", secrets=known))
-        store.finish(begun, answered("Hello"))
+        begun = store.begin(turn(alternate(question), "conversation-a", secrets=known))
+        store.finish(begun, make_answer("Hello"))
     assert store.get(begun.id).row.fork_of == "conversation-a"
-    more = store.begin(turn(said("Bye", "Hello", "Why?"), "conversation-a", secrets=known))
+    more = store.begin(turn(alternate("Bye", "Hello", "Why?"), "conversation-a", secrets=known))
     assert more.id == begun.id
 
 
@@ -193,13 +193,13 @@ def test_a_secret_that_is_a_word_of_the_format_does_not_damage_files(store: Conv
 @pytest.mark.parametrize(
     ("messages", "title"),
     [
-        (said("  How do I\tsort?\nIn Python"), "How do I sort?"),
+        (alternate("  How do I\tsort?\nIn Python"), "How do I sort?"),
         ((user(ContextBlock("x = 1"), " \n", "Rename x."),), "Rename x."),
         ((user(result()), assistant("So"), user("Why?")), "Why?"),
         ((user(result()),), "(no text)"),
-        (said("word " * 40), "word " * 15 + "word…"),
-        (said("x" * 80), "x" * 80),
-        (said("x" * 81), "x" * 79 + "…"),
+        (alternate("word " * 40), "word " * 15 + "word…"),
+        (alternate("x" * 80), "x" * 80),
+        (alternate("x" * 81), "x" * 79 + "…"),
     ],
 )
 def test_the_title_is_the_first_line_of_the_first_question(messages: Any, title: str) -> None:
@@ -214,7 +214,7 @@ def test_the_title_is_the_first_line_of_the_first_question(messages: Any, title:
 def test_a_cut_never_divides_a_call_from_its_result(
     store: ConversationStore, count: int | None, kept: int, turns: int
 ) -> None:
-    messages = (*said("Hi", "Hello", "List it"), assistant(call()), user(result()), assistant("Done."))
+    messages = (*alternate("Hi", "Hello", "List it"), assistant(call()), user(result()), assistant("Done."))
     for end in (1, 3, 5):
         keep(store, messages[:end], *messages[end].content)
     row = store.fork("a", count)
@@ -239,23 +239,23 @@ def test_a_call_with_the_id_of_an_answered_one_is_another(store: ConversationSto
 
 @pytest.mark.requirement("10:store-rename")
 def test_a_conversation_can_be_renamed_and_deleted(store: ConversationStore, directory: Path) -> None:
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     assert store.rename("a", "Greetings").title == "Greetings"
-    keep(store, said("Hi", "Hello", "More"), "Yes")
+    keep(store, alternate("Hi", "Hello", "More"), "Yes")
     assert ConversationStore(directory).get("a").row.title == "Greetings"
     assert store.fork("a").title == "Greetings"
     assert [store.delete("a"), store.delete("a")] == [True, False]
     assert store.row("a") is None
     # A turn that ends later does not restore the conversation.
-    begun = store.begin(turn(said("Hi"), "b"))
+    begun = store.begin(turn(alternate("Hi"), "b"))
     store.delete("b")
-    store.finish(begun, answered("Hello"))
+    store.finish(begun, make_answer("Hello"))
     assert store.row("b") is None
 
 
 @pytest.mark.parametrize("name", ["missing", "", "../a", "a/b", "x" * 129])
 def test_an_unknown_conversation_is_an_error(store: ConversationStore, name: str, directory: Path) -> None:
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     (directory.parent / "a.jsonl").write_bytes((directory / "a.jsonl").read_bytes())
     for change in (store.get, store.fork, lambda name: store.rename(name, "x")):
         with pytest.raises(UnknownConversationError):
@@ -272,8 +272,8 @@ def test_listeners_get_every_change_with_the_texts_that_it_adds(store: Conversat
         raise RuntimeError("no index")
 
     store.listeners += [broken, seen.append]
-    begun = store.begin(turn(said("Hi")))
-    store.finish(begun, answered("Hello"))
+    begun = store.begin(turn(alternate("Hi")))
+    store.finish(begun, make_answer("Hello"))
     store.rename("a", "Greetings")
     fork = store.fork("a").id
     store.delete("a")
@@ -294,14 +294,14 @@ def test_listeners_get_every_change_with_the_texts_that_it_adds(store: Conversat
 
 
 def test_a_file_of_a_newer_version_is_read_and_left_alone(store: ConversationStore, directory: Path) -> None:
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     path = directory / "a.jsonl"
     newer = path.read_bytes().replace(b'"version":1', b'"version":2') + b'{"type":"star"}\n'
     path.write_bytes(newer)
     other = ConversationStore(directory)
     assert texts(other) == ["Hi", "Hello"]
     with pytest.raises(StateError, match="newer version"):
-        other.begin(turn(said("Hi", "Hello", "More")))
+        other.begin(turn(alternate("Hi", "Hello", "More")))
     assert path.read_bytes() == newer
 
 
@@ -310,7 +310,7 @@ def test_a_reader_never_sees_half_of_a_turn(
     store: ConversationStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While a line is folded, the messages and the answer change one after the other."""
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     read = store._read_existing("a")
     state, reader = read.state, ThreadPoolExecutor(1)
     monkeypatch.setattr(store, "_read_existing", lambda name: read)

@@ -12,7 +12,7 @@ import pytest
 
 from jumpseat.conversations import ConversationStore, lines
 from jumpseat.system.state_file import StateError
-from tests.unit.conversations.support import keep, said, texts, turn
+from tests.unit.conversations.support import alternate, keep, texts, turn
 
 NEWER = {
     "a header of another shape": b'{"version":2,"born":"today"}\n{"type":"begin"}\n',
@@ -33,18 +33,18 @@ def test_unreadable_parts_of_a_newer_version_are_not_damage(
     store.snapshot("a")
     assert not store.is_in_use("a")
     with pytest.raises(StateError, match="newer version"):
-        store.begin(turn(said("Hi")[:0]))
+        store.begin(turn(alternate("Hi")[:0]))
     assert path.read_bytes() == content
     assert not list(directory.glob("*.damaged-*"))
 
 
 @pytest.mark.requirement("10:newer-version")
 def test_a_fork_of_a_newer_versions_conversation_is_kept(store: ConversationStore, directory: Path) -> None:
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     path = directory / "a.jsonl"
     newer = path.read_bytes().replace(b'"version":1', b'"version":2')
     path.write_bytes(newer)
-    fork = keep(store, said("Bye"), "See you")
+    fork = keep(store, alternate("Bye"), "See you")
     assert fork.forked_from == "a"
     assert texts(store, fork.id) == ["Bye", "See you"]
     assert store.fork("a").fork_of == "a"
@@ -56,11 +56,11 @@ def test_a_fork_of_a_newer_versions_conversation_is_kept(store: ConversationStor
 def test_lines_of_an_unknown_type_are_preserved_and_ignored(
     store: ConversationStore, directory: Path
 ) -> None:
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     path = directory / "a.jsonl"
     with path.open("ab") as file:
         file.write(b'{"type":"star","at":5}\n')
-    assert keep(store, said("Hi", "Hello", "More"), "Yes").id == "a"
+    assert keep(store, alternate("Hi", "Hello", "More"), "Yes").id == "a"
     assert texts(ConversationStore(directory)) == ["Hi", "Hello", "More", "Yes"]
     assert b'{"type":"star","at":5}\n' in path.read_bytes()
 
@@ -72,7 +72,7 @@ def test_lines_of_an_unknown_type_are_preserved_and_ignored(
 def test_a_header_of_wrong_types_is_damage(
     store: ConversationStore, directory: Path, change: dict[str, object]
 ) -> None:
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     path = directory / "a.jsonl"
     header, rest = path.read_bytes().split(b"\n", 1)
     path.write_bytes(json.dumps({**json.loads(header), **change}).encode() + b"\n" + rest)
@@ -87,7 +87,7 @@ def test_a_damaged_file_that_cannot_be_set_aside_is_not_changed(
     def refuse(path: Path, readable: bytes) -> Path:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     path = directory / "a.jsonl"
     data = path.read_bytes()
     begin = json.loads(data.splitlines()[1])
@@ -98,15 +98,15 @@ def test_a_damaged_file_that_cannot_be_set_aside_is_not_changed(
 
 @pytest.mark.requirement("10:damage")
 def test_times_without_a_zone_are_utc(store: ConversationStore, directory: Path) -> None:
-    keep(store, said("Hi"), "Hello")
-    keep(store, said("Hi"), "Hello", name="b")
+    keep(store, alternate("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello", name="b")
     path = directory / "a.jsonl"
     header, begin, _ = path.read_bytes().splitlines(keepends=True)
     path.write_bytes((header + begin).replace(b'Z"', b'"'))
     other = ConversationStore(directory)
     # A list sorts by these times.
     assert len(sorted(row.updated_at for row in map(other.row, "ab") if row is not None)) == 2
-    assert keep(other, said("Hi"), "Hello again").id == "a"
+    assert keep(other, alternate("Hi"), "Hello again").id == "a"
     assert texts(other) == ["Hi", "Hello again"]
 
 
@@ -115,7 +115,7 @@ def test_times_without_a_zone_are_utc(store: ConversationStore, directory: Path)
 def test_a_pipe_a_directory_or_a_link_is_not_a_conversation(
     store: ConversationStore, directory: Path
 ) -> None:
-    keep(store, said("Hi"), "Hello", name="kept")
+    keep(store, alternate("Hi"), "Hello", name="kept")
     os.mkfifo(directory / "pipe.jsonl")
     (directory / "folder.jsonl").mkdir()
     (directory / "link.jsonl").symlink_to("kept.jsonl")
@@ -123,7 +123,7 @@ def test_a_pipe_a_directory_or_a_link_is_not_a_conversation(
     assert [each for each, _ in store.files()] == ["kept"]
     for name in ("pipe", "folder", "link", "dangling"):
         with pytest.raises(StateError):
-            store.begin(turn(said("Hi"), name))
+            store.begin(turn(alternate("Hi"), name))
         with pytest.raises(StateError, match="cannot be read"):
             store.get(name)
     assert texts(store, "kept") == ["Hi", "Hello"]
@@ -150,7 +150,7 @@ IDS = [
 @pytest.mark.requirement("10:ids")
 def test_every_id_has_a_file_of_its_own(store: ConversationStore, directory: Path) -> None:
     for name in IDS:
-        assert keep(store, said(f"Hi {name}"), "Hello", name=name).id == name
+        assert keep(store, alternate(f"Hi {name}"), "Hello", name=name).id == name
     assert all(each.parent == directory for each in directory.iterdir())
     # Windows treats these names as devices, with any extension.
     assert {each.name.split(".")[0].lower() for each in directory.iterdir()}.isdisjoint(
@@ -167,9 +167,9 @@ def test_every_id_has_a_file_of_its_own(store: ConversationStore, directory: Pat
 def test_where_names_are_compared_without_case_both_name_the_same_conversation(
     store: ConversationStore, directory: Path
 ) -> None:
-    keep(store, said("Hi"), "Hello", name="Work")
+    keep(store, alternate("Hi"), "Hello", name="Work")
     os.link(directory / "Work.jsonl", directory / "wORK.jsonl")  # A file system that ignores case shows this.
-    assert keep(store, said("Hi", "Hello", "More"), "Yes", name="wORK").id == "Work"
+    assert keep(store, alternate("Hi", "Hello", "More"), "Yes", name="wORK").id == "Work"
     assert store.get("wORK").row.id == "Work"
     assert texts(store, "Work") == ["Hi", "Hello", "More", "Yes"]
 
@@ -179,8 +179,8 @@ def test_deleting_leaves_the_copies_of_a_conversation_with_a_similar_name(
     store: ConversationStore, directory: Path
 ) -> None:
     similar = "a.jsonl.damaged-b"
-    keep(store, said("Hi"), "Hello")
-    keep(store, said("Hi"), "Hello", name=similar)
+    keep(store, alternate("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello", name=similar)
     with (directory / f"{similar}.jsonl").open("ab") as file:
         file.write(b"#\n{}\n")
     assert ConversationStore(directory).row(similar) is not None
@@ -195,7 +195,7 @@ def test_damage_that_is_gone_under_the_lock_is_ignored(
     store: ConversationStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A network file system may show zeros in the place of another machine's line."""
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     path = directory / "a.jsonl"
     status, data = path.stat(), path.read_bytes()
     line = data.splitlines(keepends=True)[1]
@@ -228,6 +228,6 @@ def test_a_file_system_without_locks_refuses_a_turn(
     with monkeypatch.context() as patched:
         patched.setattr(fcntl, "flock", flock)
         with pytest.raises(StateError, match=r"cannot be locked|has been held"):
-            store.begin(turn(said("Hi")))
-    keep(store, said("Hi"), "Hello")
+            store.begin(turn(alternate("Hi")))
+    keep(store, alternate("Hi"), "Hello")
     assert texts(store) == ["Hi", "Hello"]

@@ -13,7 +13,7 @@ from jumpseat.conversations import ConversationStore, Limits
 from jumpseat.conversations.index import ConversationIndex
 from jumpseat.conversations.prune import Pruner
 from jumpseat.system.state_file import StateError
-from tests.unit.conversations.support import keep, said, texts, turn
+from tests.unit.conversations.support import alternate, keep, texts, turn
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="needs owners and modes"),
@@ -44,12 +44,12 @@ UNSAFE: dict[str, Callable[[Path], None]] = {
 def test_a_directory_that_others_can_change_is_not_used(
     store: ConversationStore, directory: Path, fault: str
 ) -> None:
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     before = sorted(directory.iterdir())
     UNSAFE[fault](directory)
     index = ConversationIndex(store)
     uses: list[Callable[[], object]] = [
-        lambda: store.begin(turn(said("Hi", "Hello", "More"))),
+        lambda: store.begin(turn(alternate("Hi", "Hello", "More"))),
         lambda: store.get("a"),
         lambda: store.fork("a"),
         lambda: store.rename("a", "Title"),
@@ -67,7 +67,7 @@ def test_a_directory_that_others_can_change_is_not_used(
 
 
 def test_a_directory_that_others_can_only_read_is_used(store: ConversationStore, directory: Path) -> None:
-    keep(store, said("Hi"), "Hello")
+    keep(store, alternate("Hi"), "Hello")
     directory.chmod(0o755)
-    keep(store, said("Hi", "Hello", "More"), "Yes")
+    keep(store, alternate("Hi", "Hello", "More"), "Yes")
     assert texts(store) == ["Hi", "Hello", "More", "Yes"]

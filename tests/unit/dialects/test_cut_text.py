@@ -91,10 +91,10 @@ def test_blocks_that_are_kept_as_received_are_joined():
     tool = {"type": "server_tool_use", "id": "s", "name": "search", "input": {}}
     query = [messages.json_piece(piece) for piece in ('{"q":"\ud83d', '\udc4b"}')]
     data = [
-        messages.started(),
+        messages.start_event(),
         *messages.block(0, {"type": "compaction", "content": ""}, *compaction),
         *messages.block(1, tool, *query),
-        *messages.ended(),
+        *messages.end_events(),
     ]
     events, error = messages.read([Reply.events(data).body])
     assert error is None
@@ -107,8 +107,8 @@ def test_summaries_of_several_parts_are_joined():
         return responses.delta("reasoning_summary_text", text, summary_index=number)
 
     events = [piece(text, number) for number in (0, 1) for text in CUT]
-    done = responses.done(0, "reasoning", summary=[], encrypted_content="sealed")
-    got = responses.answer(responses.CREATED, *events, done, responses.completed())
+    done = responses.done_event(0, "reasoning", summary=[], encrypted_content="sealed")
+    got = responses.answer(responses.CREATED, *events, done, responses.completed_event())
     assert got.content[0].thinking == f"{WHOLE}\n\n{WHOLE}"
 
 

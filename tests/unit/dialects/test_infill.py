@@ -38,7 +38,7 @@ OPENAI_END = {"choices": [{"text": "", "finish_reason": "stop"}]}
 OPENAI_USAGE = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
 
 
-def asked(prefix: str = "before", suffix: str = "after", **more: Any) -> ChatRequest:
+def make_request(prefix: str = "before", suffix: str = "after", **more: Any) -> ChatRequest:
     return ChatRequest(messages=(), model="m", infill=Infill(prefix=prefix, suffix=suffix), **more)
 
 
@@ -138,7 +138,7 @@ def test_a_keep_alive_that_is_not_json_is_skipped_with_a_warning() -> None:
 
 @pytest.mark.requirement("14:line", "14:openai", "14:llama")
 def test_a_request_has_a_limit_and_its_stop_sequences() -> None:
-    request = asked(max_tokens=5, stop_sequences=("\n",), stream=False)
+    request = make_request(max_tokens=5, stop_sequences=("\n",), stream=False)
 
     assert encode_openai(request) == {
         "model": "m",
@@ -152,13 +152,15 @@ def test_a_request_has_a_limit_and_its_stop_sequences() -> None:
     body = encode_llama(request)
     assert (body["input_prefix"], body["input_suffix"], body["n_predict"]) == ("before", "after", 5)
     assert body["stop"] == ["\n"]
-    assert "stop" not in encode_llama(asked())
+    assert "stop" not in encode_llama(make_request())
 
 
 @pytest.mark.requirement("14:ollama")
 def test_ollama_gets_the_options_of_the_table() -> None:
     parameters = {"temperature": 0.5, "num_gpu": 1, "think": True, "options": {"num_gpu": 2}, "keep_alive": 5}
-    body = encode_ollama(asked(max_tokens=5), ServerFacts(provider="p", num_ctx=9, parameters=parameters))
+    body = encode_ollama(
+        make_request(max_tokens=5), ServerFacts(provider="p", num_ctx=9, parameters=parameters)
+    )
 
     assert body["options"] == {"num_predict": 5, "temperature": 0.5, "num_ctx": 9, "num_gpu": 2}
     assert (body["keep_alive"], body.keys() & {"think", "messages"}) == (5, set())

@@ -37,7 +37,7 @@ MODELS = {
 }
 
 
-def sampling_refused(model, **body):
+def refuses_sampling(model, **body):
     return "temperature" in find_refusals_while_reasoning(model, {"temperature": 1, **body})
 
 
@@ -45,9 +45,9 @@ def sampling_refused(model, **body):
 @pytest.mark.parametrize("model", MODELS)
 def test_sampling_is_refused_exactly_while_the_model_reasons(model):
     habit = MODELS[model]
-    assert sampling_refused(model) is (habit in (ON, ALWAYS))
-    assert sampling_refused(model, reasoning_effort="low") is (habit in (ON, OFF, ALWAYS))
-    assert sampling_refused(model, reasoning_effort="none") is (habit == ALWAYS)
+    assert refuses_sampling(model) is (habit in (ON, ALWAYS))
+    assert refuses_sampling(model, reasoning_effort="low") is (habit in (ON, OFF, ALWAYS))
+    assert refuses_sampling(model, reasoning_effort="none") is (habit == ALWAYS)
     assert (habit_of(model) is None) is (habit is None)
     assert takes_only_max_completion_tokens(model) is (habit not in (None, NEVER))
 

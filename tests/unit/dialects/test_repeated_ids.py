@@ -169,9 +169,9 @@ def test_items_of_responses_with_both_ids_equal_are_distinguished():
     def piece(index, raw):
         return responses.delta("function_call_arguments", raw, index, "fc")
 
-    begun = [[item(responses.added, index, ""), piece(index, f"[{index}]")] for index in range(2)]
-    ended = [item(responses.done, index, f"[{index}]") for index in range(2)]
+    begun = [[item(responses.added_event, index, ""), piece(index, f"[{index}]")] for index in range(2)]
+    ended = [item(responses.done_event, index, f"[{index}]") for index in range(2)]
     for events in ([*begun[0], ended[0], *begun[1], ended[1]], [*begun[0], *begun[1], *ended], ended):
-        got = responses.answer(responses.CREATED, *events, responses.completed())
+        got = responses.answer(responses.CREATED, *events, responses.completed_event())
         assert [each.raw for each in got.tool_calls] == ["[0]", "[1]"]
         assert len({each.id for each in got.tool_calls}) == 2

@@ -45,7 +45,7 @@ def test_chunks_of_chat_completions_may_have_two_stop_reasons(words):
 def test_events_of_messages_may_have_two_stop_reasons(words):
     first, second = words
     events = message_stream(Words(["x"]), stop_reason=second)
-    got = messages.answer(messages.raw(*events[:-2], *messages.ended(first, stop=False), *events[-2:]))
+    got = messages.answer(messages.raw(*events[:-2], *messages.end_events(first, stop=False), *events[-2:]))
     assert (got.text, got.stop_reason, got.raw_stop_reason) == ("x", "max_tokens", "max_tokens")
 
 
@@ -59,8 +59,8 @@ def test_events_of_messages_may_have_two_stop_reasons(words):
     ],
 )
 def test_the_end_of_responses_may_have_two_stop_reasons(event, status, details, reason):
-    end = responses.completed(kind=event, status=status, incomplete_details=details)
-    got = responses.answer(responses.CREATED, responses.added(0, "message"), responses.text("x"), end)
+    end = responses.completed_event(kind=event, status=status, incomplete_details=details)
+    got = responses.answer(responses.CREATED, responses.added_event(0, "message"), responses.text("x"), end)
     assert (got.text, got.stop_reason) == ("x", reason)
 
 

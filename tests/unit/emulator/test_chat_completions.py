@@ -12,7 +12,7 @@ TOOLS = [
 ]
 
 
-def asking(text, model="gpt-4.1", **more):
+def make_body(text, model="gpt-4.1", **more):
     return {"model": model, "stream": True, "messages": [{"role": "user", "content": text}], **more}
 
 
@@ -20,12 +20,12 @@ def deltas(answer):
     return [each["choices"][0]["delta"] for each in chunks(answer)[:-1] if each["choices"]]
 
 
-def said(answer):
+def read_text(answer):
     return "".join(delta.get("content") or "" for delta in deltas(answer))
 
 
 async def test_gemini_requires_its_opaque_data_back(user):
-    question = asking("use the tools weather and time", "gemini-3.1-pro-preview", tools=TOOLS)
+    question = make_body("use the tools weather and time", "gemini-3.1-pro-preview", tools=TOOLS)
     answer = deltas(await user.post(PATH, question))
     calls = [call for delta in answer for call in delta.get("tool_calls", ())]
     assert [call["index"] for call in calls] == [0, 1]
@@ -40,17 +40,17 @@ async def test_gemini_requires_its_opaque_data_back(user):
     assert (await follow(reasoning_opaque="AAAA")).status_code == 400
     answered = await follow(reasoning_opaque=opaque)
     assert answered.status_code == 200
-    assert said(answered).startswith("The tool weather answered: call_")
+    assert read_text(answered).startswith("The tool weather answered: call_")
 
 
 async def test_images_need_their_header_and_a_vision_model(user):
     picture = {"type": "image_url", "image_url": {"url": PIXEL}}
-    body = asking([{"type": "text", "text": "What?"}, picture])
+    body = make_body([{"type": "text", "text": "What?"}, picture])
     refused = await user.post(PATH, body)
     message = "missing required Copilot-Vision-Request header for vision requests"
     assert refused.json() == {"error": {"message": message, "code": ""}}
     seen = await user.post(PATH, body, Copilot_Vision_Request="true")
-    assert said(seen) == "You said: What? I see 1 image."
+    assert read_text(seen) == "You said: What? I see 1 image."
     blind = {**body, "model": "gpt-4o-mini"}
     assert (await user.post(PATH, blind, Copilot_Vision_Request="true")).status_code == 400
 
@@ -70,6 +70,6 @@ CALL = {"id": "call_1", "type": "function", "function": {"name": "weather", "arg
     ],
 )
 async def test_an_invalid_conversation_is_refused(user, messages):
-    answer = await user.post(PATH, {**asking("Hi"), "messages": messages})
+    answer = await user.post(PATH, {**make_body("Hi"), "messages": messages})
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == "invalid_request_body"

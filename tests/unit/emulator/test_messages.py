@@ -11,7 +11,7 @@ THINKING = {"type": "enabled", "budget_tokens": 1024}
 HI = {"role": "user", "content": "Hi"}
 
 
-def asking(*messages, **more):
+def make_body(*messages, **more):
     return {"model": MODEL, "max_tokens": 4096, "stream": True, "messages": list(messages), **more}
 
 
@@ -21,14 +21,14 @@ def user_says(text):
 
 async def test_signed_thinking_must_come_back_unchanged(user):
     question = user_says('use the tool weather with {"city": "Rome"}')
-    first = await user.post(PATH, asking(question, thinking=THINKING, tools=[TOOL], stream=False))
+    first = await user.post(PATH, make_body(question, thinking=THINKING, tools=[TOOL], stream=False))
     thinking, text, call = first.json()["content"]
     assert (first.json()["stop_reason"], call["input"]) == ("tool_use", {"city": "Rome"})
     result = {"type": "tool_result", "tool_use_id": call["id"], "content": "rain"}
 
     async def follow(*blocks):
         spoken = {"role": "assistant", "content": list(blocks)}
-        body = asking(
+        body = make_body(
             question, spoken, {"role": "user", "content": [result]}, thinking=THINKING, tools=[TOOL]
         )
         return await user.post(PATH, {**body, "stream": False})
@@ -46,19 +46,19 @@ async def test_signed_thinking_must_come_back_unchanged(user):
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (asking(HI, {"role": "assistant", "content": "Once"}), "prefill"),
-        (asking(HI, cache_control={"type": "ephemeral"}), "cache_control: Extra inputs are not permitted"),
-        (asking({"role": "system", "content": "Hi"}), 'Unexpected role "system"'),
-        (asking({"role": "user", "content": [{"type": "text", "text": ""}]}), "non-empty"),
-        (asking({"role": "user", "content": ""}), "non-empty"),
-        (asking(HI, max_tokens=None), "max_tokens"),
-        (asking(HI, thinking={"type": "enabled", "budget_tokens": 4096}), "greater than"),
-        (asking(HI, thinking={"type": "enabled", "budget_tokens": 10}), "at least 1024"),
-        (asking(HI, thinking=THINKING, temperature=0.2), "temperature"),
-        (asking(HI, thinking=THINKING, tools=[TOOL], tool_choice={"type": "any"}), "forces tool use"),
-        (asking(HI, tools=[{**TOOL, "input_schema": {**WEATHER, "$schema": "x"}}]), "$schema"),
-        (asking(HI, tools=[TOOL], tool_choice={"type": "tool", "name": "time"}), "not found"),
-        (asking({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x"}]}), "unexpected"),
+        (make_body(HI, {"role": "assistant", "content": "Once"}), "prefill"),
+        (make_body(HI, cache_control={"type": "ephemeral"}), "cache_control: Extra inputs are not permitted"),
+        (make_body({"role": "system", "content": "Hi"}), 'Unexpected role "system"'),
+        (make_body({"role": "user", "content": [{"type": "text", "text": ""}]}), "non-empty"),
+        (make_body({"role": "user", "content": ""}), "non-empty"),
+        (make_body(HI, max_tokens=None), "max_tokens"),
+        (make_body(HI, thinking={"type": "enabled", "budget_tokens": 4096}), "greater than"),
+        (make_body(HI, thinking={"type": "enabled", "budget_tokens": 10}), "at least 1024"),
+        (make_body(HI, thinking=THINKING, temperature=0.2), "temperature"),
+        (make_body(HI, thinking=THINKING, tools=[TOOL], tool_choice={"type": "any"}), "forces tool use"),
+        (make_body(HI, tools=[{**TOOL, "input_schema": {**WEATHER, "$schema": "x"}}]), "$schema"),
+        (make_body(HI, tools=[TOOL], tool_choice={"type": "tool", "name": "time"}), "not found"),
+        (make_body({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x"}]}), "unexpected"),
     ],
 )
 async def test_unsupported_parameters_are_refused(user, body, words):
@@ -71,14 +71,14 @@ async def test_unsupported_parameters_are_refused(user, body, words):
 async def test_four_cache_marks_are_accepted_and_a_fifth_is_not(user):
     def marked(count):
         blocks = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}] * count
-        return asking({"role": "user", "content": blocks})
+        return make_body({"role": "user", "content": blocks})
 
     assert (await user.post(PATH, marked(4))).status_code == 200
     assert (await user.post(PATH, marked(5))).status_code == 400
 
 
 async def test_an_unknown_beta_is_refused(user):
-    known = await user.post(PATH, asking(HI), anthropic_beta="interleaved-thinking-2025-05-14")
+    known = await user.post(PATH, make_body(HI), anthropic_beta="interleaved-thinking-2025-05-14")
     assert known.status_code == 200
-    other = await user.post(PATH, asking(HI), anthropic_beta="fine-grained-tool-streaming-2025-05-14")
+    other = await user.post(PATH, make_body(HI), anthropic_beta="fine-grained-tool-streaming-2025-05-14")
     assert "anthropic-beta" in other.json()["error"]["message"]

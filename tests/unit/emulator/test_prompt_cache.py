@@ -18,7 +18,7 @@ class Cache:
         return self.cache.use(owner, segments)
 
 
-def said(text, tokens=LEAST_TOKENS, **mark):
+def make_segment(text, tokens=LEAST_TOKENS, **mark):
     return Segment({"role": "user", "content": [{"type": "text", "text": text, **mark}]}, tokens)
 
 
@@ -28,38 +28,44 @@ def cache():
 
 
 def test_a_marked_prefix_is_read_by_the_next_request(cache):
-    assert cache.use(said("a"), said("b", **MARK)) == (0, 2048)
-    assert cache.use(said("a"), said("b", **MARK), said("c", 5, **MARK)) == (2048, 5)
-    assert cache.use(said("a"), said("b"), said("c", 5), said("d", 6), said("e", 7, **MARK)) == (2053, 13)
+    assert cache.use(make_segment("a"), make_segment("b", **MARK)) == (0, 2048)
+    assert cache.use(make_segment("a"), make_segment("b", **MARK), make_segment("c", 5, **MARK)) == (2048, 5)
+    assert cache.use(
+        make_segment("a"),
+        make_segment("b"),
+        make_segment("c", 5),
+        make_segment("d", 6),
+        make_segment("e", 7, **MARK),
+    ) == (2053, 13)
 
 
 def test_a_changed_prefix_is_not_read(cache):
-    cache.use(said("a"), said("b", **MARK))
-    assert cache.use(said("A"), said("b", **MARK)) == (0, 2048)
-    assert cache.use(said("a"), said("b", **MARK), owner="hubot") == (0, 2048)
+    cache.use(make_segment("a"), make_segment("b", **MARK))
+    assert cache.use(make_segment("A"), make_segment("b", **MARK)) == (0, 2048)
+    assert cache.use(make_segment("a"), make_segment("b", **MARK), owner="hubot") == (0, 2048)
 
 
 def test_a_request_without_marks_neither_reads_nor_writes(cache):
-    cache.use(said("a", **MARK))
-    assert cache.use(said("a"), said("b")) == (0, 0)
+    cache.use(make_segment("a", **MARK))
+    assert cache.use(make_segment("a"), make_segment("b")) == (0, 0)
 
 
 def test_a_mark_finds_only_prefixes_that_are_near(cache):
-    cache.use(said("a", **MARK))
-    between = [said(str(number), 1) for number in range(21)]
-    assert cache.use(said("a"), *between[:19], said("z", 1, **MARK))[0] == LEAST_TOKENS
-    assert cache.use(said("a"), *between, said("z", 1, **MARK))[0] < LEAST_TOKENS + 20
+    cache.use(make_segment("a", **MARK))
+    between = [make_segment(str(number), 1) for number in range(21)]
+    assert cache.use(make_segment("a"), *between[:19], make_segment("z", 1, **MARK))[0] == LEAST_TOKENS
+    assert cache.use(make_segment("a"), *between, make_segment("z", 1, **MARK))[0] < LEAST_TOKENS + 20
 
 
 def test_a_short_prefix_is_not_stored(cache):
-    assert cache.use(said("a", LEAST_TOKENS - 1, **MARK)) == (0, 0)
+    assert cache.use(make_segment("a", LEAST_TOKENS - 1, **MARK)) == (0, 0)
 
 
 def test_a_prefix_expires_five_minutes_after_its_last_use(cache):
-    cache.use(said("a", **MARK))
+    cache.use(make_segment("a", **MARK))
     cache.now = 200
-    assert cache.use(said("a", **MARK))[0] == LEAST_TOKENS
+    assert cache.use(make_segment("a", **MARK))[0] == LEAST_TOKENS
     cache.now = 500
-    assert cache.use(said("a", **MARK))[0] == LEAST_TOKENS
+    assert cache.use(make_segment("a", **MARK))[0] == LEAST_TOKENS
     cache.now = 801
-    assert cache.use(said("a", **MARK))[0] == 0
+    assert cache.use(make_segment("a", **MARK))[0] == 0

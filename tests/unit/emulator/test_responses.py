@@ -12,7 +12,7 @@ THINKING = {
 }
 
 
-def asking(given, **more):
+def make_body(given, **more):
     return {"model": "gpt-5.3-codex", "stream": True, "store": False, "input": given, **more}
 
 
@@ -20,13 +20,13 @@ def done_items(answer):
     return [each["item"] for each in chunks(answer) if each["type"] == "response.output_item.done"]
 
 
-def said(answer):
+def read_text(answer):
     return "".join(each["delta"] for each in chunks(answer) if each["type"] == "response.output_text.delta")
 
 
 @pytest.mark.parametrize("path", ["/responses", "/v1/responses"])
 async def test_no_id_is_ever_sent_twice_but_places_and_call_ids_stay(user, path):
-    body = asking("use the tool weather", tools=[TOOL], **THINKING)
+    body = make_body("use the tool weather", tools=[TOOL], **THINKING)
     events = chunks(await user.post(path, body))
     ids = [each["item_id"] for each in events if "item_id" in each]
     ids += [each["item"]["id"] for each in events if "item" in each]
@@ -42,17 +42,17 @@ async def test_no_id_is_ever_sent_twice_but_places_and_call_ids_stay(user, path)
 
 async def test_reasoning_comes_back_as_a_pair_or_is_refused(user, emulator):
     question = {"role": "user", "content": [{"type": "input_text", "text": "use the tool weather"}]}
-    first = await user.post(PATH, asking([question], tools=[TOOL], **THINKING))
+    first = await user.post(PATH, make_body([question], tools=[TOOL], **THINKING))
     reasoning, message, call = done_items(first)
     assert len(reasoning["summary"]) == 2
     result = {"type": "function_call_output", "call_id": call["call_id"], "output": "rain"}
 
     async def follow(**changed):
         history = [question, {**reasoning, **changed}, message, call, result]
-        return await user.post(PATH, asking(history, tools=[TOOL]))
+        return await user.post(PATH, make_body(history, tools=[TOOL]))
 
-    assert said(await follow()) == "The tool weather answered: rain"
-    other = done_items(await user.post(PATH, asking("Hi", **THINKING)))[0]
+    assert read_text(await follow()) == "The tool weather answered: rain"
+    other = done_items(await user.post(PATH, make_body("Hi", **THINKING)))[0]
     for changed in (
         {"encrypted_content": "gAAAAA"},
         {"encrypted_content": None},
@@ -66,9 +66,9 @@ async def test_reasoning_comes_back_as_a_pair_or_is_refused(user, emulator):
 
 
 async def test_encrypted_content_is_sent_on_request_only(user):
-    reasoning = done_items(await user.post(PATH, asking("Hi", reasoning={"effort": "low"})))[0]
+    reasoning = done_items(await user.post(PATH, make_body("Hi", reasoning={"effort": "low"})))[0]
     assert (reasoning["encrypted_content"], reasoning["summary"]) == (None, [])
-    assert done_items(await user.post(PATH, asking("Hi")))[0]["type"] == "message"
+    assert done_items(await user.post(PATH, make_body("Hi")))[0]["type"] == "message"
 
 
 CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
@@ -87,6 +87,6 @@ CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     ],
 )
 async def test_unsupported_parameters_are_refused(user, more, code):
-    answer = await user.post(PATH, asking("Hi", **more))
+    answer = await user.post(PATH, make_body("Hi", **more))
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == code

@@ -52,7 +52,7 @@ MESSAGES = st.lists(
 )
 
 
-def sent_for(messages: list[Message]) -> list[Message] | None:
+def arrange(messages: list[Message]) -> list[Message] | None:
     """Return the conversation that is sent; None if it is refused."""
     try:
         return Conversation(messages).arrange([])
@@ -68,7 +68,7 @@ def is_blank(block: ContentBlock) -> bool:
     return isinstance(block, TextBlock) and not block.text.strip()
 
 
-def typed(messages: Iterable[Message]) -> list[ContentBlock]:
+def find_typed(messages: Iterable[Message]) -> list[ContentBlock]:
     """Return the user's blocks in order, without results and blank texts."""
     return [
         block
@@ -80,7 +80,7 @@ def typed(messages: Iterable[Message]) -> list[ContentBlock]:
 @pytest.mark.requirement("2:orphans", "2:order")
 @given(MESSAGES)
 def test_any_conversation_becomes_valid(messages: list[Message]) -> None:
-    sent = sent_for(messages)
+    sent = arrange(messages)
     if sent is None:
         return
 
@@ -97,7 +97,7 @@ def test_any_conversation_becomes_valid(messages: list[Message]) -> None:
 
     opening = [TextBlock(OPENING)] if sent[0] == Message.user(OPENING) else []
     closing = [TextBlock(CLOSING)] if sent[-1] == Message.user(CLOSING) else []
-    assert typed(sent) == [*opening, *typed(messages), *closing]
+    assert find_typed(sent) == [*opening, *find_typed(messages), *closing]
     assert (sent[-1].role == "user") or messages[-1].role == "assistant"
     contents = Counter(
         each.content for each in blocks_of(messages, "user") if isinstance(each, ToolResultBlock)
@@ -108,9 +108,9 @@ def test_any_conversation_becomes_valid(messages: list[Message]) -> None:
 @pytest.mark.requirement("2:orphans", "2:order")
 @given(MESSAGES)
 def test_a_valid_conversation_is_not_changed_again(messages: list[Message]) -> None:
-    sent = sent_for(messages)
+    sent = arrange(messages)
     if sent is not None:
-        assert sent_for(sent) == sent
+        assert arrange(sent) == sent
 
 
 def thin(message: Message) -> Message:

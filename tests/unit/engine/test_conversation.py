@@ -25,17 +25,17 @@ START = user(TEXT)
 OTHER = OtherBlock("search", "found", opaque='{"type":"x"}')
 
 
-def sent(*messages: Message) -> tuple[list[Message], list[str]]:
+def arrange(*messages: Message) -> tuple[list[Message], list[str]]:
     """Return the messages that are sent, and the codes of the warnings."""
     warnings: list[WarningEvent] = []
-    arrange = Conversation(messages).arrange(warnings)
-    return arrange, [warning.code for warning in warnings]
+    arranged = Conversation(messages).arrange(warnings)
+    return arranged, [warning.code for warning in warnings]
 
 
-def refused(*messages: Message) -> list[str]:
+def list_refused_paths(*messages: Message) -> list[str]:
     """Return the paths for which the conversation is refused."""
     with pytest.raises(InvalidRequestError) as caught:
-        sent(*messages)
+        arrange(*messages)
     return [problem.path for problem in caught.value.problems]
 
 
@@ -53,7 +53,7 @@ def refused(*messages: Message) -> list[str]:
     ],
 )
 def test_a_valid_conversation_is_unchanged(messages: list[Message]) -> None:
-    assert sent(*messages) == (messages, [])
+    assert arrange(*messages) == (messages, [])
 
 
 @pytest.mark.requirement("2:tool-use-without-result")
@@ -93,7 +93,7 @@ def test_a_valid_conversation_is_unchanged(messages: list[Message]) -> None:
 def test_a_call_without_a_result_gets_an_error_result(
     messages: list[Message], expected: list[Message]
 ) -> None:
-    assert sent(START, *messages) == ([START, *expected], ["tool_result_missing"])
+    assert arrange(START, *messages) == ([START, *expected], ["tool_result_missing"])
 
 
 @pytest.mark.requirement("2:result-without-tool-use", "2:no-delta-when-invalid")
@@ -107,18 +107,21 @@ def test_a_call_without_a_result_gets_an_error_result(
     ],
 )
 def test_a_result_without_its_call_is_refused_with_its_path(messages: list[Message], path: str) -> None:
-    assert refused(*messages) == [path]
+    assert list_refused_paths(*messages) == [path]
 
 
 @pytest.mark.requirement("2:wrong-role")
 @pytest.mark.parametrize("block", [call("1"), ThinkingBlock("hm"), RedactedThinkingBlock("x"), OTHER])
 def test_an_assistants_block_in_a_users_message_is_refused(block: ContentBlock) -> None:
-    assert refused(START, user(TEXT, block), user(block)) == ["messages.1.content.1", "messages.2.content.0"]
+    assert list_refused_paths(START, user(TEXT, block), user(block)) == [
+        "messages.1.content.1",
+        "messages.2.content.0",
+    ]
 
 
 @pytest.mark.requirement("2:wrong-role")
 def test_a_users_block_in_an_assistants_message_is_refused() -> None:
-    assert refused(START, assistant(call("1"), ContextBlock("x"))) == ["messages.1.content.1"]
+    assert list_refused_paths(START, assistant(call("1"), ContextBlock("x"))) == ["messages.1.content.1"]
 
 
 @pytest.mark.requirement("12:rounds-split")
@@ -128,7 +131,7 @@ def test_an_answer_with_results_is_sent_as_the_messages_of_its_rounds() -> None:
         thought, call("1"), call("2"), result("1"), result("2"), TEXT, call("3"), result("3"), TEXT
     )
 
-    assert sent(START, answer, START) == (
+    assert arrange(START, answer, START) == (
         [
             START,
             assistant(thought, call("1"), call("2")),
@@ -146,7 +149,7 @@ def test_an_answer_with_results_is_sent_as_the_messages_of_its_rounds() -> None:
 def test_results_of_the_daemon_and_of_the_client_answer_one_round() -> None:
     answer = assistant(call("1"), call("2"), result("1"))
 
-    assert sent(START, answer, user(result("2"), TEXT)) == (
+    assert arrange(START, answer, user(result("2"), TEXT)) == (
         [START, assistant(call("1"), call("2")), user(result("1"), result("2")), user(TEXT)],
         [],
     )
@@ -154,7 +157,7 @@ def test_results_of_the_daemon_and_of_the_client_answer_one_round() -> None:
 
 @pytest.mark.requirement("12:continuation")
 def test_an_answer_that_ends_with_a_result_is_continued() -> None:
-    assert sent(START, assistant(call("1"), result("1"))) == (
+    assert arrange(START, assistant(call("1"), result("1"))) == (
         [START, assistant(call("1")), user(result("1"))],
         [],
     )
@@ -163,20 +166,23 @@ def test_an_answer_that_ends_with_a_result_is_continued() -> None:
 def test_an_answer_after_one_that_ends_with_a_result_belongs_to_it() -> None:
     messages = [START, assistant(call("1"), result("1")), assistant(TEXT), START]
 
-    assert sent(*messages) == ([START, assistant(call("1")), user(result("1")), assistant(TEXT), START], [])
+    assert arrange(*messages) == (
+        [START, assistant(call("1")), user(result("1")), assistant(TEXT), START],
+        [],
+    )
 
 
 def test_a_result_in_an_answer_without_its_call_is_refused_with_its_path() -> None:
     answer = assistant(TEXT, call("1"), result("1"), result("2"))
 
-    assert refused(START, answer) == ["messages.1.content.3.toolUseId"]
+    assert list_refused_paths(START, answer) == ["messages.1.content.3.toolUseId"]
 
 
 @pytest.mark.requirement("2:orphans")
 def test_results_come_before_the_users_words_in_the_order_of_their_calls() -> None:
     messages = [START, assistant(call("1"), call("2")), user(TEXT, result("2")), user(result("1"), TEXT)]
 
-    assert sent(*messages) == (
+    assert arrange(*messages) == (
         [START, assistant(call("1"), call("2")), user(result("1"), result("2"), TEXT), user(TEXT)],
         [],
     )
@@ -186,7 +192,7 @@ def test_results_come_before_the_users_words_in_the_order_of_their_calls() -> No
 def test_calls_of_two_messages_may_get_their_results_after_both() -> None:
     messages = [START, assistant(call("1")), assistant(call("2")), user(result("1"), result("2"))]
 
-    assert sent(*messages) == (
+    assert arrange(*messages) == (
         [START, assistant(call("1")), user(result("1")), assistant(call("2")), user(result("2"))],
         [],
     )
@@ -198,7 +204,7 @@ def test_a_late_result_moves_to_its_call(words: Sequence[ContentBlock]) -> None:
     messages = [START, assistant(call("1")), user(TEXT), assistant(TEXT), user(result("1"), *words)]
     tail = user(*words) if words else Message.user(CLOSING)
 
-    assert sent(*messages) == (
+    assert arrange(*messages) == (
         [START, assistant(call("1")), user(result("1"), TEXT), assistant(TEXT), tail],
         ["tool_result_moved"],
     )
@@ -216,8 +222,8 @@ def test_a_late_result_moves_to_its_call(words: Sequence[ContentBlock]) -> None:
 def test_two_results_of_one_call_become_one(results: list[ContentBlock], joined: ContentBlock) -> None:
     expected = [START, assistant(call("1")), user(joined)]
 
-    assert sent(START, assistant(call("1")), user(*results)) == (expected, ["tool_results_joined"])
-    assert sent(START, assistant(call("1")), *map(user, results)) == (expected, ["tool_results_joined"])
+    assert arrange(START, assistant(call("1")), user(*results)) == (expected, ["tool_results_joined"])
+    assert arrange(START, assistant(call("1")), *map(user, results)) == (expected, ["tool_results_joined"])
 
 
 @pytest.mark.requirement("2:orphans")
@@ -230,7 +236,7 @@ def test_repeated_ids_become_unique() -> None:
         *(assistant(call("1")), user(result("1", "fourth"))),
     ]
 
-    assert sent(*messages) == (
+    assert arrange(*messages) == (
         [
             START,
             *(assistant(call("1")), user(first)),
@@ -245,7 +251,7 @@ def test_repeated_ids_become_unique() -> None:
 def test_two_calls_of_one_message_with_one_id_are_answered_in_order() -> None:
     messages = [START, assistant(call("1"), call("1")), user(result("1", "a"), result("1", "b"))]
 
-    assert sent(*messages) == (
+    assert arrange(*messages) == (
         [START, assistant(call("1"), call("1_2")), user(result("1", "a"), result("1_2", "b"))],
         [],
     )
@@ -254,8 +260,8 @@ def test_two_calls_of_one_message_with_one_id_are_answered_in_order() -> None:
 @pytest.mark.requirement("2:empty-messages")
 @pytest.mark.parametrize("content", [(), (TextBlock(""),), (TextBlock(" \n"), TextBlock(""))])
 def test_an_empty_message_of_the_users_is_left_out_with_a_warning(content: Sequence[ContentBlock]) -> None:
-    assert sent(user(*content), START) == ([START], ["empty_message_dropped"])
-    assert sent(START, assistant(TEXT), user(*content)) == (
+    assert arrange(user(*content), START) == ([START], ["empty_message_dropped"])
+    assert arrange(START, assistant(TEXT), user(*content)) == (
         [START, assistant(TEXT), Message.user(CLOSING)],
         ["empty_message_dropped"],
     )
@@ -271,33 +277,33 @@ def test_an_empty_message_of_the_users_is_left_out_with_a_warning(content: Seque
     ],
 )
 def test_an_empty_answer_is_left_out_without_a_warning(content: Sequence[ContentBlock]) -> None:
-    assert sent(START, assistant(*content), START) == ([START, START], [])
+    assert arrange(START, assistant(*content), START) == ([START, START], [])
 
 
 @pytest.mark.requirement("2:empty-messages")
 @pytest.mark.parametrize("block", [ThinkingBlock("hm", "s"), RedactedThinkingBlock("x")])
 def test_reasoning_alone_is_left_out_with_a_warning(block: ContentBlock) -> None:
-    assert sent(START, assistant(block), START) == ([START, START], ["unfinished_dropped"])
+    assert arrange(START, assistant(block), START) == ([START, START], ["unfinished_dropped"])
 
 
 @pytest.mark.requirement("2:empty-messages")
 def test_an_empty_answer_does_not_separate_a_call_from_its_result() -> None:
     messages = [START, assistant(call("1")), assistant(), user(result("1"))]
 
-    assert sent(*messages) == ([START, assistant(call("1")), user(result("1"))], [])
+    assert arrange(*messages) == ([START, assistant(call("1")), user(result("1"))], [])
 
 
 @pytest.mark.requirement("2:empty-messages")
 @pytest.mark.parametrize("messages", [[user()], [user(TextBlock(" "))], [assistant(), user(), assistant()]])
 def test_a_conversation_without_content_is_refused(messages: list[Message]) -> None:
-    assert refused(*messages) == ["messages"]
+    assert list_refused_paths(*messages) == ["messages"]
 
 
 @pytest.mark.requirement("2:opening")
 def test_a_conversation_that_the_assistant_begins_gets_a_first_user_message() -> None:
     messages = [user(), assistant(TEXT), START]
 
-    assert sent(*messages) == (
+    assert arrange(*messages) == (
         [Message.user(OPENING), assistant(TEXT), START],
         ["empty_message_dropped", "opening_added"],
     )
@@ -307,12 +313,12 @@ def test_a_conversation_that_the_assistant_begins_gets_a_first_user_message() ->
 def test_a_user_message_is_not_added_if_the_assistant_may_begin() -> None:
     warnings: list[WarningEvent] = []
 
-    arrange = Conversation([assistant(TEXT), START]).arrange(warnings, user_begins=False)
+    arranged = Conversation([assistant(TEXT), START]).arrange(warnings, user_begins=False)
 
-    assert arrange == [assistant(TEXT), START]
+    assert arranged == [assistant(TEXT), START]
     assert warnings == []
 
 
 @pytest.mark.requirement("2:order")
 def test_a_last_message_of_the_assistant_is_sent_unchanged() -> None:
-    assert sent(START, assistant(TEXT)) == ([START, assistant(TEXT)], [])
+    assert arrange(START, assistant(TEXT)) == ([START, assistant(TEXT)], [])

@@ -45,7 +45,7 @@ class Counting(ScriptedAdapter):
         return self.counted
 
 
-def counting(counted: int | Exception | asyncio.Event) -> Counting:
+def make_adapter(counted: int | Exception | asyncio.Event) -> Counting:
     adapter = Counting()
     adapter.counted = counted
     return adapter
@@ -60,16 +60,16 @@ async def count_turn(
 
 
 async def test_the_providers_count_is_taken() -> None:
-    assert await count_turn(counting(17)) == TokenCount(17, "provider")
-    assert await count_turn(counting(0), estimates=False) == TokenCount(0, "provider")
+    assert await count_turn(make_adapter(17)) == TokenCount(17, "provider")
+    assert await count_turn(make_adapter(0), estimates=False) == TokenCount(0, "provider")
 
 
 async def test_without_a_count_the_result_is_an_estimate_or_unsupported() -> None:
-    adapter = counting(-1)
+    adapter = make_adapter(-1)
     found = await count_turn(adapter)
 
     assert found == TokenCount(estimate_tokens(adapter.requests[0]), "estimate")
-    assert await count_turn(counting(-1), estimates=False) == UNSUPPORTED
+    assert await count_turn(make_adapter(-1), estimates=False) == UNSUPPORTED
     assert await count_turn(ScriptedAdapter(), estimates=False) == UNSUPPORTED
 
 
@@ -86,21 +86,21 @@ async def test_an_unreachable_provider_gets_an_estimate_and_a_refusal_is_an_erro
     failure: Exception, reported: type[ChatError] | None
 ) -> None:
     if reported is None:
-        assert (await count_turn(counting(failure))).method == "estimate"
+        assert (await count_turn(make_adapter(failure))).method == "estimate"
     with pytest.raises(reported or ConnectionError):
-        await count_turn(counting(failure), estimates=reported is not None)
+        await count_turn(make_adapter(failure), estimates=reported is not None)
 
 
 async def test_a_count_that_takes_too_long_is_not_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count, "COUNT_SECONDS", 0.01)
 
-    assert (await count_turn(counting(asyncio.Event()))).method == "estimate"
+    assert (await count_turn(make_adapter(asyncio.Event()))).method == "estimate"
     with pytest.raises(ConnectionError, match="did not count"):
-        await count_turn(counting(asyncio.Event()), estimates=False)
+        await count_turn(make_adapter(asyncio.Event()), estimates=False)
 
 
 async def test_a_count_is_planned_like_a_chat() -> None:
-    adapter = counting(1)
+    adapter = make_adapter(1)
     foreign = ThinkingBlock("Hm.", "sig", origin=Origin("other", "n"))
     await count_turn(adapter, Message.user("Hi"), Message("assistant", (foreign, TextBlock("Yes."))), HELLO)
 
@@ -108,7 +108,7 @@ async def test_a_count_is_planned_like_a_chat() -> None:
     assert [block.type for message in adapter.requests[0].messages for block in message.content] == [
         "text"
     ] * 3
-    adapter = counting(1)
+    adapter = make_adapter(1)
     adapter.capabilities = type(adapter.capabilities)(tool_calls=False, vision=False)
     with pytest.raises(RequestError, match="tools"):
         await count_turn(adapter, tools=[ToolDefinition("f", "", {})])
@@ -122,7 +122,7 @@ PICTURE = Message("user", (ImageBlock("https://example.org/a.png"),))
 
 
 async def test_a_count_is_remembered_so_that_the_same_prompt_is_not_counted_twice() -> None:
-    adapter, memory = counting(17), TokenMemory()
+    adapter, memory = make_adapter(17), TokenMemory()
     registry = registry_of(adapter)
     for _ in range(2):
         assert await count_tokens(registry, ask(HELLO), memory) == TokenCount(17, "provider")

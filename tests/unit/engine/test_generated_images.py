@@ -24,27 +24,29 @@ PLAIN = ImageBlock("iVBORw0K", "image/png", origin=HERE)
 pytestmark = pytest.mark.requirement("2:generated-images")
 
 
-def planned(*messages: Message, sees: bool | None = True) -> Plan:
+def plan(*messages: Message, sees: bool | None = True) -> Plan:
     info = model_info("fake", "m", supports_vision=sees)
     target = ResolvedModel("fake", ScriptedAdapter(), "m", info)
     return plan_turn(ask(*messages), target, Capabilities(), {}, {}, None)
 
 
-def sent(*messages: Message, sees: bool | None = True) -> tuple[list[tuple[ContentBlock, ...]], list[str]]:
-    made = planned(*messages, sees=sees)
+def plan_messages(
+    *messages: Message, sees: bool | None = True
+) -> tuple[list[tuple[ContentBlock, ...]], list[str]]:
+    made = plan(*messages, sees=sees)
     codes = [warning.code for warning in made.warnings]
     return [tuple(message.content) for message in made.request.messages], codes
 
 
 @pytest.mark.parametrize("sees", [True, False, None])
 def test_an_image_goes_back_to_the_model_that_generated_it(sees: bool | None) -> None:
-    assert sent(user(TEXT), assistant(IMAGE), user(TEXT), sees=sees)[0][1] == (IMAGE,)
+    assert plan_messages(user(TEXT), assistant(IMAGE), user(TEXT), sees=sees)[0][1] == (IMAGE,)
 
 
 def test_an_image_of_another_model_moves_to_the_users_next_message() -> None:
     other = replace(IMAGE, origin=Origin("fake", "other"))
     said = assistant(other, call("1"))
-    messages, codes = sent(user(TEXT), said, user(result("1"), TEXT))
+    messages, codes = plan_messages(user(TEXT), said, user(result("1"), TEXT))
     moved = replace(other, opaque=None)
     assert messages[1:] == [(TextBlock(FOLLOWS), call("1")), (result("1"), moved, TEXT)]
     assert codes == ["foreign_data_dropped"]
@@ -52,13 +54,13 @@ def test_an_image_of_another_model_moves_to_the_users_next_message() -> None:
 
 @pytest.mark.parametrize("sees", [False, None])
 def test_an_image_becomes_a_note_for_a_model_that_may_not_see(sees: bool | None) -> None:
-    messages, codes = sent(user(TEXT), assistant(TEXT, PLAIN), user(TEXT), sees=sees)
+    messages, codes = plan_messages(user(TEXT), assistant(TEXT, PLAIN), user(TEXT), sees=sees)
     assert messages[1:] == [(TEXT, TextBlock(LEFT_OUT)), (TEXT,)]
     assert codes == ["images_replaced"]
 
 
 def test_an_image_in_the_last_message_becomes_a_note() -> None:
-    messages, codes = sent(user(TEXT), assistant(PLAIN))
+    messages, codes = plan_messages(user(TEXT), assistant(PLAIN))
     assert (messages[-1], codes) == ((TextBlock(LEFT_OUT),), ["images_replaced"])
 
 

@@ -24,11 +24,11 @@ from jumpseat.chat import (
 from jumpseat.conversations import BegunTurn, ConversationStore, NewTurn
 from jumpseat.engine import Keeper, keeping, run_turn
 from jumpseat.system.state_file import StateError
-from tests.unit.conversations.support import said, texts
+from tests.unit.conversations.support import alternate, texts
 from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of
 from tests.unit.scripted import said as streamed
 
-HI = said("Hi")
+HI = alternate("Hi")
 
 
 class SlowStore(ConversationStore):

@@ -38,11 +38,11 @@ def thought(signature: str, origin: Origin = HERE) -> ThinkingBlock:
     return ThinkingBlock("Hm.", signature, origin=origin, opaque="o")
 
 
-def said(text: str, origin: Origin = HERE) -> TextBlock:
+def make_text(text: str, origin: Origin = HERE) -> TextBlock:
     return TextBlock(text, origin=origin)
 
 
-def called(name: str, origin: Origin = HERE) -> ToolUseBlock:
+def make_call(name: str, origin: Origin = HERE) -> ToolUseBlock:
     return ToolUseBlock(name, "ls", {"b": 1, "a": 2}, '{"b": 1,  "a": 2}', origin=origin, opaque="signed")
 
 
@@ -59,7 +59,7 @@ def content(
     return [list(message.content) for message in restored if message.role == "assistant"]
 
 
-def remembering(*turns: tuple[Sequence[Message], Response]) -> BlockMemory:
+def make_memory(*turns: tuple[Sequence[Message], Response]) -> BlockMemory:
     memory = BlockMemory()
     for after, response in turns:
         memory.remember(response, after)
@@ -71,13 +71,13 @@ def test_every_dropped_block_is_restored_in_its_place() -> None:
     whole = (
         thought("first"),
         RedactedThinkingBlock("cipher+/=", origin=HERE),
-        said("Let me see."),
+        make_text("Let me see."),
         OtherBlock("server_tool_use", opaque='{"type":"x"}', origin=HERE),
-        called("1"),
+        make_call("1"),
         thought("second"),
-        called("2"),
+        make_call("2"),
     )
-    memory = remembering(([HI], answer(*whole)))
+    memory = make_memory(([HI], answer(*whole)))
     thin = assistant(TextBlock("Let me see."), thin_call("1"), thin_call("2"))
 
     assert content(memory, HI, thin, user(result("1"), result("2"))) == [list(whole)]
@@ -86,9 +86,9 @@ def test_every_dropped_block_is_restored_in_its_place() -> None:
 @pytest.mark.requirement("2:block-memory")
 @pytest.mark.parametrize("parts", [1, 2, 3])
 def test_an_answer_in_several_consecutive_messages_is_restored_whole_in_the_first(parts: int) -> None:
-    whole = (thought("first"), said("Let me see."), called("1"), called("2"))
+    whole = (thought("first"), make_text("Let me see."), make_call("1"), make_call("2"))
     thin = (TextBlock("Let me see."), thin_call("1"), thin_call("2"))
-    memory = remembering(([HI], answer(*whole)))
+    memory = make_memory(([HI], answer(*whole)))
     pieces = [assistant(*thin[: 4 - parts]), *(assistant(block) for block in thin[4 - parts :])]
     shortened = [assistant(thin[0]), assistant(thin[2])]
 
@@ -99,41 +99,43 @@ def test_an_answer_in_several_consecutive_messages_is_restored_whole_in_the_firs
 
 @pytest.mark.requirement("2:block-memory-place")
 def test_two_consecutive_answers_each_get_their_own_data() -> None:
-    memory = remembering(
-        ([HI], answer(thought("first"), said("One."))),
-        ([HI, Message.assistant("One.")], answer(thought("second"), said("Two."))),
+    memory = make_memory(
+        ([HI], answer(thought("first"), make_text("One."))),
+        ([HI, Message.assistant("One.")], answer(thought("second"), make_text("Two."))),
     )
 
     assert content(memory, HI, Message.assistant("One."), Message.assistant("Two.")) == [
-        [thought("first"), said("One.")],
-        [thought("second"), said("Two.")],
+        [thought("first"), make_text("One.")],
+        [thought("second"), make_text("Two.")],
     ]
 
 
 @pytest.mark.requirement("2:block-memory-owner")
 def test_another_models_answer_is_unchanged_unless_any_origin_is_accepted() -> None:
-    memory = remembering(([HI], answer(thought("s", ELSEWHERE), said("Hello", ELSEWHERE), origin=ELSEWHERE)))
+    memory = make_memory(
+        ([HI], answer(thought("s", ELSEWHERE), make_text("Hello", ELSEWHERE), origin=ELSEWHERE))
+    )
 
     assert content(memory, HI, Message.assistant("Hello")) == [[TextBlock("Hello")]]
     assert content(memory, HI, Message.assistant("Hello"), origin=None) == [
-        [thought("s", ELSEWHERE), said("Hello", ELSEWHERE)]
+        [thought("s", ELSEWHERE), make_text("Hello", ELSEWHERE)]
     ]
 
 
 @pytest.mark.requirement("2:block-memory-owner")
 def test_of_two_equal_answers_the_requested_models_else_the_newest_is_used() -> None:
-    memory = remembering(
-        ([HI], answer(thought("mine"), said("Hello"))),
-        ([HI], answer(thought("theirs", ELSEWHERE), said("Hello", ELSEWHERE), origin=ELSEWHERE)),
+    memory = make_memory(
+        ([HI], answer(thought("mine"), make_text("Hello"))),
+        ([HI], answer(thought("theirs", ELSEWHERE), make_text("Hello", ELSEWHERE), origin=ELSEWHERE)),
     )
     hello = Message.assistant("Hello")
 
-    assert content(memory, HI, hello) == [[thought("mine"), said("Hello")]]
+    assert content(memory, HI, hello) == [[thought("mine"), make_text("Hello")]]
     assert content(memory, HI, hello, origin=ELSEWHERE) == [
-        [thought("theirs", ELSEWHERE), said("Hello", ELSEWHERE)]
+        [thought("theirs", ELSEWHERE), make_text("Hello", ELSEWHERE)]
     ]
     assert content(memory, HI, hello, origin=None) == [
-        [thought("theirs", ELSEWHERE), said("Hello", ELSEWHERE)]
+        [thought("theirs", ELSEWHERE), make_text("Hello", ELSEWHERE)]
     ]
 
 
@@ -141,10 +143,10 @@ def test_of_two_equal_answers_the_requested_models_else_the_newest_is_used() -> 
 def test_the_same_words_in_several_places_get_the_data_of_each_place() -> None:
     memory, conversation = BlockMemory(), [HI]
     for number in range(5):
-        memory.remember(answer(thought(f"s{number}"), said("Done.")), conversation)
+        memory.remember(answer(thought(f"s{number}"), make_text("Done.")), conversation)
         conversation += [Message.assistant("Done."), MORE]
 
-    assert content(memory, *conversation) == [[thought(f"s{n}"), said("Done.")] for n in range(5)]
+    assert content(memory, *conversation) == [[thought(f"s{n}"), make_text("Done.")] for n in range(5)]
 
 
 @pytest.mark.requirement("2:block-memory-place")
@@ -161,7 +163,7 @@ def test_the_same_words_in_several_places_get_the_data_of_each_place() -> None:
     ],
 )
 def test_a_short_text_in_another_place_is_another_answer(conversation: list[Message]) -> None:
-    memory = remembering(([HI], answer(thought("s"), said("Done."))))
+    memory = make_memory(([HI], answer(thought("s"), make_text("Done."))))
 
     assert content(memory, *conversation) == [
         list(message.content) for message in conversation if message.role == "assistant"
@@ -172,10 +174,10 @@ def test_a_short_text_in_another_place_is_another_answer(conversation: list[Mess
 def test_an_ambiguous_short_text_in_a_shortened_history_is_not_completed() -> None:
     memory, conversation = BlockMemory(), [HI]
     for number in range(3):
-        memory.remember(answer(thought(f"s{number}"), called("call_1")), conversation)
+        memory.remember(answer(thought(f"s{number}"), make_call("call_1")), conversation)
         conversation += [assistant(thin_call("call_1")), user(result("call_1"))]
 
-    assert content(memory, *conversation)[1] == [thought("s1"), called("call_1")]
+    assert content(memory, *conversation)[1] == [thought("s1"), make_call("call_1")]
     assert content(memory, *conversation[2:]) == [[thin_call("call_1")], [thin_call("call_1")]]
 
 
@@ -183,13 +185,13 @@ def test_an_ambiguous_short_text_in_a_shortened_history_is_not_completed() -> No
 @pytest.mark.parametrize(
     ("blocks", "thin"),
     [
-        pytest.param([said(LONG)], TextBlock(LONG), id="a long text"),
-        pytest.param([called(RANDOM_ID)], thin_call(RANDOM_ID), id="a random id"),
-        pytest.param([called("D681PevKs")], thin_call("D681PevKs"), id="a short random id"),
+        pytest.param([make_text(LONG)], TextBlock(LONG), id="a long text"),
+        pytest.param([make_call(RANDOM_ID)], thin_call(RANDOM_ID), id="a random id"),
+        pytest.param([make_call("D681PevKs")], thin_call("D681PevKs"), id="a short random id"),
     ],
 )
 def test_a_unique_answer_is_recognised_anywhere(blocks: list[ContentBlock], thin: ContentBlock) -> None:
-    memory = remembering(([HI], answer(thought("s"), *blocks)))
+    memory = make_memory(([HI], answer(thought("s"), *blocks)))
 
     assert content(memory, MORE, assistant(thin)) == [[thought("s"), *blocks]]
     memory.remember(answer(thought("other"), *blocks), [MORE, MORE])
@@ -200,8 +202,8 @@ def test_a_unique_answer_is_recognised_anywhere(blocks: list[ContentBlock], thin
 @pytest.mark.parametrize("name", ["call_1", "functions.ls:0", "functions.sha256sum:0", "12345678"])
 def test_a_numbered_id_is_not_recognised_elsewhere(name: str) -> None:
     tool = "sha256sum" if "sha256sum" in name else "ls"
-    call, thin = replace(called(name), name=tool), replace(thin_call(name), name=tool)
-    memory = remembering(([HI], answer(thought("s"), call)))
+    call, thin = replace(make_call(name), name=tool), replace(thin_call(name), name=tool)
+    memory = make_memory(([HI], answer(thought("s"), call)))
 
     assert content(memory, MORE, assistant(thin)) == [[thin]]
 
@@ -209,51 +211,52 @@ def test_a_numbered_id_is_not_recognised_elsewhere(name: str) -> None:
 @pytest.mark.requirement("2:block-memory-place")
 def test_a_short_text_after_the_same_last_exchange_of_another_chat_is_another_answer() -> None:
     exchange = [Message.assistant("Shall I?"), Message.user("Yes")]
-    memory = remembering(([HI, *exchange], answer(thought("s"), said("Done."))))
+    memory = make_memory(([HI, *exchange], answer(thought("s"), make_text("Done."))))
 
     assert content(memory, MORE, *exchange, Message.assistant("Done."))[1] == [TextBlock("Done.")]
 
 
 @pytest.mark.requirement("2:block-memory-place")
 def test_an_answer_after_an_edited_one_is_still_recognised() -> None:
-    memory = remembering(
-        ([HI], answer(thought("first"), said("Hello"))),
-        ([HI, Message.assistant("Hello"), MORE], answer(thought("second"), said("World"))),
+    memory = make_memory(
+        ([HI], answer(thought("first"), make_text("Hello"))),
+        ([HI, Message.assistant("Hello"), MORE], answer(thought("second"), make_text("World"))),
     )
     edited = [HI, Message.assistant("Hello!!"), MORE, Message.assistant("World")]
 
-    assert content(memory, *edited) == [[TextBlock("Hello!!")], [thought("second"), said("World")]]
+    assert content(memory, *edited) == [[TextBlock("Hello!!")], [thought("second"), make_text("World")]]
 
 
 @pytest.mark.requirement("2:block-memory-place")
 def test_a_long_answer_after_an_edited_question_is_recognised() -> None:
     turns = [
-        ([HI], answer(thought("first"), said(LONG))),
-        ([HI, Message.assistant(LONG), MORE], answer(thought("second"), said("World"))),
+        ([HI], answer(thought("first"), make_text(LONG))),
+        ([HI, Message.assistant(LONG), MORE], answer(thought("second"), make_text("World"))),
     ]
     edited = [HI, Message.assistant(LONG), Message.user("Less"), Message.assistant("World")]
 
-    assert content(remembering(*turns), *edited)[1] == [thought("second"), said("World")]
-    assert content(remembering(*turns), *edited[2:]) == [[TextBlock("World")]]
+    assert content(make_memory(*turns), *edited)[1] == [thought("second"), make_text("World")]
+    assert content(make_memory(*turns), *edited[2:]) == [[TextBlock("World")]]
 
 
 @pytest.mark.requirement("2:block-memory-place")
 def test_a_numbered_id_is_recognised_after_the_same_text_in_a_shortened_history() -> None:
     history = [HI, Message.assistant("Hello"), MORE]
-    memory = remembering((history, answer(thought("s"), called("call_1"))))
+    memory = make_memory((history, answer(thought("s"), make_call("call_1"))))
 
     assert content(memory, *history[1:], assistant(thin_call("call_1")))[1] == [
         thought("s"),
-        called("call_1"),
+        make_call("call_1"),
     ]
 
 
 @pytest.mark.requirement("2:block-memory-place")
 @pytest.mark.parametrize(
-    "response", [answer(), answer(thought("s")), answer(thought("s"), said("  ")), answer(said("Hello"))]
+    "response",
+    [answer(), answer(thought("s")), answer(thought("s"), make_text("  ")), answer(make_text("Hello"))],
 )
 def test_an_answer_without_words_or_without_provider_data_is_not_remembered(response: Response) -> None:
-    memory = remembering(([HI], response))
+    memory = make_memory(([HI], response))
 
     assert (len(memory), memory.size) == (0, 0)
     assert content(memory, HI, assistant()) == [[]]
@@ -270,7 +273,9 @@ def test_an_answer_without_words_or_without_provider_data_is_not_remembered(resp
     ],
 )
 def test_a_client_that_keeps_provider_data_removes_blocks_on_purpose(kept: ContentBlock) -> None:
-    memory = remembering(([HI], answer(thought("first"), said("Hello"), thought("second"), called("1"))))
+    memory = make_memory(
+        ([HI], answer(thought("first"), make_text("Hello"), thought("second"), make_call("1")))
+    )
     edited = (kept, TextBlock("Hello"), thin_call("1"))
 
     assert content(memory, HI, assistant(*edited)) == [list(edited)]
@@ -280,16 +285,16 @@ def test_a_client_that_keeps_provider_data_removes_blocks_on_purpose(kept: Conte
 @pytest.mark.parametrize(
     "blocks",
     [
-        pytest.param([said(LONG)], id="text"),
-        pytest.param([thought("s"), said(LONG)], id="thinking"),
-        pytest.param([thought("s"), said(LONG), called(RANDOM_ID)], id="a call"),
+        pytest.param([make_text(LONG)], id="text"),
+        pytest.param([thought("s"), make_text(LONG)], id="thinking"),
+        pytest.param([thought("s"), make_text(LONG), make_call(RANDOM_ID)], id="a call"),
     ],
 )
 def test_messages_are_not_read_for_a_client_that_sends_answers_back_whole(
     blocks: list[ContentBlock], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = [HI, assistant(*blocks)] * 50
-    memory = remembering((history, answer(*blocks)))
+    memory = make_memory((history, answer(*blocks)))
     read: list[object] = []
     monkeypatch.setattr(memory_module, "extract_words", read.append)
 
@@ -298,7 +303,7 @@ def test_messages_are_not_read_for_a_client_that_sends_answers_back_whole(
 
 
 def test_one_answer_is_remembered_once() -> None:
-    memory = remembering(*[([HI], answer(thought("s"), said("Hello")))] * 3)
+    memory = make_memory(*[([HI], answer(thought("s"), make_text("Hello")))] * 3)
 
     assert len(memory) == 1
 
@@ -308,15 +313,15 @@ def test_the_least_recently_used_answer_is_forgotten_first() -> None:
     memory = BlockMemory(max_answers=2)
     asked = [Message.user(f"Question {number}") for number in range(3)]
     for number in range(2):
-        memory.remember(answer(thought(f"s{number}"), said("Done.")), [asked[number]])
+        memory.remember(answer(thought(f"s{number}"), make_text("Done.")), [asked[number]])
     content(memory, asked[0], Message.assistant("Done."))
-    memory.remember(answer(thought("s2"), said("Done.")), [asked[2]])
+    memory.remember(answer(thought("s2"), make_text("Done.")), [asked[2]])
 
     kept = [content(memory, question, Message.assistant("Done.")) for question in asked]
     assert kept == [
-        [[thought("s0"), said("Done.")]],
+        [[thought("s0"), make_text("Done.")]],
         [[TextBlock("Done.")]],
-        [[thought("s2"), said("Done.")]],
+        [[thought("s2"), make_text("Done.")]],
     ]
 
 
@@ -325,21 +330,21 @@ def test_the_memory_is_bounded_in_bytes_too_and_frees_what_it_forgets() -> None:
     memory = BlockMemory(max_bytes=20_000)
     for number in range(50):
         sealed = ThinkingBlock("", "x" * 5_000, origin=HERE)
-        memory.remember(answer(sealed, said(f"Answer {number}")), [HI])
+        memory.remember(answer(sealed, make_text(f"Answer {number}")), [HI])
         assert memory.size <= 20_000
     assert 1 <= len(memory) <= 3
 
-    memory.remember(answer(ThinkingBlock("", "x" * 30_000), said("Too much")), [HI])
+    memory.remember(answer(ThinkingBlock("", "x" * 30_000), make_text("Too much")), [HI])
     assert 1 <= len(memory) <= 3
     assert content(memory, HI, Message.assistant("Answer 49"))[0][0].type == "thinking"
     assert (MAX_ANSWERS, MAX_BYTES) == (1000, 32 << 20)
 
 
 def test_half_of_a_surrogate_pair_is_remembered_like_any_text() -> None:
-    memory = remembering(([Message.user("\ud83d")], answer(thought("s"), said("\ude00"))))
+    memory = make_memory(([Message.user("\ud83d")], answer(thought("s"), make_text("\ude00"))))
 
     assert content(memory, Message.user("\ud83d"), Message.assistant("\ude00")) == [
-        [thought("s"), said("\ude00")]
+        [thought("s"), make_text("\ude00")]
     ]
 
 

@@ -41,7 +41,7 @@ ROWS = {
 TOOL = ToolDefinition("grep")
 
 
-def planned(
+def plan_chat(
     asked: TurnRequest,
     *,
     capabilities: Capabilities | None = None,
@@ -71,7 +71,7 @@ def test_the_ask_is_sent_unchanged() -> None:
         conversation_id="c",
         initiator="agent",
     )
-    plan = planned(asked)
+    plan = plan_chat(asked)
     request = plan.request
 
     assert request.model == "m"
@@ -100,7 +100,7 @@ def test_the_ask_is_sent_unchanged() -> None:
     ],
 )
 def test_the_initiator_follows_from_the_messages(last: Message, initiator: str) -> None:
-    assert planned(ask(user(TEXT), assistant(call("1")), last)).request.initiator == initiator
+    assert plan_chat(ask(user(TEXT), assistant(call("1")), last)).request.initiator == initiator
 
 
 @pytest.mark.requirement("2:foreign-opaque")
@@ -114,7 +114,7 @@ def test_blocks_of_another_model_are_dropped_with_a_warning(origin: Origin) -> N
         OtherBlock("search", "found", origin=origin, opaque="o"),
         TextBlock("plain", origin=origin),
     )
-    plan = planned(ask(user(TEXT), assistant(*blocks), user(result("1"))))
+    plan = plan_chat(ask(user(TEXT), assistant(*blocks), user(result("1"))))
 
     assert list(plan.request.messages[1].content) == [
         TextBlock("hi", origin=origin),
@@ -129,7 +129,7 @@ def test_blocks_of_another_model_are_dropped_with_a_warning(origin: Origin) -> N
 @pytest.mark.parametrize("origin", [HERE, None])
 def test_blocks_of_this_model_go_back_unchanged(origin: Origin | None) -> None:
     blocks = (ThinkingBlock("", "sig", origin=origin, opaque="o"), TextBlock("hi", origin=origin, opaque="o"))
-    plan = planned(ask(user(TEXT), assistant(*blocks), user(TEXT)))
+    plan = plan_chat(ask(user(TEXT), assistant(*blocks), user(TEXT)))
 
     assert tuple(plan.request.messages[1].content) == blocks
     assert plan.warnings == []
@@ -159,16 +159,16 @@ def test_tools_and_images_are_refused_for_a_model_that_does_not_take_them(
     asked: TurnRequest, what: str, capabilities: Capabilities, facts: dict[str, Any] | None, refused: bool
 ) -> None:
     if not refused:
-        assert planned(asked, capabilities=capabilities, facts=facts).warnings == []
+        assert plan_chat(asked, capabilities=capabilities, facts=facts).warnings == []
         return
     with pytest.raises(RequestError, match=f"m of fake does not accept {what}") as caught:
-        planned(asked, capabilities=capabilities, facts=facts)
+        plan_chat(asked, capabilities=capabilities, facts=facts)
     assert caught.value.provider == "fake"
     assert caught.value.hint
 
 
 def test_tools_that_must_not_be_called_are_not_refused() -> None:
-    assert planned(
+    assert plan_chat(
         ask(tools=(TOOL,), tool_choice="none"), capabilities=Capabilities(tool_calls=False)
     ).request
 
@@ -198,7 +198,7 @@ def test_tools_that_must_not_be_called_are_not_refused() -> None:
 def test_options_that_a_provider_does_not_take_are_dropped_with_a_warning(
     asked: dict[str, Any], capabilities: Capabilities, code: str | None, sent: dict[str, Any]
 ) -> None:
-    plan = planned(ask(**asked), capabilities=capabilities)
+    plan = plan_chat(ask(**asked), capabilities=capabilities)
 
     assert codes(plan) == ([code] if code else [])
     assert {key: getattr(plan.request, key) for key in sent} == sent
@@ -207,7 +207,7 @@ def test_options_that_a_provider_does_not_take_are_dropped_with_a_warning(
 @pytest.mark.requirement("2:degradation")
 @pytest.mark.parametrize("supports", [True, False, None])
 def test_json_mode_and_thinking_are_dropped_if_the_model_lacks_them(supports: bool | None) -> None:
-    plan = planned(
+    plan = plan_chat(
         ask(output_mode="json", thinking="low"),
         facts={"supports_json": supports, "supports_thinking": supports},
     )
@@ -228,18 +228,18 @@ class Reader(ScriptedAdapter):
 def test_a_document_is_refused_if_the_dialect_does_not_accept_its_type() -> None:
     pdf, sheet = DocumentBlock("AAAA", "application/pdf"), DocumentBlock("AAAA", "application/vnd.ms-excel")
 
-    assert planned(ask(user(pdf)), adapter=Reader()).warnings == []
+    assert plan_chat(ask(user(pdf)), adapter=Reader()).warnings == []
     for document, adapter in ((pdf, ScriptedAdapter()), (sheet, Reader())):
         with pytest.raises(RequestError, match="does not accept documents of the type application/"):
-            planned(ask(user(document)), adapter=adapter)
+            plan_chat(ask(user(document)), adapter=adapter)
 
 
 @pytest.mark.requirement("2:result-media")
 def test_an_image_in_a_result_becomes_a_note_for_a_model_without_vision() -> None:
     image = ImageBlock("AAAA", "image/png")
     asked = ask(user(TEXT), assistant(call("1")), user(ToolResultBlock("1", (TextBlock("a"), image))))
-    seen = planned(asked)
-    noted = planned(asked, facts={"supports_vision": False})
+    seen = plan_chat(asked)
+    noted = plan_chat(asked, facts={"supports_vision": False})
 
     assert (seen.request.messages[2].content[0].media, seen.warnings) == ((image,), [])
     assert noted.request.messages[2].content[0].content.startswith("a[The tool returned the image")
@@ -250,7 +250,7 @@ def test_an_image_in_a_result_becomes_a_note_for_a_model_without_vision() -> Non
 def test_a_missing_fact_of_a_listed_model_does_not_refuse_the_chat() -> None:
     asked = ask(user(ImageBlock("https://example/x.png")), tools=(TOOL,))
 
-    assert planned(asked, facts={}).warnings == []
+    assert plan_chat(asked, facts={}).warnings == []
 
 
 @pytest.mark.requirement("2:max-tokens")
@@ -269,7 +269,7 @@ def test_a_missing_fact_of_a_listed_model_does_not_refuse_the_chat() -> None:
 def test_max_tokens_is_requested_else_saved_else_8192_and_at_most_the_models_limit(
     asked: int | None, saved: int | None, limit: int | None, sent: int
 ) -> None:
-    plan = planned(ask(max_tokens=asked), facts={"max_output_tokens": limit}, saved_max_tokens=saved)
+    plan = plan_chat(ask(max_tokens=asked), facts={"max_output_tokens": limit}, saved_max_tokens=saved)
 
     assert plan.request.max_tokens == sent
 
@@ -309,7 +309,7 @@ def test_a_default_limit_has_room_for_the_level_that_was_asked_for(
 @pytest.mark.parametrize("limits", [{"max_tokens": 1000}, {"saved": 1000}])
 def test_a_limit_set_by_client_or_user_is_not_raised_for_thinking(limits: dict[str, int]) -> None:
     asked = ask(thinking="high", max_tokens=limits.get("max_tokens"))
-    request = planned(asked, saved_max_tokens=limits.get("saved")).request
+    request = plan_chat(asked, saved_max_tokens=limits.get("saved")).request
 
     assert (request.max_tokens, request.answer_tokens) == (1000, None)
 
@@ -327,13 +327,13 @@ def test_a_limit_set_by_client_or_user_is_not_raised_for_thinking(limits: dict[s
 def test_requested_settings_override_saved_ones_and_those_the_schemas_defaults(
     asked: dict[str, Any], saved: dict[str, Any], sent: dict[str, Any]
 ) -> None:
-    assert planned(ask(settings=asked), saved=saved).request.settings == sent
+    assert plan_chat(ask(settings=asked), saved=saved).request.settings == sent
 
 
 @pytest.mark.requirement("2:settings")
 def test_all_settings_that_break_their_rows_are_reported_together() -> None:
     with pytest.raises(InvalidRequestError, match=r"settings\.temperature must be at most 2\.") as caught:
-        planned(ask(settings={"temperature": 3, "colour": "red"}))
+        plan_chat(ask(settings={"temperature": 3, "colour": "red"}))
 
     assert [problem.path for problem in caught.value.problems] == ["settings.temperature", "settings.colour"]
 
@@ -346,9 +346,9 @@ class Brief(ScriptedAdapter):
 
 @pytest.mark.requirement("2:max-tokens")
 def test_max_tokens_of_client_and_user_override_the_providers_default() -> None:
-    assert planned(ask(), adapter=Brief()).request.max_tokens == 1024
-    assert planned(ask(), adapter=Brief(), saved_max_tokens=4000).request.max_tokens == 4000
-    assert planned(ask(max_tokens=2000), adapter=Brief()).request.max_tokens == 2000
+    assert plan_chat(ask(), adapter=Brief()).request.max_tokens == 1024
+    assert plan_chat(ask(), adapter=Brief(), saved_max_tokens=4000).request.max_tokens == 4000
+    assert plan_chat(ask(max_tokens=2000), adapter=Brief()).request.max_tokens == 2000
 
 
 class Tolerant(ScriptedAdapter):
@@ -361,6 +361,6 @@ class Tolerant(ScriptedAdapter):
 def test_the_adapters_traits_say_whether_the_user_must_begin() -> None:
     asked = ask(assistant(TEXT), user(TEXT))
 
-    assert codes(planned(asked)) == ["opening_added"]
-    tolerant = planned(asked, adapter=Tolerant())
+    assert codes(plan_chat(asked)) == ["opening_added"]
+    tolerant = plan_chat(asked, adapter=Tolerant())
     assert (list(tolerant.request.messages), codes(tolerant)) == (list(asked.messages), [])

@@ -36,7 +36,7 @@ def messages(*blocks: ContentBlock) -> list[Message]:
     return [user(TEXT), assistant(*blocks, TEXT), user(TEXT)]
 
 
-def applied(refusals: Refusals, given: list[Message], origin: Origin) -> list[Message]:
+def apply(refusals: Refusals, given: list[Message], origin: Origin) -> list[Message]:
     return [
         Message(each.role, tuple(refusals.apply(block, origin) for block in each.content)) for each in given
     ]
@@ -56,9 +56,9 @@ def test_a_refused_block_is_recognised_later(block: ContentBlock) -> None:
     refusals = Refusals()
     refusals.record(messages(block), messages(), HERE)
 
-    assert applied(refusals, messages(block), HERE) == messages(replace(block, origin=NO_MODEL))
+    assert apply(refusals, messages(block), HERE) == messages(replace(block, origin=NO_MODEL))
     for other in (Origin("fake", "other"), Origin("other", "m")):
-        assert applied(refusals, messages(block), other) == messages(block)
+        assert apply(refusals, messages(block), other) == messages(block)
 
 
 @pytest.mark.requirement("2:refused-once")
@@ -68,7 +68,7 @@ def test_a_block_that_was_accepted_with_other_opaque_data_keeps_that_data() -> N
     redacted = RedactedThinkingBlock("x", opaque="o")
     refusals.record(messages(own, redacted), messages(taken), HERE)
 
-    assert applied(refusals, messages(own, redacted), HERE) == messages(
+    assert apply(refusals, messages(own, redacted), HERE) == messages(
         taken, replace(redacted, origin=NO_MODEL)
     )
 
@@ -78,7 +78,7 @@ def test_accepted_blocks_and_blocks_that_were_not_sent_are_not_refused() -> None
     refusals.record(messages(SIGNED, RedactedThinkingBlock("x")), messages(SIGNED), HERE)
 
     others = messages(SIGNED, replace(SIGNED, signature="new"), RedactedThinkingBlock("y"), TextBlock("a"))
-    assert applied(refusals, others, HERE) == others
+    assert apply(refusals, others, HERE) == others
 
 
 def test_the_number_of_refusals_is_bounded() -> None:
@@ -86,7 +86,7 @@ def test_the_number_of_refusals_is_bounded() -> None:
     blocks = [RedactedThinkingBlock(str(number)) for number in range(3)]
     refusals.record(messages(*blocks), messages(), HERE)
 
-    applied_blocks = applied(refusals, messages(*blocks), HERE)[1].content
+    applied_blocks = apply(refusals, messages(*blocks), HERE)[1].content
     assert [block.origin for block in applied_blocks] == [None, NO_MODEL, NO_MODEL, None]
 
 
@@ -127,4 +127,4 @@ async def test_a_block_whose_removal_does_not_help_is_not_refused() -> None:
         with pytest.raises(RequestError, match="Still no"):
             await run_turn(registry_of(adapter), ask(*messages(SIGNED)), RecordingSink(), memory)
 
-    assert applied(memory.refusals, messages(SIGNED), HERE) == messages(SIGNED)
+    assert apply(memory.refusals, messages(SIGNED), HERE) == messages(SIGNED)

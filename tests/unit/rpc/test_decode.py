@@ -61,13 +61,13 @@ EVERY: list[ContentBlock] = [
 ]
 
 
-def asked(**params: Any) -> TurnRequest:
+def decode(**params: Any) -> TurnRequest:
     whole = {"messages": [{"role": "user", "content": "hi"}], **params}
     return turn_from_wire(ChatStartParams.model_validate(whole))
 
 
 def read(*blocks: Any) -> list[ContentBlock]:
-    return list(asked(messages=[{"role": "assistant", "content": list(blocks)}]).messages[0].content)
+    return list(decode(messages=[{"role": "assistant", "content": list(blocks)}]).messages[0].content)
 
 
 @pytest.mark.parametrize("block", EVERY, ids=lambda block: block.type)
@@ -119,7 +119,7 @@ def test_a_partial_call_of_a_client_is_completed(
 
 
 def test_a_string_is_one_text_block() -> None:
-    messages = asked(
+    messages = decode(
         messages=[{"role": "user", "content": "hi"}, {"role": "assistant", "content": ""}]
     ).messages
 
@@ -133,7 +133,7 @@ def test_a_result_may_be_a_list_of_text_blocks() -> None:
 
 
 def test_every_key_reaches_the_ask() -> None:
-    ask = asked(
+    ask = decode(
         system="Be brief.",
         model="a:b",
         tools=[{"name": "grep", "description": "finds", "parameters": {"type": "object"}}, {"name": "ls"}],
@@ -149,7 +149,7 @@ def test_every_key_reaches_the_ask() -> None:
     )
 
     assert ask == TurnRequest(
-        messages=asked().messages,
+        messages=decode().messages,
         system="Be brief.",
         model="a:b",
         tools=(ToolDefinition("grep", "finds", {"type": "object"}), ToolDefinition("ls")),
@@ -167,23 +167,23 @@ def test_every_key_reaches_the_ask() -> None:
 
 @pytest.mark.parametrize("value", ["auto", "none", "required"])
 def test_a_tool_choice_may_be_a_word(value: str) -> None:
-    assert asked(toolChoice=value).tool_choice == value
+    assert decode(toolChoice=value).tool_choice == value
 
 
 @pytest.mark.parametrize("value", ["text", "json"])
 def test_an_output_mode_may_be_a_word(value: str) -> None:
-    assert asked(outputMode=value).output_mode == value
+    assert decode(outputMode=value).output_mode == value
 
 
 def test_absent_values_have_the_contracts_defaults() -> None:
-    assert asked() == TurnRequest(messages=asked().messages)
+    assert decode() == TurnRequest(messages=decode().messages)
 
 
 @pytest.mark.requirement("2:result-media")
 def test_a_result_of_texts_alone_is_one_string() -> None:
     text = {"type": "text", "text": "a"}
     result = {"type": "tool_result", "toolUseId": "2", "content": [text, text]}
-    (message,) = asked(messages=[{"role": "user", "content": [result]}]).messages
+    (message,) = decode(messages=[{"role": "user", "content": [result]}]).messages
 
     assert message.content == (ToolResultBlock("2", "aa"),)
 
@@ -192,4 +192,4 @@ def test_a_result_of_texts_alone_is_one_string() -> None:
 @pytest.mark.parametrize("document", [{"source": "AAAA"}, {"source": "!", "mediaType": "application/pdf"}])
 def test_a_document_without_a_type_or_with_another_source_is_invalid(document: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"mediaType must name a type|source must be base64"):
-        asked(messages=[{"role": "user", "content": [{"type": "document", **document}]}])
+        decode(messages=[{"role": "user", "content": [{"type": "document", **document}]}])

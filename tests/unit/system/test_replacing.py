@@ -184,7 +184,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield disk
 
 
-def during_the_write(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
+def change_during_write(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
     """Call a function once while a new content is being written."""
     fsync = os.fsync
 
@@ -241,7 +241,7 @@ def test_a_file_that_changes_during_the_write_is_left_alone(
 ) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"old")
-    during_the_write(monkeypatch, lambda: change(file))
+    change_during_write(monkeypatch, lambda: change(file))
     with Folder.open(tmp_path) as folder, pytest.raises(FileChangedError, match="another program"):
         replace_entry(folder, "file", b"new", folder.find_status("file"))
 
@@ -256,7 +256,7 @@ def test_a_new_file_does_not_replace_one_that_has_appeared(
     if is_early:
         file.write_bytes(b"theirs")
     else:
-        during_the_write(monkeypatch, lambda: file.write_bytes(b"theirs"))
+        change_during_write(monkeypatch, lambda: file.write_bytes(b"theirs"))
     with Folder.open(tmp_path) as folder, pytest.raises(FileChangedError):
         replace_entry(folder, "file", b"ours", None)
 
@@ -275,7 +275,7 @@ def test_a_directory_that_becomes_a_link_does_not_redirect_the_write(
         inside.rename(moved)
         inside.symlink_to(outside)
 
-    during_the_write(monkeypatch, redirect)
+    change_during_write(monkeypatch, redirect)
     with Folder.open(inside) as folder:
         replace_entry(folder, "file", b"new", folder.find_status("file"))
 

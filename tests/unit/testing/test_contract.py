@@ -36,13 +36,13 @@ REPLAY = "provider_data_is_sent_back_byte_for_byte"
 MIXED = "many_simultaneous_chats_do_not_mix"
 
 
-def recording(contract, name):
+def find_recording(contract, name):
     return next(each for each in contract.list_recordings() if each.name == name)
 
 
 def run(contract, check, *arguments):
     """Run one check as pytest does."""
-    found = [recording(contract, each) if isinstance(each, str) else each for each in arguments]
+    found = [find_recording(contract, each) if isinstance(each, str) else each for each in arguments]
     getattr(contract, f"test_{check}")(*found)
 
 

@@ -84,19 +84,15 @@ class Case:
     episodes: int = 1
 
 
-def framed(body: bytes) -> bytes:
-    return encode_frame(body)
-
-
 CASES = [
-    Case("no JSON", framed(b"{nope}")),
-    Case("JSON cut off", framed(b'{"jsonrpc": "2.0", "id": 1, "method')),
-    Case("two values in a body", framed(b"{}{}")),
-    Case("bad UTF-8", framed(b'"\xff\xfe"')),
-    Case("UTF-16", framed('{"a":1}'.encode("utf-16"))),
-    Case("byte order mark", framed(b"\xef\xbb\xbf{}")),
-    Case("NaN", framed(b'{"a": NaN}')),
-    Case("infinity", framed(b"[-Infinity]")),
+    Case("no JSON", encode_frame(b"{nope}")),
+    Case("JSON cut off", encode_frame(b'{"jsonrpc": "2.0", "id": 1, "method')),
+    Case("two values in a body", encode_frame(b"{}{}")),
+    Case("bad UTF-8", encode_frame(b'"\xff\xfe"')),
+    Case("UTF-16", encode_frame('{"a":1}'.encode("utf-16"))),
+    Case("byte order mark", encode_frame(b"\xef\xbb\xbf{}")),
+    Case("NaN", encode_frame(b'{"a": NaN}')),
+    Case("infinity", encode_frame(b"[-Infinity]")),
     Case("empty body", b"Content-Length: 0\r\n\r\n"),
     Case("other charset", b"Content-Length: 7\r\nContent-Type: a/b; charset=latin-1\r\n\r\n" + BODY),
     Case("length not a number", b"Content-Length: seven\r\n\r\n" + BODY),
@@ -135,11 +131,13 @@ CASES = [
     Case(
         "header amid the garbage after a bad length", b"Content-Length: x\r\n\r\nContent-Length: 5\r\nno\r\n"
     ),
-    Case("two bad bodies", framed(b"{nope}") + framed(b"{nope}"), episodes=2),
+    Case("two bad bodies", encode_frame(b"{nope}") + encode_frame(b"{nope}"), episodes=2),
     Case(
-        "bad body, then a bad length", framed(b"{nope}") + b"Content-Length: 99999999999\r\n\r\n", episodes=2
+        "bad body, then a bad length",
+        encode_frame(b"{nope}") + b"Content-Length: 99999999999\r\n\r\n",
+        episodes=2,
     ),
-    Case("bad body, then garbage", framed(b"{nope}") + b"\x00garbage: yes\r\n\r\nmore"),
+    Case("bad body, then garbage", encode_frame(b"{nope}") + b"\x00garbage: yes\r\n\r\nmore"),
 ]
 
 

@@ -39,7 +39,7 @@ PADDING = b'"' + b"x" * (1 << 20) + b'"'
 """A value that makes a frame long enough to be checked while it arrives."""
 
 
-def nested(depth: int) -> Any:
+def nest(depth: int) -> Any:
     value: Any = 1
     for _ in range(depth):
         value = {"a": value}
@@ -64,7 +64,7 @@ def read(data: bytes, size: int = 65_536) -> list[Any]:
 def test_json_is_read_and_written_to_a_great_depth(depth: int) -> None:
     text = deep(depth)
     assert json.dumps(read_json(text), separators=(",", ":")).encode() == text
-    assert write_json(nested(depth)) == text
+    assert write_json(nest(depth)) == text
 
 
 @pytest.mark.requirement("1:limits")

@@ -27,7 +27,7 @@ class Wire:
         self.sent += self._reader.feed(data)
 
 
-def connected(**server: Any) -> tuple[Peer, Peer]:
+def connect(**server: Any) -> tuple[Peer, Peer]:
     """Connect two peers; bytes arrive in the next iteration of the event loop, as over a pipe."""
     loop = asyncio.get_running_loop()
     client = Peer(lambda data: loop.call_soon(other.feed, data) and None)
@@ -43,7 +43,7 @@ async def test_a_request_gets_its_result() -> None:
     async def echo(method: str, params: Any) -> Any:
         return [method, params]
 
-    client, _ = connected(on_request=echo)
+    client, _ = connect(on_request=echo)
     assert await wait_bounded(client.request("m", {"a": 1})) == ["m", {"a": 1}]
     assert await wait_bounded(client.request("m")) == ["m", None]
 
@@ -65,14 +65,14 @@ async def test_an_error_is_raised_with_code_and_data() -> None:
     async def fail(method: str, params: Any) -> Any:
         raise RpcError(1004, "No such model.", {"kind": "request"})
 
-    client, _ = connected(on_request=fail)
+    client, _ = connect(on_request=fail)
     with pytest.raises(RpcError, match=r"No such model\.") as caught:
         await wait_bounded(client.request("m"))
     assert (caught.value.code, caught.value.data) == (1004, {"kind": "request"})
 
 
 async def test_without_a_handler_requests_are_refused() -> None:
-    client, _ = connected()
+    client, _ = connect()
     with pytest.raises(RpcError, match="not found: m") as caught:
         await wait_bounded(client.request("m"))
     assert caught.value.code == -32601
@@ -84,7 +84,7 @@ async def test_a_defect_of_a_handler_is_logged_and_not_sent(
     async def raise_key_error(method: str, params: Any) -> Any:
         raise KeyError("secret")
 
-    client, _ = connected(on_request=raise_key_error)
+    client, _ = connect(on_request=raise_key_error)
     with pytest.raises(RpcError) as caught:
         await wait_bounded(client.request("m"))
     assert (caught.value.code, caught.value.message, caught.value.data) == (-32603, "Internal error.", None)
@@ -113,7 +113,7 @@ async def test_a_cancelled_caller_cancels_the_request_on_both_sides() -> None:
         finally:
             stopped.set()
 
-    client, _ = connected(on_request=slow)
+    client, _ = connect(on_request=slow)
     task = asyncio.create_task(client.request("m"))
     await wait_bounded(started.wait())
     task.cancel()

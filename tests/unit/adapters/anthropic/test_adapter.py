@@ -31,7 +31,7 @@ from jumpseat.testing.answers.anthropic_messages import (
     message_stream,
 )
 from jumpseat.testing.upstream import Reply
-from tests.unit.adapters.anthropic_chats import MODEL, adapter_for, collect, refused, request_for, response_of
+from tests.unit.adapters.anthropic_chats import MODEL, adapter_for, collect, refusal, request_for, response_of
 from tests.unit.adapters.streams import WAIT, codes
 
 
@@ -111,7 +111,7 @@ async def test_an_unstreamed_answer_gives_the_same_response(upstream, http):
     ],
 )
 async def test_errors_follow_status_and_type(upstream, http, status, kind, expected, retryable):
-    upstream.script(refused("Because.", kind, status, request_id="req_7"))
+    upstream.script(refusal("Because.", kind, status, request_id="req_7"))
     _, error = await collect(adapter_for(upstream, http))
     assert type(error) is expected
     assert (error.status_code, error.retryable, error.provider_code) == (status, retryable, kind)
@@ -129,8 +129,8 @@ async def test_the_time_to_wait_is_kept(upstream, http):
         "anthropic_ratelimit_input_tokens_reset": "2026-01-01T00:05:00Z",
     }
     upstream.script(
-        refused("Slow", "rate_limit_error", 429, retry_after="7", **limits),
-        refused("No", "rate_limit_error", 429, x_should_retry="false"),
+        refusal("Slow", "rate_limit_error", 429, retry_after="7", **limits),
+        refusal("No", "rate_limit_error", 429, x_should_retry="false"),
     )
     adapter = adapter_for(upstream, http)
     _, error = await collect(adapter)
@@ -154,12 +154,12 @@ async def test_a_spend_limit_without_a_time_to_wait_is_a_used_up_quota(upstream,
 
 @pytest.mark.requirement("messages:context-exceeded")
 async def test_a_too_long_prompt_is_a_context_error(upstream, http):
-    upstream.script(refused("prompt is too long: 3333404 tokens > 200000 maximum"))
+    upstream.script(refusal("prompt is too long: 3333404 tokens > 200000 maximum"))
     assert isinstance((await collect(adapter_for(upstream, http)))[1], ContextExceededError)
 
 
 async def test_an_unknown_model_is_named(upstream, http):
-    upstream.script(refused(f"model: {MODEL}", "not_found_error", 404))
+    upstream.script(refusal(f"model: {MODEL}", "not_found_error", 404))
     _, error = await collect(adapter_for(upstream, http))
     assert type(error) is UnknownModelError
     assert error.message == f"The provider acme has no model {MODEL!r}."

@@ -5,7 +5,7 @@ import pytest
 from jumpseat.chat import AuthenticationError, ImageBlock, Message, ProtocolError, TextBlock, ToolDefinition
 from jumpseat.testing.answers.anthropic_messages import message_stream
 from jumpseat.testing.upstream import Reply
-from tests.unit.adapters.anthropic_chats import adapter_for, collect, refused, request_for
+from tests.unit.adapters.anthropic_chats import adapter_for, collect, refusal, request_for
 
 
 @pytest.mark.requirement("messages:count-tokens")
@@ -39,7 +39,7 @@ async def test_an_endpoint_without_counts_gives_minus_one(upstream, http, reply)
 
 
 async def test_a_failed_count_is_an_error(upstream, http):
-    upstream.script(refused("No", "authentication_error", 401))
+    upstream.script(refusal("No", "authentication_error", 401))
     with pytest.raises(AuthenticationError):
         await adapter_for(upstream, http).count_tokens(request_for())
 

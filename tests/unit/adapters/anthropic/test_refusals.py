@@ -15,7 +15,7 @@ from jumpseat.chat import (
 )
 from jumpseat.testing.answers.anthropic_messages import Words, message_stream
 from jumpseat.testing.upstream import Reply
-from tests.unit.adapters.anthropic_chats import MODEL, adapter_for, collect, refused, request_for
+from tests.unit.adapters.anthropic_chats import MODEL, adapter_for, collect, refusal, request_for
 from tests.unit.adapters.streams import codes
 
 
@@ -35,7 +35,7 @@ from tests.unit.adapters.streams import codes
 async def test_a_refused_parameter_is_dropped_with_a_warning_and_remembered(
     upstream, http, text, settings, left_out
 ):
-    upstream.script(refused(text))
+    upstream.script(refusal(text))
     upstream.default(Reply.events(message_stream(Words(["x"]))))
     adapter = adapter_for(upstream, http)
     request = request_for(settings=settings)
@@ -88,7 +88,7 @@ async def test_a_refused_parameter_is_dropped_with_a_warning_and_remembered(
 async def test_a_refused_form_of_thinking_is_replaced_by_another(
     upstream, http, model, level, text, first, second
 ):
-    upstream.script(refused(text), Reply.events(message_stream(Words(["x"]))))
+    upstream.script(refusal(text), Reply.events(message_stream(Words(["x"]))))
     adapter = adapter_for(upstream, http)
     request = request_for(model=model, thinking=level)
     _, replan = await collect(adapter, request)
@@ -102,7 +102,7 @@ async def test_a_refused_form_of_thinking_is_replaced_by_another(
 @pytest.mark.requirement("messages:refused-parameter")
 async def test_thinking_that_is_refused_in_every_form_is_dropped(upstream, http):
     text = "thinking is not supported for this model"
-    upstream.script(refused(text), refused(text))
+    upstream.script(refusal(text), refusal(text))
     upstream.default(Reply.events(message_stream(Words(["x"]))))
     adapter = adapter_for(upstream, http)
     request = request_for(model="custom-model", thinking="low")
@@ -126,7 +126,7 @@ LITELLM = (
     "text", [LITELLM.replace("{}", "reasoning_effort"), "m doesn't support `reasoning.effort`"]
 )
 async def test_thinking_that_a_gateway_does_not_support_is_dropped_immediately(upstream, http, model, text):
-    upstream.script(refused(text))
+    upstream.script(refusal(text))
     upstream.default(Reply.events(message_stream(Words(["x"]))))
     adapter = adapter_for(upstream, http)
     request = request_for(model=model, thinking="low")
@@ -139,7 +139,7 @@ async def test_thinking_that_a_gateway_does_not_support_is_dropped_immediately(u
 
 @pytest.mark.requirement("messages:refused-parameter")
 async def test_stop_sequences_that_a_gateway_does_not_support_are_dropped(upstream, http):
-    upstream.script(refused(LITELLM.replace("{}", "stop")))
+    upstream.script(refusal(LITELLM.replace("{}", "stop")))
     upstream.default(Reply.events(message_stream(Words(["x"]))))
     adapter = adapter_for(upstream, http)
     request = request_for(stop_sequences=("END",))
@@ -152,7 +152,7 @@ async def test_stop_sequences_that_a_gateway_does_not_support_are_dropped(upstre
 @pytest.mark.requirement("messages:refused-parameter")
 async def test_a_refused_effort_is_dropped_and_the_schema_kept(upstream, http):
     upstream.script(
-        refused("This model does not support the effort parameter."), Reply.events(message_stream())
+        refusal("This model does not support the effort parameter."), Reply.events(message_stream())
     )
     adapter = adapter_for(upstream, http)
     schema = JsonSchemaOutput({"type": "object"})
@@ -167,7 +167,7 @@ async def test_a_refused_effort_is_dropped_and_the_schema_kept(upstream, http):
     "text", ["tools.0: Extra inputs are not permitted", "messages: roles are not supported", "Nonsense."]
 )
 async def test_a_refusal_of_an_essential_parameter_is_an_error(upstream, http, text):
-    upstream.script(refused(text))
+    upstream.script(refusal(text))
     _, error = await collect(adapter_for(upstream, http), request_for(tools=(ToolDefinition("f"),)))
     assert type(error) is RequestError
 
@@ -175,7 +175,7 @@ async def test_a_refusal_of_an_essential_parameter_is_an_error(upstream, http, t
 @pytest.mark.requirement("messages:max-tokens-limit")
 async def test_the_models_limit_is_learned_from_the_refusal(upstream, http):
     text = "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens for x"
-    upstream.script(refused(text), Reply.events(message_stream()))
+    upstream.script(refusal(text), Reply.events(message_stream()))
     adapter = adapter_for(upstream, http)
     request = request_for(model="custom-model", max_tokens=64_000)
     _, replan = await collect(adapter, request)
@@ -195,7 +195,7 @@ async def test_the_models_limit_is_learned_from_the_refusal(upstream, http):
     ],
 )
 async def test_refused_thinking_blocks_are_dropped_from_the_replan(upstream, http, text):
-    upstream.script(refused(text), Reply.events(message_stream(Words(["x"]))))
+    upstream.script(refusal(text), Reply.events(message_stream(Words(["x"]))))
     here = Origin("acme", MODEL)
     turn = Message(
         "assistant",
@@ -218,5 +218,5 @@ async def test_refused_thinking_blocks_are_dropped_from_the_replan(upstream, htt
 
 
 async def test_a_refusal_of_thinking_that_was_not_sent_is_an_error(upstream, http):
-    upstream.script(refused("Invalid `signature` in `thinking` block"))
+    upstream.script(refusal("Invalid `signature` in `thinking` block"))
     assert type((await collect(adapter_for(upstream, http)))[1]) is RequestError

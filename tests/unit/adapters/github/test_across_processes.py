@@ -67,7 +67,7 @@ async def go(processes: list[asyncio.subprocess.Process]) -> list[str]:
     return await asyncio.gather(*map(line, processes))
 
 
-def minting(upstream: FakeUpstream) -> None:
+def mint_tokens(upstream: FakeUpstream) -> None:
     def mint(_: RecordedRequest) -> Reply:
         return Reply.json({"token": f"tid=canary{len(upstream.requests)};x=1", "refresh_in": 1500})
 
@@ -79,7 +79,7 @@ def minting(upstream: FakeUpstream) -> None:
 async def test_simultaneous_requests_of_daemons_make_one_exchange(
     upstream: FakeUpstream, tmp_path: Path, count: int, rounds: int
 ) -> None:
-    minting(upstream)
+    mint_tokens(upstream)
     async with daemons(count, upstream, tmp_path / "auth", rounds) as processes:
         for number in range(1, rounds + 1):
             assert await go(processes) == [f"tid=canary{number};x=1"] * count
@@ -92,7 +92,7 @@ async def test_a_daemon_killed_during_an_exchange_does_not_block_others(
     upstream: FakeUpstream, http: HttpClient, hosts: GitHubHosts, tmp_path: Path
 ) -> None:
     upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
-    minting(upstream)
+    mint_tokens(upstream)
     tokens = CopilotCredential(
         http, hosts, SignIn(Secret("ghu_canary-of-eight"), "file"), directory=tmp_path / "auth"
     )
@@ -126,7 +126,7 @@ async def test_a_daemon_stopped_during_an_exchange_delays_others_only_by_seconds
     spread = iter([0.0, 0.5, 0.8, 1.0])
     monkeypatch.setattr(shared_token.random, "random", lambda: next(spread))
     upstream.script(Reply((Gate(), b"{}")), path=EXCHANGE)
-    minting(upstream)
+    mint_tokens(upstream)
     sign_in = SignIn(Secret("ghu_canary-of-eight"), "file")
     others = [CopilotCredential(http, hosts, sign_in, directory=tmp_path / "auth") for _ in range(4)]
     async with daemons(1, upstream, tmp_path / "auth") as (holder,):

@@ -15,7 +15,7 @@ def model(name: str, **facts: Any) -> ModelInfo:
     return ModelInfo(provider="p", model=name, name=name, family=name, version=name, **facts)
 
 
-def priced(prices: Mapping[str, Any]) -> ModelInfo:
+def model_with_prices(prices: Mapping[str, Any]) -> ModelInfo:
     return model("m", billing=Billing(token_prices={"default": prices}))
 
 
@@ -50,7 +50,7 @@ def test_without_a_usable_default_the_cheapest_model_in_pickers_is_used() -> Non
     ],
 )
 def test_token_prices_are_compared_in_both_spellings(prices: Mapping[str, Any], expected: float) -> None:
-    assert cost(priced(prices)) == expected
+    assert cost(model_with_prices(prices)) == expected
 
 
 def test_an_unknown_price_counts_as_high() -> None:

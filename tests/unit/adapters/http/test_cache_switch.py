@@ -34,7 +34,7 @@ async def test_chat_completions_are_marked_only_on_request(upstream, http, table
 @pytest.mark.requirement("messages:cache-breakpoints")
 async def test_marks_are_not_sent_again_to_a_server_that_refuses_them(upstream, http):
     words = "messages.0.content.0.text.cache_control: Extra inputs are not permitted"
-    upstream.script(anthropic_chats.refused(words))
+    upstream.script(anthropic_chats.refusal(words))
     upstream.default(Reply.events(message_stream()))
     adapter = anthropic_chats.adapter_for(upstream, http)
     _, replan = await anthropic_chats.collect(adapter)

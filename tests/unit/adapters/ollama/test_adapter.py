@@ -26,13 +26,13 @@ from jumpseat.testing.upstream import Gate, Reply
 from tests.fakes.ollama import FakeModel
 from tests.fakes.refusing import refusing_address
 from tests.unit.adapters.ollama_chats import HELLO, adapter_for, collect, request_for
-from tests.unit.adapters.streams import WAIT, codes, folded
+from tests.unit.adapters.streams import WAIT, codes, fold_events
 
 PICTURE = Message("user", (ImageBlock("QUJD"),))
 
 
 def response_of(events):
-    return folded(events, "qwen3:4b")
+    return fold_events(events, "qwen3:4b")
 
 
 async def test_the_events_of_a_streamed_answer_keep_the_laws(server, http, upstream):

@@ -67,7 +67,7 @@ ANSWERS: dict[str, Any] = {
 }
 
 
-def offered(folder: Path, *words: str, answers: dict[str, Any] = ANSWERS) -> list[str]:
+def complete(folder: Path, *words: str, answers: dict[str, Any] = ANSWERS) -> list[str]:
     scenario = Scenario(folder, answers=answers)
     variables = {
         "_JUMPSEAT_COMPLETE": "bash_complete",
@@ -128,11 +128,11 @@ def offered(folder: Path, *words: str, answers: dict[str, Any] = ANSWERS) -> lis
 def test_the_shell_gets_matching_completions(
     tmp_path: Path, words: tuple[str, ...], expected: list[str]
 ) -> None:
-    assert offered(tmp_path, *words) == expected
+    assert complete(tmp_path, *words) == expected
 
 
 def test_completion_is_empty_and_silent_if_the_daemon_fails(tmp_path: Path) -> None:
-    assert offered(tmp_path, "chat", "-m", "x", answers={}) == []
+    assert complete(tmp_path, "chat", "-m", "x", answers={}) == []
 
 
 def test_a_search_for_models_that_resembles_a_command_suggests_it(tmp_path: Path) -> None:

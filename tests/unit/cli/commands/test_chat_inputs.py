@@ -18,7 +18,7 @@ from jumpseat_cli.chat.question import MAX_TOTAL_BYTES
 from jumpseat_cli.daemon.settings import convert_settings
 from jumpseat_client import client
 from tests.fakes.scenario import Scenario, answer_steps
-from tests.unit.cli.test_program import REPOSITORY, argv, asked, run
+from tests.unit.cli.test_program import REPOSITORY, argv, read_params, run
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -81,7 +81,7 @@ class CommandLine:
     @property
     def asked(self) -> dict[str, Any]:
         """The params of the chat."""
-        return asked(self.scenario)
+        return read_params(self.scenario)
 
     @property
     def blocks(self) -> list[Any]:
@@ -102,7 +102,7 @@ def scripted(folder: Path) -> Scenario:
 
 
 def content(scenario: Scenario) -> list[Any]:
-    blocks: list[Any] = asked(scenario)["messages"][-1]["content"]
+    blocks: list[Any] = read_params(scenario)["messages"][-1]["content"]
     return blocks
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.commands.test_chat_inputs import ANSWERS, CommandLine, content, jumpseat, scripted
-from tests.unit.cli.test_program import REPOSITORY, argv, asked, run
+from tests.unit.cli.test_program import REPOSITORY, argv, read_params, run
 
 pytestmark = pytest.mark.timeout(60)
 __all__ = ["jumpseat"]
@@ -32,7 +32,7 @@ def test_a_prompt_asks_with_the_words_and_stdin_as_its_input(tmp_path: Path) -> 
 
     assert done.returncode == 0
     assert scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "briefly\n\nx = 1\n"}
-    params = asked(scenario)
+    params = read_params(scenario)
     assert [block["type"] for block in content(scenario)] == ["context", "text"]
     assert content(scenario)[1]["text"] == "Review: x = 1"
     assert (params["model"], params["system"]) == ("fake:p", "Be careful.")

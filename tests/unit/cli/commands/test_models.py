@@ -35,7 +35,7 @@ MODELS = [
 FAILURE = {"error": {"code": 1000, "message": "Not signed in."}}
 
 
-def listing(folder: Path, **answers: Any) -> Scenario:
+def scenario_with_models(folder: Path, **answers: Any) -> Scenario:
     errors = [{"provider": each, **FAILURE} for each in ("copilot", "local", "mine")]
     rows = [
         provider("copilot", "signed_out", configured=False, builtIn=True),
@@ -57,13 +57,13 @@ def test_the_models_of_a_slow_provider_are_waited_for(tmp_path: Path) -> None:
     error = {"code": 1008, "message": "Not yet.", "data": {"retryable": True, "retryAfter": 1.0}}
     slow = {"models": [], "errors": [{"provider": "mine", "error": error}]}
     fetched = {"models": [row("mine:m")], "errors": []}
-    done = run(listing(tmp_path, models_list=[slow, slow, fetched]), "models")
+    done = run(scenario_with_models(tmp_path, models_list=[slow, slow, fetched]), "models")
     assert "mine:m" in done.stdout
     assert done.stderr == ""
 
 
 def test_a_provider_that_is_not_set_up_is_not_an_error(tmp_path: Path) -> None:
-    done = run(listing(tmp_path), "models")
+    done = run(scenario_with_models(tmp_path), "models")
 
     assert done.returncode == 0
     # Errors are reported for the default provider and for those that the user has defined.
@@ -71,7 +71,7 @@ def test_a_provider_that_is_not_set_up_is_not_an_error(tmp_path: Path) -> None:
 
 
 def test_words_are_searched_in_names_and_vendors(tmp_path: Path) -> None:
-    scenario = listing(tmp_path)
+    scenario = scenario_with_models(tmp_path)
     found = json.loads(run(scenario, "models", "--json", "ANTHROPIC", "opus").stdout)
     assert [model["id"] for model in found["models"]] == ["copilot:claude-opus"]
 
@@ -83,7 +83,7 @@ def test_words_are_searched_in_names_and_vendors(tmp_path: Path) -> None:
 
 
 def test_models_are_readable_in_40_columns(tmp_path: Path) -> None:
-    terminal = Terminal(argv(listing(tmp_path), "models"), size=(24, 40))
+    terminal = Terminal(argv(scenario_with_models(tmp_path), "models"), size=(24, 40))
     code, output = terminal.finish()
     lines = [line.rstrip() for line in OWN.sub("", output).splitlines()]
 
@@ -93,7 +93,7 @@ def test_models_are_readable_in_40_columns(tmp_path: Path) -> None:
 
 
 def test_the_default_model_is_shown_and_set(tmp_path: Path) -> None:
-    scenario = listing(tmp_path)
+    scenario = scenario_with_models(tmp_path)
     assert run(scenario, "models", "default").stdout == "copilot:gpt-4.1\n"
 
     done = run(scenario, "models", "default", "copilot:claude-opus")
@@ -104,7 +104,7 @@ def test_the_default_model_is_shown_and_set(tmp_path: Path) -> None:
     methods = [message["method"] for message in scenario.received() if "method" in message]
     assert methods.index("models/list") < methods.index("settings/save")
     overridden = {"settings": {}, "warnings": [{"code": "overridden", "message": "The file sets it."}]}
-    warned = listing(tmp_path, settings_save=overridden)
+    warned = scenario_with_models(tmp_path, settings_save=overridden)
     for words in (["models", "default", "copilot:gpt-4.1"], ["settings", "set", "max_tokens", "5"]):
         assert run(warned, *words).stderr == "warning: The file sets it.\n"
 
@@ -114,10 +114,12 @@ def test_the_default_model_is_shown_and_set(tmp_path: Path) -> None:
 
 def test_a_default_that_no_provider_lists_is_shown(tmp_path: Path) -> None:
     saved = {"settings": {"default_model": "mine:x", "providers": {}}}
-    scenario = listing(tmp_path, models_list={"models": [], "errors": []}, settings_get=saved)
+    scenario = scenario_with_models(tmp_path, models_list={"models": [], "errors": []}, settings_get=saved)
     assert run(scenario, "models", "default").stdout == "mine:x\n"
 
-    none = listing(tmp_path, models_list={"models": [], "errors": []}, settings_get={"settings": {}})
+    none = scenario_with_models(
+        tmp_path, models_list={"models": [], "errors": []}, settings_get={"settings": {}}
+    )
     assert run(none, "models", "default").returncode == 1
 
 

@@ -44,7 +44,7 @@ def conversation(tmp_path: Path) -> Iterator[Converse]:
         yield lambda *chats: start("chat", daemon=Scenario.chat(tmp_path, *chats, answers=ANSWERS).command)
 
 
-def thinking(text: str) -> dict[str, Any]:
+def thinking_delta(text: str) -> dict[str, Any]:
     return {"delta": {"type": "thinking_delta", "block": 0, "text": text}}
 
 
@@ -55,7 +55,7 @@ def test_no_control_sequence_of_a_provider_reaches_the_terminal(conversation: Co
         "error": {"code": 1002, "message": f"No {hostile}", "data": {"kind": "rate_limit", "hint": hostile}}
     }
     person = conversation(
-        [warning, thinking(hostile), *answer_steps(f"{hostile}\n\nDone.")],
+        [warning, thinking_delta(hostile), *answer_steps(f"{hostile}\n\nDone.")],
         [warning, failure],
     )
     person.enter("/thinking show")
@@ -72,7 +72,7 @@ def test_no_control_sequence_of_a_provider_reaches_the_terminal(conversation: Co
 def test_thinking_is_counted_while_it_arrives(conversation: Converse, tmp_path: Path) -> None:
     go = tmp_path / "go"
     waits = {"wait": "file", "path": str(go)}
-    person = conversation([thinking("one\ntwo\n"), waits, *answer_steps("Done.")])
+    person = conversation([thinking_delta("one\ntwo\n"), waits, *answer_steps("Done.")])
     person.enter("Hi")
     person.see("Thinking (2 lines)")
     go.touch()

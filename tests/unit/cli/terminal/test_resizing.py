@@ -24,7 +24,7 @@ def piece(text: str) -> dict[str, Any]:
     return {"delta": {"type": "text_delta", "block": 0, "text": text}}
 
 
-def resized(
+def resize_between(
     folder: Path, before: str, after: str, to: tuple[int, int], kind: type[Screen] = Screen
 ) -> Screen:
     """Return the final screen after a resize between two pieces of an answer."""
@@ -66,7 +66,7 @@ def test_each_word_of_a_paragraph_is_printed_once(
     tmp_path: Path, kind: type[Screen], to: tuple[int, int]
 ) -> None:
     text = "Before it.\n\n" + " ".join(FIRST)
-    screen = resized(tmp_path, text, " " + " ".join(LAST) + "\n\nAfter it.\n", to, kind)
+    screen = resize_between(tmp_path, text, " " + " ".join(LAST) + "\n\nAfter it.\n", to, kind)
 
     # Ignore white space, because a terminal wraps between any two characters.
     assert "".join("".join(screen.rows).split()) == "".join(["Beforeit.", *FIRST, *LAST, "Afterit."])
@@ -74,7 +74,9 @@ def test_each_word_of_a_paragraph_is_printed_once(
 
 def test_the_rest_of_a_code_block_is_rendered_as_code(tmp_path: Path) -> None:
     code = "".join(f"call_{number}(" + "x" * 60 + ")\n" for number in range(5))
-    screen = resized(tmp_path, f"```py\n{code}last", "_line()\n# not a title\n```\n\nAfter *it*.\n", (24, 40))
+    screen = resize_between(
+        tmp_path, f"```py\n{code}last", "_line()\n# not a title\n```\n\nAfter *it*.\n", (24, 40)
+    )
 
     rows = [row.strip() for row in screen.rows if row.strip()]
     assert rows[-4:] == ["last", "_line()", "# not a title", "After it."]
@@ -82,7 +84,7 @@ def test_the_rest_of_a_code_block_is_rendered_as_code(tmp_path: Path) -> None:
 
 
 def test_short_rows_are_redrawn_in_the_new_width(tmp_path: Path) -> None:
-    screen = resized(
+    screen = resize_between(
         tmp_path, "- one\n- *two", "* and more words than the new width has room for\n", (24, 30)
     )
 

@@ -27,7 +27,7 @@ def stream(*blocks, **more):
     return raw(*message_stream(*blocks, **more))
 
 
-def started(**more):
+def start_event(**more):
     return event("message_start", message=message(**more))
 
 
@@ -47,7 +47,7 @@ def block(index, start, *deltas):
     ]
 
 
-def ended(reason="end_turn", *, stop=True, usage=None, **delta):
+def end_events(reason="end_turn", *, stop=True, usage=None, **delta):
     events = [event("message_delta", delta={"stop_reason": reason, **delta}, usage=usage or {})]
     return [*events, event("message_stop")] if stop else events
 

@@ -27,7 +27,7 @@ def body(*messages, facts=FACTS, **more):
     return encode(ChatRequest(messages=messages, model="claude-sonnet-4-5", **more), facts)
 
 
-def marked(body):
+def find_marks(body):
     """Return the places of the marks."""
     rows = {f"tools.{index}": row for index, row in enumerate(body.get("tools", ()))}
     rows |= {f"system.{index}": row for index, row in enumerate(body.get("system", ()))}
@@ -48,17 +48,17 @@ def test_tools_system_prompt_and_last_two_user_messages_are_marked():
         system="Be brief.",
         tools=(ToolDefinition("f"), ToolDefinition("g")),
     )
-    assert marked(sent) == ["tools.1", "system.0", "messages.2.0", "messages.4.2"]
+    assert find_marks(sent) == ["tools.1", "system.0", "messages.2.0", "messages.4.2"]
 
 
 def test_a_short_request_has_fewer_marks():
-    assert marked(body(Message.user("Hi"))) == ["messages.0.0"]
+    assert find_marks(body(Message.user("Hi"))) == ["messages.0.0"]
 
 
 def test_configured_marks_replace_generated_ones():
     tools = (ToolDefinition("f"),)
     automatic = replace(FACTS, parameters={"cache_control": MARK})
-    assert marked(body(Message.user("Hi"), facts=automatic, tools=tools)) == []
+    assert find_marks(body(Message.user("Hi"), facts=automatic, tools=tools)) == []
     system = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral", "ttl": "1h"}}]
     assert body(Message.user("Hi"), facts=replace(FACTS, parameters={"system": system}))["system"] == system
 

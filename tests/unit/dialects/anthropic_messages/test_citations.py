@@ -10,10 +10,10 @@ from tests.unit.dialects.anthropic_messages.answers import (
     TEXT,
     answer,
     block,
-    ended,
+    end_events,
     raw,
     read,
-    started,
+    start_event,
     words,
 )
 
@@ -33,10 +33,10 @@ def citations_in(data, form="text/event-stream"):
 def test_citations_belong_to_their_text_block():
     cited = [{"type": "citations_delta", "citation": each} for each in (WEB, PAGE)]
     data = raw(
-        started(),
+        start_event(),
         *block(0, TEXT, words("No source. ")),
         *block(1, {**TEXT, "citations": []}, cited[0], words("One."), cited[1]),
-        *ended(),
+        *end_events(),
     )
     assert citations_in(data) == [
         CitationEvent(1, "https://a.example/", "A", "x"),
@@ -51,7 +51,7 @@ def test_citations_belong_to_their_text_block():
 @pytest.mark.requirement("messages:citations", "messages:replay-citations")
 def test_citations_in_a_blocks_start_are_emitted_with_its_first_text():
     more = {"type": "citations_delta", "citation": PAGE}
-    data = raw(started(), *block(0, {**TEXT, "citations": [WEB]}, words("One."), more), *ended())
+    data = raw(start_event(), *block(0, {**TEXT, "citations": [WEB]}, words("One."), more), *end_events())
     events, _ = read([data])
     place = next(n for n, each in enumerate(events) if isinstance(each, TextStartEvent))
     assert [each.title for each in events[place:] if isinstance(each, CitationEvent)] == ["A", "Doc"]
@@ -82,7 +82,7 @@ def test_citations_of_a_whole_answer_belong_to_their_blocks(none):
 def test_citations_of_a_block_without_text_have_no_block():
     delta = {"type": "citations_delta", "citation": WEB}
     for start, deltas in (({**TEXT, "citations": [WEB]}, []), (TEXT, [delta])):
-        data = raw(started(), *block(0, start, *deltas), *block(1, TEXT, words("One.")), *ended())
+        data = raw(start_event(), *block(0, start, *deltas), *block(1, TEXT, words("One.")), *end_events())
         assert citations_in(data) == [CitationEvent(None, "https://a.example/", "A", "x")]
         (only,) = answer(data).content
         assert (only.text, only.opaque) == ("One.", None)
@@ -95,7 +95,9 @@ def test_citations_of_a_block_without_text_have_no_block():
 @pytest.mark.requirement("messages:citations")
 def test_a_citation_is_emitted_at_its_place_in_the_text():
     cited = {"type": "citations_delta", "citation": WEB}
-    events, _ = read([raw(started(), *block(0, TEXT, words("One."), cited, words("Two.")), *ended())])
+    events, _ = read(
+        [raw(start_event(), *block(0, TEXT, words("One."), cited, words("Two.")), *end_events())]
+    )
     kinds = [each.type for each in events if each.type in ("text_delta", "citation")]
     assert kinds == ["text_delta", "citation", "text_delta"]
 
@@ -104,5 +106,5 @@ def test_a_citation_is_emitted_at_its_place_in_the_text():
 def test_a_source_without_an_address_has_only_its_name():
     found = {"type": "search_result_location", "source": "https://b.example/", "title": None}
     delta = {"type": "citations_delta", "citation": found}
-    data = raw(started(), *block(0, TEXT, words("One."), delta), *ended())
+    data = raw(start_event(), *block(0, TEXT, words("One."), delta), *end_events())
     assert citations_in(data) == [CitationEvent(0, "https://b.example/", None)]

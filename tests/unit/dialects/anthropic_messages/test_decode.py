@@ -20,11 +20,11 @@ from tests.unit.dialects.anthropic_messages.answers import (
     THINKING,
     answer,
     block,
-    ended,
+    end_events,
     json_piece,
     raw,
     read,
-    started,
+    start_event,
     stream,
     words,
 )
@@ -70,12 +70,12 @@ def test_the_name_of_an_event_is_not_needed():
 def test_unknown_events_are_ignored():
     got = answer(
         raw(
-            started(),
+            start_event(),
             event("weather_report", sunny=True),
             *block(0, TEXT, words("a"), {"type": "colour_delta", "colour": "red"}, words("b")),
             event("ping"),
             event("message_delta", delta={"mood": "good"}, usage=None),
-            *ended("a_new_reason"),
+            *end_events("a_new_reason"),
         )
     )
     assert got.text == "ab"
@@ -86,11 +86,11 @@ def test_unknown_events_are_ignored():
 def test_the_last_signature_counts_and_empty_thinking_keeps_its_own():
     got = answer(
         raw(
-            started(),
+            start_event(),
             *block(0, THINKING, *({"type": "signature_delta", "signature": each} for each in ("a", "b"))),
             *block(1, {"type": "thinking", "thinking": "given", "signature": "s"}),
             *block(2, {"type": "thinking", "thinking": "unsigned"}),
-            *ended(),
+            *end_events(),
         )
     )
     assert [(each.thinking, each.signature) for each in got.content] == [
@@ -112,11 +112,13 @@ def test_broken_arguments_are_never_repaired(text):
 @pytest.mark.requirement("messages:input-in-start", "messages:replay-citations")
 def test_an_input_in_the_start_is_used_without_deltas():
     start = {"type": "tool_use", "id": "t", "name": "f", "input": {"a": "é"}, "caller": {"type": "direct"}}
-    got = answer(raw(started(), *block(0, start), *ended("tool_use")))
+    got = answer(raw(start_event(), *block(0, start), *end_events("tool_use")))
     (call,) = got.tool_calls
     assert (call.arguments, call.raw) == ({"a": "é"}, '{"a":"é"}')
     assert json.loads(call.opaque) == {"caller": {"type": "direct"}}
-    got = answer(raw(started(), *block(0, start, json_piece(""), json_piece('{"b":2}')), *ended("tool_use")))
+    got = answer(
+        raw(start_event(), *block(0, start, json_piece(""), json_piece('{"b":2}')), *end_events("tool_use"))
+    )
     assert got.tool_calls[0].arguments == {"b": 2}
 
 
@@ -128,12 +130,12 @@ def test_blocks_of_unknown_types_are_kept_unchanged():
     pieces = [{"type": "compaction_delta", "content": each} for each in ("Sum", "mary")]
     got = answer(
         raw(
-            started(),
+            start_event(),
             *block(0, server, json_piece(""), json_piece('{"q":'), json_piece('"é"}')),
             *block(1, result),
             *block(2, compaction, *pieces),
             *block(3, server, json_piece('{"q')),
-            *ended("compaction"),
+            *end_events("compaction"),
         )
     )
     assert [each.kind for each in got.content] == [
@@ -180,7 +182,7 @@ def test_end_turn_after_a_call_is_reported_as_tool_use():
 @pytest.mark.parametrize("explanation", ["Not this.", None])
 def test_a_refusal_has_a_warning_with_its_reason(explanation):
     details = {"type": "refusal", "category": "frontier_llm", "explanation": explanation}
-    events, _ = read([raw(started(), *ended("refusal", stop_details=details))])
+    events, _ = read([raw(start_event(), *end_events("refusal", stop_details=details))])
     (warning,) = [each for each in events if isinstance(each, WarningEvent)]
     assert warning.code == "refusal"
     assert "(frontier llm)" in warning.message
@@ -194,9 +196,9 @@ def test_usage_is_overwritten_field_by_field_and_includes_the_cache():
     second = {"output_tokens": 20, "input_tokens": None, "cache_creation_input_tokens": 30}
     last = {"output_tokens": 40, "output_tokens_details": {"thinking_tokens": 15}}
     data = raw(
-        started(usage=first),
+        start_event(usage=first),
         event("message_delta", delta={}, usage=second),
-        *ended(usage=last),
+        *end_events(usage=last),
     )
     events, _ = read([data])
     reported = [each.usage for each in events if isinstance(each, UsageEvent)]
@@ -214,13 +216,17 @@ def test_every_sampling_of_an_answer_is_counted():
     message = {"type": "message", "input_tokens": 612, "output_tokens": 2819, "cache_read_input_tokens": 7}
     totals = {"input_tokens": 612, "output_tokens": 2819, "cache_read_input_tokens": 7}
     usage = {**totals, "iterations": [compaction, message]}
-    got = answer(raw(started(usage={"input_tokens": 60385, "output_tokens": 5}), *ended(usage=usage)))
+    got = answer(
+        raw(start_event(usage={"input_tokens": 60385, "output_tokens": 5}), *end_events(usage=usage))
+    )
     assert got.usage == Usage(60385 + 612 + 7, 522 + 2819, 7)
-    assert answer(raw(started(), *ended(usage={**totals, "iterations": []}))).usage == Usage(619, 2819, 7)
+    assert answer(raw(start_event(), *end_events(usage={**totals, "iterations": []}))).usage == Usage(
+        619, 2819, 7
+    )
 
 
 def test_the_usage_of_a_gateway_that_counts_only_at_the_end_is_used():
     zero = {"input_tokens": 0, "output_tokens": 0}
-    got = answer(raw(started(usage=zero), *ended(usage={"input_tokens": 61, "output_tokens": 2})))
+    got = answer(raw(start_event(usage=zero), *end_events(usage={"input_tokens": 61, "output_tokens": 2})))
     assert got.usage == Usage(61, 2)
-    assert answer(raw(started(usage=None), *ended())).usage is None
+    assert answer(raw(start_event(usage=None), *end_events())).usage is None

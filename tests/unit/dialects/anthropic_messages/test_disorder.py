@@ -34,12 +34,12 @@ from tests.unit.dialects.anthropic_messages.answers import (
     THINKING,
     answer,
     block,
-    ended,
+    end_events,
     json_piece,
     raw,
     read,
     response_of,
-    started,
+    start_event,
     stream,
     words,
 )
@@ -69,7 +69,7 @@ ERRORS = [
 @pytest.mark.parametrize(("kind", "text", "more", "expected", "retryable"), ERRORS)
 def test_the_type_of_an_error_in_the_stream_determines_its_class(kind, text, more, expected, retryable):
     data = raw(
-        started(),
+        start_event(),
         event("content_block_start", index=0, content_block=TEXT),
         event("content_block_delta", index=0, delta=words("Hel")),
         ("error", error_body(kind, text, **more)),
@@ -95,7 +95,7 @@ def test_an_error_body_with_status_200_is_raised():
 
 @pytest.mark.requirement("messages:duplicate-start")
 def test_a_second_start_before_any_content_changes_nothing():
-    data = raw(started(), *message_stream(Words(["Hi"])))
+    data = raw(start_event(), *message_stream(Words(["Hi"])))
     events, _ = read([data])
     assert sum(isinstance(each, ResponseEvent) for each in events) == 1
     assert answer(data) == answer(stream(Words(["Hi"])))
@@ -105,7 +105,7 @@ def test_a_second_start_before_any_content_changes_nothing():
 def test_a_start_after_content_discards_the_answer_so_far():
     second = message(id="msg_second", usage={"input_tokens": 3, "output_tokens": 1})
     data = raw(
-        started(),
+        start_event(),
         *block(0, THINKING, {"type": "signature_delta", "signature": "first"}),
         *block(1, TEXT, words("gone")),
         *block(2, TEXT, words("gone too")),
@@ -117,7 +117,7 @@ def test_a_start_after_content_discards_the_answer_so_far():
         event("content_block_delta", index=3, delta=json_piece('{"a')),
         event("message_start", message=second),
         *block(0, TEXT, words("kept")),
-        *ended(usage={"output_tokens": 9}),
+        *end_events(usage={"output_tokens": 9}),
     )
     got = answer(data)
     assert [each.text for each in got.content] == ["kept"]
@@ -129,7 +129,7 @@ def test_a_start_after_content_discards_the_answer_so_far():
 @pytest.mark.requirement("messages:done-mark")
 @pytest.mark.parametrize("stop", [True, False])
 def test_a_done_mark_at_the_end_is_accepted(stop):
-    got = answer(raw(started(), *block(0, TEXT, words("Hi")), *ended(stop=stop), "[DONE]"))
+    got = answer(raw(start_event(), *block(0, TEXT, words("Hi")), *end_events(stop=stop), "[DONE]"))
     assert (got.text, got.stop_reason) == ("Hi", "end_turn")
 
 
@@ -150,7 +150,7 @@ def test_an_answer_without_content_is_empty():
     got = answer(stream())
     assert (got.content, got.stop_reason) == ([], "end_turn")
     assert answer(json.dumps(message_body()).encode(), "application/json").content == []
-    assert answer(raw(started(), *block(0, TEXT), *ended())).content == []
+    assert answer(raw(start_event(), *block(0, TEXT), *end_events())).content == []
 
 
 @pytest.mark.requirement("messages:early-end")
@@ -169,7 +169,7 @@ def test_a_truncated_answer_is_a_protocol_error_with_its_partial():
 @pytest.mark.requirement("messages:missing-stop")
 def test_missing_starts_and_stops_are_added():
     bare = raw(
-        started(),
+        start_event(),
         event("content_block_start", index=0, content_block=THINKING),
         event("content_block_delta", index=0, delta={"type": "thinking_delta", "thinking": "Hm"}),
         event("content_block_delta", index=0, delta={"type": "signature_delta", "signature": "sig"}),
@@ -177,7 +177,7 @@ def test_missing_starts_and_stops_are_added():
         event("content_block_delta", index=1, delta=words("a")),
         event("content_block_start", index=2, content_block=TEXT),
         event("content_block_delta", index=2, delta=words("b")),
-        *ended(stop=False),
+        *end_events(stop=False),
     )
     got = answer(bare)
     assert [each.type for each in got.content] == ["thinking", "text", "text"]
@@ -187,7 +187,7 @@ def test_missing_starts_and_stops_are_added():
         event("content_block_delta", index=1, delta=words("Hi")),
         event("content_block_delta", index=2, delta=json_piece("{}")),
         event("content_block_stop", index=7),
-        *ended(),
+        *end_events(),
     )
     got = answer(without_start)
     assert ([each.type for each in got.content], got.model) == (["thinking", "text"], "asked")
@@ -205,8 +205,8 @@ def test_parallel_calls_that_interleave_are_kept_apart():
         return event("content_block_delta", index=index, delta=json_piece(text))
 
     got = answer(
-        raw(started(), call(0), call(1), piece(0, '{"n":'), piece(1, '{"n":'), piece(0, "0}"), piece(1, "1}"),
-            *ended("tool_use"))
+        raw(start_event(), call(0), call(1), piece(0, '{"n":'), piece(1, '{"n":'),
+            piece(0, "0}"), piece(1, "1}"), *end_events("tool_use"))
     )  # fmt: skip
     assert [(each.id, each.arguments) for each in got.tool_calls] == [("t0", {"n": 0}), ("t1", {"n": 1})]
 
@@ -224,12 +224,12 @@ def test_characters_cut_between_reads_are_joined():
 def test_half_a_surrogate_pair_does_not_lose_the_answer():
     piece = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\\ud83d"}}'
     start = event("content_block_start", index=0, content_block=TEXT)
-    assert answer(raw(started(), start, piece, *ended())).text == "a\ufffd"
+    assert answer(raw(start_event(), start, piece, *end_events())).text == "a\ufffd"
 
 
 @pytest.mark.parametrize("data", ["{broken", "[]", "3"])
 def test_data_that_is_not_an_event_is_a_protocol_error(data):
-    _, error = read([raw(started(), data)])
+    _, error = read([raw(start_event(), data)])
     assert isinstance(error, ProtocolError)
 
 

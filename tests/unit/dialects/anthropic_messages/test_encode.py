@@ -36,7 +36,7 @@ def body(*messages, **more):
     return encode(request(*messages, **more), FACTS)
 
 
-def sent(*messages):
+def encode_messages(*messages):
     return body(*messages)["messages"]
 
 
@@ -125,12 +125,14 @@ def test_settings_and_configured_parameters_override_the_body():
     ],
 )
 def test_images_are_encoded(source, media_type, wire):
-    assert sent(user(ImageBlock(source, media_type)))[0]["content"] == [{"type": "image", "source": wire}]
+    assert encode_messages(user(ImageBlock(source, media_type)))[0]["content"] == [
+        {"type": "image", "source": wire}
+    ]
 
 
 @pytest.mark.requirement("messages:results-first", "messages:merging")
 def test_tool_results_come_first_and_messages_of_one_role_become_one():
-    got = sent(
+    got = encode_messages(
         Message.user("a"),
         Message.user("b"),
         assistant(TextBlock("c"), call("t1"), call("t2")),
@@ -149,7 +151,7 @@ def test_tool_results_come_first_and_messages_of_one_role_become_one():
 
 @pytest.mark.requirement("messages:no-empty-text")
 def test_empty_text_is_never_sent():
-    got = sent(
+    got = encode_messages(
         Message.user("a"), assistant(TextBlock(""), TextBlock(" \n")), user(TextBlock("\t"), TextBlock("b"))
     )
     assert got == [{"role": "user", "content": [text("a"), text("b")]}]
@@ -157,16 +159,16 @@ def test_empty_text_is_never_sent():
 
 @pytest.mark.requirement("messages:context-blocks")
 def test_context_becomes_fenced_text():
-    (part,) = sent(user(ContextBlock("x = 1", label="a.py", language_id="python")))[0]["content"]
+    (part,) = encode_messages(user(ContextBlock("x = 1", label="a.py", language_id="python")))[0]["content"]
     assert part["type"] == "text"
     assert "```python\nx = 1\n```" in part["text"]
 
 
 @pytest.mark.requirement("messages:prefill")
 def test_a_trailing_assistant_message_does_not_end_in_white_space():
-    got = sent(Message.user("a"), Message.assistant("Once upon a "))
+    got = encode_messages(Message.user("a"), Message.assistant("Once upon a "))
     assert got[-1] == {"role": "assistant", "content": [text("Once upon a")]}
-    assert sent(Message.assistant("kept "), Message.user("a"))[0]["content"] == [text("kept ")]
+    assert encode_messages(Message.assistant("kept "), Message.user("a"))[0]["content"] == [text("kept ")]
 
 
 @pytest.mark.requirement("messages:no-prefill")
@@ -199,7 +201,8 @@ def test_thinking_without_content_after_it_is_left_out():
         *(ThinkingBlock("y", "t", origin=HERE), RedactedThinkingBlock("d", origin=HERE)),
     )
     kinds = [
-        part["type"] for part in sent(Message.user("a"), assistant(*cut_off), Message.user("b"))[1]["content"]
+        part["type"]
+        for part in encode_messages(Message.user("a"), assistant(*cut_off), Message.user("b"))[1]["content"]
     ]
     assert kinds == ["thinking", "text"]
     assert codes(Message.user("a"), assistant(*cut_off), Message.user("b")) == ["unfinished_dropped"]
@@ -257,7 +260,7 @@ def test_thinking_goes_back_byte_for_byte_in_place():
         ThinkingBlock("unsigned", origin=HERE),
         call(origin=HERE),
     )
-    got = sent(Message.user("a"), assistant(*blocks), user(ToolResultBlock("t", "ok")))
+    got = encode_messages(Message.user("a"), assistant(*blocks), user(ToolResultBlock("t", "ok")))
     assert got[1]["content"] == [
         {"type": "thinking", "thinking": " Let me \n", "signature": "EqQB+/="},
         {"type": "redacted_thinking", "data": "cipher"},
@@ -269,7 +272,9 @@ def test_thinking_goes_back_byte_for_byte_in_place():
 
 
 def test_thinking_that_lost_its_origin_goes_back_only_with_a_signature():
-    got = sent(assistant(ThinkingBlock("a", "s"), ThinkingBlock("b"), TextBlock("c")), Message.user("d"))
+    got = encode_messages(
+        assistant(ThinkingBlock("a", "s"), ThinkingBlock("b"), TextBlock("c")), Message.user("d")
+    )
     assert got[0]["content"] == [{"type": "thinking", "thinking": "a", "signature": "s"}, text("c")]
 
 
@@ -286,7 +291,7 @@ def test_thinking_of_another_model_is_left_out_with_a_warning():
         ),
         user(ToolResultBlock("t", "ok")),
     )
-    got = sent(*messages)
+    got = encode_messages(*messages)
     assert got[1]["content"] == [
         text("b"),
         {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}},
@@ -300,12 +305,12 @@ def test_two_turns_that_become_one_lose_their_thinking():
     first = assistant(ThinkingBlock("x", "s", origin=HERE), TextBlock("a"))
     second = assistant(RedactedThinkingBlock("d", origin=HERE), TextBlock("b"))
     messages = (Message.user("q"), first, second, Message.user("r"))
-    assert sent(*messages)[1]["content"] == [text("a"), text("b")]
+    assert encode_messages(*messages)[1]["content"] == [text("a"), text("b")]
     assert codes(*messages) == ["foreign_data_dropped"]
     nothing = assistant(TextBlock(" "))
-    assert len(sent(Message.user("q"), first, nothing, Message.user("r"))[1]["content"]) == 2
+    assert len(encode_messages(Message.user("q"), first, nothing, Message.user("r"))[1]["content"]) == 2
     bare = assistant(ThinkingBlock("x", "s", origin=HERE))
-    assert sent(Message.user("q"), bare, bare, Message.user("r")) == [
+    assert encode_messages(Message.user("q"), bare, bare, Message.user("r")) == [
         {"role": "user", "content": [text("q"), text("r")]}
     ]
 
@@ -323,14 +328,14 @@ def test_two_turns_that_become_one_lose_their_thinking():
     ],
 )
 def test_a_calls_input_goes_back_from_its_raw_text(block, wire):
-    got = sent(assistant(block), user(ToolResultBlock("t", "ok")))
+    got = encode_messages(assistant(block), user(ToolResultBlock("t", "ok")))
     assert got[0]["content"][0]["input"] == wire
 
 
 @pytest.mark.requirement("messages:replay-other", "messages:replay-citations")
 def test_a_block_of_an_unknown_type_is_replayed_unchanged():
     server = '{"type":"server_tool_use","id":"s","name":"web_search","input":{"q":"é"}}'
-    got = sent(
+    got = encode_messages(
         assistant(
             OtherBlock("server_tool_use", opaque=server, origin=HERE),
             OtherBlock("mystery", "text only", origin=HERE),
@@ -349,7 +354,7 @@ def test_a_block_of_an_unknown_type_is_replayed_unchanged():
 
 @pytest.mark.requirement("messages:tool-ids")
 def test_ids_of_other_providers_are_rewritten_in_call_and_result():
-    got = sent(assistant(call("call:1.x|é")), user(ToolResultBlock("call:1.x|é", "ok")))
+    got = encode_messages(assistant(call("call:1.x|é")), user(ToolResultBlock("call:1.x|é", "ok")))
     assert got[0]["content"][0]["id"] == got[1]["content"][0]["tool_use_id"] == "call_1_x__"
 
 
@@ -366,9 +371,11 @@ def test_a_server_tool_call_that_was_cut_off_is_left_out():
     thought = ThinkingBlock("x", "s", origin=HERE)
     cut = assistant(thought, TextBlock("a"), SEARCH)
     messages = (Message.user("q"), cut, Message.user("r"))
-    assert sent(*messages)[1]["content"] == [text("a")]
+    assert encode_messages(*messages)[1]["content"] == [text("a")]
     assert codes(*messages) == ["unfinished_dropped"]
-    assert [each["role"] for each in sent(Message.user("q"), assistant(SEARCH), Message.user("r"))] == [
+    assert [
+        each["role"] for each in encode_messages(Message.user("q"), assistant(SEARCH), Message.user("r"))
+    ] == [
         "user",
         "user",
     ]
@@ -385,5 +392,5 @@ def test_a_server_tool_call_that_was_cut_off_is_left_out():
     ids=["the turn was paused", "the result is there", "our tool is called from within"],
 )
 def test_a_server_tool_call_with_an_actual_or_possible_result_is_kept(messages):
-    assert sent(*messages)[1]["content"][0]["type"] == "server_tool_use"
+    assert encode_messages(*messages)[1]["content"][0]["type"] == "server_tool_use"
     assert codes(*messages) == []

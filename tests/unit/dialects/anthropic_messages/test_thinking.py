@@ -19,7 +19,7 @@ from jumpseat.dialects.anthropic_messages.models import family_and_version, over
 SUMMARIZED = {"type": "adaptive", "display": "summarized"}
 
 
-def encoded(model, *, rules=None, parameters=None, **more):
+def encode_thinking(model, *, rules=None, parameters=None, **more):
     request = ChatRequest(**{"messages": (Message.user("Hi"),), "model": model, **more})
     facts = MessagesFacts(provider="acme", rules=rules, parameters=parameters or {})
     body, warnings = encode_with_warnings(request, facts)
@@ -52,7 +52,7 @@ def test_names_are_recognised_in_every_spelling_of_gateways(name, expected):
     "model", ["claude-3-7-sonnet-20250219", "claude-opus-4-5", "claude-haiku-4-5", "kimi-k2"]
 )
 def test_older_models_get_the_budget_of_the_level_in_a_default_limit(model):
-    body, warnings = encoded(model, thinking="high", max_tokens=24_576, answer_tokens=8192)
+    body, warnings = encode_thinking(model, thinking="high", max_tokens=24_576, answer_tokens=8192)
     assert body["thinking"] == {"type": "enabled", "budget_tokens": 16_384}
     assert body["max_tokens"] == 24_576
     assert "output_config" not in body
@@ -71,17 +71,17 @@ def test_older_models_get_the_budget_of_the_level_in_a_default_limit(model):
 )
 def test_a_budget_is_at_most_half_of_an_explicit_limit(asked, answer, total, budget):
     rules = ModelRules(max_output_tokens=32_000)
-    body, _ = encoded("x", rules=rules, thinking="max", max_tokens=asked, answer_tokens=answer)
+    body, _ = encode_thinking("x", rules=rules, thinking="max", max_tokens=asked, answer_tokens=answer)
     assert (body["max_tokens"], body["thinking"]["budget_tokens"]) == (total, budget)
 
 
 @pytest.mark.requirement("messages:thinking-budget")
 def test_a_budget_below_the_minimum_is_not_requested():
-    body, warnings = encoded("x", thinking="low", max_tokens=1000)
+    body, warnings = encode_thinking("x", thinking="low", max_tokens=1000)
     assert "thinking" not in body
     assert body["max_tokens"] == 1000
     assert warnings == ["thinking_dropped"]
-    assert encoded("claude-3-haiku-20240307", max_tokens=8192)[0]["max_tokens"] == 4096
+    assert encode_thinking("claude-3-haiku-20240307", max_tokens=8192)[0]["max_tokens"] == 4096
 
 
 @pytest.mark.requirement("messages:thinking-adaptive", "messages:thinking-display")
@@ -98,7 +98,7 @@ def test_a_budget_below_the_minimum_is_not_requested():
     ],
 )
 def test_newer_models_get_an_effort_and_exactly_the_limit_of_the_request(model, thinking):
-    body, warnings = encoded(model, thinking="low", max_tokens=1000)
+    body, warnings = encode_thinking(model, thinking="low", max_tokens=1000)
     assert body["thinking"] == thinking
     assert body["output_config"] == {"effort": "low"}
     assert (body["max_tokens"], warnings) == (1000, [])
@@ -119,7 +119,7 @@ def test_newer_models_get_an_effort_and_exactly_the_limit_of_the_request(model, 
     ],
 )
 def test_thinking_is_turned_off_if_the_model_allows_it(model, thinking, codes):
-    body, warnings = encoded(model, thinking="off")
+    body, warnings = encode_thinking(model, thinking="off")
     assert body.get("thinking") == thinking
     effort = {"effort": "low"} if thinking == {"type": "adaptive"} else None
     assert body.get("output_config") == effort
@@ -129,15 +129,15 @@ def test_thinking_is_turned_off_if_the_model_allows_it(model, thinking, codes):
 @pytest.mark.requirement("messages:thinking-off-effort")
 def test_a_configured_effort_is_dropped_while_thinking_is_off():
     parameters = {"output_config": {"effort": "xhigh", "x": 1}}
-    body, warnings = encoded("claude-opus-5", thinking="off", parameters=parameters)
+    body, warnings = encode_thinking("claude-opus-5", thinking="off", parameters=parameters)
     assert body["output_config"] == {"x": 1}
     assert warnings == ["parameter_dropped"]
-    body, _ = encoded("claude-opus-5", thinking="high", parameters=parameters)
+    body, _ = encode_thinking("claude-opus-5", thinking="high", parameters=parameters)
     assert body["output_config"]["effort"] == "xhigh"
 
 
 def test_thinking_is_not_requested_from_a_model_without_it():
-    body, warnings = encoded("claude-3-5-sonnet-20241022", thinking="high")
+    body, warnings = encode_thinking("claude-3-5-sonnet-20241022", thinking="high")
     assert "thinking" not in body
     assert warnings == ["thinking_dropped"]
 
@@ -147,14 +147,14 @@ def test_thinking_is_not_requested_from_a_model_without_it():
 def test_some_models_cannot_think_while_a_tool_is_forced(choice):
     tools = {"tools": (ToolDefinition("f"),), "tool_choice": choice}
     for model in ("claude-fable-5", "claude-mythos-5"):
-        body, warnings = encoded(model, **tools)
+        body, warnings = encode_thinking(model, **tools)
         assert "tool_choice" not in body
         assert warnings == ["tool_choice_dropped"]
-    body, warnings = encoded("claude-haiku-4-5", thinking="low", **tools)
+    body, warnings = encode_thinking("claude-haiku-4-5", thinking="low", **tools)
     assert "tool_choice" in body
     assert "thinking" not in body
     assert warnings == ["thinking_dropped"]
-    body, warnings = encoded("claude-opus-5", thinking="low", **tools)
+    body, warnings = encode_thinking("claude-opus-5", thinking="low", **tools)
     assert body["thinking"] == SUMMARIZED
     assert "tool_choice" in body
     assert warnings == []
@@ -175,7 +175,7 @@ def test_some_models_cannot_think_while_a_tool_is_forced(choice):
 )
 def test_sampling_is_sent_only_to_models_that_accept_it(model, taken):
     settings = {"temperature": 1, "top_p": 1, "top_k": 4}
-    body, warnings = encoded(model, settings=settings)
+    body, warnings = encode_thinking(model, settings=settings)
     assert {name: body[name] for name in settings if name in body} == (settings if taken else {})
     assert warnings == ([] if taken else ["parameter_dropped"] * 3)
 
@@ -183,13 +183,15 @@ def test_sampling_is_sent_only_to_models_that_accept_it(model, taken):
 @pytest.mark.requirement("messages:sampling-while-thinking")
 def test_sampling_that_conflicts_with_thinking_is_dropped():
     refused = {"temperature": 0.2, "top_p": 0.5, "top_k": 4}
-    body, warnings = encoded("claude-haiku-4-5", thinking="low", settings=refused)
+    body, warnings = encode_thinking("claude-haiku-4-5", thinking="low", settings=refused)
     assert not refused.keys() & body.keys()
     assert warnings == ["parameter_dropped"] * 3
-    body, warnings = encoded("claude-haiku-4-5", thinking="low", settings={"temperature": 1, "top_p": 0.97})
+    body, warnings = encode_thinking(
+        "claude-haiku-4-5", thinking="low", settings={"temperature": 1, "top_p": 0.97}
+    )
     assert (body["temperature"], body["top_p"], warnings) == (1, 0.97, [])
-    assert encoded("claude-haiku-4-5", thinking="off", settings=refused)[1] == []
-    assert encoded("kimi-k2", thinking="low", settings=refused)[1] == []
+    assert encode_thinking("claude-haiku-4-5", thinking="off", settings=refused)[1] == []
+    assert encode_thinking("kimi-k2", thinking="low", settings=refused)[1] == []
 
 
 @pytest.mark.requirement("messages:replay-loop")
@@ -199,7 +201,7 @@ def test_a_tool_loop_without_thinking_continues_without_it():
     def loop(*thoughts):
         turn = Message("assistant", (*thoughts, ToolUseBlock("t", "f", {}, "{}")))
         messages = (Message.user("a"), turn, Message("user", (ToolResultBlock("t", "ok"),)))
-        return encoded(model, thinking="low", messages=messages)
+        return encode_thinking(model, thinking="low", messages=messages)
 
     assert "thinking" not in loop()[0]
     assert loop()[1] == ["thinking_dropped"]
@@ -217,14 +219,14 @@ def test_thinking_is_not_requested_in_a_tool_loop_whose_answers_lost_it():
         Message("assistant", (thought, ToolUseBlock("t", "f", {}, "{}"))),
         Message("user", (ToolResultBlock("t", "ok"),)),
     )
-    body, warnings = encoded(model, thinking="low", messages=messages)
+    body, warnings = encode_thinking(model, thinking="low", messages=messages)
 
     assert [part["type"] for part in body["messages"][1]["content"]] == ["text", "tool_use"]
     assert "thinking" not in body
     assert warnings == ["foreign_data_dropped", "thinking_dropped"]
 
 
-def supported(flag):
+def support(flag):
     return {"supported": flag}
 
 
@@ -232,9 +234,9 @@ def supported(flag):
 def test_the_list_of_models_overrides_the_rules_of_the_name():
     def row(adaptive, enabled, disabled, between):
         types = {"adaptive": adaptive, "enabled": enabled, "disabled": disabled, "between_tools": between}
-        thinking = {"types": {name: supported(flag) for name, flag in types.items()}}
-        effort = {**supported(True), "low": supported(False), "high": supported(True)}
-        more = {"structured_outputs": supported(True), "effort": effort}
+        thinking = {"types": {name: support(flag) for name, flag in types.items()}}
+        effort = {**support(True), "low": support(False), "high": support(True)}
+        more = {"structured_outputs": support(True), "effort": effort}
         return {"max_tokens": 9000, "capabilities": {"thinking": thinking, **more}}
 
     base = rules_of("brand-new")
@@ -246,7 +248,7 @@ def test_the_list_of_models_overrides_the_rules_of_the_name():
     assert override_rules(base, row(False, True, True, False)).thinking == "enabled"
     assert override_rules(base, row(False, False, True, False)).thinking == "none"
     assert override_rules(base, row(True, False, False, False)).off == "low_effort"
-    body, warnings = encoded("brand-new", rules=rules, thinking="low")
+    body, warnings = encode_thinking("brand-new", rules=rules, thinking="low")
     assert body["thinking"] == {"type": "adaptive"}
     assert body["output_config"] == {"effort": "high"}
     assert warnings == ["thinking_adjusted"]
@@ -263,5 +265,5 @@ def test_the_list_of_models_overrides_the_rules_of_the_name():
     ],
 )
 def test_a_level_becomes_the_nearest_effort_of_the_model(model, level, effort, codes):
-    body, warnings = encoded(model, thinking=level)
+    body, warnings = encode_thinking(model, thinking=level)
     assert (body["output_config"], warnings) == ({"effort": effort}, codes)

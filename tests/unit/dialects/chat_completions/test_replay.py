@@ -18,13 +18,13 @@ from jumpseat.dialects.chat_completions import EndpointFacts, encode
 from tests.unit.dialects.chat_completions.answers import answer, body, call, calls, chunk, stream
 
 
-def sent(*messages, **facts):
+def encode_messages(*messages, **facts):
     request = ChatRequest(messages=messages, model="asked")
     return encode(request, EndpointFacts(provider="acme", **facts))["messages"]
 
 
-def sent_back(data, content_type="text/event-stream"):
-    (message,) = sent(answer(data, content_type).as_message())
+def send_back(data, content_type="text/event-stream"):
+    (message,) = encode_messages(answer(data, content_type).as_message())
     return message
 
 
@@ -40,7 +40,7 @@ def test_reasoning_with_a_call_goes_back_in_its_original_field(field):
         calls(call(0, "c-1", "f", '{"a" :1}')),
         chunk({}, "tool_calls"),
     )
-    assert sent_back(data) == {
+    assert send_back(data) == {
         "role": "assistant",
         "content": None,
         field: "Let me see.",
@@ -56,10 +56,10 @@ def test_unknown_reasoning_is_sent_as_empty_to_servers_that_require_it():
         Message("user", (ToolResultBlock("c-1", "x"),)),
         Message.assistant("Done."),
     )
-    assistant, _, last = sent(*conversation, wants_reasoning_content=True)
+    assistant, _, last = encode_messages(*conversation, wants_reasoning_content=True)
     assert assistant["reasoning_content"] == ""
     assert "reasoning_content" not in last
-    assert "reasoning_content" not in sent(*conversation)[0]
+    assert "reasoning_content" not in encode_messages(*conversation)[0]
 
 
 @pytest.mark.requirement("chat:reasoning-details")
@@ -75,8 +75,8 @@ def test_reasoning_details_go_back_merged_and_otherwise_unmodified():
         calls(call(0, "c-1", "f", '{"a" :1}')),
         chunk({}, "tool_calls"),
     )
-    assert sent_back(data)["reasoning_details"] == [detail(text="ab", signature="sig"), encrypted]
-    assert "reasoning" not in sent_back(data)
+    assert send_back(data)["reasoning_details"] == [detail(text="ab", signature="sig"), encrypted]
+    assert "reasoning" not in send_back(data)
 
 
 @pytest.mark.requirement("chat:thought-signature")
@@ -87,7 +87,7 @@ def test_a_thought_signature_is_sent_back_on_its_own_call():
         calls(call(0, "c-2", "f", "{}")),
         chunk({}, "stop"),
     )
-    first, second = sent_back(data)["tool_calls"]
+    first, second = send_back(data)["tool_calls"]
     assert first["extra_content"] == extra
     assert "extra_content" not in second
 
@@ -97,7 +97,7 @@ def test_encrypted_reasoning_goes_back_with_its_text():
     data = stream(
         chunk({"reasoning_text": "a"}), chunk({"reasoning_opaque": "zz"}), chunk({"content": "x"}, "stop")
     )
-    assert sent_back(data) == {
+    assert send_back(data) == {
         "role": "assistant",
         "content": "x",
         "reasoning_text": "a",
@@ -111,20 +111,20 @@ def test_thinking_from_a_content_part_is_replayed_as_a_part():
         {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]},
         {"type": "text", "text": "x"},
     ]
-    assert sent_back(body({"content": parts}), "application/json")["content"] == parts
+    assert send_back(body({"content": parts}), "application/json")["content"] == parts
     streamed = stream(
         chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "H"}]}]}),
         chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "m"}]}]}),
         chunk({"content": "x"}, "stop"),
     )
-    assert sent_back(streamed)["content"] == parts
+    assert send_back(streamed)["content"] == parts
     called = stream(chunk({"content": parts[:1]}), calls(call(0, "c-1", "f", '{"a" :1}')))
-    assert sent_back(called) == {"role": "assistant", "content": parts[:1], "tool_calls": [CALL]}
+    assert send_back(called) == {"role": "assistant", "content": parts[:1], "tool_calls": [CALL]}
 
 
 @pytest.mark.requirement("chat:think-tags")
 def test_reasoning_between_tags_is_not_sent_back():
-    assert sent_back(stream(chunk({"content": "<think>a</think>b"}, "stop"))) == {
+    assert send_back(stream(chunk({"content": "<think>a</think>b"}, "stop"))) == {
         "role": "assistant",
         "content": "b",
     }
@@ -142,7 +142,7 @@ def test_reasoning_between_tags_is_not_sent_back():
     ids=["nothing", "empty text", "blocks of others", "thinking alone"],
 )
 def test_user_messages_around_an_empty_assistant_message_are_merged(silent):
-    assert sent(Message.user("a"), Message("assistant", silent), Message.user("b")) == [
+    assert encode_messages(Message.user("a"), Message("assistant", silent), Message.user("b")) == [
         {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
     ]
 
@@ -157,4 +157,4 @@ def test_a_call_of_a_custom_tool_has_free_text_and_is_replayed_unchanged():
     begun = {"index": 0, "id": "c-1", "type": "custom", "custom": {"name": "sql", "input": "SELE"}}
     streamed = stream(calls(begun), calls({"index": 0, "custom": {"input": "CT 1"}}, finish="tool_calls"))
     for data, form in ((body({"tool_calls": [custom]}), "application/json"), (streamed, "text/event-stream")):
-        assert sent_back(data, form)["tool_calls"] == [custom]
+        assert send_back(data, form)["tool_calls"] == [custom]

@@ -10,12 +10,12 @@ from tests.unit.dialects.reading import fold_of
 CREATED = {"type": "response.created", "response": {"id": "r-1", "model": "m-1", "status": "in_progress"}}
 
 
-def completed(*output, kind="completed", **more):
+def completed_event(*output, kind="completed", **more):
     response = {"id": "r-1", "model": "m-1", "status": kind, "output": list(output), **more}
     return {"type": f"response.{kind}", "response": response}
 
 
-def added(index, kind, item_id="i-1", /, **fields):
+def added_event(index, kind, item_id="i-1", /, **fields):
     return {
         "type": "response.output_item.added",
         "output_index": index,
@@ -23,8 +23,8 @@ def added(index, kind, item_id="i-1", /, **fields):
     }
 
 
-def done(index, kind, item_id="i-1", /, **fields):
-    return {**added(index, kind, item_id, **fields), "type": "response.output_item.done"}
+def done_event(index, kind, item_id="i-1", /, **fields):
+    return {**added_event(index, kind, item_id, **fields), "type": "response.output_item.done"}
 
 
 def delta(kind, piece, index=0, name="i-1", **more):

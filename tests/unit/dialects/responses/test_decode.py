@@ -11,11 +11,11 @@ from jumpseat.chat import (
 )
 from tests.unit.dialects.responses.answers import (
     CREATED,
-    added,
+    added_event,
     answer,
-    completed,
+    completed_event,
     delta,
-    done,
+    done_event,
     events_of,
     part,
     text,
@@ -41,7 +41,7 @@ def test_streamed_text_is_one_block():
     response = answer(
         CREATED,
         {**CREATED, "type": "response.in_progress"},
-        added(0, "message", content=[]),
+        added_event(0, "message", content=[]),
         {"type": "response.content_part.added", "output_index": 0, "content_index": 0, "part": part("")[0]},
         text("Hel"),
         text("lo"),
@@ -52,8 +52,8 @@ def test_streamed_text_is_one_block():
             "content_index": 0,
             "part": part("Hello")[0],
         },
-        done(0, "message", content=part("Hello")),
-        completed(MESSAGE, usage=USAGE),
+        done_event(0, "message", content=part("Hello")),
+        completed_event(MESSAGE, usage=USAGE),
     )
     assert (response.text, response.model, response.response_id) == ("Hello", "m-1", "r-1")
     assert (response.stop_reason, response.raw_stop_reason) == ("end_turn", "completed")
@@ -64,7 +64,7 @@ def test_streamed_text_is_one_block():
 
 @pytest.mark.requirement("responses:lifecycle")
 def test_the_response_event_comes_once():
-    later = completed(MESSAGE)
+    later = completed_event(MESSAGE)
     later["response"]["id"] = "another"
     events = events_of({**CREATED, "type": "response.queued"}, CREATED, text("Hello"), later)
     assert [event.id for event in events if isinstance(event, ResponseEvent)] == ["r-1"]
@@ -74,34 +74,36 @@ def test_the_response_event_comes_once():
 @pytest.mark.parametrize(
     "events",
     [
-        [text("Hel"), done(0, "message", content=part("Hello"))],
+        [text("Hel"), done_event(0, "message", content=part("Hello"))],
         [
             text("Hel"),
             {"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": "Hello"},
         ],
-        [done(0, "message", content=part("Hello"))],
-        [done(0, "message", content="Hello")],
-        [added(0, "message"), done(0, "message", content=part("Hel", "lo"))],
-        [added(0, "message"), text("Hel"), text("lo", content_index=1)],
+        [done_event(0, "message", content=part("Hello"))],
+        [done_event(0, "message", content="Hello")],
+        [added_event(0, "message"), done_event(0, "message", content=part("Hel", "lo"))],
+        [added_event(0, "message"), text("Hel"), text("lo", content_index=1)],
     ],
 )
 def test_a_partly_streamed_text_is_emitted_once(events):
-    assert answer(CREATED, *events, completed()).text == "Hello"
+    assert answer(CREATED, *events, completed_event()).text == "Hello"
 
 
 def test_half_a_surrogate_pair_and_a_nan_do_not_lose_the_text():
     half = json.dumps(text("Hel")).replace("Hel", r"Hel\ud83d")
     nan = json.dumps(text("lo", logprobs=[float("nan")]))
-    assert answer(CREATED, added(0, "message"), half, nan, completed()).text == "Hel\ufffdlo"
+    assert answer(CREATED, added_event(0, "message"), half, nan, completed_event()).text == "Hel\ufffdlo"
 
 
 @pytest.mark.requirement("responses:refusal")
 def test_a_refusal_is_text_with_a_stop_reason():
     response = answer(
         CREATED,
-        added(0, "message"),
+        added_event(0, "message"),
         delta("refusal", "I can", content_index=0),
-        completed({"type": "message", "id": "i-1", "content": [{"type": "refusal", "refusal": "I cannot."}]}),
+        completed_event(
+            {"type": "message", "id": "i-1", "content": [{"type": "refusal", "refusal": "I cannot."}]}
+        ),
     )
     assert (response.text, response.stop_reason) == ("I cannot.", "refusal")
 
@@ -117,9 +119,9 @@ def test_citations_are_emitted_once_from_deltas_and_complete_items():
         "content_index": 0,
         "annotation": page,
     }
-    finished = done(0, "message", content=part("Hello", annotations=[page, file, nested]))
+    finished = done_event(0, "message", content=part("Hello", annotations=[page, file, nested]))
     for stream_of_events in ([text("Hello"), annotation, finished], [finished], [text("Hello"), finished]):
-        events = events_of(CREATED, *stream_of_events, completed())
+        events = events_of(CREATED, *stream_of_events, completed_event())
         cited = [(e.block, e.url, e.title) for e in events if isinstance(e, CitationEvent)]
         assert cited == [(0, "https://x/", "X"), (0, None, "a.pdf"), (0, "https://y/", None)]
 
@@ -128,27 +130,27 @@ def test_citations_are_emitted_once_from_deltas_and_complete_items():
 def test_summary_parts_are_one_block_with_a_blank_line_between():
     summary = [{"type": "summary_text", "text": each} for each in ("One.", "Two.")]
     events = [
-        added(0, "reasoning", "rs", summary=[]),
+        added_event(0, "reasoning", "rs", summary=[]),
         delta("reasoning_summary_text", "One", name="rs", summary_index=0),
         delta("reasoning_summary_text", ".", name="rs", summary_index=0),
         delta("reasoning_summary_text", "Two.", name="rs", summary_index=1),
-        done(0, "reasoning", "rs", summary=summary),
+        done_event(0, "reasoning", "rs", summary=summary),
     ]
-    streamed = answer(CREATED, *events, completed())
-    at_once = answer(CREATED, done(0, "reasoning", "rs", summary=summary), completed())
+    streamed = answer(CREATED, *events, completed_event())
+    at_once = answer(CREATED, done_event(0, "reasoning", "rs", summary=summary), completed_event())
     assert [b.thinking for b in streamed.content] == ["One.\n\nTwo."] == [b.thinking for b in at_once.content]
 
 
 @pytest.mark.requirement("responses:reasoning-text")
 def test_plain_reasoning_is_thinking_and_its_summary_is_not_repeated():
     content = [{"type": "reasoning_text", "text": "Hm."}]
-    streamed = [added(0, "reasoning"), delta("reasoning_text", "Hm.", content_index=0)]
+    streamed = [added_event(0, "reasoning"), delta("reasoning_text", "Hm.", content_index=0)]
     for events in (
-        [*streamed, done(0, "reasoning", content=content, summary=[])],
-        [done(0, "reasoning", content=content, summary=[])],
-        [*streamed, done(0, "reasoning", summary=[{"type": "summary_text", "text": "Short"}])],
+        [*streamed, done_event(0, "reasoning", content=content, summary=[])],
+        [done_event(0, "reasoning", content=content, summary=[])],
+        [*streamed, done_event(0, "reasoning", summary=[{"type": "summary_text", "text": "Short"}])],
     ):
-        assert [b.thinking for b in answer(CREATED, *events, completed()).content] == ["Hm."]
+        assert [b.thinking for b in answer(CREATED, *events, completed_event()).content] == ["Hm."]
 
 
 @pytest.mark.requirement("responses:encrypted-from-done", "responses:empty-encrypted")
@@ -156,10 +158,12 @@ def test_plain_reasoning_is_thinking_and_its_summary_is_not_repeated():
 def test_encrypted_content_comes_from_the_finished_item(encrypted, signature):
     events = events_of(
         CREATED,
-        added(0, "reasoning", encrypted_content="par"),
+        added_event(0, "reasoning", encrypted_content="par"),
         delta("reasoning_summary_text", "Hm", summary_index=0),
-        done(0, "reasoning", encrypted_content=encrypted, summary=[{"type": "summary_text", "text": "Hm"}]),
-        completed(),
+        done_event(
+            0, "reasoning", encrypted_content=encrypted, summary=[{"type": "summary_text", "text": "Hm"}]
+        ),
+        completed_event(),
     )
     (block,) = [event.content for event in events if isinstance(event, ThinkingDoneEvent)]
     assert block.signature == signature
@@ -169,9 +173,9 @@ def test_encrypted_content_comes_from_the_finished_item(encrypted, signature):
 def test_only_encrypted_reasoning_may_be_a_block_without_text():
     response = answer(
         CREATED,
-        done(0, "reasoning", "a", encrypted_content="x", summary=[]),
-        done(1, "reasoning", "b"),
-        completed(),
+        done_event(0, "reasoning", "a", encrypted_content="x", summary=[]),
+        done_event(1, "reasoning", "b"),
+        completed_event(),
     )
     assert [(block.thinking, block.signature) for block in response.content] == [("", "x")]
 
@@ -192,10 +196,10 @@ def test_only_encrypted_reasoning_may_be_a_block_without_text():
 def test_arguments_come_in_deltas_or_only_at_the_end(middle):
     response = answer(
         CREATED,
-        added(0, "function_call", "fc", call_id="c-1", name="f", arguments=""),
+        added_event(0, "function_call", "fc", call_id="c-1", name="f", arguments=""),
         *middle,
-        done(0, "function_call", "fc", call_id="c-1", name="f", arguments='{"a": 1}'),
-        completed(),
+        done_event(0, "function_call", "fc", call_id="c-1", name="f", arguments='{"a": 1}'),
+        completed_event(),
     )
     assert calls_of(response) == [("c-1", "f", '{"a": 1}')]
     assert response.tool_calls[0].arguments == {"a": 1}
@@ -203,7 +207,9 @@ def test_arguments_come_in_deltas_or_only_at_the_end(middle):
 
 
 def test_arguments_as_an_object_and_a_call_without_an_id_are_accepted():
-    response = answer(CREATED, done(0, "function_call", "fc", name="f", arguments={"a": 1}), completed())
+    response = answer(
+        CREATED, done_event(0, "function_call", "fc", name="f", arguments={"a": 1}), completed_event()
+    )
     assert calls_of(response) == [("fc", "f", '{"a":1}')]
 
 
@@ -212,13 +218,13 @@ def test_hosted_tools_are_other_blocks_and_their_events_are_skipped():
     item = {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"query": "q"}}
     response = answer(
         CREATED,
-        added(0, "web_search_call", "ws", status="in_progress"),
+        added_event(0, "web_search_call", "ws", status="in_progress"),
         {"type": "response.web_search_call.searching", "output_index": 0, "item_id": "ws"},
         {"type": "response.web_search_call.completed", "output_index": 0, "item_id": "ws"},
         {"type": "response.something.new", "output_index": 0},
-        done(0, item["type"], "ws", status="completed", action=item["action"]),
-        done(1, "message", "m", content=part("Found.")),
-        completed(),
+        done_event(0, item["type"], "ws", status="completed", action=item["action"]),
+        done_event(1, "message", "m", content=part("Found.")),
+        completed_event(),
     )
     other, said = response.content
     assert (other.type, other.kind, json.loads(other.opaque)) == ("other", "web_search_call", item)
@@ -232,15 +238,15 @@ def test_a_body_has_the_same_result_as_a_stream():
         {"type": "message", "id": "m", "content": part("Hello")},
         {"type": "function_call", "id": "fc", "call_id": "c-1", "name": "f", "arguments": "{}"},
     ]
-    end = completed(*output, usage=USAGE)
+    end = completed_event(*output, usage=USAGE)
     streamed = answer(
         CREATED,
-        added(0, "reasoning", "rs"),
+        added_event(0, "reasoning", "rs"),
         delta("reasoning_summary_text", "Hm", name="rs", summary_index=0),
-        done(0, "reasoning", "rs", summary=output[0]["summary"]),
+        done_event(0, "reasoning", "rs", summary=output[0]["summary"]),
         text("Hello", 1, "m"),
-        done(1, "message", "m", content=part("Hello")),
-        done(2, "function_call", "fc", call_id="c-1", name="f", arguments="{}"),
+        done_event(1, "message", "m", content=part("Hello")),
+        done_event(2, "function_call", "fc", call_id="c-1", name="f", arguments="{}"),
         end,
     )
     assert whole(end["response"]) == streamed

@@ -15,10 +15,10 @@ from jumpseat.chat import (
 )
 from tests.unit.dialects.responses.answers import (
     CREATED,
-    added,
+    added_event,
     answer,
-    completed,
-    done,
+    completed_event,
+    done_event,
     events_of,
     failure,
     part,
@@ -41,8 +41,8 @@ from tests.unit.dialects.responses.test_decode import MESSAGE, USAGE
     ],
 )
 def test_an_incomplete_answer_has_its_reason_as_stop_reason(reason, stop):
-    end = completed(kind="incomplete", incomplete_details={"reason": reason})
-    response = answer(CREATED, added(0, "message"), text("Hel"), end)
+    end = completed_event(kind="incomplete", incomplete_details={"reason": reason})
+    response = answer(CREATED, added_event(0, "message"), text("Hel"), end)
     assert (response.text, response.stop_reason, response.raw_stop_reason) == ("Hel", stop, reason)
 
 
@@ -58,14 +58,14 @@ def test_an_incomplete_answer_has_its_reason_as_stop_reason(reason, stop):
 )
 def test_an_incomplete_answer_without_a_known_reason_may_have_reached_the_limit(details, limit, stop, codes):
     usage = {"input_tokens": 3, "output_tokens": 8}
-    end = completed(
+    end = completed_event(
         kind="incomplete",
         status="incomplete",
         incomplete_details=details,
         max_output_tokens=limit,
         usage=usage,
     )
-    response = answer(CREATED, added(0, "message"), text("Hel"), end)
+    response = answer(CREATED, added_event(0, "message"), text("Hel"), end)
     assert (response.text, response.stop_reason) == ("Hel", stop)
     assert [warning.code for warning in response.warnings] == codes
 
@@ -85,17 +85,19 @@ def test_an_incomplete_answer_without_a_known_reason_may_have_reached_the_limit(
     ],
 )
 def test_a_failed_response_is_an_error_after_its_partial(kind, error, expected):
-    got, partial = failure(CREATED, added(0, "message"), text("Hel"), completed(kind=kind, error=error))
+    got, partial = failure(
+        CREATED, added_event(0, "message"), text("Hel"), completed_event(kind=kind, error=error)
+    )
     assert type(got) is expected
     assert partial.text == "Hel"
-    body = completed(kind=kind, error=error)["response"]
+    body = completed_event(kind=kind, error=error)["response"]
     _, whole_error = read([json.dumps(body).encode()], "application/json")
     assert type(whole_error) is expected
 
 
 def test_the_tokens_of_a_failed_response_are_reported():
-    end = completed(kind="failed", error={"code": "server_error"}, usage=USAGE)
-    _, partial = failure(CREATED, added(0, "message"), text("Hel"), end)
+    end = completed_event(kind="failed", error={"code": "server_error"}, usage=USAGE)
+    _, partial = failure(CREATED, added_event(0, "message"), text("Hel"), end)
     assert partial.usage.input_tokens == 10
 
 
@@ -108,8 +110,8 @@ def test_the_tokens_of_a_failed_response_are_reported():
     ],
 )
 def test_flat_and_nested_error_events_are_raised(event):
-    end = completed(kind="failed", error={"code": "server_error", "message": "Later"})
-    got, partial = failure(CREATED, added(0, "message"), text("Hel"), event, end)
+    end = completed_event(kind="failed", error={"code": "server_error", "message": "Later"})
+    got, partial = failure(CREATED, added_event(0, "message"), text("Hel"), event, end)
     assert type(got) is RateLimitError
     assert "Slow down" in got.message
     assert partial.text == "Hel"
@@ -118,7 +120,7 @@ def test_flat_and_nested_error_events_are_raised(event):
 @pytest.mark.requirement("responses:no-terminal")
 @pytest.mark.parametrize(
     "events",
-    [[], [added(0, "message"), text("Hel")], [done(0, "message", content=part("Hel"))]],
+    [[], [added_event(0, "message"), text("Hel")], [done_event(0, "message", content=part("Hel"))]],
 )
 def test_an_answer_without_its_end_keeps_the_partial(events):
     got, partial = failure(CREATED, *events)
@@ -128,8 +130,13 @@ def test_an_answer_without_its_end_keeps_the_partial(events):
 
 @pytest.mark.requirement("responses:done-mark")
 def test_the_end_mark_is_optional_and_sufficient_for_a_complete_answer():
-    finished = [CREATED, added(0, "message"), text("Hello"), done(0, "message", content=part("Hello"))]
-    assert answer(*finished, completed(MESSAGE), "[DONE]").text == "Hello"
+    finished = [
+        CREATED,
+        added_event(0, "message"),
+        text("Hello"),
+        done_event(0, "message", content=part("Hello")),
+    ]
+    assert answer(*finished, completed_event(MESSAGE), "[DONE]").text == "Hello"
     response = answer(*finished, "[DONE]")
     assert (response.text, response.stop_reason, response.raw_stop_reason) == ("Hello", "end_turn", None)
     for unfinished in (finished[:1], finished[:3]):
@@ -141,12 +148,12 @@ def test_the_end_mark_is_optional_and_sufficient_for_a_complete_answer():
 def test_an_event_that_cannot_be_read_is_left_out_with_a_warning(garbage):
     events = events_of(
         CREATED,
-        added(0, "message"),
+        added_event(0, "message"),
         text("Hel"),
         garbage,
         garbage,
-        done(0, "message", content=part("Hello")),
-        completed(),
+        done_event(0, "message", content=part("Hello")),
+        completed_event(),
     )
     assert [event.code for event in events if isinstance(event, WarningEvent)] == ["unreadable_event"]
     assert "".join(event.text for event in events if event.type == "text_delta") == "Hello"
@@ -156,19 +163,19 @@ def test_an_event_that_cannot_be_read_is_left_out_with_a_warning(garbage):
 @pytest.mark.parametrize(
     "rest",
     [
-        [text(" world"), done(0, "message", content=part("Hello world")), completed()],
-        [text(" world"), completed()],
+        [text(" world"), done_event(0, "message", content=part("Hello world")), completed_event()],
+        [text(" world"), completed_event()],
     ],
 )
 def test_text_that_was_lost_with_an_event_is_an_error(rest):
-    got, partial = failure(CREATED, added(0, "message"), text("Hel"), "{garbage", *rest)
+    got, partial = failure(CREATED, added_event(0, "message"), text("Hel"), "{garbage", *rest)
     assert type(got) is ProtocolError
     assert partial.text.startswith("Hel")
 
 
 @pytest.mark.requirement("responses:garbage")
 def test_the_last_event_may_be_unreadable():
-    finished = done(0, "function_call", "fc", call_id="c", name="f", arguments="{}")
+    finished = done_event(0, "function_call", "fc", call_id="c", name="f", arguments="{}")
     for last in (
         '{"type":"response.completed","response":{"id":',
         b"event: response.completed\ndata: {x\n\n",

@@ -4,11 +4,11 @@ import pytest
 
 from tests.unit.dialects.responses.answers import (
     CREATED,
-    added,
+    added_event,
     answer,
-    completed,
+    completed_event,
     delta,
-    done,
+    done_event,
     events_of,
     part,
     text,
@@ -32,17 +32,17 @@ def content_of(response):
 def test_ids_that_change_with_every_event_are_ignored():
     response = answer(
         CREATED,
-        added(0, "reasoning", "a"),
+        added_event(0, "reasoning", "a"),
         summary("Hm", 0, "b"),
-        done(0, "reasoning", "c", summary=[{"type": "summary_text", "text": "Hm"}]),
-        added(1, "message", "d", phase="final_answer"),
+        done_event(0, "reasoning", "c", summary=[{"type": "summary_text", "text": "Hm"}]),
+        added_event(1, "message", "d", phase="final_answer"),
         text("Hel", 1, "e"),
         text("lo", 1, "f"),
-        done(1, "message", "g", phase="final_answer", content=part("Hello")),
-        added(2, "function_call", "h", **CALL),
+        done_event(1, "message", "g", phase="final_answer", content=part("Hello")),
+        added_event(2, "function_call", "h", **CALL),
         delta("function_call_arguments", "{}", 2, "i"),
-        done(2, "function_call", "j", **CALL, arguments="{}"),
-        completed({"type": "message", "id": "k", "content": part("Hello")}),
+        done_event(2, "function_call", "j", **CALL, arguments="{}"),
+        completed_event({"type": "message", "id": "k", "content": part("Hello")}),
     )
     assert content_of(response) == [("thinking", "Hm"), ("text", "Hello"), ("tool_use", "{}")]
 
@@ -51,18 +51,18 @@ def test_ids_that_change_with_every_event_are_ignored():
 def test_items_that_overlap_do_not_mix():
     response = answer(
         CREATED,
-        added(0, "reasoning", "rs"),
+        added_event(0, "reasoning", "rs"),
         summary("Think", 0, "rs"),
-        added(1, "message", "m"),
+        added_event(1, "message", "m"),
         text("Hel", 1, "m"),
         summary("ing", 0, "rs"),
-        added(2, "function_call", "fc", **CALL),
+        added_event(2, "function_call", "fc", **CALL),
         text("lo", 1, "m"),
         delta("function_call_arguments", "{}", 2, "fc"),
-        done(2, "function_call", "fc", **CALL, arguments="{}"),
-        done(1, "message", "m", content=part("Hello")),
-        done(0, "reasoning", "rs", summary=[{"type": "summary_text", "text": "Thinking"}]),
-        completed(),
+        done_event(2, "function_call", "fc", **CALL, arguments="{}"),
+        done_event(1, "message", "m", content=part("Hello")),
+        done_event(0, "reasoning", "rs", summary=[{"type": "summary_text", "text": "Thinking"}]),
+        completed_event(),
     )
     assert content_of(response) == [("thinking", "Thinking"), ("text", "Hello"), ("tool_use", "{}")]
 
@@ -72,16 +72,16 @@ def test_calls_may_overlap_and_a_complete_message_does_not_delay_them():
     whole_text = {"type": "response.output_text.done", "output_index": 0, "content_index": 0, "text": "Hi"}
     events = events_of(
         CREATED,
-        added(0, "message", "m"),
+        added_event(0, "message", "m"),
         text("Hi", 0, "m"),
         whole_text,
-        added(1, "function_call", "a", **CALL),
-        added(2, "function_call", "b", call_id="c-2", name="g"),
+        added_event(1, "function_call", "a", **CALL),
+        added_event(2, "function_call", "b", call_id="c-2", name="g"),
         delta("function_call_arguments", "{", 2, "b"),
         delta("function_call_arguments", "{", 1, "a"),
         delta("function_call_arguments", "}", 2, "b"),
         delta("function_call_arguments", "}", 1, "a"),
-        completed(),
+        completed_event(),
     )
     deltas = [(event.block, event.argument_delta) for event in events if event.type == "tool_use_delta"]
     assert deltas == [(2, "{"), (1, "{"), (2, "}"), (1, "}")]
@@ -92,18 +92,18 @@ def test_calls_may_overlap_and_a_complete_message_does_not_delay_them():
 def test_items_without_an_index_or_with_the_same_one_are_distinguished_by_id(index):
     response = answer(
         CREATED,
-        added(index, "message", "m-1"),
+        added_event(index, "message", "m-1"),
         text("One", index, "m-1"),
-        done(index, "message", "m-1", content=part("One")),
-        added(index, "function_call", "f-1", **CALL),
+        done_event(index, "message", "m-1", content=part("One")),
+        added_event(index, "function_call", "f-1", **CALL),
         delta("function_call_arguments", "{", index, "f-1"),
-        added(index, "function_call", "f-2", call_id="c-2", name="g"),
+        added_event(index, "function_call", "f-2", call_id="c-2", name="g"),
         delta("function_call_arguments", "[", index, "f-2"),
         delta("function_call_arguments", "}", index, "f-1"),
-        done(index, "function_call", "f-1", **CALL, arguments="{}"),
-        done(index, "function_call", "f-2", call_id="c-2", name="g", arguments="[]"),
-        done(index, "message", "m-2", content=part("Two")),
-        completed(),
+        done_event(index, "function_call", "f-1", **CALL, arguments="{}"),
+        done_event(index, "function_call", "f-2", call_id="c-2", name="g", arguments="[]"),
+        done_event(index, "message", "m-2", content=part("Two")),
+        completed_event(),
     )
     assert content_of(response) == [("text", "One"), ("tool_use", "{}"), ("tool_use", "[]"), ("text", "Two")]
 
@@ -113,10 +113,13 @@ def test_items_without_an_index_or_with_the_same_one_are_distinguished_by_id(ind
     "events",
     [
         [text("Hello"), summary("Hm", 1, "r")],
-        [text("Hello"), summary("Hm", 1, "r"), done(0, "message", content=part("Hello"))],
-        [done(0, "message", content=part("Hello")), done(1, "reasoning", "r", summary=[{"text": "Hm"}])],
+        [text("Hello"), summary("Hm", 1, "r"), done_event(0, "message", content=part("Hello"))],
+        [
+            done_event(0, "message", content=part("Hello")),
+            done_event(1, "reasoning", "r", summary=[{"text": "Hm"}]),
+        ],
         [text("Hello", None, None), summary("Hm", None, None)],
-        [added(0, "message"), text("Hel")],
+        [added_event(0, "message"), text("Hel")],
         [],
     ],
 )
@@ -125,13 +128,16 @@ def test_items_without_an_added_or_a_done_event_are_accepted(events):
         {"type": "message", "id": "z", "content": part("Hello")},
         {"type": "reasoning", "id": "y", "summary": [{"type": "summary_text", "text": "Hm"}]},
     )
-    assert content_of(answer(CREATED, *events, completed(*output))) == [("text", "Hello"), ("thinking", "Hm")]
+    assert content_of(answer(CREATED, *events, completed_event(*output))) == [
+        ("text", "Hello"),
+        ("thinking", "Hm"),
+    ]
 
 
 @pytest.mark.requirement("responses:empty-output")
 def test_the_last_event_need_not_repeat_the_items():
-    finished = done(0, "function_call", "fc", **CALL, arguments='{"a": "é"}')
-    for end in (completed(), {"type": "response.completed", "response": {"output": None}}):
+    finished = done_event(0, "function_call", "fc", **CALL, arguments='{"a": "é"}')
+    for end in (completed_event(), {"type": "response.completed", "response": {"output": None}}):
         response = answer(CREATED, finished, end)
         assert content_of(response) == [("tool_use", '{"a": "é"}')]
         assert response.stop_reason == "tool_use"
@@ -140,20 +146,20 @@ def test_the_last_event_need_not_repeat_the_items():
 def test_an_item_that_is_announced_or_finished_twice_is_emitted_once():
     response = answer(
         CREATED,
-        added(0, "message"),
-        added(0, "message"),
+        added_event(0, "message"),
+        added_event(0, "message"),
         text("Hello"),
-        done(0, "message", content=part("Hello")),
-        done(0, "message", content=part("Hello")),
+        done_event(0, "message", content=part("Hello")),
+        done_event(0, "message", content=part("Hello")),
         text("late"),
-        completed(),
+        completed_event(),
     )
     assert content_of(response) == [("text", "Hello")]
 
 
 @pytest.mark.requirement("responses:no-event-lines")
 def test_event_names_numbers_and_padding_are_ignored():
-    events = [CREATED, added(0, "message"), text("Hel"), text("lo"), completed()]
+    events = [CREATED, added_event(0, "message"), text("Hel"), text("lo"), completed_event()]
     padded = [{**event, "obfuscation": "xyz", "sequence_number": 9 - n} for n, event in enumerate(events)]
     assert content_of(answer(*events, named=False)) == content_of(answer(*padded)) == [("text", "Hello")]
 
@@ -164,7 +170,7 @@ def finished_part(whole):
 
 def test_a_finished_part_of_open_reasoning_is_thinking():
     whole = finished_part({"type": "reasoning_text", "text": "Hm."})
-    response = answer(CREATED, added(0, "reasoning"), whole, completed())
+    response = answer(CREATED, added_event(0, "reasoning"), whole, completed_event())
 
     assert [block.thinking for block in response.content] == ["Hm."]
 
@@ -172,14 +178,16 @@ def test_a_finished_part_of_open_reasoning_is_thinking():
 def test_a_finished_part_names_its_sources():
     page = {"type": "url_citation", "url": "https://x/", "title": "X"}
     (whole,) = part("Hello", annotations=[page])
-    events = events_of(CREATED, added(0, "message", content=[]), finished_part(whole), completed())
+    events = events_of(
+        CREATED, added_event(0, "message", content=[]), finished_part(whole), completed_event()
+    )
 
     assert [event.url for event in events if event.type == "citation"] == ["https://x/"]
 
 
 def test_an_event_without_data_is_skipped():
-    finished = done(0, "message", content=part("Hello"))
-    events = events_of(CREATED, "", " ", text("Hello"), finished, completed())
+    finished = done_event(0, "message", content=part("Hello"))
+    events = events_of(CREATED, "", " ", text("Hello"), finished, completed_event())
 
     assert [event.text for event in events if event.type == "text_delta"] == ["Hello"]
     assert [event.type for event in events if event.type == "warning"] == []

@@ -26,7 +26,7 @@ MANY = 50
 MakeOf: TypeAlias = Callable[[str], CopilotCredential]
 
 
-def minted(upstream: FakeUpstream) -> Reply:
+def token_reply(upstream: FakeUpstream) -> Reply:
     return Reply.json(
         {"token": "tid=canary0;x=1", "refresh_in": 1500, "endpoints": {"api": f"{upstream.origin}/exchanged"}}
     )
@@ -53,7 +53,7 @@ def make_of(make: Make) -> MakeOf:
 
 @pytest.mark.requirement("8:token-kinds")
 async def test_the_token_of_a_github_app_is_exchanged(make_of: MakeOf, upstream: FakeUpstream) -> None:
-    upstream.script(minted(upstream), path=EXCHANGE)
+    upstream.script(token_reply(upstream), path=EXCHANGE)
 
     credential = await make_of("ghu_canary1").get_bearer()
 
@@ -98,7 +98,7 @@ async def test_a_token_that_the_data_plane_refuses_is_exchanged_once(
     make_of: MakeOf, upstream: FakeUpstream
 ) -> None:
     upstream.script(account(upstream), path=USER)
-    upstream.script(minted(upstream), path=EXCHANGE)
+    upstream.script(token_reply(upstream), path=EXCHANGE)
     credentials = make_of("gho_canary1")
     first = await credentials.get_bearer()
 
@@ -159,13 +159,13 @@ async def test_an_account_without_copilot_causes_few_requests_and_recovers(
     assert paths(upstream) == [EXCHANGE, USER]
 
     clock.pass_time(60)
-    upstream.script(minted(upstream), path=EXCHANGE)
+    upstream.script(token_reply(upstream), path=EXCHANGE)
     assert route(await credentials.get_bearer()) == "exchange"
 
 
 @pytest.mark.requirement("8:refresh")
 async def test_a_refused_short_lived_token_is_replaced_once(make_of: MakeOf, upstream: FakeUpstream) -> None:
-    upstream.script(minted(upstream), path=EXCHANGE)
+    upstream.script(token_reply(upstream), path=EXCHANGE)
     upstream.script(Reply.json({"token": "tid=canary1;x=1", "refresh_in": 1500}), path=EXCHANGE)
     credentials = make_of("ghu_canary1")
 
@@ -213,7 +213,7 @@ async def test_a_refresh_of_a_token_that_is_used_directly_makes_one_request(
 async def test_forget_drops_the_token_and_the_account(
     make_of: MakeOf, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
-    upstream.default(minted(upstream), path=EXCHANGE)
+    upstream.default(token_reply(upstream), path=EXCHANGE)
     upstream.default(account(upstream), path=USER)
     credentials = make_of("ghu_canary1")
     await credentials.get_bearer()

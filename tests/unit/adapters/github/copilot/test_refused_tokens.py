@@ -28,7 +28,7 @@ def mint(upstream: FakeUpstream) -> None:
     upstream.default(answer, path=EXCHANGE)
 
 
-def shared_file(tmp_path: Path) -> Path:
+def find_shared_file(tmp_path: Path) -> Path:
     """Return the file that the daemons share."""
     (path,) = (tmp_path / "auth").glob("copilot_token.*.json")
     return path
@@ -93,7 +93,7 @@ async def test_a_newer_token_of_another_daemon_is_used_within_the_minute(
     refused = await first.get_bearer()
     # This imitates a daemon that ignores the minute because of a wrong clock or an unreadable file.
     clock.pass_time(1)
-    shared_file(tmp_path).unlink()
+    find_shared_file(tmp_path).unlink()
     await make().get_bearer()
 
     assert await first.discard_bearer(refused) == "newer_token"
@@ -106,11 +106,11 @@ async def test_an_older_token_that_a_stopped_daemon_stored_late_is_not_used(
 ) -> None:
     first = make()
     old = await first.get_bearer()
-    content = shared_file(tmp_path).read_text()
+    content = find_shared_file(tmp_path).read_text()
     clock.pass_time(1)
     await first.discard_bearer(old)
     new = await first.get_bearer()
-    shared_file(tmp_path).write_text(content)
+    find_shared_file(tmp_path).write_text(content)
 
     clock.pass_time(REPLACEMENT_SECONDS)
     assert await first.discard_bearer(new) == "expired_token"

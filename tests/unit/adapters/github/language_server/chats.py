@@ -67,7 +67,7 @@ def _server(fake: FakeLanguageServer, on_notification: Callable[[str, Any], None
     )
 
 
-def asked(*said: str | Message, **more: Any) -> ChatRequest:
+def make_request(*said: str | Message, **more: Any) -> ChatRequest:
     """Return a request with the messages of the user and the assistant, alternating."""
     messages = [
         each if isinstance(each, Message) else (Message.assistant if index % 2 else Message.user)(each)

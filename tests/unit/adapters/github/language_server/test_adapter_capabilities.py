@@ -83,14 +83,14 @@ async def test_options_that_were_not_requested_do_not_cause_a_warning(make: Make
     await adapter.list_models()
     # The engine limits max_tokens to the model's maximum.
     adapter._models.known = [
-        row if row.model != "gpt-4.1" else _limited(row, 4096) for row in adapter._models.known
+        row if row.model != "gpt-4.1" else _limit(row, 4096) for row in adapter._models.known
     ]
 
     assert await warnings(adapter, ask(max_tokens=4096)) == []
     assert len(await warnings(adapter, ask(max_tokens=4095))) == 1
 
 
-def _limited(row: Any, tokens: int) -> Any:
+def _limit(row: Any, tokens: int) -> Any:
     from dataclasses import replace
 
     return replace(row, max_output_tokens=tokens)

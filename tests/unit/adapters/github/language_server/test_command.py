@@ -41,7 +41,7 @@ def program_at(path: Path) -> Path:
     return path
 
 
-def configured(home: Path, text: str) -> ProviderConfig:
+def load_table(home: Path, text: str) -> ProviderConfig:
     """Return the table `cls` as the daemon reads it from a file."""
     (home / "config.toml").write_text(f'[providers.cls]\nkind = "copilot-language-server"\n{text}\n', "utf-8")
     config = load_config(None, None, environment=environment_of_process(), kinds=KINDS)
@@ -73,7 +73,7 @@ def environment(
 def test_without_a_command_it_is_the_program_on_the_path(home: Path, tmp_path: Path) -> None:
     program = program_at(tmp_path / "bin" / PROGRAM)
     environ = {"PATH": f"{tmp_path / 'none'}{os.pathsep}{program.parent}"}
-    config = configured(home, "").set_environment(environment_with(environ))
+    config = load_table(home, "").set_environment(environment_with(environ))
     assert find_command("cls", config) == [
         str(program),
         "--stdio",
@@ -90,7 +90,7 @@ def test_a_missing_program_is_reported_with_the_command_that_installs_it(
     environ = {} if path is None else {"PATH": path}
     monkeypatch.setenv("PATH", os.fspath(tmp_path / "none"))
     with pytest.raises(ConfigError) as caught:
-        find_command("cls", configured(home, "").set_environment(environment_with(environ)))
+        find_command("cls", load_table(home, "").set_environment(environment_with(environ)))
     assert caught.value.provider == "cls"
     assert PROGRAM in caught.value.message
     assert INSTALL_LINE in (caught.value.hint or "")
@@ -100,7 +100,7 @@ def test_a_missing_program_is_reported_with_the_command_that_installs_it(
 @pytest.mark.parametrize("command", ["'/nowhere/server --stdio'", "'no-such-program-anywhere'", "['./none']"])
 def test_a_configured_program_that_does_not_exist_is_reported_with_its_key(home: Path, command: str) -> None:
     with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* does not exist") as caught:
-        find_command("cls", configured(home, f"command = {command}"))
+        find_command("cls", load_table(home, f"command = {command}"))
     assert "--stdio" not in caught.value.message
     assert INSTALL_LINE in (caught.value.hint or "")
 
@@ -111,7 +111,7 @@ def test_a_file_that_is_not_a_program_is_reported_as_such(home: Path, name: str)
     (home / "package").mkdir()
     (home / "text").write_text("", "utf-8")
     with pytest.raises(ConfigError, match=r"providers\.cls\.command names .* not a program") as caught:
-        check_command("cls", configured(home, f"command = ['./{name}']"))
+        check_command("cls", load_table(home, f"command = ['./{name}']"))
     assert "executable" in (caught.value.hint or "")
 
 
@@ -121,7 +121,7 @@ def test_a_command_is_a_shell_line_or_an_array(home: Path, tmp_path: Path) -> No
     line = f"""command = '"{program}" --flag "a b" $HOME'"""
     words = f"command = {[str(program), '--flag', 'a b', '$HOME']}"
     for text in (line, words):
-        assert find_command("cls", configured(home, text)) == [
+        assert find_command("cls", load_table(home, text)) == [
             str(program),
             "--flag",
             "a b",
@@ -133,7 +133,7 @@ def test_a_command_is_a_shell_line_or_an_array(home: Path, tmp_path: Path) -> No
 @pytest.mark.skipif(sys.platform == "win32", reason="uses a shell script")
 def test_stdio_is_passed_once(home: Path, tmp_path: Path) -> None:
     program = program_at(tmp_path / "server")
-    config = configured(home, f"command = ['{program}', '--stdio', '--debug']")
+    config = load_table(home, f"command = ['{program}', '--stdio', '--debug']")
     assert find_command("cls", config) == [str(program), "--stdio", "--debug"]
 
 
@@ -144,9 +144,9 @@ def test_a_relative_path_starts_at_the_configuration_and_a_tilde_at_the_home(
     beside, own = program_at(home / "bin" / "server"), program_at(tmp_path / "me" / "server")
     monkeypatch.setenv("HOME", str(own.parent))
     monkeypatch.chdir(tmp_path)
-    assert find_command("cls", configured(home, "command = 'bin/server'"))[0] == str(beside)
-    assert find_command("cls", configured(home, "command = '~/server'"))[0] == str(own)
-    assert directory_of(configured(home, "")) == home
+    assert find_command("cls", load_table(home, "command = 'bin/server'"))[0] == str(beside)
+    assert find_command("cls", load_table(home, "command = '~/server'"))[0] == str(own)
+    assert directory_of(load_table(home, "")) == home
     monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path / "not" / "there"))
     assert directory_of(ProviderConfig().set_environment(environment_of_process())) == Path(tmp_path.anchor)
 
@@ -170,7 +170,7 @@ def test_a_malformed_command_is_a_fault_of_the_table(home: Path, value: str, rul
 
 def test_chat_api_is_one_of_three(home: Path) -> None:
     def chat_api(text: str) -> str:
-        return read_options(LanguageServerOptions, "cls", configured(home, text)).chat_api
+        return read_options(LanguageServerOptions, "cls", load_table(home, text)).chat_api
 
     assert chat_api("") == "auto"
     assert chat_api("chat_api = 'completion'") == "completion"
@@ -210,7 +210,7 @@ def test_the_process_gets_the_environment_without_keys_of_other_providers(home: 
         "MY_CORPORATE_SECRET": "f",
         "SOMETHING": SECRET,
     }
-    table = configured(home, "")
+    table = load_table(home, "")
     assert environment(table, {**kept, **others}, withheld={"MY_CORPORATE_SECRET"}) == kept
 
 
@@ -222,7 +222,7 @@ def test_the_process_gets_the_servers_own_variables_and_secrets(home: Path) -> N
         "GH_COPILOT_SERVER_URL": "http://127.0.0.1:1",
         "GITHUB_COPILOT_AUTH_TOKEN_ENCRYPTION": "false",
     }
-    assert environment(configured(home, ""), own, withheld={"GH_COPILOT_TOKEN"}) == own
+    assert environment(load_table(home, ""), own, withheld={"GH_COPILOT_TOKEN"}) == own
 
 
 @pytest.mark.requirement("language-server:no-secrets")
@@ -230,7 +230,7 @@ def test_the_servers_token_in_the_environment_is_redacted_in_any_format(
     home: Path,
 ) -> None:
     token, place = "a-token-like-no-other-0816", "http://copilot-proxy.example.com"
-    environment(configured(home, ""), {"GH_COPILOT_TOKEN": token, "GH_COPILOT_SERVER_URL": place})
+    environment(load_table(home, ""), {"GH_COPILOT_TOKEN": token, "GH_COPILOT_SERVER_URL": place})
     assert redact(f"{token} for {place}") == f"*** for {place}"
 
 
@@ -247,7 +247,7 @@ def test_the_tables_env_takes_precedence_and_its_sources_are_resolved(
     GREETING = "Hello ${GH_COPILOT_USER}"
     XDG_CONFIG_HOME = "/plain"
     """
-    found = environment(configured(home, text), {"XDG_CONFIG_HOME": "/x", "MY_TOKEN_FOR_IT": SECRET})
+    found = environment(load_table(home, text), {"XDG_CONFIG_HOME": "/x", "MY_TOKEN_FOR_IT": SECRET})
     assert found == {
         "GH_COPILOT_TOKEN": SECRET,
         "GH_COPILOT_USER": "octocat",
@@ -264,13 +264,13 @@ def test_the_tables_env_takes_precedence_and_its_sources_are_resolved(
 def test_the_tables_env_replaces_a_variable_of_another_case_on_windows(
     home: Path, monkeypatch: pytest.MonkeyPatch, platform: str, expected: Mapping[str, str]
 ) -> None:
-    config = configured(home, 'env = { https_proxy = "mine" }')
+    config = load_table(home, 'env = { https_proxy = "mine" }')
     monkeypatch.setattr(sys, "platform", platform)
     assert environment(config, {"HTTPS_PROXY": "users"}) == expected
 
 
 def test_an_unresolved_value_of_env_is_reported_with_its_key(home: Path) -> None:
-    config = configured(home, 'env = { GH_COPILOT_TOKEN = "env:NOT_SET_ANYWHERE" }')
+    config = load_table(home, 'env = { GH_COPILOT_TOKEN = "env:NOT_SET_ANYWHERE" }')
     with pytest.raises(ConfigError, match=r"providers\.cls\.env\.GH_COPILOT_TOKEN is env:NOT_SET_ANYWHERE"):
         environment(config, {})
 
@@ -280,10 +280,10 @@ def test_an_unresolved_value_of_env_is_reported_with_its_key(home: Path) -> None
 def test_a_ca_file_is_passed_as_nodes_extra_certificates(home: Path, value: str, expected: Any) -> None:
     path = str(home / expected) if expected else str(Path(value).absolute())
     own = {"HOME": str(home), "USERPROFILE": str(home)}
-    found = environment(configured(home, f"ca_file = '{value}'"), own)
+    found = environment(load_table(home, f"ca_file = '{value}'"), own)
     assert found == {**own, "NODE_EXTRA_CA_CERTS": path}
 
 
 def test_a_relative_ca_file_is_refused(home: Path) -> None:
     with pytest.raises(ConfigError, match=r"providers\.cls\.ca_file is a relative path"):
-        environment(configured(home, "ca_file = 'ca.pem'"), {})
+        environment(load_table(home, "ca_file = 'ca.pem'"), {})

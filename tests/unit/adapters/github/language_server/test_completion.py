@@ -26,10 +26,10 @@ from tests.fakes.language_server_answers import panel_item
 from tests.unit.adapters.github.language_server.chats import (
     MISSING,
     answer_of,
-    asked,
     completions,
     events_of,
     failure_of,
+    make_request,
 )
 
 PANEL, INLINE = "textDocument/copilotPanelCompletion", "textDocument/inlineCompletion"
@@ -55,14 +55,14 @@ def panel(fake, *texts, result=None):
 def test_a_chat_becomes_a_document_that_ends_before_the_answer():
     picture = Message("user", (TextBlock("Two"), ImageBlock("QUJD"), ContextBlock("x = 1", label="a.py")))
 
-    text = document_of(asked("One\n", " Uno", picture, system="Be terse."))
+    text = document_of(make_request("One\n", " Uno", picture, system="Be terse."))
 
     assert text == (
         "# A conversation with a helpful assistant\n\n## Instructions\n\nBe terse.\n\n"
         "## User\n\nOne\n\n## Assistant\n\nUno\n\n"
         "## User\n\nTwo\n\n`a.py`:\n```\nx = 1\n```\n\n## Assistant\n\n"
     )
-    assert "Instructions" not in document_of(asked("One", system=" "))
+    assert "Instructions" not in document_of(make_request("One", system=" "))
 
 
 @pytest.mark.requirement("language-server:completion-document")
@@ -78,7 +78,7 @@ def test_the_end_of_the_document_is_counted_in_utf_16(text, line, character):
 @pytest.mark.parametrize("line_ending", ["\r\n", "\r", "\n"])
 async def test_every_kind_of_line_ending_counts(fake, line_ending):
     async with completions(fake) as api:
-        await answer_of(api, asked(f"One{line_ending}Two"))
+        await answer_of(api, make_request(f"One{line_ending}Two"))
 
     (opened,), (place,) = fake.params("textDocument/didOpen"), fake.params(PANEL)
     text = opened["textDocument"]["text"]
@@ -120,7 +120,7 @@ def test_an_item_may_replace_lines_before_the_last(line, character, text, added)
 async def test_an_answer_ends_where_the_model_writes_another_role(fake, said, answer):
     fake.on(PANEL, {"items": [{"insertText": said}, {"insertText": "A second."}]})
     async with completions(fake) as api:
-        assert (await answer_of(api, asked("Hello"))).text == answer
+        assert (await answer_of(api, make_request("Hello"))).text == answer
 
 
 @pytest.mark.requirement("language-server:completion-document")
@@ -147,7 +147,7 @@ def test_an_item_adds_the_text_after_the_part_that_it_replaces(item, added):
 async def test_the_panels_first_completion_with_text_is_the_answer_in_one_delta(fake):
     fake.on(PANEL, panel(fake, " \n", "\nForty-two.\n\n## User\n\nThanks!", "Something else."))
     async with completions(fake) as api:
-        events = await events_of(api, asked("What?"))
+        events = await events_of(api, make_request("What?"))
 
     assert [event.type for event in events] == ["response", "text_start", "text_delta", "text_done", "done"]
     assert events[2].text == "Forty-two."
@@ -158,11 +158,14 @@ async def test_the_panels_first_completion_with_text_is_the_answer_in_one_delta(
 @pytest.mark.requirement("language-server:completion")
 async def test_each_chat_opens_and_closes_its_own_document(fake):
     async with completions(fake) as api:
-        await asyncio.gather(*(answer_of(api, asked(word)) for word in ("One", "Two")))
+        await asyncio.gather(*(answer_of(api, make_request(word)) for word in ("One", "Two")))
         await fake.wait_for(CLOSE, 2)
 
     opened = [each["textDocument"] for each in fake.params(OPEN)]
-    assert [each["text"] for each in opened] == [document_of(asked("One")), document_of(asked("Two"))]
+    assert [each["text"] for each in opened] == [
+        document_of(make_request("One")),
+        document_of(make_request("Two")),
+    ]
     assert {(each["languageId"], each["version"]) for each in opened} == {("markdown", 1)}
     assert len({each["uri"] for each in opened}) == 2
     assert {each["textDocument"]["uri"] for each in fake.params(CLOSE)} == {each["uri"] for each in opened}
@@ -176,7 +179,7 @@ async def test_each_chat_opens_and_closes_its_own_document(fake):
 async def test_items_in_the_result_are_read_too(fake, whole):
     fake.on(PANEL, panel(fake, result=whole))
     async with completions(fake) as api:
-        assert (await answer_of(api, asked("What?"))).text == "Late."
+        assert (await answer_of(api, make_request("What?"))).text == "Late."
 
 
 @pytest.mark.requirement("language-server:completion")
@@ -185,7 +188,7 @@ async def test_without_panel_items_the_inline_completion_is_the_answer(fake, ans
     fake.on(PANEL, lambda params: answer)
     fake.on(INLINE, {"items": [panel_item("Inline.")]})
     async with completions(fake) as api:
-        assert (await answer_of(api, asked("What?"))).text == "Inline."
+        assert (await answer_of(api, make_request("What?"))).text == "Inline."
 
     assert fake.params(INLINE)[0]["context"] == {"triggerKind": 1}
 
@@ -203,7 +206,7 @@ async def test_a_missing_completion_is_an_error_with_a_hint(fake, answer, words,
     fake.on(PANEL, answer)
     fake.on(INLINE, answer)
     async with completions(fake) as api:
-        error, events = await failure_of(api, asked("What?"))
+        error, events = await failure_of(api, make_request("What?"))
         await fake.wait_for(CLOSE)
 
     assert (type(error), events) == (ProtocolError, [])
@@ -223,9 +226,9 @@ async def test_a_refusal_is_an_error_of_its_kind_and_an_expired_token_causes_a_r
         RpcError(-32603, "failed: token expired or invalid: 401"),
     )
     async with completions(fake) as api:
-        signed_out, _ = await failure_of(api, asked("What?"))
-        limited, _ = await failure_of(api, asked("What?"))
-        expired, _ = await failure_of(api, asked("What?"))
+        signed_out, _ = await failure_of(api, make_request("What?"))
+        limited, _ = await failure_of(api, make_request("What?"))
+        expired, _ = await failure_of(api, make_request("What?"))
 
     assert type(signed_out) is AuthenticationError
     assert (type(limited), limited.retry_after) == (RateLimitError, 40)
@@ -239,7 +242,7 @@ async def test_silence_ends_a_chat_and_cancels_its_request(fake, silent):
     fake.on(PANEL, {"items": []})
     fake.on(silent, NEVER)
     async with completions(fake, silence_seconds=0.3) as api:
-        error, _ = await failure_of(api, asked("What?"))
+        error, _ = await failure_of(api, make_request("What?"))
         await fake.wait_for("$/cancelRequest")
         await fake.wait_for(CLOSE)
 
@@ -250,7 +253,7 @@ async def test_silence_ends_a_chat_and_cancels_its_request(fake, silent):
 async def test_a_cancelled_chat_cancels_its_request_and_closes_its_document(fake):
     fake.on(PANEL, NEVER)
     async with completions(fake) as api:
-        task = asyncio.ensure_future(answer_of(api, asked("What?")))
+        task = asyncio.ensure_future(answer_of(api, make_request("What?")))
         await fake.wait_for(PANEL)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -263,7 +266,7 @@ async def test_a_cancelled_chat_cancels_its_request_and_closes_its_document(fake
 async def test_the_request_is_cancelled_once_the_answer_is_complete(fake):
     fake.on(PANEL, lambda params: (panel(fake, "Yes.")(params), NEVER)[1])
     async with completions(fake) as api:
-        assert (await answer_of(api, asked("What?"))).text == "Yes."
+        assert (await answer_of(api, make_request("What?"))).text == "Yes."
         await fake.wait_for("$/cancelRequest")
 
 
@@ -274,7 +277,7 @@ async def test_a_server_that_dies_in_mid_chat_ends_it_within_a_second(fake):
     async def seconds_until_it_ends():
         count = len(fake.starts) + 1
         async with completions(fake) as api:
-            failing = asyncio.ensure_future(failure_of(api, asked("What?")))
+            failing = asyncio.ensure_future(failure_of(api, make_request("What?")))
             await fake.wait_for(PANEL, count)
             before = time.monotonic()
             fake.kill()

@@ -15,10 +15,10 @@ from tests.unit.adapters.github.language_server.chats import (
     MISSING,
     TURN,
     answer_of,
-    asked,
     conversations,
     events_of,
     failure_of,
+    make_request,
     text_in,
 )
 
@@ -28,7 +28,7 @@ from tests.unit.adapters.github.language_server.chats import (
 @pytest.mark.requirement("language-server:conversation")
 async def test_the_first_request_has_the_model_and_no_extras(fake):
     async with conversations(fake) as api:
-        answer = await answer_of(api, asked("Hello", system="Be terse.", thinking="high"))
+        answer = await answer_of(api, make_request("Hello", system="Be terse.", thinking="high"))
 
     (params,) = fake.params(CREATE)
     token = params.pop("workDoneToken")
@@ -51,8 +51,8 @@ async def test_the_first_request_has_the_model_and_no_extras(fake):
 @pytest.mark.requirement("language-server:reports")
 async def test_a_thinking_level_without_reasoning_in_the_answer_is_a_warning(fake):
     async with conversations(fake) as api:
-        thinking = await events_of(api, asked("Hello", thinking="low"))
-        plain = await events_of(api, asked("Hello"))
+        thinking = await events_of(api, make_request("Hello", thinking="low"))
+        plain = await events_of(api, make_request("Hello"))
 
     assert [event.code for event in thinking if isinstance(event, WarningEvent)] == ["thinking_ignored"]
     assert [event for event in plain if isinstance(event, WarningEvent)] == []
@@ -61,7 +61,7 @@ async def test_a_thinking_level_without_reasoning_in_the_answer_is_a_warning(fak
 @pytest.mark.requirement("language-server:conversation")
 async def test_thinking_off_and_a_prefill_are_dropped_with_warnings(fake):
     async with conversations(fake) as api:
-        events = await events_of(api, asked("Hello", "Well,", thinking="off"))
+        events = await events_of(api, make_request("Hello", "Well,", thinking="off"))
 
     (params,) = fake.params(CREATE)
     assert params["modelInfo"] == {"id": "gpt-4.1"}
@@ -73,7 +73,7 @@ async def test_thinking_off_and_a_prefill_are_dropped_with_warnings(fake):
 async def test_the_servers_tools_are_unregistered_once_before_the_first_conversation(fake):
     fake.on("conversation/registerTools", [{"id": "1", "name": "read_file"}, {"id": "2", "name": "list_dir"}])
     async with conversations(fake) as api:
-        await asyncio.gather(*(answer_of(api, asked(word)) for word in ("One", "Two", "Three")))
+        await asyncio.gather(*(answer_of(api, make_request(word)) for word in ("One", "Two", "Three")))
 
     assert fake.params("conversation/registerTools") == [{"tools": []}]
     assert fake.params("conversation/unregisterTools") == [{"toolIds": ["1", "2"]}]
@@ -85,7 +85,7 @@ async def test_the_servers_tools_are_unregistered_once_before_the_first_conversa
 async def test_a_failure_to_unregister_tools_does_not_stop_a_chat(fake, answer):
     fake.on("conversation/registerTools", answer)
     async with conversations(fake) as api:
-        assert (await answer_of(api, asked("Hello"))).text == "You said: Hello"
+        assert (await answer_of(api, make_request("Hello"))).text == "You said: Hello"
 
 
 # -- which conversation
@@ -94,9 +94,11 @@ async def test_a_failure_to_unregister_tools_does_not_stop_a_chat(fake, answer):
 @pytest.mark.requirement("language-server:second-turn")
 async def test_a_chat_with_one_more_message_continues_its_conversation(fake):
     async with conversations(fake) as api:
-        first = await answer_of(api, asked("One", system="S"))
-        second = await answer_of(api, asked("One", f"{first.text}\n", "Two", system="S", model="other"))
-        await answer_of(api, asked("One", first.text, "Two", second.text, "Three", system="S"))
+        first = await answer_of(api, make_request("One", system="S"))
+        second = await answer_of(
+            api, make_request("One", f"{first.text}\n", "Two", system="S", model="other")
+        )
+        await answer_of(api, make_request("One", first.text, "Two", second.text, "Three", system="S"))
 
     assert len(fake.params(CREATE)) == 1
     more, again = fake.params(TURN)
@@ -110,17 +112,17 @@ async def test_a_chat_with_one_more_message_continues_its_conversation(fake):
 @pytest.mark.parametrize(
     "other",
     [
-        asked("One", "Another answer", "Two"),
-        asked("Another one", "You said: One", "Two"),
-        asked("One", "You said: One", "Two", system="S"),
-        asked("One", "You said: One", "Two", "Due", "Three"),
-        asked("One"),
+        make_request("One", "Another answer", "Two"),
+        make_request("Another one", "You said: One", "Two"),
+        make_request("One", "You said: One", "Two", system="S"),
+        make_request("One", "You said: One", "Two", "Due", "Three"),
+        make_request("One"),
     ],
     ids=["answer", "question", "system prompt", "two more", "from the beginning"],
 )
 async def test_any_other_chat_creates_a_conversation_with_its_history(fake, other):
     async with conversations(fake) as api:
-        await answer_of(api, asked("One"))
+        await answer_of(api, make_request("One"))
         await answer_of(api, other)
 
     assert fake.params(TURN) == []
@@ -134,8 +136,8 @@ async def test_any_other_chat_creates_a_conversation_with_its_history(fake, othe
 @pytest.mark.requirement("language-server:second-turn-other")
 async def test_two_chats_that_fork_do_not_share_a_conversation(fake):
     async with conversations(fake) as api:
-        first = await answer_of(api, asked("One"))
-        fork = [asked("One", first.text, word) for word in ("Two", "Due")]
+        first = await answer_of(api, make_request("One"))
+        fork = [make_request("One", first.text, word) for word in ("Two", "Due")]
         answers = await asyncio.gather(*(answer_of(api, each) for each in fork))
 
     assert [each.text for each in answers] == ["You said: Two", "You said: Due"]
@@ -146,9 +148,9 @@ async def test_two_chats_that_fork_do_not_share_a_conversation(fake):
 @pytest.mark.requirement("language-server:second-turn-other")
 async def test_a_conversation_that_the_server_has_lost_is_created_again_once(fake):
     async with conversations(fake) as api:
-        first = await answer_of(api, asked("One"))
+        first = await answer_of(api, make_request("One"))
         fake.current.conversations.clear()
-        answer = await answer_of(api, asked("One", first.text, "Two"))
+        answer = await answer_of(api, make_request("One", first.text, "Two"))
 
     assert answer.text == "You said: Two"
     assert len(fake.params(TURN)) == 1
@@ -159,8 +161,8 @@ async def test_a_conversation_that_the_server_has_lost_is_created_again_once(fak
 async def test_a_turn_that_failed_after_its_begin_is_not_repeated(fake):
     fake.on(TURN, turn(fake, begin(), round_reply("Half"), result=RpcError(-32603, "terminated")))
     async with conversations(fake) as api:
-        first = await answer_of(api, asked("One"))
-        error, events = await failure_of(api, asked("One", first.text, "Two"))
+        first = await answer_of(api, make_request("One"))
+        error, events = await failure_of(api, make_request("One", first.text, "Two"))
         await fake.wait_for(DESTROY)
 
     assert type(error) is ConnectionError
@@ -172,13 +174,13 @@ async def test_a_turn_that_failed_after_its_begin_is_not_repeated(fake):
 async def test_the_number_of_kept_conversations_is_limited_and_the_oldest_is_destroyed(fake):
     async with conversations(fake) as api:
         for number in range(KEPT_CONVERSATIONS):
-            await answer_of(api, asked(f"Chat {number}"))
+            await answer_of(api, make_request(f"Chat {number}"))
         assert fake.params(DESTROY) == []
         # Use the first conversation again, so that the second is now the oldest.
-        await answer_of(api, asked("Chat 0", "You said: Chat 0", "More"))
-        await answer_of(api, asked("One more"))
+        await answer_of(api, make_request("Chat 0", "You said: Chat 0", "More"))
+        await answer_of(api, make_request("One more"))
         destroyed = await fake.wait_for(DESTROY)
-        await answer_of(api, asked("Chat 1", "You said: Chat 1", "More"))
+        await answer_of(api, make_request("Chat 1", "You said: Chat 1", "More"))
 
     assert destroyed["conversationId"] == "conversation-2"
     assert [each["conversationId"] for each in fake.params(TURN)] == ["conversation-1"]
@@ -187,10 +189,10 @@ async def test_the_number_of_kept_conversations_is_limited_and_the_oldest_is_des
 @pytest.mark.requirement("language-server:second-turn")
 async def test_two_equal_chats_keep_one_conversation(fake):
     async with conversations(fake) as api:
-        await answer_of(api, asked("One"))
-        await answer_of(api, asked("One"))
+        await answer_of(api, make_request("One"))
+        await answer_of(api, make_request("One"))
         destroyed = await fake.wait_for(DESTROY)
-        await answer_of(api, asked("One", "You said: One", "Two"))
+        await answer_of(api, make_request("One", "You said: One", "Two"))
 
     assert destroyed["conversationId"] == "conversation-1"
     assert [each["conversationId"] for each in fake.params(TURN)] == ["conversation-2"]
@@ -199,13 +201,13 @@ async def test_two_equal_chats_keep_one_conversation(fake):
 @pytest.mark.requirement("language-server:second-turn-other", "language-server:crash")
 async def test_a_restarted_server_gets_a_new_conversation_and_loses_its_tools_again(fake):
     async with conversations(fake) as api:
-        first = await answer_of(api, asked("One"))
+        first = await answer_of(api, make_request("One"))
         fake.on(CREATE, NEVER, lambda params: fake.default(CREATE, params))
-        dying = asyncio.ensure_future(failure_of(api, asked("x")))
+        dying = asyncio.ensure_future(failure_of(api, make_request("x")))
         await fake.wait_for(CREATE, 2)
         fake.kill()
         error, _ = await dying
-        answer = await answer_of(api, asked("One", first.text, "Two"))
+        answer = await answer_of(api, make_request("One", first.text, "Two"))
 
     assert type(error) is ProtocolError
     assert answer.text == "You said: Two"
@@ -217,7 +219,7 @@ async def test_a_restarted_server_gets_a_new_conversation_and_loses_its_tools_ag
 async def test_a_server_without_conversations_is_reported_before_any_event(fake):
     fake.on(CREATE, MISSING)
     async with conversations(fake) as api:
-        error, events = await failure_of(api, asked("Hello", thinking="off"))
+        error, events = await failure_of(api, make_request("Hello", thinking="off"))
 
     assert type(error) is NoConversations
     assert events == []
@@ -227,8 +229,8 @@ async def test_a_server_without_conversations_is_reported_before_any_event(fake)
 async def test_a_server_without_second_turns_gets_the_whole_chat(fake):
     fake.on(TURN, MISSING)
     async with conversations(fake) as api:
-        first = await answer_of(api, asked("One"))
-        assert (await answer_of(api, asked("One", first.text, "Two"))).text == "You said: Two"
+        first = await answer_of(api, make_request("One"))
+        assert (await answer_of(api, make_request("One", first.text, "Two"))).text == "You said: Two"
 
 
 # -- concurrent chats
@@ -237,7 +239,9 @@ async def test_a_server_without_second_turns_gets_the_whole_chat(fake):
 @pytest.mark.requirement("language-server:conversation")
 async def test_simultaneous_chats_keep_their_answers_apart(fake):
     async with conversations(fake) as api:
-        answers = await asyncio.gather(*(answer_of(api, asked(f"Chat {number}")) for number in range(8)))
+        answers = await asyncio.gather(
+            *(answer_of(api, make_request(f"Chat {number}")) for number in range(8))
+        )
 
     assert [each.text for each in answers] == [f"You said: Chat {number}" for number in range(8)]
 
@@ -250,6 +254,6 @@ async def test_a_request_of_the_server_in_a_turn_does_not_block_it(fake):
 
     fake.on(CREATE, ask_first)
     async with conversations(fake) as api:
-        answer = await answer_of(api, asked(Message.user("Hello")))
+        answer = await answer_of(api, make_request(Message.user("Hello")))
 
     assert answer.text == "[{'result': 'dismiss'}, None]"

@@ -15,9 +15,9 @@ from tests.unit.adapters.github.language_server.chats import (
     CREATE,
     DESTROY,
     answer_of,
-    asked,
     conversations,
     failure_of,
+    make_request,
     text_in,
 )
 
@@ -30,7 +30,7 @@ async def test_a_closed_chat_cancels_its_request_and_destroys_its_conversation(f
     async def seconds_until_it_is_closed():
         async with conversations(fake) as api:
             count = len(fake.starts) + 1
-            stream = api.stream(asked("Hello"))
+            stream = api.stream(make_request("Hello"))
             async for event in stream:
                 if event.type == "text_delta":
                     break
@@ -51,7 +51,7 @@ async def test_a_closed_chat_cancels_its_request_and_destroys_its_conversation(f
 async def test_a_cancelled_task_cancels_its_request(fake):
     fake.on(CREATE, NEVER)
     async with conversations(fake) as api:
-        task = asyncio.ensure_future(answer_of(api, asked("Hello")))
+        task = asyncio.ensure_future(answer_of(api, make_request("Hello")))
         await fake.wait_for(CREATE)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -66,7 +66,7 @@ async def test_silence_ends_a_chat_and_cancels_its_request(fake, said):
     fake.on(CREATE, turn(fake, *said, result=NEVER))
     for silence_seconds in (0.3, 1.0, 4.0):
         async with conversations(fake, silence_seconds=silence_seconds) as api:
-            error, events = await failure_of(api, asked("Hello"))
+            error, events = await failure_of(api, make_request("Hello"))
             await fake.wait_for("$/cancelRequest")
         if len(said) < 2 or text_in(events):
             break  # Otherwise the machine was too busy to send a word in this time.
@@ -84,7 +84,7 @@ async def test_silence_is_counted_from_the_last_report(fake):
         values = [value for step in steps for value in (step, report())]
         fake.on(CREATE, turn(fake, begin(), *values, round_reply("x"), end()))
         async with conversations(fake, silence_seconds=silence_seconds) as api:
-            answering = asyncio.ensure_future(answer_of(api, asked("Hello")))
+            answering = asyncio.ensure_future(answer_of(api, make_request("Hello")))
             await fake.wait_for(CREATE)
             loop = asyncio.get_running_loop()
             for number, step in enumerate(steps, 1):
@@ -100,7 +100,7 @@ async def test_an_end_without_an_answer_ends_the_chat_in_time(fake, monkeypatch)
     monkeypatch.setattr(exchange, "GRACE_SECONDS", 0.2)
     fake.on(CREATE, turn(fake, begin(), round_reply("Whole"), end(), result=NEVER))
     async with conversations(fake) as api:
-        answer = await answer_of(api, asked("Hello"))
+        answer = await answer_of(api, make_request("Hello"))
         await fake.wait_for("$/cancelRequest")
 
     assert (answer.text, answer.stop_reason) == ("Whole", "end_turn")
@@ -111,8 +111,8 @@ async def test_a_chat_whose_answer_lacks_an_end_ends_in_time(fake, monkeypatch):
     monkeypatch.setattr(exchange, "GRACE_SECONDS", 0.2)
     fake.on(CREATE, turn(fake, begin(), round_reply("Whole")), {"conversationId": "c", "turnId": "t"})
     async with conversations(fake) as api:
-        assert (await answer_of(api, asked("Hello"))).text == "Whole"
-        error, _ = await failure_of(api, asked("Hello"))
+        assert (await answer_of(api, make_request("Hello"))).text == "Whole"
+        error, _ = await failure_of(api, make_request("Hello"))
 
     assert type(error) is ProtocolError
 
@@ -127,7 +127,7 @@ async def test_an_end_that_comes_after_the_answer_still_counts(fake):
 
     fake.on(CREATE, answer_first)
     async with conversations(fake) as api:
-        answering = asyncio.ensure_future(answer_of(api, asked("Hello")))
+        answering = asyncio.ensure_future(answer_of(api, make_request("Hello")))
         token = await asked_for
         # The answer to this request shows that the result of the chat has been read.
         await fake.request("workspace/workspaceFolders")
@@ -163,7 +163,7 @@ async def test_a_server_that_dies_during_a_chat_ends_it_with_the_partial_answer(
     async def seconds_until_it_ends():
         ended_at.clear()
         async with conversations(fake) as api:
-            error, events = await failure_of(api, asked("Hello"), end_server)
+            error, events = await failure_of(api, make_request("Hello"), end_server)
             took = time.monotonic() - ended_at[0]
         assert text_in(events) == "Half"
         assert (type(error), error.provider) == (ProtocolError, "helper")

@@ -21,10 +21,10 @@ from tests.unit.adapters.github.language_server.chats import (
     DESTROY,
     TURN,
     answer_of,
-    asked,
     conversations,
     events_of,
     failure_of,
+    make_request,
     text_in,
 )
 
@@ -41,7 +41,7 @@ from tests.unit.adapters.github.language_server.chats import (
 async def test_a_refused_request_is_an_error_of_its_kind(fake, answer, kind):
     fake.on(CREATE, answer)
     async with conversations(fake) as api:
-        error, events = await failure_of(api, asked("Hello"))
+        error, events = await failure_of(api, make_request("Hello"))
 
     assert (type(error), error.provider, events) == (kind, "helper", [])
 
@@ -50,7 +50,7 @@ async def test_a_refused_request_is_an_error_of_its_kind(fake, answer, kind):
 async def test_a_turn_that_ends_in_an_error_keeps_its_text_and_destroys_its_conversation(fake):
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), end({"message": "No more.", "code": 402})))
     async with conversations(fake) as api:
-        error, events = await failure_of(api, asked("Hello"))
+        error, events = await failure_of(api, make_request("Hello"))
         destroyed = await fake.wait_for(DESTROY)
 
     assert type(error) is QuotaExceededError
@@ -63,8 +63,8 @@ async def test_an_expired_token_that_refuses_a_request_causes_a_replan(fake):
     unauthorized = RpcError(-32603, "Request conversation/create failed with message: HTTP 401 Unauthorized")
     fake.on(CREATE, unauthorized, turn(fake, begin(), result=unauthorized))
     async with conversations(fake) as api:
-        early, _ = await failure_of(api, asked("Hello"))
-        late, _ = await failure_of(api, asked("Hello"))
+        early, _ = await failure_of(api, make_request("Hello"))
+        late, _ = await failure_of(api, make_request("Hello"))
 
     assert (type(early), early.reason, type(early.error)) == (Replan, "expired_token", AuthenticationError)
     assert type(late) is AuthenticationError
@@ -78,9 +78,9 @@ async def test_a_chat_after_a_truncated_answer_creates_a_new_conversation(fake, 
     # The server appends the text of its error to the answer in its history.
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), end(cut)), chat(fake, "Whole"))
     async with conversations(fake) as api:
-        half = await answer_of(api, asked("One"))
+        half = await answer_of(api, make_request("One"))
         destroyed = await fake.wait_for(DESTROY)
-        await answer_of(api, asked("One", half.text, "Go on"))
+        await answer_of(api, make_request("One", half.text, "Go on"))
 
     assert (half.text, destroyed["conversationId"]) == ("Half", "conversation-1")
     assert fake.params(TURN) == []
@@ -110,8 +110,8 @@ async def test_the_end_report_decides_even_if_a_refusal_or_a_death_follows(fake,
     quota = {"message": "No more.", "code": 402}
     fake.on(CREATE, ended(begin(), round_reply("Whole"), end()), ended(begin(), end(quota)))
     async with conversations(fake) as api:
-        answer = await answer_of(api, asked("Hello"))
-        error, _ = await failure_of(api, asked("Hello"))
+        answer = await answer_of(api, make_request("Hello"))
+        error, _ = await failure_of(api, make_request("Hello"))
 
     assert (answer.text, answer.stop_reason) == ("Whole", "end_turn")
     assert type(error) is QuotaExceededError
@@ -128,9 +128,9 @@ async def test_an_expired_token_of_the_server_causes_a_replan_unless_text_has_ar
         turn(fake, begin(), forbidden),
     )
     async with conversations(fake) as api:
-        replanned, _ = await failure_of(api, asked("Hello"))
-        late, _ = await failure_of(api, asked("Hello"))
-        not_allowed, _ = await failure_of(api, asked("Hello"))
+        replanned, _ = await failure_of(api, make_request("Hello"))
+        late, _ = await failure_of(api, make_request("Hello"))
+        not_allowed, _ = await failure_of(api, make_request("Hello"))
 
     assert isinstance(replanned, Replan)
     assert type(replanned.error) is AuthenticationError
@@ -153,10 +153,10 @@ async def test_a_limit_warns_running_chats_and_gives_later_errors_its_reset_time
     refused = turn(fake, begin(), end({"message": "Sorry, you have been rate-limited.", "code": 429}))
     fake.on(CREATE, notify, chat(fake, "y"), turn(fake, begin(), end({"message": "Oops."})), refused)
     async with conversations(fake) as api:
-        error, events = await failure_of(api, asked("Hello"))
-        well = await events_of(api, asked("Hello"))
-        other, _ = await failure_of(api, asked("Hello"))
-        limited, _ = await failure_of(api, asked("Hello"))
+        error, events = await failure_of(api, make_request("Hello"))
+        well = await events_of(api, make_request("Hello"))
+        other, _ = await failure_of(api, make_request("Hello"))
+        limited, _ = await failure_of(api, make_request("Hello"))
 
     assert [event.message for event in events if isinstance(event, WarningEvent)] == ["All used."]
     assert type(error) is RateLimitError

@@ -28,7 +28,7 @@ from tests.fakes.language_server_answers import begin, end, reply, report, round
 ANSWER = {"conversationId": "conversation-1", "turnId": "turn-1", "modelName": "GPT-4.1"}
 
 
-def decoded(*values, answer=ANSWER, warnings=()):
+def decode(*values, answer=ANSWER, warnings=()):
     """Return all events of a turn that succeeds, and assert that they obey the laws."""
     decoder = ProgressDecoder("helper", "m", warnings)
     events = [event for value in values for event in decoder.feed(value)]
@@ -37,7 +37,7 @@ def decoded(*values, answer=ANSWER, warnings=()):
     return events
 
 
-def failed(*values, answer=ANSWER):
+def decode_failure(*values, answer=ANSWER):
     """Return the events of a turn that fails, and its error."""
     decoder = ProgressDecoder("helper", "m")
     events = [event for value in values for event in decoder.feed(value)]
@@ -61,7 +61,7 @@ def of(kind, events):
 @pytest.mark.requirement("language-server:conversation-progress")
 @pytest.mark.parametrize("piece", [reply, round_reply], ids=["reply", "editAgentRounds"])
 def test_text_is_read_from_the_fields_of_old_and_new_versions(piece):
-    events = decoded(begin(), piece("Hel"), piece("lo"), end())
+    events = decode(begin(), piece("Hel"), piece("lo"), end())
 
     answer = response(events)
     assert [event.type for event in events] == [
@@ -81,18 +81,18 @@ def test_the_response_event_comes_with_the_first_output():
 
     assert decoder.feed(begin()) + decoder.feed(round_reply("")) == []
     assert decoder.feed(round_reply("x") | {"turnId": "turn-2"})[0] == ResponseEvent("m", "turn-1")
-    assert [event.type for event in decoded(begin(), end())] == ["response", "done"]
+    assert [event.type for event in decode(begin(), end())] == ["response", "done"]
 
 
 @pytest.mark.requirement("language-server:conversation-progress")
 def test_text_in_both_fields_counts_once():
-    assert response(decoded(begin(), round_reply("Hi", reply="Hi"), end())).text == "Hi"
-    assert response(decoded(begin(), round_reply("", reply="Hi"), end())).text == "Hi"
+    assert response(decode(begin(), round_reply("Hi", reply="Hi"), end())).text == "Hi"
+    assert response(decode(begin(), round_reply("", reply="Hi"), end())).text == "Hi"
 
 
 @pytest.mark.requirement("language-server:conversation-progress")
 def test_each_round_is_a_block():
-    events = decoded(begin(), round_reply("I look."), round_reply("", 2), round_reply("Found.", 2), end())
+    events = decode(begin(), round_reply("I look."), round_reply("", 2), round_reply("Found.", 2), end())
 
     assert [block.text for block in response(events).content] == ["I look.", "Found."]
 
@@ -102,7 +102,7 @@ def test_each_round_is_a_block():
 def test_a_marker_for_editors_is_dropped(piece):
     marker = piece("<!-- replace lines 1 to 2 -->", hideText=True)
 
-    assert response(decoded(begin(), marker, piece("x"), end())).text == "x"
+    assert response(decode(begin(), marker, piece("x"), end())).text == "x"
 
 
 @pytest.mark.requirement("language-server:conversation-progress")
@@ -119,7 +119,7 @@ def test_the_decoder_keeps_the_conversation_and_the_raw_text():
 
 @pytest.mark.requirement("language-server:reports")
 def test_thinking_comes_before_the_text_of_its_report():
-    events = decoded(
+    events = decode(
         begin(),
         round_reply("", thinking={"id": "t", "text": "Hm, "}),
         round_reply("So.", thinking={"id": "t", "text": ["let ", "me see"]}),
@@ -146,7 +146,7 @@ def test_missing_reasoning_that_was_requested_is_a_warning(thought, codes):
 
 @pytest.mark.requirement("language-server:reports")
 def test_tokens_include_the_cached_ones_and_credits_are_the_cost():
-    events = decoded(
+    events = decode(
         begin(),
         round_reply("x"),
         token_usage(100, 7, 40),
@@ -167,7 +167,7 @@ def test_tokens_include_the_cached_ones_and_credits_are_the_cost():
 @pytest.mark.requirement("language-server:reports")
 def test_invalid_counts_are_zero_and_the_input_includes_its_cached_tokens():
     odd = report(tokenUsage={"promptTokens": None, "completionTokens": -3, "cachedTokens": 5})
-    events = decoded(begin(), odd, report(tokenUsage=[1]), end(), answer={"preciseCredits": "1"})
+    events = decode(begin(), odd, report(tokenUsage=[1]), end(), answer={"preciseCredits": "1"})
 
     assert of(DoneEvent, events)[0].usage == Usage(input_tokens=5, cache_read_tokens=5)
 
@@ -178,7 +178,7 @@ def test_public_code_and_search_results_are_cited_once():
     flaw = {"id": 2, "type": "code_vulnerability", "citations": {"url": "https://x/not"}}
     page = {"title": "A page", "excerpt": "…", "url": "https://x/page"}
     search = {"type": "github.web-search", "id": "s", "data": {"query": "q", "results": [page]}}
-    events = decoded(
+    events = decode(
         begin(),
         round_reply("x", annotations=[code, flaw], references=[search]),
         round_reply("y", annotations=[code], references=[{"data": 7}, 7]),
@@ -194,7 +194,7 @@ def test_public_code_and_search_results_are_cited_once():
 @pytest.mark.requirement("language-server:reports")
 def test_a_running_step_is_reported_once_and_its_outcome_is_not():
     step = {"id": "a", "title": "Searching", "status": "running"}
-    events = decoded(
+    events = decode(
         begin(),
         report(steps=[step, {"id": "b", "title": "Reading", "status": "running"}]),
         report(steps=[step]),
@@ -239,7 +239,7 @@ def test_tokens_are_redacted_in_notices_and_steps_but_not_in_the_answer():
     token = "gho_abcdefghijklmnop1234"
     steps = [{"id": "a", "title": f"With {token}", "status": "running"}]
     reported = report(notifications=[{"message": f"Slow for {token}"}], steps=steps)
-    events = decoded(begin(), reported, round_reply(token), end())
+    events = decode(begin(), reported, round_reply(token), end())
 
     assert of(WarningEvent, events)[0].message == "Slow for ***"
     assert of(ProgressEvent, events)[0].message == "With ***"
@@ -248,24 +248,24 @@ def test_tokens_are_redacted_in_notices_and_steps_but_not_in_the_answer():
 
 def test_warnings_of_the_request_come_after_the_response_event():
     dropped = WarningEvent("thinking_dropped", "x")
-    events = decoded(begin(), round_reply("a"), end(), warnings=[dropped])
+    events = decode(begin(), round_reply("a"), end(), warnings=[dropped])
 
     assert [event.type for event in events[:3]] == ["response", "warning", "text_start"]
 
 
 @pytest.mark.requirement("language-server:silence")
 def test_an_answer_without_a_begin_or_an_end_is_valid():
-    assert response(decoded(begin(), round_reply("x"))).text == "x"
-    assert response(decoded(round_reply("x"), end())).text == "x"
-    assert response(decoded(begin(), end(), answer=None)).content == []
-    assert response(decoded(end())).stop_reason == "end_turn"
+    assert response(decode(begin(), round_reply("x"))).text == "x"
+    assert response(decode(round_reply("x"), end())).text == "x"
+    assert response(decode(begin(), end(), answer=None)).content == []
+    assert response(decode(end())).stop_reason == "end_turn"
 
 
 @pytest.mark.requirement("language-server:silence")
 @pytest.mark.parametrize("answer", [None, ANSWER, "OK"])
 @pytest.mark.parametrize("reports", [[], [begin()], [begin(), report(contextSize={})]])
 def test_an_empty_turn_without_an_end_is_a_protocol_error(answer, reports):
-    _, error = failed(*reports, answer=answer)
+    _, error = decode_failure(*reports, answer=answer)
 
     assert type(error) is ProtocolError
     assert "without output" in error.message
@@ -274,7 +274,7 @@ def test_an_empty_turn_without_an_end_is_a_protocol_error(answer, reports):
 @pytest.mark.requirement("language-server:silence")
 @pytest.mark.parametrize("answer", [None, "OK", [], 7])
 def test_text_without_an_end_and_a_valid_result_is_a_protocol_error(answer):
-    events, error = failed(begin(), round_reply("Half"), answer=answer)
+    events, error = decode_failure(begin(), round_reply("Half"), answer=answer)
 
     assert (type(error), error.message) == (ProtocolError, "helper ended its answer early.")
     assert "Half" in [getattr(event, "text", None) for event in events]
@@ -290,7 +290,7 @@ def test_text_without_an_end_and_a_valid_result_is_a_protocol_error(answer):
     ],
 )
 def test_an_error_is_read_from_the_end_report_or_its_result(place):
-    events, error = failed(begin(), round_reply("Half"), place({"message": "No more.", "code": 402}))
+    events, error = decode_failure(begin(), round_reply("Half"), place({"message": "No more.", "code": 402}))
 
     assert type(error) is QuotaExceededError
     assert "Half" in [getattr(event, "text", None) for event in events]
@@ -300,7 +300,7 @@ def test_an_error_is_read_from_the_end_report_or_its_result(place):
 @pytest.mark.parametrize("raw", ["No more.", True, [], 0, "", {}])
 @pytest.mark.parametrize("place", [lambda raw: {"error": raw}, lambda raw: {"result": {"error": raw}}])
 def test_an_error_in_an_unknown_format_is_a_protocol_error(raw, place):
-    events, error = failed(begin(), round_reply("Half"), end() | place(raw))
+    events, error = decode_failure(begin(), round_reply("Half"), end() | place(raw))
 
     assert type(error) is ProtocolError
     assert ("No more" in error.message) is (raw == "No more.")
@@ -313,7 +313,7 @@ def test_an_answer_at_the_output_limit_is_truncated_and_not_an_error():
         "message": "Oops, the response got too long. Try to reformulate your question.",
         "responseIsIncomplete": True,
     }
-    done = decoded(begin(), round_reply("Half"), end(reported))[-1]
+    done = decode(begin(), round_reply("Half"), end(reported))[-1]
 
     assert (done.stop_reason, done.raw_stop_reason) == ("max_tokens", "length")
 
@@ -322,17 +322,17 @@ def test_an_answer_at_the_output_limit_is_truncated_and_not_an_error():
 def test_a_filtered_answer_keeps_its_text_and_without_text_is_an_error():
     reported = {"message": "Oops, your response got filtered.", "responseIsFiltered": True}
 
-    assert decoded(begin(), round_reply("Half"), end(reported))[-1].stop_reason == "content_filter"
-    assert type(failed(begin(), end(reported))[1]) is ContentFilterError
+    assert decode(begin(), round_reply("Half"), end(reported))[-1].stop_reason == "content_filter"
+    assert type(decode_failure(begin(), end(reported))[1]) is ContentFilterError
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
 def test_a_notice_is_a_warning_and_without_an_answer_an_error():
     notice = report(notifications=[{"severity": "warning", "message": "The model failed."}])
 
-    assert type(failed(begin(), notice, end())[1]) is ProtocolError
-    assert "The model failed." in str(failed(begin(), notice, end())[1])
-    beside = decoded(begin(), round_reply("Half"), notice, end())
+    assert type(decode_failure(begin(), notice, end())[1]) is ProtocolError
+    assert "The model failed." in str(decode_failure(begin(), notice, end())[1])
+    beside = decode(begin(), round_reply("Half"), notice, end())
     assert of(WarningEvent, beside) == [WarningEvent("provider_notice", "The model failed.")]
 
 
@@ -340,12 +340,12 @@ def test_a_notice_is_a_warning_and_without_an_answer_an_error():
 def test_a_required_sign_in_of_an_agent_is_an_error():
     wanted = {"authorizationUri": "https://x", "agentSlug": "a", "agentName": "A"}
 
-    assert type(failed(begin(), end(unauthorized=wanted))[1]) is AuthorizationError
+    assert type(decode_failure(begin(), end(unauthorized=wanted))[1]) is AuthorizationError
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
 def test_a_cancel_that_was_not_requested_is_an_error():
-    _, error = failed(begin(), round_reply("Half"), end(cancellationReason="CancelledByUser"))
+    _, error = decode_failure(begin(), round_reply("Half"), end(cancellationReason="CancelledByUser"))
 
     assert type(error) is ProtocolError
     assert "CancelledByUser" in error.message
@@ -364,7 +364,7 @@ def test_a_cancel_that_was_not_requested_is_an_error():
     ],
 )
 def test_malformed_reports_are_ignored(odd):
-    events = decoded(odd, begin(), odd, round_reply("x"), odd, end())
+    events = decode(odd, begin(), odd, round_reply("x"), odd, end())
 
     assert response(events).text == "x"
     assert {event.type for event in events} <= {"response", "text_start", "text_delta", "text_done", "done"}

@@ -29,13 +29,13 @@ from jumpseat.chat import (
 HERE = Origin("helper", "m")
 
 
-def asked(*messages, system=None):
+def make_request(*messages, system=None):
     return ChatRequest(messages=messages, model="m", system=system)
 
 
 @pytest.mark.requirement("language-server:history")
 def test_a_history_becomes_pairs_of_request_and_response():
-    chat = asked(Message.user("One"), Message.assistant("Uno"), Message.user("Two"))
+    chat = make_request(Message.user("One"), Message.assistant("Uno"), Message.user("Two"))
 
     turns = turns_of(chat)
 
@@ -47,16 +47,16 @@ def test_a_history_becomes_pairs_of_request_and_response():
 def test_the_system_prompt_precedes_the_first_request_only():
     history = (Message.user("One"), Message.assistant("Uno"), Message.user("Two"))
 
-    first, last = turns_of(asked(*history, system="Be terse."))
+    first, last = turns_of(make_request(*history, system="Be terse."))
 
     assert first.request == "<instructions>\nBe terse.\n</instructions>\n\nOne"
     assert last.request == "Two"
-    assert turns_of(asked(*history, system=" \n")) == turns_of(asked(*history))
+    assert turns_of(make_request(*history, system=" \n")) == turns_of(make_request(*history))
 
 
 @pytest.mark.requirement("language-server:history")
 def test_consecutive_messages_of_one_role_are_joined():
-    chat = asked(
+    chat = make_request(
         Message.user("One"),
         Message.user("and a half"),
         Message.assistant("Uno"),
@@ -69,7 +69,7 @@ def test_consecutive_messages_of_one_role_are_joined():
 
 @pytest.mark.requirement("language-server:history")
 def test_a_chat_that_begins_or_ends_with_the_assistant_gets_a_user_line():
-    chat = asked(Message.assistant("Hello."), Message.user("Hi"), Message.assistant("So"))
+    chat = make_request(Message.assistant("Hello."), Message.user("Hi"), Message.assistant("So"))
 
     assert turns_of(chat) == [Turn(OPENING, "Hello."), Turn("Hi", "So"), Turn(GO_ON)]
     assert ends_with_assistant(chat)
@@ -82,7 +82,7 @@ def test_texts_around_an_image_are_separated_by_blank_lines():
         "user", (TextBlock("Look"), image, TextBlock("at this"), ContextBlock("x = 1", label="a.py"))
     )
 
-    (turn,) = turns_of(asked(message, system="S"))
+    (turn,) = turns_of(make_request(message, system="S"))
 
     assert turn.request == [
         {"type": "text", "text": "<instructions>\nS\n</instructions>\n\n"},
@@ -97,7 +97,7 @@ def test_texts_around_an_image_are_separated_by_blank_lines():
 def test_equal_texts_are_separated_by_blank_lines():
     message = Message("user", (ImageBlock("QUJD"), TextBlock("x"), TextBlock("x")))
 
-    (turn,) = turns_of(asked(message))
+    (turn,) = turns_of(make_request(message))
 
     assert [part["text"] for part in turn.request if part["type"] == "text"] == ["x", "\n\nx"]
 
@@ -109,7 +109,7 @@ def test_equal_texts_are_separated_by_blank_lines():
 )
 def test_an_unsupported_image_is_refused(source, words):
     with pytest.raises(RequestError, match=words):
-        turns_of(asked(Message("user", (TextBlock("Look"), ImageBlock(source)))))
+        turns_of(make_request(Message("user", (TextBlock("Look"), ImageBlock(source)))))
 
 
 @pytest.mark.requirement("language-server:history")
@@ -117,29 +117,29 @@ def test_an_unsupported_image_is_refused(source, words):
     "said", ["/help", "  /tests for this", "@github what?", "\n@x", "\ufeff/fix", "/etc/hosts"]
 )
 def test_a_message_is_never_read_as_a_command_of_the_server(said):
-    request = asked(Message.user(said), Message.assistant("Yes."), Message.user(said))
+    request = make_request(Message.user(said), Message.assistant("Yes."), Message.user(said))
     picture = Message("user", (ImageBlock("QUJD"), TextBlock(said)))
 
     assert [turn.request for turn in turns_of(request)] == [f"\u200b{said}"] * 2
-    (seen,) = turns_of(asked(picture))
+    (seen,) = turns_of(make_request(picture))
     assert seen.request[1] == {"type": "text", "text": f"\u200b{said}"}
     assert seen.request[0]["type"] == "image_url"
-    (apart,) = turns_of(asked(Message("user", (TextBlock(" "), ImageBlock("QUJD"), TextBlock(said)))))
+    (apart,) = turns_of(make_request(Message("user", (TextBlock(" "), ImageBlock("QUJD"), TextBlock(said)))))
     assert [part.get("text") for part in apart.request] == ["\u200b ", None, f"\n\n{said}"]
-    (instructed,) = turns_of(asked(Message.user(said), system="S"))
+    (instructed,) = turns_of(make_request(Message.user(said), system="S"))
     assert instructed.request.endswith(f"\n\n{said}")
-    assert as_text_turns(asked(Message.user(said))) == [(said, None)]
+    assert as_text_turns(make_request(Message.user(said))) == [(said, None)]
 
 
 def test_an_attached_excerpt_becomes_fenced_text():
     message = Message("user", (TextBlock("Why?"), ContextBlock("x = ```1```", "file:///a.py", "python")))
 
-    assert turns_of(asked(message)) == [Turn("Why?\n\n`/a.py`:\n````python\nx = ```1```\n````")]
+    assert turns_of(make_request(message)) == [Turn("Why?\n\n`/a.py`:\n````python\nx = ```1```\n````")]
 
 
 @pytest.mark.requirement("language-server:history")
 def test_tool_calls_and_results_of_another_providers_history_become_text():
-    chat = asked(
+    chat = make_request(
         Message.user("Read a.py"),
         Message("assistant", (TextBlock("Yes."), ToolUseBlock("c1", "read", {"p": 1}, '{"p":1}'))),
         Message("user", (ToolResultBlock("c1", "no such file", is_error=True), TextBlock("Well?"))),
@@ -160,18 +160,18 @@ def test_provider_specific_blocks_are_dropped():
         TextBlock(", due"),
     )
 
-    assert turns_of(asked(Message.user("One"), Message("assistant", answer), Message.user("Two")))[0] == Turn(
-        "One", "Uno, due"
-    )
+    assert turns_of(make_request(Message.user("One"), Message("assistant", answer), Message.user("Two")))[
+        0
+    ] == Turn("One", "Uno, due")
 
 
 @pytest.mark.requirement("language-server:second-turn")
 def test_the_fingerprint_ignores_how_answers_are_trimmed_and_split():
     system = "Be terse."
-    before = turns_of(asked(Message.user("One"), system=system))
+    before = turns_of(make_request(Message.user("One"), system=system))
     kept = fingerprint([Turn(before[0].request, "\nUno, due\n")])
     parts = Message("assistant", (ThinkingBlock("hm"), TextBlock("Uno, "), TextBlock("due")))
-    after = turns_of(asked(Message.user("One"), parts, Message.user("Two"), system=system))
+    after = turns_of(make_request(Message.user("One"), parts, Message.user("Two"), system=system))
 
     assert fingerprint(after[:-1]) == kept
 
@@ -180,10 +180,12 @@ def test_the_fingerprint_ignores_how_answers_are_trimmed_and_split():
 @pytest.mark.parametrize(
     "other",
     [
-        asked(Message.user("One"), Message.assistant("Uno, due"), Message.user("Two")),
-        asked(Message.user("One"), Message.assistant("Uno"), Message.user("Two"), system="Be terse."),
-        asked(Message.user("One."), Message.assistant("Uno, due"), Message.user("Two"), system="Be terse."),
-        asked(
+        make_request(Message.user("One"), Message.assistant("Uno, due"), Message.user("Two")),
+        make_request(Message.user("One"), Message.assistant("Uno"), Message.user("Two"), system="Be terse."),
+        make_request(
+            Message.user("One."), Message.assistant("Uno, due"), Message.user("Two"), system="Be terse."
+        ),
+        make_request(
             Message("user", (TextBlock("One"), ImageBlock("QUJD"))),
             Message.assistant("Uno, due"),
             Message.user("Two"),
@@ -193,7 +195,9 @@ def test_the_fingerprint_ignores_how_answers_are_trimmed_and_split():
     ids=["another system prompt", "another answer", "another question", "an image"],
 )
 def test_another_chat_has_another_fingerprint(other):
-    same = asked(Message.user("One"), Message.assistant("Uno, due"), Message.user("Two"), system="Be terse.")
+    same = make_request(
+        Message.user("One"), Message.assistant("Uno, due"), Message.user("Two"), system="Be terse."
+    )
 
     assert fingerprint(turns_of(other)[:-1]) != fingerprint(turns_of(same)[:-1])
 
@@ -201,4 +205,4 @@ def test_another_chat_has_another_fingerprint(other):
 def test_text_turns_omit_images_and_the_system_prompt():
     message = Message("user", (TextBlock("Look"), ImageBlock("QUJD"), TextBlock("here")))
 
-    assert as_text_turns(asked(message, system="S")) == [("Look\n\nhere", None)]
+    assert as_text_turns(make_request(message, system="S")) == [("Look\n\nhere", None)]

@@ -31,7 +31,7 @@ PENDING = Reply.json({"error": "authorization_pending", "error_description": "St
 SIGNED_IN = Reply.json({"access_token": TOKEN, "token_type": "bearer", "scope": ""})
 
 
-def started_flow(upstream: FakeUpstream, **changed: Any) -> Reply:
+def flow_reply(upstream: FakeUpstream, **changed: Any) -> Reply:
     answer = {
         "device_code": CODE,
         "user_code": "ABCD-1234",
@@ -49,7 +49,7 @@ def flow(http: HttpClient, hosts: GitHubHosts, clock: HandClock) -> DeviceFlow:
 
 
 async def start_flow(flow: DeviceFlow, upstream: FakeUpstream, **changed: Any) -> DeviceCode:
-    upstream.script(started_flow(upstream, **changed), path=START)
+    upstream.script(flow_reply(upstream, **changed), path=START)
     return await flow.start()
 
 

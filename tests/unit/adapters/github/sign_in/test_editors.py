@@ -20,7 +20,7 @@ from tests.environments import environment_with
 APP = "Iv1.b507a08c87ecfe98"
 
 
-def found(directory: Path, authority: str = "github.com") -> list[tuple[str, str, str | None]]:
+def find_sign_ins(directory: Path, authority: str = "github.com") -> list[tuple[str, str, str | None]]:
     sign_ins, _ = find_editor_sign_ins(directory, authority)
     return [(each.source, each.token.reveal(), each.login) for each in sign_ins]
 
@@ -57,7 +57,7 @@ def snapshot(directory: Path) -> dict[str, tuple[bytes, int]]:
 def test_a_json_file_is_read(tmp_path: Path, name: str, key: str) -> None:
     put(tmp_path / name, {key: {"user": "octocat", "oauth_token": "ghu_canary1", "githubAppId": APP}})
 
-    assert found(tmp_path) == [(name, "ghu_canary1", "octocat")]
+    assert find_sign_ins(tmp_path) == [(name, "ghu_canary1", "octocat")]
 
 
 @pytest.mark.requirement("8:sign-ins-of-editors", "8:credential-host")
@@ -68,13 +68,13 @@ def test_a_json_file_is_read(tmp_path: Path, name: str, key: str) -> None:
 def test_another_hosts_token_is_skipped(tmp_path: Path, key: str) -> None:
     put(tmp_path / "hosts.json", {key: {"oauth_token": "ghu_canary1"}})
 
-    assert found(tmp_path) == []
+    assert find_sign_ins(tmp_path) == []
 
 
 def test_a_tenants_token_is_found_for_the_tenant(tmp_path: Path) -> None:
     put(tmp_path / "apps.json", {f"acme.ghe.com:{APP}": {"oauth_token": "ghu_canary1"}})
 
-    assert found(tmp_path, "acme.ghe.com") == [("apps.json", "ghu_canary1", None)]
+    assert find_sign_ins(tmp_path, "acme.ghe.com") == [("apps.json", "ghu_canary1", None)]
 
 
 @pytest.mark.requirement("8:sign-ins-of-editors")
@@ -87,7 +87,7 @@ def test_a_broken_file_causes_a_note_instead_of_an_error(tmp_path: Path, name: s
         {"github.com": {"oauth_token": "ghu_good0"}},
     )
 
-    assert [token for _, token, _ in found(tmp_path)] == ["ghu_good0"]
+    assert [token for _, token, _ in find_sign_ins(tmp_path)] == ["ghu_good0"]
     assert any(name in note for note in notes(tmp_path))
 
 
@@ -107,7 +107,7 @@ def test_a_broken_file_causes_a_note_instead_of_an_error(tmp_path: Path, name: s
 def test_an_entry_without_a_token_is_skipped(tmp_path: Path, entry: Any) -> None:
     put(tmp_path / "hosts.json", {"github.com": entry})
 
-    assert found(tmp_path) == []
+    assert find_sign_ins(tmp_path) == []
 
 
 def test_missing_files_do_not_cause_notes(tmp_path: Path) -> None:
@@ -125,14 +125,14 @@ def test_a_file_that_cannot_be_opened_gives_a_note(tmp_path: Path) -> None:
 def test_a_row_in_clear_text_is_read(tmp_path: Path, value: bytes | str) -> None:
     database(tmp_path / "auth.db", [("acme.ghe.com", b"ghu_other", 0), ("github.com", value, 0)])
 
-    assert found(tmp_path) == [("auth.db", "ghu_canary1", None)]
+    assert find_sign_ins(tmp_path) == [("auth.db", "ghu_canary1", None)]
     assert notes(tmp_path) == []
 
 
 def test_a_database_without_versions_is_read(tmp_path: Path) -> None:
     database(tmp_path / "auth.db", [("github.com", b"ghu_canary1")], "auth_authority, token_ciphertext")
 
-    assert found(tmp_path) == [("auth.db", "ghu_canary1", None)]
+    assert find_sign_ins(tmp_path) == [("auth.db", "ghu_canary1", None)]
 
 
 @pytest.mark.timeout(20)
@@ -148,7 +148,7 @@ def test_a_pipe_without_a_writer_causes_a_note_immediately(tmp_path: Path) -> No
 def test_an_encrypted_row_gives_a_note(tmp_path: Path, row: tuple[Any, ...]) -> None:
     database(tmp_path / "auth.db", [row])
 
-    assert found(tmp_path) == []
+    assert find_sign_ins(tmp_path) == []
     assert notes(tmp_path) == [
         "An editor's sign-in in auth.db is encrypted for that editor and cannot be used."
     ]
@@ -171,7 +171,7 @@ def test_files_are_not_created_beside_the_database(tmp_path: Path) -> None:
     before = snapshot(tmp_path)
     assert set(before) == {"auth.db"}
 
-    assert found(tmp_path) == [("auth.db", "ghu_canary1", None)]
+    assert find_sign_ins(tmp_path) == [("auth.db", "ghu_canary1", None)]
     assert snapshot(tmp_path) == before
 
 
@@ -200,7 +200,7 @@ def test_a_sign_in_in_the_write_ahead_log_is_found_and_the_log_unchanged(tmp_pat
         before = snapshot(tmp_path)
         assert set(before) == {"auth.db", "auth.db-wal", "auth.db-shm"}
 
-        assert found(tmp_path) == [("auth.db", "ghu_canary1", None)]
+        assert find_sign_ins(tmp_path) == [("auth.db", "ghu_canary1", None)]
         assert snapshot(tmp_path) == before
 
 
@@ -212,7 +212,7 @@ def test_a_directory_that_cannot_be_written_is_enough(tmp_path: Path) -> None:
     (directory / "auth.db").chmod(stat.S_IRUSR)
     directory.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
-        assert found(directory) == [("auth.db", "ghu_canary1", None)]
+        assert find_sign_ins(directory) == [("auth.db", "ghu_canary1", None)]
     finally:
         directory.chmod(0o700)
 
