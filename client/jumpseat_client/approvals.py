@@ -30,7 +30,7 @@ class ApprovalTasks:
         Args:
             on_approval: the program's function.
             decide: sends the params of `tools/decide`.
-            asking: held while a function that is not async runs, because two could not ask one person.
+            asking: held while a plain function runs, so that one person is not asked two questions at a time.
         """
         self._on_approval = on_approval
         self._decide = decide

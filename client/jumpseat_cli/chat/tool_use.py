@@ -25,7 +25,7 @@ class ToolUse:
         Args:
             approver: decides about the calls.
             spinner: shows the call that runs.
-            output: the text of the answer; None to print neither that nor lines about calls.
+            output: the text of the answer; None to print neither the text nor lines about calls.
             stop: cancels the turn.
         """
         self.calls = ShownCalls()
@@ -35,7 +35,7 @@ class ToolUse:
         approver.begin_turn(pause=self._pause, stop=stop)
 
     async def handle(self, delta: Delta) -> bool:
-        """Show what a delta says about a call, unless it concerns something else; return whether it did.
+        """Show a delta that concerns a call; return False if it concerns something else.
 
         Waits while a question is on the screen.
         """

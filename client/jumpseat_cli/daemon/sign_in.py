@@ -63,7 +63,7 @@ def _open_page(page: str) -> bool:
         try:
             # Without a display this may start a text browser, which must not use our terminal or output.
             subprocess.Popen(  # noqa: S603 - the page is http, and nothing runs through a shell
-                ["xdg-open", page],  # noqa: S607 - the user's own
+                ["xdg-open", page],  # noqa: S607 - found on the user's PATH
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -85,13 +85,13 @@ async def log_in(
     overlay: Mapping[str, Any] | None = None,
     as_json: bool,
 ) -> int:
-    """Sign in, print the account and return the exit code; only print an account that is already signed in.
+    """Sign in unless an account is signed in already, print the account and return the exit code.
 
     Args:
         provider: the provider's id; None for GitHub Copilot.
         browser: whether to open the page in a browser.
         again: whether to sign in even if an account is signed in.
-        asks: whether to ask for `again` in that case.
+        asks: whether to ask the user in that case.
         daemon_command: the daemon's command line.
         overlay: the configuration to lay over the user's file.
         as_json: whether to print the status as JSON.

@@ -33,7 +33,7 @@ async def examine(
         config: the configuration file; None for the default one.
         chat: whether to send a short chat to each provider.
         daemon_command: the daemon's command line.
-        as_json: print one JSON document.
+        as_json: whether to print one JSON document instead.
     """
     from jumpseat.config.redaction import hide_secrets
     from jumpseat.system.environment import environment_of_process

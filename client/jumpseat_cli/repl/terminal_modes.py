@@ -12,7 +12,7 @@ if sys.platform != "win32":
 
 
 class QuietTerminal:
-    """A `with` block in which the terminal does not echo keys, which would appear inside an answer.
+    """Keeps the terminal from echoing keys in a `with` block, because they would appear inside an answer.
 
     The next prompt receives the typed keys. On Windows the block does nothing.
     """

@@ -44,7 +44,7 @@ async def require_provider(registry: Registry) -> None:
 
 
 async def list_models(registry: Registry) -> dict[str, str]:
-    """Return the names of the models of all ready providers that a list should offer, by id."""
+    """Return the names of the ready providers' models that a picker should offer, by model id."""
     models, failures = await list_all_models(registry, await list_ready_providers(registry))
     names = {model.id: model.name for model in models if model.picker_enabled}
     for failure in failures:
@@ -56,7 +56,7 @@ async def list_models(registry: Registry) -> dict[str, str]:
 
 
 async def resolve_choice(registry: Registry, name: str | None) -> ResolvedModel | None:
-    """Resolve the model of a conversation without a request; None if there is none."""
+    """Resolve a conversation's model without a request; None if that is not possible."""
     try:
         target = await resolve_model(registry, name, offline=True)
     except ChatError:
@@ -79,7 +79,7 @@ def thinking_levels(registry: Registry, target: ResolvedModel | None) -> Sequenc
 
 
 async def any_model_sees(registry: Registry) -> bool:
-    """Whether a listed model of a ready provider accepts images; unlisted providers count by themselves."""
+    """Whether a model of a ready provider accepts images, or the provider itself if its list is not known."""
     for provider in await list_ready_providers(registry):
         listed = registry.known_models(provider)
         values, _ = registry.capabilities(provider)

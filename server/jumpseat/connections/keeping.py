@@ -1,4 +1,4 @@
-"""Keeps the turns of a session together with its client and directory."""
+"""Creates the keepers of a session's turns, and prunes the kept conversations."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def create_keeper(
 
 
 def record_use(session: Session, keeper: Keeper | None) -> None:
-    """Record the conversation of a turn that has ended as used, and prune the store, if the turn was kept."""
+    """If a turn was kept, record the use of its conversation and prune the store."""
     if keeper is not None and keeper.conversation_id is not None:
         session.use_conversation(keeper.conversation_id)
         prune_in_background(session)

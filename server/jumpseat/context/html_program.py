@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from justhtml import Node
 
 MEMORY_BYTES = 1024 * 1024 * 1024
-"""The maximum memory of the process, where the system can limit it."""
+"""The maximum memory of the process, if the system can limit it."""
 
 CPU_SECONDS = 15
 """The maximum CPU time, if the parent dies and cannot kill the process."""
@@ -50,7 +50,7 @@ _CODE_OR_ESCAPE = re.compile(
 _ENTITIES = {"amp": "&", "lt": "<"}
 
 _LAYOUT = "table, h1, h2, h3, h4, h5, h6, pre, ul, ol, blockquote"
-"""The elements that occur in tables that arrange a page, and rarely in tables of data."""
+"""Elements that rarely occur in tables of data: a table with one of them arranges the page."""
 
 
 class PageOrder(TypedDict):
@@ -125,7 +125,7 @@ def _is_without_text(name: str, attributes: Mapping[str, str | None]) -> bool:
 
 
 def _replace_tables(tables: Sequence[Node]) -> None:
-    """Replace tables, which would remain HTML: by lines, or by their parts if they arrange the page."""
+    """Replace tables, which would remain HTML: data by lines of text, and a page's layout by its parts."""
     kinds = [(table, table.query_one(_LAYOUT) is not None) for table in tables]
     for table, is_layout in reversed(kinds):  # Inner tables come first.
         if is_layout:
@@ -158,7 +158,7 @@ def _limit_resources() -> None:
     if sys.platform != "win32":
         import resource
 
-        with suppress(ValueError, OSError):  # A lower limit of the user's own stays.
+        with suppress(ValueError, OSError):  # The user may have set a lower limit.
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))

@@ -69,7 +69,7 @@ def read_rules(folder: Path) -> WorkspaceRules:
 
 
 def _read_text(file: Path, name: str) -> str:
-    # The four bytes more than fit show that a file is longer even if it starts with a byte order mark.
+    # Read past the limit, so that a longer file is noticed even if it starts with a byte order mark.
     with os.fdopen(open_regular(file, follow=False), "rb") as opened:
         content = opened.read(MAX_BYTES + 4)
     note = f"[{name} is longer than {MAX_BYTES // 1024} KiB; the rest was left out.]"

@@ -32,20 +32,20 @@ class KeptSession:
 
 
 def find_branches(family: Iterable[State], session_id: str) -> list[State]:
-    """Return the branches of a session among a conversation and its forks, the last used one last."""
+    """Return a session's branches among a conversation and its forks, in the order of their last use."""
     branches = [state for state in family if state.id == session_id or session_id in state.sessions]
     return sorted(branches, key=lambda state: _find_last_use(state, session_id))
 
 
 def find_session(state: State) -> tuple[str, datetime]:
-    """Return the session that a list shows a conversation under, and the time of its last use."""
+    """Return the id of the session under which a conversation is listed, and the time of its last use."""
     if state.id in state.sessions or not state.sessions:
         return state.id, _find_last_use(state, state.id)
     return max(((id_, use.at) for id_, use in state.sessions.items()), key=lambda each: each[1])
 
 
 def describe_session(branches: Sequence[State], session_id: str) -> KeptSession:
-    """Return the session with these branches, the last used one last."""
+    """Return the session with these branches, which must be in the order of their last use."""
     last = branches[-1]
     use = last.sessions.get(session_id)
     return KeptSession(
@@ -57,7 +57,7 @@ def describe_session(branches: Sequence[State], session_id: str) -> KeptSession:
 
 
 def is_deleted_with(state: State, session_id: str) -> bool:
-    """Whether deleting a session deletes this branch: no other session has used it, or it has the id."""
+    """Whether deleting a session deletes this branch: it has the same id, or no other session has used it."""
     return state.id == session_id or state.sessions.keys() == {session_id}
 
 

@@ -28,7 +28,7 @@ def open_pool(
         proxy: the proxy for every request, if any.
         context: the TLS context for the host.
         proxy_context: the TLS context for the proxy itself; None if the proxy is reached by plain HTTP.
-        idle_connections: the most unused connections that stay open.
+        idle_connections: the maximum number of unused connections to keep open.
         idle_seconds: the time after which an unused connection is closed.
         public_only: whether to connect to public addresses only. A proxy may have any address.
     """

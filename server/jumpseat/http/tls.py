@@ -24,7 +24,7 @@ class TlsOptions:
     """The TLS options of a connection. Equal options share a context."""
 
     ca_file: str | None = None
-    """A file with more certificates than the system's to trust. `~` is already expanded in paths."""
+    """A file with additional certificates to trust. In all paths, `~` is already expanded."""
 
     cert: str | None = None
     """A file with the client certificate, its chain, and its key if `key` is None."""

@@ -1,4 +1,4 @@
-"""Clocks, as an object that tests can replace, and points in time."""
+"""The machine's clocks, which tests can replace, and points in time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SYSTEM_CLOCK = SystemClock()
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point in time by both clocks: one may be set, the other may stop while the machine sleeps."""
+    """A point in time on both clocks: the wall clock may be set, and the other may stop during sleep."""
 
     monotonic: float
     wall: float

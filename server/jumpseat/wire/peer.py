@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class RpcError(Exception):
-    """An error answer, either from the other side or, if raised by a handler, to the other side."""
+    """An error response: from the other side or, if a handler raises it, to the other side."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         """
@@ -57,7 +57,7 @@ def _ignore(method: str, params: Any) -> None:
 
 
 def _log_malformed(reason: str) -> None:
-    # The reader finds the next message.
+    # The reader recovers at the next message, so a warning is enough.
     log.warning("The other side sent something that is not a message. %s", reason)
 
 

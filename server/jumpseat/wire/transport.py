@@ -22,7 +22,7 @@ HIGH_WATER = 1024 * 1024
 FLOOD_WATER = 16 * HIGH_WATER
 """The number of buffered bytes from which input is no longer read.
 
-Turns stop far below it, but not the responses to a client that sends requests without reading.
+Turns pause long before that, but a client that sends requests without reading the responses reaches it.
 """
 
 

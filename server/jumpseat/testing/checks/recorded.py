@@ -75,7 +75,7 @@ class RecordedChecks(ContractBase):
 
     @bounded
     async def test_a_recorded_answer_is_the_same_with_and_without_stream(self, answered: Recording) -> None:
-        """Check this because a provider may stream although `stream` is false, and the reverse."""
+        """Check both ways: a provider may stream although `stream` is false, or the reverse."""
         request = self.request_of(answered)
         async with self.open_stage() as stage:
             stage.answer(answered.reply(), answered.reply())

@@ -77,7 +77,7 @@ function M.last_selection(buf)
       local row = pair[1][2] - 1
       local line = get_line(buf, row)
       local start, finish = pair[1][3], pair[2][3]
-      -- A line that the block does not reach has no columns. Its piece is the empty one at its end.
+      -- A line that the block does not reach has no columns. Its span is empty, at the end of the line.
       local empty = start == 0 or finish == 0 or start > #line
       local from, to = #line, #line
       if not empty then

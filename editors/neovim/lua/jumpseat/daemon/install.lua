@@ -48,8 +48,8 @@ local function run(number, arguments)
   end)
   local write = log.line_reader(vim.schedule_wrap(function(line) log.write('%s', line) end))
   log.write('%s', table.concat(command, ' '))
-  -- The script ends when its input closes, which happens when Neovim exits. In the home directory, no workspace chooses uv's
-  -- Python.
+  -- The script ends when its input closes, which happens when Neovim exits. It runs in the home directory, so that no
+  -- workspace can choose uv's Python.
   local options = { text = true, stdin = true, cwd = vim.uv.os_homedir(), stdout = show, stderr = write }
   local started = pcall(vim.system, command, options, function(result)
     vim.schedule(function()

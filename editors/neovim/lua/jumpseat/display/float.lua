@@ -10,7 +10,7 @@ local M = {}
 ---@field title? string
 ---@field footer? string
 ---@field enter? boolean whether the window becomes the current one; default true
----@field over? integer the window above whose last lines the float lies; default: the middle of the screen
+---@field over? integer the window whose last lines the float covers; default: the middle of the screen
 ---@field on_close? fun() called if the user closes the window
 
 --- Show lines in a floating window, which `q` closes.
@@ -44,7 +44,7 @@ function M.open(lines, options)
     footer = options.footer and (' %s '):format(options.footer) or nil,
   })
   vim.wo[win].wrap, vim.wo[win].linebreak = true, true
-  -- Only a window can tell how many rows its wrapped lines take.
+  -- The number of rows that wrapped lines take is known only in a window.
   local height = math.max(1, math.min(vim.api.nvim_win_text_height(win, {}).all, rows - 5))
   vim.api.nvim_win_set_config(win, {
     relative = over and 'win' or 'editor',

@@ -11,7 +11,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.edit')
 ---@class jumpseat.Target
 ---@field region jumpseat.Region the region when it was sent
 ---@field mode jumpseat.EditMode
----@field sent string its text
+---@field sent string the region's text when it was sent
 ---@field lines string[] the lines that the region touched when it was sent
 ---@field marks integer[] one for the region, or one for each line of a block
 
@@ -126,7 +126,7 @@ function M.current_lines(target)
   return vim.api.nvim_buf_get_lines(target.region.buf, first, last + 1, false)
 end
 
---- Split a text that becomes whole lines. The last line ending ends the last line.
+--- Split a text into whole lines. A final line ending does not begin another line.
 ---@param text string
 ---@return string[]
 local function split_lines(text)
@@ -134,7 +134,7 @@ local function split_lines(text)
   return vim.split((text:gsub('\n$', '')), '\n', { plain = true })
 end
 
---- Return the lines that result if this text replaces the region, or nil if a block would get another number of lines.
+--- Return the lines that result if this text replaces the region, or nil if a block would get a different number of lines.
 ---@param target jumpseat.Target
 ---@param text string
 ---@param lines string[] the lines that the region touches

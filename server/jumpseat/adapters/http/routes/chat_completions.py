@@ -29,7 +29,7 @@ _NINE_CHARACTERS = "must be a-z, a-z, 0-9, with a length of 9"
 _WANTS_STRING = re.compile(
     r"expected a string|(must|should|has to) be a (valid )?string|str type expected|not a valid string"
 )
-"""The words of refusals of a message whose content is a list, as by DeepSeek."""
+"""Matches errors that refuse a list as the content of a message, such as DeepSeek's errors."""
 
 TokenField = Literal["max_tokens", "max_completion_tokens"]
 

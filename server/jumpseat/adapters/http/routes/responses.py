@@ -35,10 +35,10 @@ _NOT_ITS_OWN = (
     "items are not persisted",
     "without its required",
 )
-"""The words of refusals of replayed reasoning: unreadable, with an unknown id, or without its item."""
+"""Phrases in errors that refuse replayed reasoning: unreadable, with an unknown id, or without its item."""
 
 _UNFOLLOWED = "without its required following item"
-"""The words of refusals of reasoning at the end of an answer."""
+"""A phrase in errors that refuse reasoning at the end of an answer."""
 
 _EFFORT = ("reasoning", "reasoning.effort")
 
