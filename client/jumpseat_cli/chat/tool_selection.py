@@ -37,7 +37,7 @@ class ToolSelection(NamedTuple):
         rules = config.get("tools", {})
         denied = rules.get("deny", []) if isinstance(rules, Mapping) else None
         if not isinstance(denied, list):
-            return config  # The daemon explains what is wrong with it.
+            return config  # The daemon reports the mistake.
         return {**config, "tools": {**rules, "deny": [*denied, *self.denied]}}
 
     @property

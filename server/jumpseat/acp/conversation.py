@@ -53,7 +53,7 @@ class AcpConversation:
     """The title that the client was told last."""
 
     cost: Cost | None = None
-    """The total cost of the turns, as far as they were kept or this process ran them."""
+    """The total cost of the turns that were kept or that this process ran."""
 
     servers: Mapping[str, ToolServer] = field(default_factory=dict)
     """The client's tool servers for this conversation, by name."""

@@ -102,7 +102,7 @@ class OptionParams(ConversationIdParams):
 
 
 class TextContentParam(Params):
-    """A text."""
+    """A text block of a prompt."""
 
     type: Literal["text"]
     text: str = ""

@@ -1,4 +1,4 @@
-"""Restores a conversation, with its choices, usage and cost, from what was kept of it."""
+"""Restores a kept conversation with its choices, usage and cost."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ async def run_question(
         settings: settings of this turn only.
 
     Raises:
-        ChatError: the turn failed; the conversation keeps what was received.
+        ChatError: the turn failed; the conversation keeps the partial answer.
     """
     from jumpseat.acp.tools import begin_tools  # Deferred: the handshake does not need the tools.
 

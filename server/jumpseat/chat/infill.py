@@ -11,7 +11,7 @@ MOST_SUFFIX = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Infill:
-    """The text before and after a place, for which a model writes what is between."""
+    """The text before and after a place, between which a model writes text."""
 
     prefix: str
     suffix: str = ""

@@ -84,7 +84,7 @@ async def _run_attempts(registry: Registry, target: ResolvedModel, planned: Plan
 
 
 def _suggest_models(registry: Registry) -> str:
-    """Return the hint that names models that can fill in, as far as lists have been fetched."""
+    """Return the hint that names models that can fill in, according to the lists fetched so far."""
     lists = [registry.known_models(provider) or {} for provider in registry.ids]
     able = [row.info.id for rows in lists for row in rows.values() if row.info.supports_infill]
     such = f", such as {able[0]}" if able else ""

@@ -202,7 +202,7 @@ def _degrade(
     capabilities: Capabilities,
     warnings: list[WarningEvent],
 ) -> tuple[OutputMode, ThinkingLevel | None]:
-    """Return the output mode and the thinking level, each without what is known not to be supported."""
+    """Return the output mode and the thinking level, reduced to what may be supported."""
     info = target.info
     if output_mode != "text":
         lacking = _describe_lack(target, capabilities.json_mode, info.supports_json if info else None)

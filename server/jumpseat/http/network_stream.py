@@ -98,7 +98,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         """Whether bytes were sent since the last read, so that the next one is the first of an answer."""
 
         self.deadline: float | None = None
-        """The time by which the caller must have read what it reads now; None if there is no limit.
+        """The time by which the current read must be complete; None if there is no limit.
 
         httpcore2 only limits the time between two bytes. The first read after a request sets the limit for
         the headers of the answer, which the caller removes when it has them.

@@ -127,7 +127,7 @@ def _join(base: httpx2.URL, location: str) -> str:
 async def _check_host_behind_proxy(client: HttpClient, url: httpx2.URL) -> None:
     """Check a host that a proxy will resolve, if this machine can resolve it too.
 
-    The proxy decides what it connects to, so this only keeps the user from reading a private host by mistake
+    The proxy chooses the address, so this only keeps the user from reading a private host by mistake
     or through a redirect. Without a proxy, the connection itself is checked.
     """
     if not client.public_only or (await client.find_network(str(url))).proxy is None:

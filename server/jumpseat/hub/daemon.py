@@ -18,7 +18,7 @@ READY = b"ready"
 """The message on the pipe once the daemon listens. Any other text is the reason why it cannot start."""
 
 MAX_LOG_BYTES = 1024 * 1024
-"""The log's maximum size. A longer log is renamed, and replaces the one that was renamed before."""
+"""The maximum size of the log. A longer log is renamed, and replaces the previous renamed log."""
 
 MAX_OPEN_FILES = 16_384
 """The limit of open files to request. Each client uses a few, and the first shell may allow only 256."""

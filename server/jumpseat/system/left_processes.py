@@ -43,7 +43,7 @@ class ProcessRegister:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The path of the file."""
         return self._file.path
 
     def add(self, pid: int, name: str) -> None:

@@ -30,7 +30,7 @@ NO_SERVERS: Mapping[str, ToolServer] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """A tool with the decision that a call of it would meet."""
+    """A tool, and the decision about a call of it."""
 
     server: str
     tool: Tool

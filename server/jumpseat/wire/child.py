@@ -46,7 +46,7 @@ async def start_child(
 
 
 class WatchedChild(system_child.Child):
-    """A running program that is ended if it stops reading what it is sent."""
+    """A running program that is ended if it stops reading its input."""
 
     def __init__(self, on_log: Callable[[str], None], stall_seconds: float = STALL_SECONDS) -> None:
         """

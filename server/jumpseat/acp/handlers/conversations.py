@@ -81,7 +81,7 @@ async def list_sessions(client: AcpClient, call: MethodCall[ListParams]) -> dict
 
 
 async def delete_session(client: AcpClient, call: MethodCall[ConversationIdParams]) -> dict[str, Any]:
-    """Close a conversation and delete what is kept of it. An unknown id is not an error."""
+    """Close a conversation and delete its kept turns. An unknown id is not an error."""
     _require_keeping(client)
     await _end_prompt(client, call.params.session_id)
     _close(client, call.params.session_id)

@@ -1,4 +1,4 @@
-"""The model file that the local provider runs, and its facts as far as they are known without loading it.
+"""The model file that the local provider runs, and the facts that are known without loading it.
 
 Imports neither llama.cpp nor the model's package.
 """

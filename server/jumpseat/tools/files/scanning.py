@@ -208,7 +208,7 @@ class _ScanProcess(Child):
 
 
 async def run_scan(order: ScanOrder, environment: Environment) -> tuple[Sequence[Any], ScanSummary]:
-    """Return the lines that a process has found within the time, and what is missing.
+    """Scan in a child process; return the lines found within the time, and a summary of the rest.
 
     Args:
         order: what to list or to search.

@@ -20,7 +20,7 @@ class FaultyServer(ToolServer):
 
     @property
     def status(self) -> ServerStatus:
-        """The fault."""
+        """A failed state with the fault as its error."""
         return ServerStatus("failed", "", error=self._fault)
 
     async def list_tools(self) -> list[Tool]:

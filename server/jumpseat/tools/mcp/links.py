@@ -56,7 +56,7 @@ def open_link(
 
 
 class ServerLink(ABC):
-    """A connection and what it needs."""
+    """A connection to a server, and the resources that it needs."""
 
     def __init__(self, name: str, on_list: Callable[[], None], on_end: Callable[[ServerLink], None]) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Reads a server's list of tools. The server may send anything, and any amount of it."""
+"""Reads a server's list of tools, which may contain anything, in any amount."""
 
 from __future__ import annotations
 

@@ -279,7 +279,7 @@ class ServerRun(RecordedRun):
         self._record.tools = self._link.tools
 
     def _handle_end(self, link: ServerLink) -> None:
-        """Handle a connection that has ended by itself."""
+        """Handle the end of a connection that was not closed by us."""
         if self._link is link:
             self._lose(link)
             self._end_soon(link)

@@ -55,7 +55,7 @@ class SignInStore:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The path of the file."""
         return self._file.path
 
     def stamp(self) -> object:

@@ -34,7 +34,7 @@ local function is_closing(line, fence)
   return marks ~= nil and #marks >= #fence.marks and marks == fence.marks:sub(1, 1):rep(#marks)
 end
 
---- Remove a prefix from each line, as much of it as the line has.
+--- Remove the prefix, or the part of it that a line has, from each line.
 ---@param lines string[]
 ---@param prefix string
 ---@return string[]

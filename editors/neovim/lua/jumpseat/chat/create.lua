@@ -24,7 +24,7 @@ local function change_without_undo(buf, change)
 end
 
 --- Replace the heading of a new chat with the configured one, unless the user has edited it. Call this when the user
---- writes in the chat or sends it: the daemon is needed then anyway, and sending reports the errors that this ignores.
+--- writes in the chat or sends it: both need the daemon, and sending reports the errors that this ignores.
 ---@param buf integer
 function M.name_heading(buf)
   local heading = unnamed[buf]

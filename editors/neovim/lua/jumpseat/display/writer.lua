@@ -162,7 +162,7 @@ function Writer:_move_cursors(cursors)
   end
 end
 
---- Whether the piece still is what was written.
+--- Whether the user has not changed the piece.
 ---@private
 ---@return boolean
 function Writer:_is_untouched()
