@@ -92,8 +92,7 @@ class Approver:
         return decision
 
     def _is_allowed(self, approval: ToolApproval) -> bool:
-        # Like the rule `allow` of the configuration, this does not answer the rule `ask`, nor allow other
-        # directories.
+        # Like `allow` in the configuration, this does not override `ask` or the limits of the workspace.
         if not self._tools.allowed or approval.reason not in ("ask", "changed"):
             return False
         from jumpseat.tools.selectors import Selector, matches_any

@@ -15,7 +15,7 @@ class _Reason:
     """The hint after an edit."""
 
     unkept: str | None = None
-    """The hint after a chat that is not kept, if it is another one."""
+    """The hint after a chat that is not kept, if it differs."""
 
 
 _GO_ON = "to continue it, send `Go on.`"

@@ -19,10 +19,10 @@ AskLine: TypeAlias = Callable[[str], Awaitable[str | None]]
 """Asks for one line of input; None at the end of the input. May raise KeyboardInterrupt for Ctrl-C."""
 
 MAX_LINES = 60
-"""The most lines of a diff or of arguments that are printed at first."""
+"""The maximum number of lines of a diff or of arguments to print at first."""
 
 MAX_LINE = 1000
-"""The most characters of a line of a diff that are printed at first."""
+"""The maximum number of characters of a diff's line to print at first."""
 
 REASONS = {
     "rule": "A rule of your configuration asks about each call.",

@@ -119,9 +119,9 @@ async def trust(
 ) -> int:
     """Show the definition of a workspace's SERVER, and ask whether to trust it.
 
-    A server of your own configuration file needs no trust. One that a workspace defines, in the file of
-    --overlay, is not started before you trust its definition for the working directory; if that changes, it
-    is untrusted again. Without a terminal, --yes is required.
+    Servers in your own configuration file do not need trust. A server that a workspace defines, in the file
+    of --overlay, is not started before you trust its definition for the working directory. If the definition
+    changes, it is untrusted again. Without a terminal, --yes is required.
 
     \b
     Examples:

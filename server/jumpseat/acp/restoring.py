@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def restore(client: AcpClient, conversation: AcpConversation, kept: KeptSession) -> None:
-    """Set what the conversation had at the end of its last turn."""
+    """Restore the state of the conversation at the end of its last turn."""
     conversation.branch = kept.conversation.row.id
     conversation.messages = tuple(kept.conversation.messages)
     conversation.cost = kept.cost

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 MOST_PREFIX = 8000
 MOST_SUFFIX = 4000
-"""The characters around the place that a model needs. More would make it slower, hardly better."""
+"""The numbers of characters to send. More text would slow the model down and hardly help it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

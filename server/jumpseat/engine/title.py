@@ -20,7 +20,7 @@ MAX_TOKENS = 2000
 
 QUESTION_CHARACTERS = 2000
 ANSWER_CHARACTERS = 500
-"""The maximum lengths of the beginnings that the model sees. A title depends on little more."""
+"""The maximum lengths of the beginnings that the model sees. More text would hardly change a title."""
 
 REQUEST = f"""\
 Give this conversation a title of at most {MAX_WORDS} words, in the language of the conversation. Write \

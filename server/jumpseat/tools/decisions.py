@@ -16,7 +16,7 @@ from jumpseat.wire import write_json
 logger = logging.getLogger(__name__)
 
 MAX_VERSIONS = 20
-"""The most versions of a tool to remember; servers of the same name may differ between workspaces."""
+"""The number of versions of a tool to remember; servers of one name may differ between workspaces."""
 
 
 def digest_of(server: ToolServer, tool: Tool) -> str:

@@ -13,10 +13,10 @@ MAX_TEXT = 2000
 """The length of the longest text among the arguments that is shown whole, in characters."""
 
 MAX_ARGUMENTS = 20_000
-"""The most characters of texts that are shown of a call's arguments; the rest is shortened."""
+"""The maximum number of characters to show of the texts in a call's arguments."""
 
 MAX_ITEMS = 200
-"""The most items that are shown of each array or object."""
+"""The maximum number of items to show of each array or object."""
 
 DEEPEST = 20
 

@@ -10,7 +10,7 @@ from jumpseat.system.environment import Environment
 from jumpseat.system.shared import Reference
 
 MAX_CONVERSATIONS = 1000
-"""The most conversations to remember; the least recently used are forgotten first."""
+"""The maximum number of conversations to remember; the least recently used are forgotten first."""
 
 LINGER_SECONDS = 24 * 3600.0
 """How long the memory of a shared daemon outlives its last client, which may be a single command."""

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 ServerOrigin: TypeAlias = Literal["builtin", "user", "workspace"]
-"""Who defined a server: jumpseat or a plug-in, the user's configuration, or that of a workspace."""
+"""Who defined a server: jumpseat or a plug-in, the user's configuration, or a workspace."""
 
 ServerState: TypeAlias = Literal["stopped", "starting", "running", "failed", "untrusted", "needs_sign_in"]
 

@@ -53,7 +53,7 @@ local function check_providers()
   end
 end
 
---- Report what makes chats more comfortable, if it is installed.
+--- Report which optional programs and plug-ins are installed.
 local function check_surroundings()
   if vim.fn.has('clipboard') == 1 then
     vim.health.ok('There is a clipboard for codes and code blocks')

@@ -1,4 +1,4 @@
-"""Optional parts of an adapter, which it supports by having their members."""
+"""Optional parts of the interface, which an adapter supports by defining their members."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from jumpseat.dialects.ollama_chat import ServerFacts
 from jumpseat.dialects.ollama_chat.encode import TOP_LEVEL
 
 TEMPERATURE = 0
-"""The most probable text, which is what a person expects at the cursor, and the same for the same place."""
+"""Selects the most probable text, so that the same place always has the same completion."""
 
 
 def encode_openai(request: ChatRequest) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def encode_openai(request: ChatRequest) -> dict[str, Any]:
         "temperature": TEMPERATURE,
         "stream": request.stream,
     }
-    # At the end of a text, a server does not need to know the parameter.
+    # At the end of a text, omit the parameter for servers that do not support it.
     if place.suffix:
         body["suffix"] = place.suffix
     return _with_stop(body, request)

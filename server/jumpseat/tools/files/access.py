@@ -24,7 +24,7 @@ FILE_SECONDS = 30.0
 """The time limit for the file system to answer; a network drive may never do so."""
 
 MAX_READ_TEXTS = 5000
-"""The most files of a conversation whose digests are remembered; the oldest are forgotten first."""
+"""The number of files per conversation whose digests are remembered; the oldest are forgotten first."""
 
 MEMORY_KEY = "files"
 """The key in the memory of a conversation. A plug-in cannot have this name."""

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from jumpseat.tools.files.text import normalize
 
 MAX_LINE = 300
-"""The most characters that are shown of a line."""
+"""The maximum number of characters to show of a line."""
 
 BEFORE_MATCH = 100
-"""The most characters that are shown before the match in a longer line."""
+"""The maximum number of characters to show before the match in a longer line."""
 
 
 class Matcher:
@@ -28,7 +28,7 @@ class Matcher:
         """
         self._pattern = pattern
         try:
-            # Alone among its errors, a pattern with too deep parentheses raises `RecursionError`.
+            # Unlike other errors of a pattern, too many nested parentheses raise `RecursionError`.
             self._expression = re.compile(pattern, re.MULTILINE) if is_regex else None
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(str(error)) from None
@@ -36,7 +36,7 @@ class Matcher:
     def find_lines(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield the number of each line that matches, counted from 1, and the line around the match."""
         text = normalize(text)
-        # This is much faster than a search in each line if the text has no match, as most texts.
+        # This is much faster than a search in each line if the text has no match, as most do not.
         if self._find(text) is None:
             return
         for number, line in enumerate(text.split("\n"), 1):

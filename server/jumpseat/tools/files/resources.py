@@ -10,7 +10,7 @@ from jumpseat.system.environment import Environment
 from jumpseat.system.shared import Reference
 
 MAX_SCANS = 2
-"""The most searches at the same time. Each keeps a processor busy for up to ten seconds."""
+"""The maximum number of concurrent searches. Each keeps a processor busy for up to ten seconds."""
 
 
 class FileResources:

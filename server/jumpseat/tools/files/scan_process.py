@@ -51,7 +51,7 @@ class ScanOrder(TypedDict):
     """The texts in the editor by path."""
 
     most: int
-    """The most lines of the result."""
+    """The maximum number of lines of the result."""
 
     seconds: float
     """The time limit."""
@@ -64,7 +64,7 @@ class ScanSummary(TypedDict, total=False):
     """The number of entries that are not in a list."""
 
     is_full: bool
-    """Whether the search ended early, because it had found the most lines."""
+    """Whether the search ended early, because it had found the maximum number of lines."""
 
     is_late: bool
     """Whether the time limit was reached."""

@@ -35,7 +35,7 @@ START_SECONDS = 10.0
 """How long the process may take to start, on a busy machine."""
 
 LATE_SECONDS = 0.5
-"""How long the process, which keeps the time itself, may be late. A regular expression stops its clock."""
+"""How late the process may be. It limits its own time, but cannot interrupt a regular expression."""
 
 BEGINNING = b"[]\n"
 """The first line of the output."""
@@ -120,7 +120,7 @@ class SearchTool(FileTool[SearchArguments]):
         return make_preview(f'Search for "{call.arguments.pattern}"{place}', roots)
 
     async def run(self, call: FileCall[SearchArguments]) -> ToolOutput:
-        """Search the texts, those in the editor included."""
+        """Search the texts, including those in the editor."""
         roots = await use_disk(_find_roots, call.locator, call.arguments.path)
         call.check_unmoved(*roots)
         notes = []

@@ -29,15 +29,15 @@ from jumpseat.tools.server import ReportProgress, Tool, ToolError, ToolOutput
 logger = logging.getLogger(__name__)
 
 LIST_AGAIN_SECONDS = 1.0
-"""The shortest time between two lists of tools, however often the server says that they have changed."""
+"""The minimum interval between requests for the tools, however often the server announces changes."""
 
 LISTEN_AGAIN_SECONDS = 10.0
-"""The delay before a lost subscription to such changes is opened again."""
+"""The delay before a lost subscription to such changes is reopened."""
 
 MAX_PAGES = 1000
 
 Streams: TypeAlias = tuple[Any, Any]
-"""The streams of messages that are read and written, in the form of the SDK."""
+"""The SDK's streams of incoming and outgoing messages."""
 
 OpenStreams: TypeAlias = Callable[[], AbstractAsyncContextManager[Streams]]
 
@@ -276,7 +276,7 @@ async def _negotiate(session: ClientSession) -> None:
             await session.initialize()
             return
         except MCPError as error:
-            # A server that starts slowly may have understood the first request after its time had passed.
+            # A server that starts slowly may have processed the first request after its time limit.
             if error.code != UNSUPPORTED_PROTOCOL_VERSION or attempt:
                 raise
         except (ValidationError, RuntimeError) as error:

@@ -38,11 +38,11 @@ class Definition:
     """The first workspace folder of the client, in which a server of the workspace runs."""
 
     is_literal: bool = False
-    """Whether the values are meant as they are, as an editor sends them: without sources and templates."""
+    """Whether the values are literal, as an editor sends them: without sources and templates."""
 
     @property
     def provider(self) -> str:
-        """The id of the server among those of providers, in messages and for sign-ins."""
+        """The server's id in messages and sign-ins, which distinguishes it from providers."""
         return f"{MCP_PREFIX}{self.name}"
 
     @property
@@ -222,7 +222,7 @@ async def _resolve_env(definition: Definition, table: ProviderConfig) -> Mapping
 
 
 def _read_literals(table: ProviderConfig, values: Mapping[str, str]) -> Mapping[str, str]:
-    """Return values that are meant as they are. The credentials among them are redacted from now on."""
+    """Return literal values, and redact the credentials among them from now on."""
     for name, value in values.items():
         for secret in ([value] if names_credential(name) else []) + credentials_in_url(value):
             table.origin.environment.withhold(register_secret(secret))
@@ -230,7 +230,7 @@ def _read_literals(table: ProviderConfig, values: Mapping[str, str]) -> Mapping[
 
 
 async def _resolve_variable(values: Values, table: ProviderConfig, name: str) -> str:
-    """Return the value of a variable. If it does not stand in the table, it is redacted from now on."""
+    """Return the value of a variable. If it is not written in the table, it is redacted from now on."""
     written = table.env[name]
     if source_prefix(written) is None and is_template(written):
         value = await values.fill(f"env.{name}", written)

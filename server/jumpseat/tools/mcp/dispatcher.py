@@ -115,7 +115,7 @@ class LeanDispatcher(JSONRPCDispatcher[TransportContext]):
 
 
 _MANY = 100
-"""From this number of tools, or of parts of a result, on, they are read in a thread."""
+"""The number of tools, or of parts of a result, from which they are read in a thread."""
 
 
 async def _read_call(result: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from jumpseat.wire import write_json
 logger = logging.getLogger(__name__)
 
 MAX_TOOLS = 20_000
-"""The most tools of one server; a turn offers far fewer."""
+"""The maximum number of tools of one server; a turn offers far fewer."""
 
 MAX_NAME = 128
 """The longest name that the specification allows (2025-11-25, "Tool Names")."""

@@ -89,7 +89,7 @@ class StoredCredentials:
         await self._change(self.store.refuse, self._key, access_token)
 
     async def forget_client(self) -> None:
-        """Remove the current registration, which the authorization server may not know any longer."""
+        """Remove the current registration, which the authorization server may no longer know."""
         client, self.context.client_info = self.context.client_info, None
         if client is not None:
             logger.info("a registration with an authorization server is forgotten")
@@ -178,7 +178,7 @@ class StoredAuth(OAuthClientProvider):
                 try:
                     response = yield await anext(flow)
                     if response.status_code not in (200, 400, 401):
-                        return  # The library receives this answer in place of that to its own request.
+                        return  # The library receives this answer in place of the one to its own request.
                     await flow.asend(response)
                 finally:
                     await flow.aclose()

@@ -14,7 +14,7 @@ LINGER_SECONDS = 24 * 3600.0
 """How long the tools of the last start are remembered after the last client has left."""
 
 _ORDER: tuple[ServerState, ...] = ("running", "starting", "needs_sign_in", "failed")
-"""The states of runs, of which the first that occurs is shown."""
+"""The states of runs by precedence: the first one that any run has is shown."""
 
 
 class RecordedRun(ABC):
@@ -57,7 +57,7 @@ class ServerRecord:
         return next((run.error for run in self.runs if run.error is not None), None)
 
     def announce(self) -> None:
-        """Tell all clients that the state or the tools have changed."""
+        """Notify all clients that the state or the tools have changed."""
         for listener in list(self.listeners):
             listener()
 

@@ -12,7 +12,7 @@ from jumpseat.tools.server import ToolOutput
 from jumpseat.wire import write_json
 
 MAX_PARTS = 1000
-"""The most parts of a result; a note replaces the others."""
+"""The maximum number of parts of a result; a note replaces the others."""
 
 PDF = "application/pdf"
 

@@ -37,7 +37,7 @@ STOP_SECONDS = 4.0
 """The time that a server has to end before it is killed."""
 
 CLOSE_SECONDS = 0.3
-"""The same at the end of a daemon, which itself has half a second."""
+"""The same time at the end of the daemon, which itself has half a second."""
 
 MISSING = (
     "MCP servers need the Python package mcp, which is not installed. Install it into the environment of "
@@ -77,7 +77,7 @@ class ServerRun(RecordedRun):
         """The links that have not ended yet."""
 
         self._changing = asyncio.Lock()
-        """A lock around a start and an end: two processes may not share their files."""
+        """Held while a process starts or ends, because two processes must not use the same files."""
 
         self._closed = False
         record.runs.add(self)

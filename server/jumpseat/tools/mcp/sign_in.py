@@ -225,7 +225,7 @@ class _InteractiveAuth(OAuthClientProvider):
         self._on_page(SignInPage(url, urlsplit(url).netloc, expires_at))
 
     def _check_page(self, url: str) -> None:
-        """Check that the page is one of the issuer, to whom all requests had to use https or loopback.
+        """Check that the page belongs to the issuer, to which all requests used https or loopback.
 
         Raises:
             ProtocolError: it is another one.

@@ -25,7 +25,7 @@ class ServerCredential:
     """A sign-in to one server, in the form in which the authorization server sent its parts."""
 
     tokens: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The answer of the token endpoint; None if it was refused since."""
+    """The answer of the token endpoint; None if it has been refused since."""
 
     expires_at: float | None = None
     """The time at which the access token expires, in Unix seconds."""
@@ -126,7 +126,7 @@ class SignInStore:
         return client if isinstance(client, Mapping) else None
 
     def forget_client(self, client_id: str) -> None:
-        """Remove a registration that the issuer does not know any longer, wherever it is stored."""
+        """Remove a registration that the issuer no longer knows, wherever it is stored."""
 
         def is_other(client: object) -> bool:
             return not isinstance(client, Mapping) or client.get("client_id") != client_id

@@ -2,7 +2,8 @@
 local M = {}
 
 local FILETYPE = 'jumpseat'
---- The most lines that Tree-sitter highlights: it parses a longer chat for more than a frame after each piece of an answer.
+--- The maximum number of lines to highlight: after each piece of an answer, Tree-sitter would parse a longer chat for more
+--- than a frame.
 local MAX_LINES = 1000
 
 --- Highlight a chat. Call this again when the chat may have become longer.

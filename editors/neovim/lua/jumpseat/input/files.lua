@@ -4,7 +4,7 @@ local region = require('jumpseat.core.region')
 
 local M = {}
 
---- The most files that a directory or a pattern may add.
+--- The maximum number of files that a directory or a pattern may add.
 local MAX_FILES = 200
 
 --- Patterns for the first bytes of the image types that models accept.
