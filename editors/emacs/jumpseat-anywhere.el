@@ -86,7 +86,7 @@
       (jumpseat--writer-replace writer (jumpseat-anywhere--sink-lead sink))))))
 
 (defun jumpseat-anywhere--finish (sink text info)
-  "End SINK with the answer's TEXT; INFO is that of `jumpseat-request'."
+  "End SINK with the answer's TEXT; INFO is as in `jumpseat-request'."
   (jumpseat-anywhere--forget-note sink)
   (when (jumpseat-anywhere--sink-writer sink)
     (jumpseat--writer-close (jumpseat-anywhere--sink-writer sink)))

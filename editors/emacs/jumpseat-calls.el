@@ -90,7 +90,7 @@ Return the end of the last one, or BEG."
 
 (defun jumpseat-calls--count-lines (beg end)
   "Describe the number of lines in the fence from BEG to END."
-  ;; A text with a line end at its end is followed by an empty line.
+  ;; A text that ends in a line ending is followed by an empty line.
   (let ((blank (save-excursion (goto-char end) (forward-line -1) (looking-at-p "\n"))))
     (jumpseat--view-count-lines beg end (if blank 3 2))))
 

@@ -169,7 +169,7 @@ Items that no longer exist are removed."
     (jumpseat--context-make-item
      :overlay overlay
      :label (format "%s:%d-%d" name (line-number-at-pos beg t)
-                    ;; A line end at the end belongs to the line before it.
+                    ;; A line ending at the end belongs to the line before it.
                     (line-number-at-pos (max beg (1- end)) t))
      :build (lambda ()
               (when (and (overlay-buffer overlay)

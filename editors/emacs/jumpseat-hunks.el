@@ -27,7 +27,7 @@
 ;;; The difference
 
 (defun jumpseat-hunks--split (text)
-  "Split TEXT into lines, each with its line end."
+  "Split TEXT into lines, each with its line ending."
   (let ((start 0) lines)
     (while (string-match "[^\n]*\n\\|[^\n]+\\'" text start)
       (push (match-string 0 text) lines)

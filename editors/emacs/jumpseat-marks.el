@@ -74,7 +74,7 @@ mark beside answers."
     (jit-lock-unregister #'jumpseat-marks--update)
     (jumpseat--view-clear 'mark)
     ;; Flymake of newer releases uses this margin in chats too, so the width
-    ;; that was found is not the user's.
+    ;; that was found may not be the one that the user set.
     (jumpseat-marks--set-width (default-value 'left-margin-width))
     (kill-local-variable 'left-margin-width)
     (setq jumpseat-marks--shown nil))))

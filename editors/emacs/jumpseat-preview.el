@@ -89,7 +89,7 @@ The instruction is cut if the line would be too long for a window."
       (goto-char (jumpseat--edit-start edit))
       (let ((line (line-beginning-position)))
         (overlay-put (if (bolp) (jumpseat--edit-region edit)
-                       ;; The line end of the string would split the text's line.
+                       ;; The line ending of the string would split the text's line.
                        (jumpseat--view-put-overlay line (point) edit))
                      'before-string (jumpseat-preview--make-line edit finished))))))
 

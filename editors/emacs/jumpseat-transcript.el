@@ -19,7 +19,7 @@
 
 (defun jumpseat--transcript-question (&optional format)
   "Return the heading of questions that is understood with every configuration.
-FORMAT is that of the chat, by default this buffer's."
+FORMAT is the chat's format, by default the format of this buffer."
   (concat (jumpseat--format-sign (or format (jumpseat--format-here))) "Me"))
 
 (defvar jumpseat-transcript--askers (list "Me")
@@ -40,7 +40,7 @@ FORMAT is that of the chat, by default this buffer's."
             (jumpseat--format-after-role format))))
 
 (defun jumpseat--transcript-text ()
-  "Return the text of this buffer, with a line end at its end."
+  "Return the text of this buffer, with a final line ending."
   (save-restriction
     (widen)
     (let ((text (buffer-substring-no-properties (point-min) (point-max))))
@@ -54,8 +54,8 @@ FORMAT is that of the chat, by default this buffer's."
 
 (defun jumpseat--transcript-render (message model callback)
   "Render MESSAGE of a chat with MODEL.
-Call CALLBACK with an error or nil, and the text without its last line end.  The
-texts of an answer are trimmed of blank lines."
+Call CALLBACK with an error or nil, and the text without its last line
+ending.  The texts of an answer are trimmed of blank lines."
   (let ((format (jumpseat--format-here)))
     (jumpseat--rpc-request
      "transcript/render" (list :messages (vector message) :model model :trimAnswers t
@@ -72,9 +72,9 @@ texts of an answer are trimmed of blank lines."
 
 (defun jumpseat--transcript-fetch-headings (model callback &optional format)
   "Fetch the headings of both roles, which the configuration may rename.
-MODEL is the chat's model, and FORMAT its format, by default this buffer's.
-Call CALLBACK with an error or nil, and a cons of the user's and the assistant's
-heading."
+MODEL is the chat's model, and FORMAT its format, by default the format of
+this buffer.  Call CALLBACK with an error or nil, and a cons of the heading of
+the user and the heading of the assistant."
   (let* ((format (or format (jumpseat--format-here)))
          (sign (jumpseat--format-sign format))
          (heading (concat (regexp-quote sign) "\\(.+\\)\n")))
@@ -144,7 +144,7 @@ Without any, both are the start of the buffer."
 
 (defun jumpseat--transcript-render-front-matter (conversation callback &optional format)
   "Render the front matter of CONVERSATION.
-Call CALLBACK with an error or nil, and the text with a line end at its end.
+Call CALLBACK with an error or nil, and the text with a final line ending.
 FORMAT is by default this buffer's."
   (jumpseat--rpc-request
    "transcript/render"

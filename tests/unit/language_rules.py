@@ -25,11 +25,10 @@ _TRANSLATED = re.compile(
     re.IGNORECASE,
 )
 
-# A noun is missing after these words. TypeScript and Elisp are not checked yet.
+# A noun is missing after these words.
 _DANGLING = re.compile(
     rf"\b(?:is|was){_GAP}(?:not{_GAP})?that{_GAP}of\b|[a-z]'s\.(?=\s|\"\"\"|$)", re.IGNORECASE
 )
-_DANGLING_IN = {".py", ".lua", ".md", ".yml", ""}
 
 _OPENERS = re.compile(
     r"of|for|as|with|without|in|on|at|behind|before|after|also|only|even|not|never|else"
@@ -70,12 +69,14 @@ def faults_of_text(text: Text) -> Iterator[str]:
 
 def faults_of_source(source: str, suffix: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the description of each fault in a file's text and names."""
-    rules = ((_NEGATED_NOUN, "negate the verb, not the noun"), (_TRANSLATED, "say it plainly"))
+    rules = (
+        (_NEGATED_NOUN, "negate the verb, not the noun"),
+        (_TRANSLATED, "say it plainly"),
+        (_DANGLING, "say the noun"),
+    )
     for pattern, advice in rules:
         for found in pattern.finditer(source):
             yield _line(source, found), f"{advice}: {found[0]}"
-    for found in _DANGLING.finditer(source) if suffix in _DANGLING_IN else ():
-        yield _line(source, found), f"say the noun: {found[0]}"
     if suffix in _ASYNC:
         for found in _ASYNC[suffix].finditer(source):
             if is_named_by_participle(found["name"]) and not found.groupdict().get("fixture"):

@@ -9,8 +9,8 @@ import type {
 } from '../daemon/protocol';
 
 /**
- * Converts messages of VS Code's language model API to the daemon's. Parts are recognized by shape instead of by class,
- * because VS Code has more classes than its types (a tool result of a chat is not a `LanguageModelToolResultPart`).
+ * Converts messages of VS Code's language model API to those of the protocol. Parts are recognized by shape instead of by
+ * class, because VS Code has more classes than its types (a tool result of a chat is not a `LanguageModelToolResultPart`).
  */
 
 /** The roles of `LanguageModelChatMessageRole`, and one that only VS Code's own chat uses. */

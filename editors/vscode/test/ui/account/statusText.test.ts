@@ -63,7 +63,7 @@ test('a quota that is nearly used up is a warning, unless more may be bought', (
   assert.deepEqual([look(false), look(true)], ['warning', 'normal']);
 });
 
-test('the quota is that of the default model, and not that of the default provider', () => {
+test('the quota of the default model is shown, not one of the default provider', () => {
   const other = { ...provider({ quotas: [QUOTA] }), id: 'other' };
   assert.equal(
     formatStatus(ready({ providers: [other, { ...provider({}), isDefault: false }] })).text,
