@@ -1,5 +1,6 @@
 // The bundle: one file, with everything but VS Code's own module. `--production` makes it small, `--watch` keeps it current.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import * as esbuild from 'esbuild';
 
 /** The README says how small it is. */
@@ -8,6 +9,23 @@ const MAX_BYTES = 250_000;
 // A VSIX has only files of its own directory.
 mkdirSync('dist', { recursive: true });
 copyFileSync('../bootstrap.py', 'dist/bootstrap.py');
+
+/**
+ * Uses VS Code's module as it is. For each file with `import * as vscode`, esbuild would copy its hundreds of properties
+ * into a new object, which took almost half of the time that loading the extension took.
+ */
+const shareVscode = {
+  name: 'share-vscode',
+  setup: (build) => {
+    build.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => ({
+      contents: (await readFile(path, 'utf8')).replace(
+        "import * as vscode from 'vscode';",
+        "import vscode = require('vscode');",
+      ),
+      loader: 'ts',
+    }));
+  },
+};
 
 const production = process.argv.includes('--production');
 const options = {
@@ -21,6 +39,7 @@ const options = {
   minify: production,
   sourcemap: !production,
   legalComments: 'none',
+  plugins: [shareVscode],
 };
 
 if (process.argv.includes('--watch')) {

@@ -1,7 +1,10 @@
 // Gives the tests the part of the module `vscode` that needs no editor. Only VS Code itself has the module.
 import Module from 'node:module';
+import { Emitter } from 'vscode-jsonrpc/node';
 
 const vscode = {
+  EventEmitter: Emitter,
+  env: { language: 'en' },
   l10n: {
     t: (message, ...values) => message.replaceAll(/\{(\d+)\}/g, (_, index) => String(values[index])),
   },

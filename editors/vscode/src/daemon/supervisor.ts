@@ -1,9 +1,8 @@
-import { l10n } from 'vscode';
-
-import { Emitter, type CancellationToken, type Disposable, type Event } from 'vscode-jsonrpc/node';
+import { EventEmitter, l10n, type Event } from 'vscode';
+import type { CancellationToken, Disposable } from 'vscode-jsonrpc/node';
 
 import type { Log } from '../base/log';
-import { Connection } from './connection';
+import type { Connection } from './connection';
 import { asDaemonError, cancelled, createConnectionError, type DaemonError } from './errors';
 import { start, type Child, type Exit, type Launch } from './process';
 import type {
@@ -51,7 +50,7 @@ interface Session {
 /** This window's `jumpseat attach` process, started by the first request and restarted after a crash. */
 export class Daemon implements Disposable {
   readonly #options: DaemonOptions;
-  readonly #stateChanged = new Emitter<State>();
+  readonly #stateChanged = new EventEmitter<State>();
   readonly #listeners = new Map<string, Set<(params: never) => void>>();
   #state: State = 'stopped';
   #attempt: Promise<Session> | undefined;
@@ -193,6 +192,8 @@ export class Daemon implements Disposable {
       }
       this.#change('starting');
       const launch = await this.#options.launch(again);
+      // The JSON-RPC library is a third of the bundle, and no window needs it before its first request.
+      const { Connection } = await import('./connection');
       this.#checkCurrent(generation);
       const { log } = this.#options;
       log.info(`Starting ${[launch.program, ...launch.args].join(' ')}`);

@@ -1,5 +1,6 @@
 import { l10n } from 'vscode';
 
+import { formatNumber } from '../base/numbers';
 import type { ConfigurationProperty, ModelRow } from '../base/untyped';
 import type { ModelInfo, ThinkingLevel } from '../daemon/protocol';
 
@@ -121,13 +122,12 @@ function thinkingProperty(model: ModelInfo): ConfigurationProperty | undefined {
 }
 
 function formatTooltip(model: ModelInfo): string {
-  const number = new Intl.NumberFormat('en');
   const facts = [model.id];
   if (model.maxContextTokens !== undefined) {
-    facts.push(l10n.t('{0} tokens of context', number.format(model.maxContextTokens)));
+    facts.push(l10n.t('{0} tokens of context', formatNumber(model.maxContextTokens)));
   }
   if (model.maxOutputTokens !== undefined) {
-    facts.push(l10n.t('{0} of output', number.format(model.maxOutputTokens)));
+    facts.push(l10n.t('{0} of output', formatNumber(model.maxOutputTokens)));
   }
   const abilities = [
     model.supportsVision && 'images',
@@ -138,7 +138,7 @@ function formatTooltip(model: ModelInfo): string {
     facts.push(abilities.join(', '));
   }
   if (model.billing?.multiplier !== undefined) {
-    facts.push(`counts ${number.format(model.billing.multiplier)}× against the quota`);
+    facts.push(`counts ${formatNumber(model.billing.multiplier)}× against the quota`);
   }
   if (model.preview) {
     facts.push('preview');

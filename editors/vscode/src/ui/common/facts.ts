@@ -1,4 +1,5 @@
-import { Emitter, type Disposable, type Event } from 'vscode-jsonrpc/node';
+import { EventEmitter, type Event } from 'vscode';
+import type { Disposable } from 'vscode-jsonrpc/node';
 
 import type { AuthStatus, ModelInfo, Provider, WireError } from '../../daemon/protocol';
 import type { Daemon, State } from '../../daemon/supervisor';
@@ -22,7 +23,7 @@ const SETTLE_MS = 100;
 
 export class FactsReader implements Disposable {
   readonly #daemon: Daemon;
-  readonly #changed = new Emitter<Facts>();
+  readonly #changed = new EventEmitter<Facts>();
   readonly #subscriptions: Disposable[];
   #timer: NodeJS.Timeout | undefined;
   #reading = 0;

@@ -1,12 +1,11 @@
-import { l10n } from 'vscode';
+import { EventEmitter, l10n, type Event } from 'vscode';
+import type { Disposable } from 'vscode-jsonrpc/node';
 
-import { Emitter, type Disposable, type Event } from 'vscode-jsonrpc/node';
-
+import { formatNumber } from '../../base/numbers';
 import type { Usage } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 
 const DOT = ' · ';
-const NUMBER = new Intl.NumberFormat('en');
 
 const NONE = {
   inputTokens: 0,
@@ -31,10 +30,10 @@ function formatTokens({
     return [];
   }
   const add = (tokens: number, what: string): string =>
-    tokens > 0 ? ` (${NUMBER.format(tokens)} ${what})` : '';
+    tokens > 0 ? ` (${formatNumber(tokens)} ${what})` : '';
   return [
-    l10n.t('{0} tokens in', NUMBER.format(inputTokens)) + add(cacheReadTokens, l10n.t('cached')),
-    l10n.t('{0} out', NUMBER.format(outputTokens)) + add(reasoningTokens, l10n.t('thinking')),
+    l10n.t('{0} tokens in', formatNumber(inputTokens)) + add(cacheReadTokens, l10n.t('cached')),
+    l10n.t('{0} out', formatNumber(outputTokens)) + add(reasoningTokens, l10n.t('thinking')),
   ];
 }
 
@@ -46,7 +45,7 @@ function formatMoney({ amount, currency }: { amount: number; currency: string })
 
 /** The tokens and the cost of all answers since the window was opened, by whatever part of VS Code they were requested. */
 export class SessionUsage implements Disposable {
-  readonly #changed = new Emitter<void>();
+  readonly #changed = new EventEmitter<void>();
   readonly #subscription: Disposable;
   readonly #costs = new Map<string, number>();
   readonly #tokens = { ...NONE };

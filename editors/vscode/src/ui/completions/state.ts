@@ -1,4 +1,5 @@
-import { Emitter, type Disposable, type Event } from 'vscode-jsonrpc/node';
+import { EventEmitter, type Event } from 'vscode';
+import type { Disposable } from 'vscode-jsonrpc/node';
 
 import { asDaemonError, type DaemonError } from '../../daemon/errors';
 
@@ -7,7 +8,7 @@ const REST_MS = 10_000;
 
 /** The state of completions for the status item, and whether one may be requested. */
 export class CompletionState implements Disposable {
-  readonly #changed = new Emitter<void>();
+  readonly #changed = new EventEmitter<void>();
   readonly #now: () => number;
   #running = 0;
   #restsUntil = 0;

@@ -40,7 +40,7 @@ function createRowItem(row: ConversationRow): vscode.TreeItem {
     title: vscode.l10n.t('Open'),
     arguments: [{ kind: 'row', row }],
   };
-  const changed = new Date(row.updatedAt).toLocaleString();
+  const changed = new Date(row.updatedAt).toLocaleString(vscode.env.language);
   const facts = [row.title, formatTurns(row), row.model, row.cwd, row.client, changed];
   item.accessibilityInformation = { label: [row.title, item.description, formatTurns(row)].join(', ') };
   item.tooltip = facts.filter((fact) => fact !== undefined).join('\n');

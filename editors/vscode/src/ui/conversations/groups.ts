@@ -1,4 +1,4 @@
-import { l10n } from 'vscode';
+import { env, l10n } from 'vscode';
 
 import type { ConversationRow } from '../../daemon/protocol';
 
@@ -31,7 +31,7 @@ export function formatDateHeading(time: string, now: Date): string {
   if (days < 30) {
     return l10n.t('Last 30 Days');
   }
-  return at.toLocaleDateString('en', { month: 'long', year: 'numeric' });
+  return at.toLocaleDateString(env.language, { month: 'long', year: 'numeric' });
 }
 
 /**
