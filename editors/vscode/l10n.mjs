@@ -1,4 +1,5 @@
 // The texts for translators: `l10n/bundle.l10n.json` from the source. `--check` fails if it, or `package.nls.json`, is not current.
+// A rule in `eslint.config.mjs` finds texts in the source that are not passed through `l10n.t`.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { getL10nJson } from '@vscode/l10n-dev';
 
@@ -22,4 +23,26 @@ const given = Object.keys(JSON.parse(readFileSync('package.nls.json', 'utf8')));
 const wrong = [...used.filter((key) => !given.includes(key)), ...given.filter((key) => !used.includes(key))];
 if (wrong.length > 0) {
   throw new Error(`package.json and package.nls.json differ: ${wrong.join(', ')}`);
+}
+
+/** The keys of the manifest whose values VS Code shows. */
+const SHOWN =
+  /^(title|name|fullName|displayName|contextualTitle|(user|markdown)?description|enumDescriptions|patternErrorMessage|contents)$/i;
+
+/** The texts of the manifest that VS Code shows, except in the schemas of tools, which models read. */
+function* shownTexts(value, key = '') {
+  if (typeof value === 'string') {
+    yield* SHOWN.test(key) ? [value] : [];
+  } else {
+    for (const [name, inner] of Object.entries(value)) {
+      yield* name === 'inputSchema' ? [] : shownTexts(inner, Array.isArray(value) ? key : name);
+    }
+  }
+}
+
+const { contributes } = JSON.parse(manifest);
+// Names that users type in the chat have no spaces, and are the same in all languages.
+const fixed = [...shownTexts(contributes)].filter((text) => !/^(%.*%|jumpseat|[a-z_]+)$/.test(text));
+if (fixed.length > 0) {
+  throw new Error(`package.json has texts that belong in package.nls.json: ${fixed.join(', ')}`);
 }

@@ -14,14 +14,20 @@ const IN_HINTS = {
   check: 'jumpseat.doctor',
 };
 
+/** A translated text of the manifest is an object, which has the original too. */
+type Translated = string | { value: string };
+
 interface Manifest {
-  contributes: { commands: { command: string; title: string; category: string }[] };
+  contributes: { commands: { command: string; title: Translated; category: string }[] };
 }
 
 /** Return the commands for hints, with their names in the command palette. */
 function listCommands({ contributes }: Manifest): Record<string, string> {
   const shown = new Map(
-    contributes.commands.map(({ command, title, category }) => [command, `${category}: ${title}`]),
+    contributes.commands.map(({ command, title, category }) => [
+      command,
+      `${category}: ${typeof title === 'string' ? title : title.value}`,
+    ]),
   );
   return Object.fromEntries(Object.entries(IN_HINTS).map(([key, id]) => [key, shown.get(id) ?? id]));
 }

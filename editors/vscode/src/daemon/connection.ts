@@ -58,7 +58,8 @@ export class Connection {
       const answer = (answers as Record<string, ((params: unknown) => unknown) | undefined>)[method];
       return answer
         ? answer(params)
-        : new ResponseError(ErrorCodes.MethodNotFound, `This editor has no ${method}.`);
+        : // eslint-disable-next-line no-restricted-syntax -- The daemon reads this.
+          new ResponseError(ErrorCodes.MethodNotFound, `This editor has no ${method}.`);
     });
     this.#rpc.listen();
   }

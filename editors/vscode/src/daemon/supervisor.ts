@@ -187,7 +187,7 @@ export class Daemon implements Disposable {
       if (!this.#canStart()) {
         throw (
           this.failure ??
-          createConnectionError('jumpseat ended too often to be restarted automatically.', TRY_AGAIN)
+          createConnectionError(l10n.t('jumpseat ended too often to be restarted automatically.'), TRY_AGAIN)
         );
       }
       this.#change('starting');
@@ -219,7 +219,7 @@ export class Daemon implements Disposable {
     } catch (error) {
       const superseded = generation !== this.#generation;
       if (session) {
-        this.#leave(session, 'jumpseat could not be started.');
+        this.#leave(session, l10n.t('jumpseat could not be started.'));
       }
       if (superseded) {
         throw new Superseded();
@@ -239,8 +239,8 @@ export class Daemon implements Disposable {
       timer = setTimeout(() => {
         reject(
           createConnectionError(
-            `jumpseat did not answer within ${Math.round(limit / 1000)} seconds.`,
-            '"jumpseat: Show Log" shows its log.',
+            l10n.t('jumpseat did not answer within {0} seconds.', Math.round(limit / 1000)),
+            l10n.t('"jumpseat: Show Log" shows its log.'),
           ),
         );
       }, limit);
@@ -254,7 +254,7 @@ export class Daemon implements Disposable {
 
   /** Handle the end of a process, which was unexpected if its session is still the current one. */
   #handleExit(session: Session, { code, signal }: Exit): void {
-    const how = signal ?? `code ${code ?? '?'}`;
+    const how = signal ?? l10n.t('code {0}', code ?? '?');
     this.#options.log.info(`jumpseat ended: ${how}`);
     if (this.#session !== session) {
       return;

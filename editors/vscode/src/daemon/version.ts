@@ -20,7 +20,7 @@ const NEEDED: (keyof Requests)[] = [
 /** Throw an error that says what to do if the daemon is too old or too new. */
 export function checkVersion(info: InitializeResult, program: string): void {
   const abilities = info.capabilities.experimental?.jumpseat;
-  const name = `jumpseat ${info.serverInfo.version} at ${program}`;
+  const name = l10n.t('jumpseat {0} at {1}', info.serverInfo.version, program);
   if (abilities?.protocolVersion !== 1) {
     throw createSetUpError(
       l10n.t('{0} uses a different version of the protocol than this extension.', name),

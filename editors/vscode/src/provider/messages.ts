@@ -133,6 +133,7 @@ function convertPart(part: unknown, role: Message['role'], skipped: Skipped): Bl
     if (role === 'user') {
       return [convertFile(part)];
     }
+    // eslint-disable-next-line no-restricted-syntax -- This is for the log.
     skipped(`a file (${part.mimeType}) in an answer`);
     return [];
   }
@@ -162,6 +163,7 @@ function joinText(parts: readonly unknown[], skipped: Skipped): string {
     } else if (isData(part) && isTextual(part.mimeType)) {
       texts.push(Buffer.from(part.data).toString('utf8'));
     } else {
+      // eslint-disable-next-line no-restricted-syntax -- This is for the log.
       skipped(isData(part) ? `data of the type ${part.mimeType}` : 'a part without text');
     }
   }

@@ -12,13 +12,13 @@ export const UNKNOWN_OUTPUT = 8192;
 /** The key of the thinking level, as VS Code's own agents name it. */
 const THINKING_KEY = 'reasoningEffort';
 const UNSET = 'default';
-const LEVELS: Record<ThinkingLevel, string> = {
-  off: l10n.t('Answers immediately, if the model can'),
-  minimal: l10n.t('Thinks as little as possible'),
-  low: l10n.t('Thinks briefly'),
-  medium: l10n.t('Thinks for some time'),
-  high: l10n.t('Thinks for a long time'),
-  max: l10n.t('Thinks as long as possible'),
+const LEVELS: Record<ThinkingLevel, { label: string; description: string }> = {
+  off: { label: l10n.t('Off'), description: l10n.t('Answers immediately, if the model can') },
+  minimal: { label: l10n.t('Minimal'), description: l10n.t('Thinks as little as possible') },
+  low: { label: l10n.t('Low'), description: l10n.t('Thinks briefly') },
+  medium: { label: l10n.t('Medium'), description: l10n.t('Thinks for some time') },
+  high: { label: l10n.t('High'), description: l10n.t('Thinks for a long time') },
+  max: { label: l10n.t('Max'), description: l10n.t('Thinks as long as possible') },
 };
 /** Other providers' names for levels, which VS Code's agents may send. */
 const SYNONYMS: Record<string, ThinkingLevel> = { none: 'off', xhigh: 'max' };
@@ -102,23 +102,31 @@ function thinkingProperty(model: ModelInfo): ConfigurationProperty | undefined {
     return undefined;
   }
   const known = model.thinkingLevels;
-  const levels = Object.keys(LEVELS).filter((level) => level === 'off' || !known || known.includes(level));
-  const values = [UNSET, ...levels];
+  const levels = Object.entries(LEVELS).filter(
+    ([level]) => level === 'off' || !known || known.includes(level),
+  );
   return {
     type: 'string',
     title: l10n.t('Thinking'),
-    enum: values,
-    enumItemLabels: [
-      // VS Code shows this beside the model's name, and truncates the name if this is long.
-      'Auto',
-      ...levels.map((level) => level.charAt(0).toUpperCase() + level.slice(1)),
+    enum: [UNSET, ...levels.map(([level]) => level)],
+    // VS Code shows the label beside the model's name, and truncates the name if the label is long.
+    enumItemLabels: [l10n.t('Auto'), ...levels.map(([, { label }]) => label)],
+    enumDescriptions: [
+      l10n.t('As configured in jumpseat'),
+      ...levels.map(([, { description }]) => description),
     ],
-    enumDescriptions: [l10n.t('As configured in jumpseat'), ...Object.values(LEVELS)].filter(
-      (_, index) => index === 0 || levels.includes(Object.keys(LEVELS)[index - 1] ?? ''),
-    ),
     default: UNSET,
     group: 'navigation',
   };
+}
+
+/** Return the names of a model's abilities. */
+export function listAbilities(model: ModelInfo): string[] {
+  return [
+    ...(model.supportsVision ? [l10n.t('images')] : []),
+    ...(model.supportsThinking ? [l10n.t('thinking')] : []),
+    ...(model.supportsToolUse ? [l10n.t('tools')] : []),
+  ];
 }
 
 function formatTooltip(model: ModelInfo): string {
@@ -129,25 +137,21 @@ function formatTooltip(model: ModelInfo): string {
   if (model.maxOutputTokens !== undefined) {
     facts.push(l10n.t('{0} of output', formatNumber(model.maxOutputTokens)));
   }
-  const abilities = [
-    model.supportsVision && 'images',
-    model.supportsThinking && 'thinking',
-    model.supportsToolUse && 'tools',
-  ].filter((each) => each !== false);
+  const abilities = listAbilities(model);
   if (abilities.length > 0) {
     facts.push(abilities.join(', '));
   }
   if (model.billing?.multiplier !== undefined) {
-    facts.push(`counts ${formatNumber(model.billing.multiplier)}× against the quota`);
+    facts.push(l10n.t('counts {0}× against the quota', formatNumber(model.billing.multiplier)));
   }
   if (model.preview) {
-    facts.push('preview');
+    facts.push(l10n.t('preview'));
   }
   if (model.deprecated) {
-    facts.push('deprecated');
+    facts.push(l10n.t('deprecated'));
   }
   if (model.policy === 'unconfigured') {
-    facts.push('its terms are not accepted yet: choose it with "jumpseat: Select Model"');
+    facts.push(l10n.t('its terms are not accepted yet: choose it with "jumpseat: Select Model"'));
   }
   return facts.join(' · ');
 }

@@ -113,7 +113,7 @@ export function registerUi(
     }),
     registerCommand('jumpseat.restart', async () => {
       await daemon.restart();
-      showInformation('jumpseat was restarted.');
+      showInformation(vscode.l10n.t('jumpseat was restarted.'));
       // The new process may share its lists with other editors, so fetch them again.
       await refreshModels(daemon, models);
     }),

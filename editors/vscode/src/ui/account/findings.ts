@@ -75,34 +75,42 @@ function explainCheck({ name, message, hint }: Check): Finding {
 
 function explainMissing(models: readonly ModelInfo[]): Finding[] {
   const findings: Finding[] = [];
-  const add = (found: readonly ModelInfo[], why: string, detail: string, action?: Action): void => {
+  const add = (
+    found: readonly ModelInfo[],
+    label: (count: string) => string,
+    detail: string,
+    action?: Action,
+  ): void => {
     if (found.length > 0) {
       const names = found.map(({ model }) => model).join(', ');
-      const label = `$(info) ${count(found.length)} ${why}`;
-      findings.push({ label, detail: `${detail} ${names}`, ...(action && { action }) });
+      findings.push({
+        label: `$(info) ${label(count(found.length))}`,
+        detail: `${detail} ${names}`,
+        ...(action && { action }),
+      });
     }
   };
   const usable = models.filter((model) => model.policy !== 'disabled' && model.pickerEnabled);
   add(
     models.filter((model) => model.policy === 'disabled'),
-    'disabled by a policy',
+    (models) => l10n.t('{0} disabled by a policy', models),
     l10n.t('Your account or organization has disabled them:'),
   );
   const [first] = usable.filter((model) => model.policy === 'unconfigured');
   add(
     usable.filter((model) => model.policy === 'unconfigured'),
-    'with terms that are not accepted',
+    (models) => l10n.t('{0} with terms that are not accepted', models),
     l10n.t('Select one to accept its terms:'),
     first && { title: l10n.t('Select Model'), command: 'jumpseat.selectModel' },
   );
   add(
     models.filter((model) => !model.pickerEnabled && model.policy !== 'disabled'),
-    'not meant for a picker',
+    (models) => l10n.t('{0} not meant for a picker', models),
     l10n.t('The provider leaves them out of lists; name one in a transcript to use it:'),
   );
   add(
     usable.filter((model) => !model.supportsToolUse),
-    'not in agent mode',
+    (models) => l10n.t('{0} not in agent mode', models),
     l10n.t(
       'They cannot call tools, as far as jumpseat knows. If they can, set `supports_tool_use = true` for them in the configuration file:',
     ),
@@ -112,5 +120,5 @@ function explainMissing(models: readonly ModelInfo[]): Finding[] {
 }
 
 function count(models: number): string {
-  return models === 1 ? '1 model' : `${models} models`;
+  return models === 1 ? l10n.t('1 model') : l10n.t('{0} models', models);
 }

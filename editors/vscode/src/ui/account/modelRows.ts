@@ -1,4 +1,4 @@
-import type { QuickPickItem } from 'vscode';
+import { l10n, type QuickPickItem } from 'vscode';
 
 import type { ModelInfo, Requests, WireError } from '../../daemon/protocol';
 import { describeAbilities, describeLimits } from '../common/words';
@@ -30,7 +30,7 @@ export function groupModelRows({
       detail: error.message,
       error,
     }));
-    rows.set('not available', failed);
+    rows.set(l10n.t('not available'), failed);
   }
   return rows;
 }

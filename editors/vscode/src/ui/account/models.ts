@@ -35,12 +35,13 @@ async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
   if (model.policy !== 'unconfigured' || model.policyTerms === undefined) {
     return true;
   }
+  const accept = vscode.l10n.t('Accept');
   const chosen = await vscode.window.showInformationMessage(
     vscode.l10n.t('Accept the terms of {0} for your account?', model.name),
     { modal: true, detail: model.policyTerms },
-    'Accept',
+    accept,
   );
-  if (chosen !== 'Accept') {
+  if (chosen !== accept) {
     return false;
   }
   await daemon.request('models/setPolicy', { model: model.id, state: 'enabled' });
@@ -58,7 +59,9 @@ export async function refreshModels(daemon: Daemon, picker: Pick<ModelProvider, 
     providers.some((each) => each.id === provider && each.configured),
   );
   const found =
-    models.length === 1 ? '1 model is available.' : vscode.l10n.t('{0} models are available.', models.length);
+    models.length === 1
+      ? vscode.l10n.t('1 model is available.')
+      : vscode.l10n.t('{0} models are available.', models.length);
   return [found, ...failed.map(({ error }) => error.message)].join(' ');
 }
 

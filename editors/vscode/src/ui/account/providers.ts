@@ -126,7 +126,8 @@ async function changeSettings(daemon: Daemon, { id, name, settingsSchema }: Prov
     const saved = settings.providers?.[id] ?? {};
     const rows = settingsSchema.map((row) => ({
       label: row.key,
-      description: row.key in saved ? `${JSON.stringify(saved[row.key])} · saved` : formatRule(row),
+      description:
+        row.key in saved ? vscode.l10n.t('{0} · saved', JSON.stringify(saved[row.key])) : formatRule(row),
       detail: row.description,
       row,
     }));

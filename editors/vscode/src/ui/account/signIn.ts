@@ -22,6 +22,7 @@ export class Account {
     this.#running?.cancel();
     const stop = new vscode.CancellationTokenSource();
     this.#running = stop;
+    // eslint-disable-next-line no-restricted-syntax -- This is an identifier.
     const request = `vscode-sign-in-${process.pid}-${++this.#count}`;
     const account = await runWithCancel(
       provider === undefined ? vscode.l10n.t('Sign in') : vscode.l10n.t('Sign in to {0}', provider),
@@ -32,7 +33,11 @@ export class Account {
         const prompts = this.#daemon.onNotification('auth/prompt', (prompt) => {
           if (prompt.token === request) {
             report(
-              `enter the code ${prompt.userCode}, which was copied, at [${prompt.verificationUri}](${prompt.verificationUri})`,
+              vscode.l10n.t(
+                'enter the code {0}, which was copied, at {1}',
+                prompt.userCode,
+                `[${prompt.verificationUri}](${prompt.verificationUri})`,
+              ),
             );
             this.#show(prompt.userCode, prompt.verificationUri).catch(showError);
           }

@@ -77,16 +77,16 @@ function toProviderRow(provider: Provider, failure: WireError | undefined): Row 
 const SESSION: Row = { label: vscode.l10n.t('This window'), kind: vscode.QuickPickItemKind.Separator };
 
 const COMMANDS: Row[] = [
-  { label: '$(symbol-misc) Select Model', command: 'jumpseat.selectModel' },
-  { label: '$(list-selection) Set Utility Models', command: 'jumpseat.setUtilityModels' },
-  { label: '$(server) Manage Providers', command: 'jumpseat.manageProviders' },
-  { label: '$(refresh) Refresh Models', command: 'jumpseat.refreshModels' },
-  { label: '$(history) History', command: 'jumpseat.history' },
-  { label: '$(sign-in) Sign In', command: 'jumpseat.signIn' },
-  { label: '$(sign-out) Sign Out', command: 'jumpseat.signOut' },
-  { label: '$(pulse) Doctor', command: 'jumpseat.doctor' },
-  { label: '$(output) Show Log', command: 'jumpseat.showLog' },
-  { label: '$(debug-restart) Restart Server', command: 'jumpseat.restart' },
+  { label: `$(symbol-misc) ${vscode.l10n.t('Select Model')}`, command: 'jumpseat.selectModel' },
+  { label: `$(list-selection) ${vscode.l10n.t('Set Utility Models')}`, command: 'jumpseat.setUtilityModels' },
+  { label: `$(server) ${vscode.l10n.t('Manage Providers')}`, command: 'jumpseat.manageProviders' },
+  { label: `$(refresh) ${vscode.l10n.t('Refresh Models')}`, command: 'jumpseat.refreshModels' },
+  { label: `$(history) ${vscode.l10n.t('History')}`, command: 'jumpseat.history' },
+  { label: `$(sign-in) ${vscode.l10n.t('Sign In')}`, command: 'jumpseat.signIn' },
+  { label: `$(sign-out) ${vscode.l10n.t('Sign Out')}`, command: 'jumpseat.signOut' },
+  { label: `$(pulse) ${vscode.l10n.t('Doctor')}`, command: 'jumpseat.doctor' },
+  { label: `$(output) ${vscode.l10n.t('Show Log')}`, command: 'jumpseat.showLog' },
+  { label: `$(debug-restart) ${vscode.l10n.t('Restart Server')}`, command: 'jumpseat.restart' },
 ];
 
 /** Show the providers with their accounts and quotas, and the available actions. */

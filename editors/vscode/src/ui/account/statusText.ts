@@ -17,6 +17,13 @@ import { escapeMarkdown } from '../text/markdown';
 /** The quota below which the status bar warns, in percent. */
 const LOW = 5;
 
+const STATES: Record<Facts['state'], string> = {
+  stopped: l10n.t('stopped'),
+  starting: l10n.t('starting'),
+  ready: l10n.t('ready'),
+  failed: l10n.t('failed'),
+};
+
 interface StatusText {
   text: string;
   /** Markdown. */
@@ -42,7 +49,7 @@ function formatProvider(provider: Provider, failure: WireError | undefined): str
 
 function formatTooltip(facts: Facts, usage: string): string {
   const version = facts.version === undefined ? '' : ` ${facts.version}`;
-  const lines = [`**jumpseat${version}** · ${facts.state}`, ''];
+  const lines = [`**jumpseat${version}** · ${STATES[facts.state]}`, ''];
   if (facts.failure !== undefined) {
     lines.push(escapeMarkdown(facts.failure), '');
   }
@@ -88,13 +95,13 @@ export function formatStatus(facts: Facts, usage = ''): StatusText {
   }
   const provider = findUsedProvider(facts);
   if (facts.providers.length > 0 && !facts.providers.some((each) => each.configured)) {
-    return show('account', 'jumpseat: no provider is ready', 'warning');
+    return show('account', `jumpseat: ${l10n.t('no provider is ready')}`, 'warning');
   }
   if (provider && isSignedOut(provider.auth)) {
     return show('account', `jumpseat: ${describeState(provider)}`, 'warning');
   }
   if (provider && isUnreachable(provider, facts.failures.get(provider.id))) {
-    return show('debug-disconnect', `jumpseat: ${provider.id} does not answer`, 'warning');
+    return show('debug-disconnect', `jumpseat: ${l10n.t('{0} does not answer', provider.id)}`, 'warning');
   }
   const name = facts.model?.name ?? 'jumpseat';
   const quota = findLeastQuota(provider?.auth);

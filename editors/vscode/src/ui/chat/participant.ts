@@ -264,7 +264,7 @@ function showFailure(
 function suggestFollowups(result: vscode.ChatResult, context: vscode.ChatContext): vscode.ChatFollowup[] {
   const record = readRecord(result.metadata);
   if (CONTINUED.has(record?.stopReason ?? '')) {
-    return [{ prompt: 'Go on.', label: vscode.l10n.t('Continue') }];
+    return [{ prompt: vscode.l10n.t('Go on.'), label: vscode.l10n.t('Continue') }];
   }
   const last = context.history.findLast((turn) => turn instanceof vscode.ChatRequestTurn);
   if (last && result.errorDetails) {

@@ -66,7 +66,7 @@ export class SessionUsage implements Disposable {
     if (this.#answers === 0) {
       return '';
     }
-    const answers = this.#answers === 1 ? '1 answer' : `${this.#answers} answers`;
+    const answers = this.#answers === 1 ? l10n.t('1 answer') : l10n.t('{0} answers', this.#answers);
     const costs = [...this.#costs].map(([currency, amount]) => formatMoney({ amount, currency }));
     return [answers, ...formatTokens(this.#tokens), ...costs].join(DOT);
   }

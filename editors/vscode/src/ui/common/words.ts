@@ -9,9 +9,19 @@ import type {
   Quota,
   WireError,
 } from '../../daemon/protocol';
+import { listAbilities } from '../../provider/models';
 
 /** The separator between facts on one line. */
 const DOT = ' · ';
+
+const STATES: Record<AuthStatus['state'], string> = {
+  not_required: l10n.t('no sign-in needed'),
+  configured: l10n.t('configured'),
+  signed_in: l10n.t('signed in'),
+  not_authorized: l10n.t('not authorized'),
+  signed_out: l10n.t('signed out'),
+  expired: l10n.t('expired'),
+};
 
 function formatSize(tokens: number | undefined): string | undefined {
   if (tokens === undefined) {
@@ -20,17 +30,17 @@ function formatSize(tokens: number | undefined): string | undefined {
   return tokens < 1000 ? String(tokens) : `${Math.round(tokens / 1000)}k`;
 }
 
-function replaceUnderscores(name: string): string {
-  return name.replaceAll('_', ' ');
-}
-
 /** Describe the known limits and the cost of a model. */
 export function describeLimits(model: ModelInfo): string {
   const parts: string[] = [];
   const context = formatSize(model.maxContextTokens ?? model.maxPromptTokens);
   const output = formatSize(model.maxOutputTokens);
   if (context !== undefined) {
-    parts.push(`${context} context${output === undefined ? '' : `, ${output} output`}`);
+    parts.push(
+      output === undefined
+        ? l10n.t('{0} context', context)
+        : l10n.t('{0} context, {1} output', context, output),
+    );
   }
   if (model.billing?.multiplier !== undefined) {
     parts.push(`${model.billing.multiplier}x`);
@@ -40,12 +50,7 @@ export function describeLimits(model: ModelInfo): string {
 
 /** Describe the abilities of a model and what prevents its use. */
 export function describeAbilities(model: ModelInfo): string {
-  const abilities = [
-    model.supportsVision && l10n.t('images'),
-    model.supportsThinking && l10n.t('thinking'),
-    model.supportsToolUse && l10n.t('tools'),
-  ].filter(Boolean);
-  const parts = [abilities.join(', ')];
+  const parts = [listAbilities(model).join(', ')];
   if (model.preview) {
     parts.push(l10n.t('preview'));
   }
@@ -73,13 +78,16 @@ export function percentLeft(quota: Quota): number {
 }
 
 export function formatQuota(quota: Quota): string {
-  if (quota.unlimited) {
-    return l10n.t('{0}: unlimited', replaceUnderscores(quota.name));
+  const name = quota.name.replaceAll('_', ' ');
+  const { unlimited, remaining, entitlement, resetAt } = quota;
+  if (unlimited) {
+    return l10n.t('{0}: unlimited', name);
   }
-  const known = quota.remaining !== undefined && quota.entitlement !== undefined;
-  const count = known ? ` (${quota.remaining} of ${quota.entitlement})` : '';
-  const reset = quota.resetAt === undefined ? '' : `, resets on ${quota.resetAt.slice(0, 10)}`;
-  return `${replaceUnderscores(quota.name)}: ${percentLeft(quota)} % left${count}${reset}`;
+  const left =
+    remaining === undefined || entitlement === undefined
+      ? l10n.t('{0}: {1} % left', name, percentLeft(quota))
+      : l10n.t('{0}: {1} % left ({2} of {3})', name, percentLeft(quota), remaining, entitlement);
+  return resetAt === undefined ? left : l10n.t('{0}, resets on {1}', left, resetAt.slice(0, 10));
 }
 
 /** Whether users sign in to a provider. Others have an API key, or need nothing. */
@@ -90,10 +98,7 @@ export function hasSignIn(provider: Pick<Provider, 'authMethod'>): boolean {
 /** Describe the state of a provider's account. Only a provider with a sign-in can be "signed out". */
 export function describeState(provider: Pick<Provider, 'auth' | 'authMethod'>): string {
   const { state } = provider.auth;
-  if (state === 'signed_out' && !hasSignIn(provider)) {
-    return l10n.t('not ready');
-  }
-  return state === 'not_required' ? l10n.t('no sign-in needed') : replaceUnderscores(state);
+  return state === 'signed_out' && !hasSignIn(provider) ? l10n.t('not ready') : STATES[state];
 }
 
 /** Whether a provider is ready but does not answer. */
@@ -128,7 +133,7 @@ export function describeSignIn({ provider, state, login, message }: AuthStatus):
   if (state === 'not_required') {
     return l10n.t('{0} does not need a sign-in.', provider);
   }
-  return `${provider}: ${replaceUnderscores(state)}. ${message ?? ''}`.trim();
+  return `${provider}: ${STATES[state]}. ${message ?? ''}`.trim();
 }
 
 /** Describe the result of a sign-out. A token that jumpseat does not store stays, and the message says so. */
@@ -157,11 +162,11 @@ export function formatAge(time: string, now: Date): string {
     return l10n.t('{0} h', hours);
   }
   const days = Math.floor(hours / 24);
-  return days < 30 ? `${days} d` : time.slice(0, 10);
+  return days < 30 ? l10n.t('{0} d', days) : time.slice(0, 10);
 }
 
 export function formatTurns(row: ConversationRow): string {
-  return row.turns === 1 ? '1 turn' : `${row.turns} turns`;
+  return row.turns === 1 ? l10n.t('1 turn') : l10n.t('{0} turns', row.turns);
 }
 
 /** Describe a kept conversation in one line, which is shown below its title. */

@@ -48,7 +48,10 @@ export function toCompletionRows(models: readonly ModelInfo[]): Row[] {
   const unknown = models.filter(
     ({ supportsInfill, pickerEnabled }) => supportsInfill === undefined && pickerEnabled,
   );
-  return [...addHeading('can fill in', able), ...addHeading('may be able to', unknown)];
+  return [
+    ...addHeading(vscode.l10n.t('can fill in'), able),
+    ...addHeading(vscode.l10n.t('may be able to'), unknown),
+  ];
 }
 
 function addHeading(label: string, models: readonly ModelInfo[]): Row[] {

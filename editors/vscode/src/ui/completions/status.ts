@@ -7,7 +7,7 @@ import { formatCompletionStatus } from './statusText';
 /** Create the status bar item, which appears once the user has switched completions on or off. */
 export function createCompletionStatus(state: CompletionState): vscode.Disposable {
   const item = vscode.window.createStatusBarItem('jumpseat.completions', vscode.StatusBarAlignment.Right, 99);
-  item.name = 'jumpseat Completions';
+  item.name = vscode.l10n.t('jumpseat Completions');
   item.command = 'jumpseat.toggleCompletions';
   const show = (): void => {
     const { enabled, model } = readCompletionSettings(vscode.window.activeTextEditor?.document);

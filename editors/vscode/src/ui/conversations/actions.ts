@@ -43,7 +43,8 @@ export class ConversationActions {
   async delete(row: ConversationRow): Promise<void> {
     const question = vscode.l10n.t('Delete "{0}"?', row.title);
     const detail = vscode.l10n.t('The conversation is deleted for all editors. This cannot be undone.');
-    if ((await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Delete')) !== 'Delete') {
+    const remove = vscode.l10n.t('Delete');
+    if ((await vscode.window.showWarningMessage(question, { modal: true, detail }, remove)) !== remove) {
       return;
     }
     const { deleted } = await this.#daemon.request('conversations/delete', { id: row.id });

@@ -24,6 +24,7 @@ function createGroupItem(label: string, isExpanded: boolean): vscode.TreeItem {
     ? vscode.TreeItemCollapsibleState.Expanded
     : vscode.TreeItemCollapsibleState.Collapsed;
   const item = new vscode.TreeItem(label, state);
+  // eslint-disable-next-line no-restricted-syntax -- This is an identifier.
   item.id = `group ${label}`;
   item.contextValue = 'group';
   return item;

@@ -7,7 +7,12 @@ import { describeConversation } from '../common/words';
 import type { ConversationActions } from './actions';
 
 const SEARCH_MS = 200;
-const OPEN = 'Open';
+
+type Run = (row: ConversationRow) => Promise<void>;
+
+interface Button extends vscode.QuickInputButton {
+  run: Run;
+}
 
 interface Pick extends vscode.QuickPickItem {
   row: ConversationRow;
@@ -16,22 +21,16 @@ interface Pick extends vscode.QuickPickItem {
 /** Let the user pick a kept conversation. The daemon searches while the user types. */
 export function showHistory(daemon: Daemon, actions: ConversationActions): void {
   const picker = vscode.window.createQuickPick<Pick>();
-  const button = (icon: string, tooltip: string): vscode.QuickInputButton => ({
+  const button = (icon: string, tooltip: string, run: Run): Button => ({
     iconPath: new vscode.ThemeIcon(icon),
     tooltip,
+    run,
   });
-  const run: Record<string, (row: ConversationRow) => Promise<void>> = {
-    [OPEN]: (row) => actions.open(row),
-    Continue: (row) => actions.continue(row),
-    Fork: (row) => actions.fork(row),
-    Rename: (row) => actions.rename(row),
-    Delete: (row) => actions.delete(row),
-  };
   const buttons = [
-    button('edit', 'Continue'),
-    button('repo-forked', 'Fork'),
-    button('symbol-text', 'Rename'),
-    button('trash', 'Delete'),
+    button('edit', vscode.l10n.t('Continue'), (row) => actions.continue(row)),
+    button('repo-forked', vscode.l10n.t('Fork'), (row) => actions.fork(row)),
+    button('symbol-text', vscode.l10n.t('Rename'), (row) => actions.rename(row)),
+    button('trash', vscode.l10n.t('Delete'), (row) => actions.delete(row)),
   ];
   let reading = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -58,9 +57,9 @@ export function showHistory(daemon: Daemon, actions: ConversationActions): void 
       showError(error);
     }
   };
-  const runAction = (name: string, row: ConversationRow): void => {
+  const close = (run: Run, row: ConversationRow): void => {
     picker.hide();
-    run[name]?.(row).catch(showError);
+    run(row).catch(showError);
   };
   picker.title = vscode.l10n.t('Kept conversations');
   picker.placeholder = vscode.l10n.t('Words from a title, a question or an answer');
@@ -71,11 +70,11 @@ export function showHistory(daemon: Daemon, actions: ConversationActions): void 
   picker.onDidAccept(() => {
     const chosen = picker.selectedItems[0];
     if (chosen) {
-      runAction(OPEN, chosen.row);
+      close((row) => actions.open(row), chosen.row);
     }
   });
   picker.onDidTriggerItemButton(({ button: pressed, item }) => {
-    runAction(pressed.tooltip ?? '', item.row);
+    close((pressed as Button).run, item.row);
   });
   picker.onDidHide(() => {
     clearTimeout(timer);

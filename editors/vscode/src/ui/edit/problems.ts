@@ -13,6 +13,7 @@ function describeProblems(problems: readonly vscode.Diagnostic[]): string {
   return problems
     .map(({ message, range, source }) => {
       const suffix = source === undefined ? '' : ` (${source})`;
+      // eslint-disable-next-line no-restricted-syntax -- The model reads this.
       return `Line ${range.start.line + 1}: ${message.replaceAll(/\s*\n\s*/g, ' ')}${suffix}`;
     })
     .join('\n');

@@ -25,6 +25,7 @@ export function directoryBlock(
   const lines = entries
     .toSorted((a, b) => Number(b.isDirectory) - Number(a.isDirectory) || a.name.localeCompare(b.name))
     .map((each) => `${each.name}${each.isDirectory ? '/' : ''}\n`);
+  // eslint-disable-next-line no-restricted-syntax -- The model reads this.
   return { type: 'context', uri, label: 'directory', text: lines.join('') };
 }
 

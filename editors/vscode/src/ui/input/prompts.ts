@@ -23,5 +23,5 @@ export function formatPromptList(prompts: readonly PromptRow[]): string {
   const lines = prompts.map(
     (each) => `- \`/${each.name}\`${each.description === undefined ? '' : ` ${each.description}`}`,
   );
-  return ['Write `@jumpseat /NAME` and your input, or choose:', '', ...lines].join('\n');
+  return [l10n.t('Write `@jumpseat /NAME` and your input, or choose:'), '', ...lines].join('\n');
 }

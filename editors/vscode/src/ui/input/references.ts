@@ -99,7 +99,7 @@ async function readAttachedBlock(reference: vscode.ChatPromptReference): Promise
   if (data) {
     return imageBlock(await data.read(), data.mimeType);
   }
-  throw new Error('attachments of this kind are not supported');
+  throw new Error(vscode.l10n.t('attachments of this kind are not supported'));
 }
 
 function describe({ value, id }: vscode.ChatPromptReference): string {

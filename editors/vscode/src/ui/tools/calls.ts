@@ -1,3 +1,5 @@
+import { l10n } from 'vscode';
+
 import type { Delta, ToolResultBlock } from '../../daemon/protocol';
 import { describeCall, formatOutcome } from './words';
 
@@ -49,7 +51,7 @@ export class Calls {
   }
 
   #find(id: string): Call {
-    const call = this.#calls.get(id) ?? { name: 'a tool', arguments: {}, isDenied: false };
+    const call = this.#calls.get(id) ?? { name: l10n.t('a tool'), arguments: {}, isDenied: false };
     this.#calls.set(id, call);
     return call;
   }

@@ -15,18 +15,24 @@ interface Input {
   text?: string;
 }
 
-/** The words with which VS Code shows a call of a tool. */
+/** The words with which VS Code shows a call of a tool about a file or a pattern. */
 interface Wording {
-  ask?: string;
-  doing: string;
+  ask?: (subject: string) => string;
+  doing: (subject: string) => string;
 }
 
 const WORDING: Record<string, Wording> = {
-  read: { doing: vscode.l10n.t('Reading') },
-  list: { doing: vscode.l10n.t('Listing') },
-  search: { doing: vscode.l10n.t('Searching for') },
-  edit: { ask: vscode.l10n.t('Edit'), doing: vscode.l10n.t('Editing') },
-  write: { ask: vscode.l10n.t('Write'), doing: vscode.l10n.t('Writing') },
+  read: { doing: (subject) => vscode.l10n.t('Reading {0}', subject) },
+  list: { doing: (subject) => vscode.l10n.t('Listing {0}', subject) },
+  search: { doing: (subject) => vscode.l10n.t('Searching for {0}', subject) },
+  edit: {
+    ask: (subject) => vscode.l10n.t('Edit {0}?', subject),
+    doing: (subject) => vscode.l10n.t('Editing {0}', subject),
+  },
+  write: {
+    ask: (subject) => vscode.l10n.t('Write {0}?', subject),
+    doing: (subject) => vscode.l10n.t('Writing {0}', subject),
+  },
 };
 
 /** Register the daemon's file tools in VS Code, whose own agent then uses them with its own confirmation. */
@@ -57,11 +63,11 @@ class FileTool implements vscode.LanguageModelTool<Input> {
   }: vscode.LanguageModelToolInvocationPrepareOptions<Input>): Promise<vscode.PreparedToolInvocation> {
     const { ask, doing } = this.wording;
     const subject = input.pattern ?? input.path ?? vscode.l10n.t('the workspace');
-    const message = ask === undefined ? undefined : new vscode.MarkdownString(await describeChange(input));
-    return {
-      invocationMessage: `${doing} ${subject}`,
-      ...(message && { confirmationMessages: { title: `${ask} ${subject}?`, message } }),
+    const confirmationMessages = ask && {
+      title: ask(subject),
+      message: new vscode.MarkdownString(await describeChange(input)),
     };
+    return { invocationMessage: doing(subject), ...(confirmationMessages && { confirmationMessages }) };
   }
 
   async invoke(
@@ -127,6 +133,7 @@ function toResult({ content, isError }: ToolOutput): vscode.LanguageModelToolRes
     typeof content === 'string' ? [content] : content.map((part) => ('text' in part ? part.text : ''));
   const text = parts.join('\n');
   return new vscode.LanguageModelToolResult([
+    // eslint-disable-next-line no-restricted-syntax -- The model reads this.
     new vscode.LanguageModelTextPart(isError === true ? `Error: ${text}` : text),
   ]);
 }

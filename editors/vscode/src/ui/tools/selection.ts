@@ -10,6 +10,15 @@ export const FILES = 'files';
 
 const SETTING = 'jumpseat.tools';
 
+const STATES: Record<ToolServerRow['state'], string> = {
+  stopped: vscode.l10n.t('stopped'),
+  starting: vscode.l10n.t('starting'),
+  running: vscode.l10n.t('running'),
+  failed: vscode.l10n.t('failed'),
+  untrusted: vscode.l10n.t('untrusted'),
+  needs_sign_in: vscode.l10n.t('needs a sign-in'),
+};
+
 /** Return the folders of the workspace that the daemon can read, as URIs. */
 export function listFolders(): string[] {
   const folders = vscode.workspace.workspaceFolders ?? [];
@@ -85,7 +94,7 @@ function toRows(
     const cost =
       own.length > 0
         ? vscode.l10n.t('{0} tools · about {1} tokens in each request', own.length, tokens)
-        : state;
+        : STATES[state];
     const asking = own.filter(({ decision }) => decision === 'ask').map(({ tool }) => tool);
     const detail =
       error ??

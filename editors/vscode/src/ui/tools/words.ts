@@ -57,8 +57,8 @@ export function formatApproval(approval: ToolApproval): string {
 /** Format a change of a file as a code block. */
 export function formatDiff({ oldText, newText }: Omit<FileDiff, 'uri'>): string {
   const { lines, omitted } = computeDiff(oldText, newText, MAX_LINES);
-  const more = omitted === 0 ? '' : `\n… ${omitted} more line${omitted === 1 ? '' : 's'}`;
-  return fence(`${lines.join('\n')}${more}`, 'diff');
+  const more = omitted === 1 ? l10n.t('… 1 more line') : l10n.t('… {0} more lines', omitted);
+  return fence([...lines, ...(omitted === 0 ? [] : [more])].join('\n'), 'diff');
 }
 
 function formatArguments({ arguments: values, title }: ToolApproval): string {
@@ -96,9 +96,12 @@ function describeResult({ content = '', isError }: ToolResultBlock, isDenied: bo
   const lines = text.trim().split('\n');
   const first = shorten(lines[0] ?? '', 200);
   if (isError === true) {
-    return isDenied || first === '' ? first || 'failed' : `failed: ${first}`;
+    if (first === '') {
+      return l10n.t('failed');
+    }
+    return isDenied ? first : l10n.t('failed: {0}', first);
   }
-  return lines.length > 1 ? `${lines.length} lines` : first || 'no output';
+  return lines.length > 1 ? l10n.t('{0} lines', lines.length) : first || l10n.t('no output');
 }
 
 function toText(value: unknown): string {

@@ -48,13 +48,13 @@ export function describeValues(row: SettingsRow): string {
     parts.push(row.choices.map(String).join(', '));
   }
   if (row.minimum !== undefined) {
-    parts.push(`at least ${row.minimum}`);
+    parts.push(l10n.t('at least {0}', row.minimum));
   }
   if (row.maximum !== undefined) {
-    parts.push(`at most ${row.maximum}`);
+    parts.push(l10n.t('at most {0}', row.maximum));
   }
   if (row.default !== undefined) {
-    parts.push(`default ${JSON.stringify(row.default)}`);
+    parts.push(l10n.t('default {0}', JSON.stringify(row.default)));
   }
   return parts.join(', ');
 }

@@ -240,7 +240,8 @@ export class TranscriptSender {
 async function confirmSend(document: vscode.TextDocument): Promise<boolean> {
   const question = vscode.l10n.t('Make {0} a chat?', vscode.workspace.asRelativePath(document.uri));
   const detail = vscode.l10n.t('All of its text is sent to the model, and the answer is written below it.');
-  return (await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Send')) === 'Send';
+  const send = vscode.l10n.t('Send');
+  return (await vscode.window.showWarningMessage(question, { modal: true, detail }, send)) === send;
 }
 
 /** Writes the section of an answer. The daemon's deltas contain its text. */

@@ -11,7 +11,7 @@ const SCHEME = 'jumpseat-conversation';
 /** Return a document name for a title, without characters that are invalid in paths. */
 function toFileName(title: string): string {
   const name = title.replaceAll(/[\\/:*?"<>|#]/g, ' ').trim();
-  return `${name === '' ? 'Conversation' : name}.md`;
+  return `${name === '' ? vscode.l10n.t('Conversation') : name}.md`;
 }
 
 function uriOf(row: ConversationRow): vscode.Uri {
@@ -97,6 +97,7 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
   async create(): Promise<void> {
     const { user } = await this.fetchHeadings();
     // The empty key in the front matter marks the document as a chat, and offers the models as completions.
+    // eslint-disable-next-line no-restricted-syntax -- This is the format of transcripts.
     await this.#open(`---\nmodel:\n---\n\n${user}\n\n`);
   }
 
