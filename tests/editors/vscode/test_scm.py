@@ -79,6 +79,22 @@ def test_writing_a_commit_message_stops_when_the_user_writes_one(repository, pro
     assert repository.js(f"return {MESSAGE}") == "My own words"
 
 
+@pytest.mark.scenario("commit-message")
+def test_a_file_whose_diff_is_too_long_for_the_model_is_left_out(repository, provider):
+    directory = repository.server.workspace / "repository"
+    # The window of the model is unknown; half of what is assumed are 240 kB.
+    (directory / "all.lock").write_text("pinned = 1\n" * 25_000)
+    subprocess.run(["git", "add", "all.lock"], cwd=directory, check=True, timeout=20)
+    provider.script(Reply.events(completion_stream(["Add a limit"])))
+    write(repository)
+    repository.notified("The diff is too long for the model. These files are left out: all.lock")
+    repository.wait(f"{MESSAGE} === 'Add a limit'")
+    question = str(provider.chats[0]["messages"][-1]["content"])
+    assert "+limit = 3" in question
+    assert "These files have changed too, but their diffs are too long: all.lock" in question
+    assert "pinned" not in question
+
+
 def test_a_failed_commit_message_leaves_the_old_one(repository, provider):
     repository.js(f"{MESSAGE} = 'My own words'")
     provider.script(Reply.json({"error": {"message": "The model is on holiday."}}, 400))

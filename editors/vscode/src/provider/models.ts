@@ -23,6 +23,8 @@ const LEVELS: Record<ThinkingLevel, { label: string; description: string }> = {
 /** Other providers' names for levels, which VS Code's agents may send. */
 const SYNONYMS: Record<string, ThinkingLevel> = { none: 'off', xhigh: 'max' };
 
+type Reported = Partial<Pick<ModelInfo, 'maxContextTokens' | 'maxPromptTokens' | 'maxOutputTokens'>>;
+
 interface Limits {
   maxInputTokens: number;
   maxOutputTokens: number;
@@ -33,7 +35,7 @@ interface Limits {
  * fit it, so the input limit is the window minus the output. An output limit above half of the window (some lists
  * state the window itself) counts as half of it.
  */
-export function limitsOf(model: ModelInfo): Limits {
+export function limitsOf(model: Reported): Limits {
   const { maxContextTokens: window, maxPromptTokens: prompt, maxOutputTokens: output } = model;
   if (window === undefined && prompt !== undefined) {
     return { maxInputTokens: prompt, maxOutputTokens: output ?? UNKNOWN_OUTPUT };

@@ -3,9 +3,20 @@ import * as vscode from 'vscode';
 
 import { cutOff } from '../../base/cutOff';
 import { asDaemonError } from '../../daemon/errors';
+import type { Prompt } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
+import { limitsOf } from '../../provider/models';
+import type { ModelProvider } from '../../provider/provider';
 import { runWithCancel, showWarning } from '../common/messages';
+import { fitDiff } from './fit';
 import { findRepository, findRepositoryOf, listRepositories, type Repository } from './git';
+
+/** The most bytes of a diff for each token of the model's input: half of the input, as a token has about four bytes. */
+const BYTES_PER_TOKEN = 2;
+/** The most files that the model and the user are told about if they are left out. */
+const MOST_NAMES = 20;
+
+type Models = Pick<ModelProvider, 'findModel'>;
 
 /** The repositories whose message is being written. */
 const written = new Set<Repository>();
@@ -14,7 +25,7 @@ const written = new Set<Repository>();
  * Write a message for the staged changes, or for all changes if none are staged, into the input box of a repository.
  * `control` is the source control in whose title the command was chosen.
  */
-export async function writeCommitMessage(daemon: Daemon, control: unknown): Promise<void> {
+export async function writeCommitMessage(daemon: Daemon, models: Models, control: unknown): Promise<void> {
   const repository = await chooseRepository(control);
   if (!repository || written.has(repository)) {
     return;
@@ -27,7 +38,7 @@ export async function writeCommitMessage(daemon: Daemon, control: unknown): Prom
   written.add(repository);
   try {
     await runWithCancel(vscode.l10n.t('Writing a commit message'), (token) =>
-      write(daemon, repository, diff, token),
+      write(daemon, models, repository, diff, token),
     );
   } finally {
     written.delete(repository);
@@ -55,6 +66,7 @@ async function chooseRepository(control: unknown): Promise<Repository | undefine
 /** Stream the message into the input box. Restores the old text if the turn fails, and stops if the user types. */
 async function write(
   daemon: Daemon,
+  models: Models,
   { inputBox }: Repository,
   diff: string,
   token: vscode.CancellationToken,
@@ -74,7 +86,7 @@ async function write(
     }
   };
   try {
-    const prompt = await daemon.request('prompts/get', { name: 'commit', input: diff }, stop.token);
+    const prompt = await getPrompt(daemon, models, diff, stop.token);
     const { model, system, settings } = prompt;
     const result = await daemon.turn(
       'chat/start',
@@ -115,6 +127,27 @@ async function write(
   } finally {
     stop.dispose();
   }
+}
+
+/** Return the prompt with the diff. Files that are too long for its model are left out, and both it and the user know. */
+async function getPrompt(
+  daemon: Daemon,
+  models: Models,
+  diff: string,
+  token: vscode.CancellationToken,
+): Promise<Prompt> {
+  const { model: id } = await daemon.request('prompts/get', { name: 'commit' }, token);
+  const model = await models.findModel(id);
+  const fitted = fitDiff(diff, limitsOf(model ?? {}).maxInputTokens * BYTES_PER_TOKEN);
+  if (fitted.leftOut.length === 0) {
+    return daemon.request('prompts/get', { name: 'commit', input: diff }, token);
+  }
+  const names = fitted.leftOut.slice(0, MOST_NAMES);
+  const listed = names.join(', ') + (names.length < fitted.leftOut.length ? ', …' : '');
+  showWarning(vscode.l10n.t('The diff is too long for the model. These files are left out: {0}', listed));
+  // eslint-disable-next-line no-restricted-syntax -- The model reads this.
+  const note = `These files have changed too, but their diffs are too long: ${listed}`;
+  return daemon.request('prompts/get', { name: 'commit', input: `${fitted.diff}\n${note}\n` }, token);
 }
 
 function offerOldMessage(inputBox: Repository['inputBox'], before: string): void {

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { fitDiff } from '../../../src/ui/scm/fit';
+
+function change(name: string, text: string): string {
+  return `diff --git a/${name} b/${name}\n--- a/${name}\n+++ b/${name}\n@@ -0,0 +1 @@\n+${text}\n`;
+}
+
+test('a diff that fits is sent as it is', () => {
+  const diff = change('a.py', 'one') + change('b.py', 'two');
+  assert.deepEqual(fitDiff(diff, Buffer.byteLength(diff)), { diff, leftOut: [] });
+});
+
+test('the longest files are left out as a whole, and the others stay in order', () => {
+  const [first, long, last] = [
+    change('z.py', 'one'),
+    change('my lock', 'x'.repeat(1000)),
+    change('a.py', 'two'),
+  ];
+  const fitted = fitDiff(first + long + last, 500);
+  assert.deepEqual(fitted, { diff: first + last, leftOut: ['my lock'] });
+});
+
+test('the limit is in bytes, and no file may fit', () => {
+  const diff = change('a.py', '€'.repeat(100));
+  assert.equal(fitDiff(diff, 300).diff, '');
+  assert.deepEqual(fitDiff(diff, 300).leftOut, ['a.py']);
+  assert.ok(diff.length < 300);
+});
+
+test('a file that is left out is named without the prefix of Git, and with its new name', () => {
+  const text = 'x'.repeat(100);
+  const renamed = `diff --git a/old.py b/longer name.py\nrename from old.py\nrename to longer name.py\n+${text}\n`;
+  const mnemonic = `diff --git i/dir/one.py w/dir/one.py\n+${text}\n`;
+  const plain = `diff --git dir/two.py dir/two.py\n+${text}\n`;
+  assert.deepEqual(fitDiff(renamed + mnemonic + plain, 10).leftOut, [
+    'longer name.py',
+    'dir/one.py',
+    'dir/two.py',
+  ]);
+});
