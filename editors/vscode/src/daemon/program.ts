@@ -92,7 +92,7 @@ export async function findInDirectories(
 }
 
 /** Return the absolute directories of the PATH. Relative ones would depend on the current directory. */
-export function directoriesOf(env: NodeJS.ProcessEnv): string[] {
+function directoriesOf(env: NodeJS.ProcessEnv): string[] {
   const key = Object.keys(env).find((each) => each.toUpperCase() === 'PATH') ?? 'PATH';
   return (env[key] ?? '').split(delimiter).filter(isAbsolute);
 }

@@ -16,7 +16,10 @@ export type FindProgram = () => Promise<Launch>;
 
 /** Check the configuration that this window's daemon uses. */
 export function runDoctor(find: FindProgram): Promise<void> {
-  return runInTerminal(find, 'Doctor', ['doctor', ...buildConfigFlag(readSettings(), homedir())]);
+  return runInTerminal(find, vscode.l10n.t('Doctor'), [
+    'doctor',
+    ...buildConfigFlag(readSettings(), homedir()),
+  ]);
 }
 
 /** Open the configuration file that this window's daemon reads. If it does not exist, saving creates it. */

@@ -8,7 +8,7 @@ import { describeAbilities, describeLimits } from '../common/words';
 import { recommendModels } from './recommendation';
 
 interface Row extends vscode.QuickPickItem {
-  model: ModelInfo;
+  model?: ModelInfo;
 }
 
 /** Let the user choose the models that VS Code's own features use beside the chat, starting with a recommendation. */
@@ -49,9 +49,9 @@ async function pick(
     model,
   });
   const rows = [
-    { label: vscode.l10n.t('Recommended'), kind: vscode.QuickPickItemKind.Separator, model: recommended },
+    { label: vscode.l10n.t('Recommended'), kind: vscode.QuickPickItemKind.Separator },
     toRow(recommended),
-    { label: vscode.l10n.t('Others'), kind: vscode.QuickPickItemKind.Separator, model: recommended },
+    { label: vscode.l10n.t('Others'), kind: vscode.QuickPickItemKind.Separator },
     ...models.filter((model) => model !== recommended).map(toRow),
   ];
   return (

@@ -43,7 +43,7 @@ export async function selectCompletionModel(daemon: Daemon): Promise<void> {
 }
 
 /** Return the rows of models that can fill in, then of those that may. */
-export function toCompletionRows(models: readonly ModelInfo[]): Row[] {
+function toCompletionRows(models: readonly ModelInfo[]): Row[] {
   const able = models.filter(({ supportsInfill }) => supportsInfill === true);
   const unknown = models.filter(
     ({ supportsInfill, pickerEnabled }) => supportsInfill === undefined && pickerEnabled,

@@ -3,23 +3,17 @@ import * as vscode from 'vscode';
 import { cutOff } from '../../base/cutOff';
 import { asDaemonError } from '../../daemon/errors';
 import type { Daemon } from '../../daemon/supervisor';
-import {
-  registerCommand,
-  createContextSetter,
-  showError,
-  showInformation,
-  showWarning,
-  runWithCancel,
-} from '../common/messages';
+import { registerCommand, showError, showInformation, showWarning, runWithCancel } from '../common/messages';
 import { showDocument } from '../text/documents';
 import { changesOf, rangeOfSpan } from '../text/spans';
 import { applyChanges, chooseChange } from './changes';
+import { EditDisplay } from './display';
 import { Edit } from './edit';
+import { OpenEdits } from './open';
 import { runTurns } from './turn';
 import {
   askForInstruction,
   closeProposal,
-  createLenses,
   describeTargets,
   nameOf,
   proposedUri,
@@ -31,9 +25,6 @@ import {
   createActions,
 } from './view';
 
-/** The minimum interval between computations of the diff while the model writes. */
-const FRAME_MS = 100;
-
 /** The most places that are rewritten at the same time. */
 const MOST_PLACES = 20;
 
@@ -42,23 +33,15 @@ function warnOpen(): void {
 }
 
 /** Rewrites of pieces of documents: shown as a diff, and applied if the text is still the one that was sent. */
-export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
+export class Edits {
   readonly #daemon: Daemon;
-  readonly #edits = new Map<string, Edit>();
-  readonly #contentChanged = new vscode.EventEmitter<vscode.Uri>();
-  readonly #lensesChanged = new vscode.EventEmitter<void>();
-  readonly #setContext = createContextSetter('jumpseat.edit');
-  readonly #setEdited = createContextSetter('jumpseat.isEdited');
-  readonly #setDivided = createContextSetter('jumpseat.isDivided');
+  readonly #edits = new OpenEdits();
+  readonly #display = new EditDisplay(this.#edits);
   #count = 0;
   /** The instruction of the last edit if it failed or was rejected; prefilled for the next one. */
   #retryInstruction = '';
   /** The most recently rejected finished edit. */
   #rejected: Edit | undefined;
-  #timer: NodeJS.Timeout | undefined;
-
-  readonly onDidChange = this.#contentChanged.event;
-  readonly onDidChangeCodeLenses = this.#lensesChanged.event;
 
   constructor(daemon: Daemon) {
     this.#daemon = daemon;
@@ -66,13 +49,9 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
 
   register(): vscode.Disposable {
     return vscode.Disposable.from(
-      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
-      vscode.languages.registerCodeLensProvider({ scheme: '*' }, this),
+      this.#display.register(),
       vscode.workspace.onDidChangeTextDocument((event) => {
         this.#handleDocumentChange(event);
-      }),
-      vscode.window.onDidChangeActiveTextEditor(() => {
-        this.#updateContext();
       }),
       vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
         this.#handleClosedTabs(closed);
@@ -83,32 +62,18 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
           target instanceof vscode.Range ? target : undefined,
         ),
       ),
-      registerCommand('jumpseat.acceptEdit', (uri?: unknown) => this.accept(this.#findEditFor(uri))),
-      registerCommand('jumpseat.rejectEdit', (uri?: unknown) => this.reject(this.#findEditFor(uri))),
+      registerCommand('jumpseat.acceptEdit', (uri?: unknown) => this.accept(this.#edits.findFor(uri))),
+      registerCommand('jumpseat.rejectEdit', (uri?: unknown) => this.reject(this.#edits.findFor(uri))),
       registerCommand('jumpseat.acceptChange', (uri?: unknown, index?: unknown) =>
-        this.acceptChange(this.#findEditFor(uri), index),
+        this.acceptChange(this.#edits.findFor(uri), index),
       ),
       registerCommand('jumpseat.rejectChange', (uri?: unknown, index?: unknown) =>
-        this.rejectChange(this.#findEditFor(uri), index),
+        this.rejectChange(this.#edits.findFor(uri), index),
       ),
-      registerCommand('jumpseat.editAgain', (uri?: unknown) => this.rewriteAgain(this.#findEditFor(uri))),
-      registerCommand('jumpseat.showEdit', (uri?: unknown) => this.#show(this.#findEditFor(uri), true)),
+      registerCommand('jumpseat.editAgain', (uri?: unknown) => this.rewriteAgain(this.#edits.findFor(uri))),
+      registerCommand('jumpseat.showEdit', (uri?: unknown) => this.#show(this.#edits.findFor(uri), true)),
       registerCommand('jumpseat.restoreEdit', () => this.restore()),
-      vscode.Disposable.from(this.#contentChanged, this.#lensesChanged),
-      new vscode.Disposable(() => {
-        clearTimeout(this.#timer);
-      }),
     );
-  }
-
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    const edit = [...this.#edits.values()].find((each) => each.proposed.toString() === uri.toString());
-    return edit?.proposal ?? '';
-  }
-
-  provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    const edit = this.#findEdit(document.uri);
-    return edit?.document.uri.toString() === document.uri.toString() ? createLenses(edit) : [];
   }
 
   /** Rewrite the selections, the current lines, or the given range. Asks for the instruction if there is none. */
@@ -119,7 +84,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       return;
     }
     const { document } = editor;
-    if (this.#findEdit(document.uri)) {
+    if (this.#edits.find(document.uri)) {
       warnOpen();
       return;
     }
@@ -134,7 +99,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       vscode.workspace.asRelativePath(document.uri),
     );
     const text = instruction ?? (await askForInstruction(what, this.#retryInstruction));
-    if (text !== undefined && !this.#findEdit(document.uri)) {
+    if (text !== undefined && !this.#edits.find(document.uri)) {
       await this.#run(document, targets, text);
     }
   }
@@ -205,7 +170,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       showWarning(vscode.l10n.t('There is no rejected edit to restore.'));
       return;
     }
-    if (this.#findEdit(edit.document.uri)) {
+    if (this.#edits.find(edit.document.uri)) {
       warnOpen();
       return;
     }
@@ -213,8 +178,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     edit.pieces.forEach((piece) => {
       piece.restore();
     });
-    this.#edits.set(edit.document.uri.toString(), edit);
-    this.#refresh(edit);
+    this.#edits.add(edit);
+    this.#display.refresh(edit);
     await this.#show(edit, true);
   }
 
@@ -236,15 +201,15 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   async #run(document: vscode.TextDocument, targets: vscode.Range[], instruction: string): Promise<void> {
     const edit = new Edit(document, targets, instruction, proposedUri(document, ++this.#count));
     this.#retryInstruction = '';
-    this.#edits.set(document.uri.toString(), edit);
-    this.#refresh(edit);
+    this.#edits.add(edit);
+    this.#display.refresh(edit);
     try {
       const results = await runWithCancel(
         vscode.l10n.t('Rewriting {0}', describeTargets(targets)),
         async (token) => {
           token.onCancellationRequested(() => edit.stop?.cancel());
           return await runTurns(this.#daemon, edit, () => {
-            this.#refreshSoon();
+            this.#display.refreshSoon();
             edit.shown ??= this.#show(edit, false).catch(showError);
           });
         },
@@ -271,8 +236,8 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
     } finally {
       edit.end();
     }
-    if (this.#isOpen(edit)) {
-      this.#refresh(edit);
+    if (this.#edits.has(edit)) {
+      this.#display.refresh(edit);
       await edit.shown;
       this.#remind(edit, vscode.l10n.t('The edit of {0} is ready.', nameOf(document)));
     }
@@ -281,7 +246,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   /** Show the remaining changes of an edit, or close it if none remain. */
   async #settle(edit: Edit): Promise<void> {
     if (edit.hunks.length > 0 || !edit.isUnchanged) {
-      this.#refresh(edit);
+      this.#display.refresh(edit);
       return;
     }
     if (edit.pieces.some(({ hasRejected }) => hasRejected)) {
@@ -291,9 +256,9 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   }
 
   async #show(edit: Edit | undefined, focus: boolean): Promise<void> {
-    if (edit && this.#isOpen(edit)) {
+    if (edit && this.#edits.has(edit)) {
       await showProposal(edit.document, edit.proposed, edit.start, focus);
-      if (!this.#isOpen(edit)) {
+      if (!this.#edits.has(edit)) {
         // The edit was stopped while the diff opened.
         await closeProposal(edit.proposed);
       }
@@ -302,7 +267,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
 
   /** Offer the possible actions on a finished edit whose diff is closed. */
   #remind(edit: Edit, text: string): void {
-    if (edit.stop === undefined && this.#isOpen(edit) && findTab(edit.proposed) === undefined) {
+    if (edit.stop === undefined && this.#edits.has(edit) && findTab(edit.proposed) === undefined) {
       showInformation(text, ...createActions(edit.proposed));
     }
   }
@@ -316,42 +281,21 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
   }
 
   async #close(edit: Edit): Promise<void> {
-    if (this.#isOpen(edit)) {
-      this.#edits.delete(edit.document.uri.toString());
-      this.#refresh(edit);
+    if (this.#edits.has(edit)) {
+      this.#edits.delete(edit);
+      this.#display.refresh(edit);
     }
     await closeProposal(edit.proposed);
   }
 
-  #isOpen(edit: Edit): boolean {
-    return this.#findEdit(edit.document.uri) === edit;
-  }
-
-  /** Return the edit of a document, or of the right side of its diff. */
-  #findEdit(uri: vscode.Uri): Edit | undefined {
-    const key = uri.toString();
-    return this.#edits.get(key) ?? [...this.#edits.values()].find((each) => each.proposed.toString() === key);
-  }
-
-  /** Return the edit for a command: that of the given document, else of the active one, else the only one. */
-  #findEditFor(uri: unknown): Edit | undefined {
-    if (uri instanceof vscode.Uri) {
-      return this.#findEdit(uri);
-    }
-    const active = vscode.window.activeTextEditor?.document.uri;
-    // VS Code has no active editor while a diff opens.
-    const only = this.#edits.size === 1 ? [...this.#edits.values()][0] : undefined;
-    return (active && this.#findEdit(active)) ?? only;
-  }
-
   #handleDocumentChange(event: vscode.TextDocumentChangeEvent): void {
     const key = event.document.uri.toString();
-    const edits = [...this.#edits.values(), this.#rejected];
+    const edits = [...this.#edits, this.#rejected];
     for (const edit of edits.filter((each) => each?.document.uri.toString() === key)) {
       edit?.pieces.forEach((piece) => {
         piece.applyChanges(changesOf(event));
       });
-      this.#refreshSoon();
+      this.#display.refreshSoon();
     }
   }
 
@@ -360,7 +304,7 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
       if (!(input instanceof vscode.TabInputTextDiff)) {
         continue;
       }
-      const edit = this.#findEdit(input.original);
+      const edit = this.#edits.find(input.original);
       if (!edit) {
         continue;
       }
@@ -374,30 +318,5 @@ export class Edits implements vscode.TextDocumentContentProvider, vscode.CodeLen
         );
       }
     }
-  }
-
-  #refreshSoon(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#edits.forEach((edit) => {
-        this.#refresh(edit);
-      });
-    }, FRAME_MS);
-  }
-
-  #refresh(edit: Edit): void {
-    this.#contentChanged.fire(edit.proposed);
-    this.#lensesChanged.fire();
-    this.#updateContext();
-  }
-
-  /** Set the context that determines the active editor's buttons. */
-  #updateContext(): void {
-    const edit = this.#findEditFor(undefined);
-    const active = vscode.window.activeTextEditor?.document.uri;
-    this.#setContext(edit && (edit.stop ? 'writing' : 'ready'));
-    const isEdited = active !== undefined && this.#findEdit(active) !== undefined;
-    this.#setEdited(isEdited);
-    this.#setDivided(isEdited && (edit?.hunks.length ?? 0) > 1);
   }
 }

@@ -46,30 +46,40 @@ async function findSurroundings(document: vscode.TextDocument, range: vscode.Ran
   }
 }
 
-/** Fix problems in the active editor by an edit: the given ones, or those of the selection or the current line. */
-export async function fixProblems(edits: Edits, given?: readonly vscode.Diagnostic[]): Promise<void> {
+/** Problems in the active editor, and the code around them. */
+interface Found {
+  description: string;
+  surroundings: vscode.Range;
+}
+
+/** Find the given problems, or those of the selection or the current line. Returns undefined if there are none. */
+async function find(given: readonly vscode.Diagnostic[] | undefined): Promise<Found | undefined> {
   const editor = vscode.window.activeTextEditor;
   const target = editor && findTargets(editor)[0];
   const problems = given ?? (target ? findProblems(editor.document, target) : []);
   const [first, ...others] = problems;
   if (!editor || !first) {
-    showWarning(vscode.l10n.t('There is no problem in the selection or in this line.'));
-    return;
+    return undefined;
   }
   const range = others.reduce((all, each) => all.union(each.range), first.range);
-  await edits.start(`/fix ${describeProblems(problems)}`, await findSurroundings(editor.document, range));
+  return {
+    description: describeProblems(problems),
+    surroundings: await findSurroundings(editor.document, range),
+  };
+}
+
+/** Fix problems in the active editor by an edit. */
+export async function fixProblems(edits: Edits, given?: readonly vscode.Diagnostic[]): Promise<void> {
+  const found = await find(given);
+  if (found) {
+    await edits.start(`/fix ${found.description}`, found.surroundings);
+  } else {
+    showWarning(vscode.l10n.t('There is no problem in the selection or in this line.'));
+  }
 }
 
 /** Explain problems in the chat, or the selection if there are none. */
 export async function explain(given?: readonly vscode.Diagnostic[]): Promise<void> {
-  const editor = vscode.window.activeTextEditor;
-  const target = editor && findTargets(editor)[0];
-  const problems = given ?? (target ? findProblems(editor.document, target) : []);
-  const [first, ...others] = problems;
-  if (!editor || !first) {
-    await ask('/explain');
-    return;
-  }
-  const range = others.reduce((all, each) => all.union(each.range), first.range);
-  await ask(`/explain ${describeProblems(problems)}`, await findSurroundings(editor.document, range));
+  const found = await find(given);
+  await (found ? ask(`/explain ${found.description}`, found.surroundings) : ask('/explain'));
 }
