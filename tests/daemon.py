@@ -23,12 +23,11 @@ WAIT_SECONDS = 20.0
 
 SERVE = (sys.executable, "-m", "jumpseat", "serve")
 
-TOKEN_VARIABLES = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "CODESPACES", "GH_HOST")
-"""The variables that may contain a GitHub token on the test machine."""
+SIGN_IN_VARIABLES = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "CODESPACES", "GH_HOST")
+"""The variables that could sign a daemon in, or change its GitHub host, on the test machine."""
 
-
-OF_THE_PERSON = dict(os.environ)
-"""The environment of the developer who runs the tests, before `tests.conftest` hides their directories."""
+DEVELOPER_ENVIRONMENT = dict(os.environ)
+"""The environment of the developer who runs the tests, before `tests.conftest` changes it."""
 
 
 @dataclass
@@ -181,9 +180,9 @@ def environment_of(home: Path | str) -> dict[str, str]:
         "GH_CONFIG_DIR": "gh",
     }
     return {
-        **dict.fromkeys(TOKEN_VARIABLES, ""),
+        **dict.fromkeys(SIGN_IN_VARIABLES, ""),
         **{name: str(Path(home) / directory) for name, directory in directories.items()},
-        # A test run starts hundreds of daemons, each of which might compile the package without this.
+        # Allow files with bytecode. Otherwise each of hundreds of daemons might compile the package again.
         "PYTHONDONTWRITEBYTECODE": "",
     }
 
@@ -204,7 +203,7 @@ async def running_daemon(
     remains in the pipe until the end, as with clients that do not read it. Without a `command`, it is
     forked from a process that has imported jumpseat, if the platform and the variables allow that.
     """
-    variables = {**({**os.environ, **environment_of(home)} if home else OF_THE_PERSON), **(env or {})}
+    variables = {**({**os.environ, **environment_of(home)} if home else DEVELOPER_ENVIRONMENT), **(env or {})}
     # asyncio buffers up to twice this size; more data remains in the pipe, as with a busy client.
     limit = 1 << 16
     process: asyncio.subprocess.Process | ForkedProcess

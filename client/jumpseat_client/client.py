@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from jumpseat_client.tools import OnApproval
 
 START_TIMEOUT = 30.0
-"""Seconds for the daemon to start and answer `initialize`; it needs several if the disk cache is cold."""
+"""Seconds for the daemon to start and answer `initialize`, which is slow if the disk cache is cold."""
 
 REQUEST_TIMEOUT = 120.0
-"""Seconds for the result of a request other than a chat; to list models, the daemon sends requests itself."""
+"""Seconds for a result other than the answer to a chat; the daemon may have to ask providers first."""
 
 PROTOCOL_VERSION = 1
 
@@ -153,7 +153,8 @@ class Client(Requests):
         _check_types(command, env=env, config=config, capabilities=capabilities)
         if shared and command is not None:
             raise ValueError(
-                "pass either shared=True or a command; to share another jumpseat's daemon, pass its `attach`"
+                "shared=True and a command exclude each other; to share the daemon of another installation, "
+                'pass the command of its attach, such as ["/path/to/jumpseat", "attach"]'
             )
         options: dict[str, Any] = {"protocolVersions": [PROTOCOL_VERSION]}
         if config:

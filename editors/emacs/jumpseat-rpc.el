@@ -176,8 +176,9 @@ shorter time would make Emacs collect garbage more often.")
     (jumpseat--inbox-add #'jumpseat--inbox-emit method params)))
 
 (defun jumpseat--rpc-serve (method responder)
-  "Answer the daemon's requests METHOD, a symbol, with the result of RESPONDER.
-RESPONDER is called with the params.  It must not ask the user."
+  "Register RESPONDER for the daemon's requests METHOD, a symbol.
+RESPONDER is called with the params, and returns the result.  It must not ask
+the user."
   (setf (alist-get method jumpseat-rpc--responders) responder))
 
 (defun jumpseat-rpc--respond (_connection method params)
@@ -215,7 +216,7 @@ Messages are parsed by `jumpseat-rpc--read'."
                               "--log-file" (expand-file-name file))
                         jumpseat-arguments))
          (start (lambda ()
-                  ;; With adaptive buffering, Emacs 28 waits for more output first.
+                  ;; With adaptive buffering, Emacs 28 delays output that has arrived.
                   (let ((process-adaptive-read-buffering nil))
                     (setf (jumpseat-rpc--link-process link)
                           (make-process :name "jumpseat" :command words :connection-type 'pipe
@@ -277,7 +278,7 @@ Return an error if it cannot be started; later errors are passed to requests."
                nil))
 
 (defun jumpseat-rpc--leave ()
-  "Prepare for the end of the process together with Emacs.
+  "Mark the connection as ending, because Emacs is about to exit.
 Do not send anything: a process that does not read its input would block Emacs.
 The daemon ends the session when the input closes."
   (when jumpseat-rpc--link
@@ -298,7 +299,7 @@ The daemon ends the session when the input closes."
   (jumpseat--rpc-stop)
   (setq jumpseat-rpc--crashes nil)
   (let ((err (jumpseat--rpc-start)))
-    (if err (jumpseat--say-error err) (jumpseat--say "Reconnected to jumpseat."))))
+    (if err (jumpseat--say-error err) (jumpseat--say "Reconnecting to jumpseat…"))))
 
 ;;; Requests
 

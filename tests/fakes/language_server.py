@@ -113,10 +113,11 @@ class FakeLanguageServer:
     # -- answers
 
     def on(self, method: str, *each: Any) -> None:
-        """Set the answers to a method, of which the last one is repeated.
+        """Script the answers to a method, in order. The last one is used for all later messages.
 
         Args:
-            method: the method of a request, or of a notification, whose answers are only called.
+            method: the method of a request or a notification. For a notification, functions are called, but
+                nothing is sent.
             each: a result, an `RpcError`, `NEVER`, or a function (or coroutine function) that is called with
                 the params and returns one of these or raises the error.
         """

@@ -74,9 +74,9 @@ class Asker:
         await self._run_turn(self._conversation.ask_again(), **({"model": model} if model else {}))
 
     async def go_on(self) -> None:
-        """Continue the last answer, which was stopped, or reached a limit, after a call of a tool."""
+        """Continue an answer that was stopped, or reached the limit of rounds, after the result of a tool."""
         if not self._conversation.can_continue:
-            note("There is nothing to continue: the last answer does not end with a call of a tool.")
+            note("There is nothing to continue: the last answer does not end with the result of a tool.")
             return
         await self._run_turn(self._conversation.go_on())
 
@@ -197,10 +197,12 @@ class Asker:
             self._history.allow()
         if outcome.not_kept is not None:
             self._history.forbid()
-            if outcome.not_kept != self._not_kept:  # The daemon repeats it for every turn without an id.
+            # The daemon repeats this warning for every turn that is sent without the id of a conversation.
+            if outcome.not_kept != self._not_kept:
                 outcome.notes.append(outcome.not_kept)
             self._not_kept = outcome.not_kept
-        if outcome.rules is not None and outcome.rules != self._rules:  # Every turn has the rules.
+        # Every turn repeats this note, so it is shown only when it changes.
+        if outcome.rules is not None and outcome.rules != self._rules:
             outcome.notes.append(outcome.rules)
             self._rules = outcome.rules
         conversation.thinking = outcome.thinking

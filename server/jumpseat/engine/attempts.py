@@ -54,7 +54,7 @@ class Attempts:
             budget: the remaining retries and replans of this turn.
             fold: receives every event of the current attempt.
             sink: receives every event except the last.
-            memory: records the blocks that the provider did not accept back.
+            memory: records the blocks that the provider refused when they were sent back.
             keeper: saves the partial answer.
         """
         self._target = target
@@ -66,8 +66,12 @@ class Attempts:
         self._keeper = keeper
         self._request = planned.request
         self._earlier_calls = {block.id for block in fold.earlier if isinstance(block, ToolUseBlock)}
-        self._has_events = self._has_response = self._has_output = False
-        """Whether the current attempt has produced any event but warnings, a `ResponseEvent`, and output."""
+        self._has_events = False
+        """Whether this attempt has produced an event other than a warning."""
+        self._has_response = False
+        """Whether this attempt has produced a `ResponseEvent`."""
+        self._has_output = False
+        """Whether this attempt has produced part of a content block."""
 
     async def run(self) -> DoneEvent:
         """Run attempts until one succeeds, and return its end event, which is not sent to the sink.
@@ -115,7 +119,7 @@ class Attempts:
         raise unfinished_answer_error(self._target.provider)
 
     def _make_id_unique(self, event: StreamEvent) -> StreamEvent:
-        """Rename a call whose id an earlier round of the turn has used; some servers number them from 0."""
+        """Give a call a new id if an earlier round used its id; some servers number calls per answer."""
         match event:
             case ToolUseStartEvent() if event.id in self._earlier_calls:
                 return replace(event, id=f"{event.id}_r{self._fold.rounds}")

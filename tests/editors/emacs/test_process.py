@@ -209,7 +209,7 @@ def test_the_package_can_be_stopped_and_started_again(child, provider):
     child.sees("Hello there.")
     child.idle()
     child.command("jumpseat-restart")
-    child.said("Reconnected to jumpseat.")
+    child.said("Reconnecting to jumpseat…")
     child.ask("Again?")
     child.wait('(= 2 (how-many "Hello there." 1))')
     assert len(provider.requests) == 2

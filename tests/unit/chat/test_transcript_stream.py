@@ -217,6 +217,7 @@ def test_a_failed_turn_ends_its_open_thinking() -> None:
     assert written.rstrip("\n") == section_of([ThinkingBlock("Hm\n## Me")])
 
 
+@pytest.mark.slow
 @in_both_formats
 @pytest.mark.parametrize("piece", ["`", "\\", " ", "\n", "#", "a", "```other x", " vim", "7", "*", ",", "#+"])
 def test_a_megabyte_in_small_deltas_takes_linear_time(syntax: Syntax, piece: str) -> None:

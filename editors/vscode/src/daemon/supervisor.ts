@@ -181,7 +181,7 @@ export class Daemon implements Disposable {
   async #start(generation: number, again = false): Promise<Session> {
     let session: Session | undefined;
     try {
-      // Wait until `#attempt` is set, before a listener of the state can send a request.
+      // Let the caller set `#attempt` first: a listener of the state may send a request, and would start a process too.
       await Promise.resolve();
       this.#checkCurrent(generation);
       if (!this.#canStart()) {

@@ -72,7 +72,7 @@ local function drop(buf)
   if edit and not edit.is_ready then fire('EditEnded', { buf = buf, ready = false }) end
 end
 
---- Drop an edit that is being written when its buffer is unloaded or read from its file again.
+--- Watch a buffer: if it is unloaded or reloaded while an edit is being written, drop the edit.
 ---@param buf integer
 ---@return integer group
 local function watch_buffer(buf)
@@ -346,7 +346,7 @@ function M.reject(buf)
   drop(buf)
 end
 
---- Write the text of the last edit again.
+--- Ask the model to write the text of the last edit again.
 ---@param buf integer
 ---@param instruction string the previous one is used if empty
 function M.rewrite_again(buf, instruction)

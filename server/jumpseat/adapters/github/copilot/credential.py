@@ -55,7 +55,7 @@ class _Failure:
     """A failed request to GitHub, cached so that many failing chats do not cause many requests."""
 
     error: ChatError
-    earlier_in_a_row: int
+    preceding_failures: int
     """The number of failed requests directly before this one."""
 
     until: float
@@ -367,7 +367,7 @@ class CopilotCredential:
             self._cache_failure(
                 route,
                 error,
-                earlier_in_a_row=min(before.earlier_in_a_row + 1, _MAX_DOUBLINGS) if before else 0,
+                preceding_failures=min(before.preceding_failures + 1, _MAX_DOUBLINGS) if before else 0,
             )
             # An authentication error concerns the sign-in, so it replaces the other route's cached failure as
             # well. A closed exchange does not: it concerns only the kind of token.
@@ -375,7 +375,7 @@ class CopilotCredential:
                 other: Route = "direct" if route == "exchange" else "exchange"
                 earlier = self._cached_failure(other)
                 if earlier is not None:
-                    self._cache_failure(other, error, earlier.earlier_in_a_row)
+                    self._cache_failure(other, error, earlier.preceding_failures)
             raise
         self._failures.pop(route, None)
         return result
@@ -385,12 +385,12 @@ class CopilotCredential:
         failure = self._failures.get(route)
         return failure if failure is not None and self._clock.monotonic() < failure.until else None
 
-    def _cache_failure(self, route: Route, error: ChatError, earlier_in_a_row: int) -> None:
+    def _cache_failure(self, route: Route, error: ChatError, preceding_failures: int) -> None:
         seconds = NON_RETRYABLE_SECONDS
         if error.retryable:
-            backoff = FIRST_BACKOFF_SECONDS * 2.0 ** min(earlier_in_a_row, _MAX_DOUBLINGS)
+            backoff = FIRST_BACKOFF_SECONDS * 2.0 ** min(preceding_failures, _MAX_DOUBLINGS)
             seconds = min(backoff, MAX_BACKOFF_SECONDS) if error.retry_after is None else error.retry_after
-        self._failures[route] = _Failure(error, earlier_in_a_row, self._clock.monotonic() + seconds)
+        self._failures[route] = _Failure(error, preceding_failures, self._clock.monotonic() + seconds)
 
 
 def _last_replacement(*tokens: CopilotToken | None) -> float | None:
