@@ -125,7 +125,7 @@ test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run the slow tests and the ed
 test-lowest: $(LOWEST_READY) ## Run the quick tests with the oldest dependencies that pyproject.toml allows (about 4 minutes)
 	$(ANNOUNCE)
 	@$(LOWEST)/bin/jumpseat local install
-	$(LOWEST)/bin/pytest -n $(JOBS) --dist loadgroup -m "not slow and not editor"
+	JUMPSEAT_TESTS_FORK=0 $(LOWEST)/bin/pytest -n $(JOBS) --dist loadgroup -m "not slow and not editor"
 
 test-all: test test-slow test-vscode ## Run every test (about 25 minutes)
 

@@ -201,14 +201,19 @@ async def running_daemon(
 
     Without a `home`, it uses the developer's directories and sign-ins. Without `drain_stderr`, its log
     remains in the pipe until the end, as with clients that do not read it. Without a `command`, it is
-    forked from a process that has imported jumpseat, if the platform and the variables allow that.
+    forked from a process that has imported jumpseat, if the platform and the variables allow that;
+    `JUMPSEAT_TESTS_FORK=0` turns this off.
     """
     variables = {**({**os.environ, **environment_of(home)} if home else DEVELOPER_ENVIRONMENT), **(env or {})}
     # asyncio buffers up to twice this size; more data remains in the pipe, as with a busy client.
     limit = 1 << 16
     process: asyncio.subprocess.Process | ForkedProcess
-    # The variables of Python itself take effect only when it starts.
-    can_fork = sys.platform == "linux" and not any(name.startswith("PYTHON") for name in env or ())
+    can_fork = (
+        sys.platform == "linux"
+        and os.environ.get("JUMPSEAT_TESTS_FORK") != "0"
+        # The variables of Python itself take effect only when it starts.
+        and not any(name.startswith("PYTHON") for name in env or ())
+    )
     if command is None and can_fork:
         process = await fork_daemon(["serve", *flags], variables, cwd, limit)
     else:

@@ -27,7 +27,12 @@ MAX_REQUEST_BYTES = 1 << 17
 """The limit for a request; most of it is the environment."""
 
 NOT_IMPORTED = ("jumpseat.__main__", "jumpseat.testing", "jumpseat.tools.mcp")
-"""Packages that a daemon imports only when it needs them."""
+"""A daemon never imports these, or only if it has MCP servers."""
+
+REPOSITORY = Path(__file__).parents[1]
+
+START_SECONDS = 60.0
+"""The time limit for the imports and the first fork on a busy machine."""
 
 
 class ForkedProcess:
@@ -95,8 +100,11 @@ async def fork_daemon(
     )
     reports = await _open_reader(report_reader, limit)
     writer = asyncio.StreamWriter(transport, protocol, None, loop)
+    async with asyncio.timeout(START_SECONDS):
+        pid = await reports.readline()
+    assert pid, "the fork server has ended; its output has the reason"
     return ForkedProcess(
-        int(await reports.readline()),
+        int(pid),
         writer,
         await _open_reader(stdout_reader, limit),
         await _open_reader(stderr_reader, limit),
@@ -125,7 +133,7 @@ def _start_server() -> socket.socket:
     """Start the server of this process, which ends with it, and return the socket for requests."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its:
-        process = subprocess.Popen([sys.executable, "-m", "tests.fork_server"], stdin=its)
+        process = subprocess.Popen([sys.executable, "-m", "tests.fork_server"], stdin=its, cwd=REPOSITORY)
 
     def stop() -> None:
         ours.close()
@@ -137,11 +145,7 @@ def _start_server() -> socket.socket:
 
 def main() -> None:
     """Import jumpseat, and fork a daemon for each request on stdin until the tests end."""
-    import jumpseat
-
-    for module in pkgutil.walk_packages(jumpseat.__path__, "jumpseat."):
-        if not module.name.startswith(NOT_IMPORTED):
-            importlib.import_module(module.name)
+    _import_package("jumpseat")
     # The collector would write to each object, so that every daemon had a copy.
     gc.collect()
     gc.freeze()
@@ -149,9 +153,10 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(fileno=os.dup(0)) as requests:
         while True:
-            request, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST_BYTES, 4)
+            request, descriptors, flags, _ = socket.recv_fds(requests, MAX_REQUEST_BYTES, 4)
             if not request:
                 return
+            assert not flags & socket.MSG_TRUNC, "the environment is too large"
             if os.fork() == 0:
                 break
             for descriptor in descriptors:
@@ -164,6 +169,17 @@ def main() -> None:
         _run(descriptors, **json.loads(request))
     else:
         _report(pid, report, descriptors)
+
+
+def _import_package(name: str) -> None:
+    package = importlib.import_module(name)
+    for module in pkgutil.iter_modules(package.__path__, f"{name}."):
+        if module.name in NOT_IMPORTED:
+            continue
+        if module.ispkg:
+            _import_package(module.name)
+        else:
+            importlib.import_module(module.name)
 
 
 def _report(pid: int, report: int, descriptors: list[int]) -> None:

@@ -46,8 +46,11 @@ def descendants(pid: int) -> list[int]:
 
 
 def command_line(pid: int) -> str:
-    """Return the program and its arguments, which any user of the machine can read."""
-    return Path(f"/proc/{pid}/cmdline").read_text("utf-8")
+    """Return the program and its arguments, which any user of the machine can read; "" if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text("utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 async def is_gone(pid: int, seconds: float = WAIT_SECONDS) -> bool:

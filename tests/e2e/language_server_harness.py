@@ -20,7 +20,7 @@ from typing import Any, Literal
 import pytest
 
 from jumpseat.testing.upstream import Gate
-from tests.daemon import Daemon, running_daemon
+from tests.daemon import SERVE, Daemon, running_daemon
 from tests.emulator import CopilotEmulator, faults
 from tests.fakes.loopback_proxy import LoopbackProxy
 from tests.fakes.tls_front import Authority, TlsFront
@@ -195,6 +195,6 @@ async def _daemon(
     rows = {"kind": "copilot-language-server", "command": [*parents[launch], program()], **table}
     text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in rows.items())
     (home / "config.toml").write_text(f"[providers.{PROVIDER}]\n{text}", "utf-8")
-    async with running_daemon(home, *flags, env=env, wait_seconds=WAIT_SECONDS) as daemon:
+    async with running_daemon(home, *flags, command=SERVE, env=env, wait_seconds=WAIT_SECONDS) as daemon:
         await daemon.initialize()
         yield Harness(daemon, proxy, copy)

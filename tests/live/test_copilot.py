@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.daemon import Daemon, running_daemon
+from tests.daemon import SERVE, Daemon, running_daemon
 from tests.live.chosen import ROUTES, Chosen, choose
 
 VARIABLE = "JUMPSEAT_LIVE_COPILOT"
@@ -40,7 +40,7 @@ WEATHER = {
 @contextlib.asynccontextmanager
 async def own_daemon() -> AsyncIterator[Daemon]:
     """A daemon with the configuration and the sign-ins of the person who runs this."""
-    async with running_daemon(None, wait_seconds=120) as daemon:
+    async with running_daemon(None, command=SERVE, wait_seconds=120) as daemon:
         await daemon.initialize(
             {"default_provider": PROVIDER}
         )  # Otherwise the choice of a default would be saved.

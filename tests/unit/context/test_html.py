@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from jumpseat.chat import ProtocolError
 from jumpseat.context.html import read_html
 from jumpseat.context.html_program import PageOrder, PageText, convert
-from tests.processes import children, command_line
+from tests.processes import children
 
 DOCUMENT = """
 <!doctype html><html><head><title> The \n title </title><style>p {}</style></head><body>
@@ -53,9 +54,11 @@ def order(html: bytes, **more: object) -> PageOrder:
     return cast(PageOrder, values | more)
 
 
-def converters() -> list[int]:
-    """Return the processes of this one that convert pages."""
-    return [pid for pid in children(os.getpid()) if "html_program" in command_line(pid)]
+@pytest.fixture
+def converters() -> Callable[[], list[int]]:
+    """Return a function that lists the processes which this one has started during the test."""
+    others = set(children(os.getpid()))
+    return lambda: [pid for pid in children(os.getpid()) if pid not in others]
 
 
 async def read(html: str | bytes, **more: object) -> PageText:
@@ -105,7 +108,9 @@ async def test_a_text_whose_characters_json_escapes_fits() -> None:
     ["<table><tr><td>" * 300_000, "<b>x" * 700_000, "<a><b><i><p>" * 300_000],
     ids=["tables", "formatting", "paragraphs"],
 )
-async def test_a_page_that_takes_too_long_ends_with_the_time_limit(html: str) -> None:
+async def test_a_page_that_takes_too_long_ends_with_the_time_limit(
+    html: str, converters: Callable[[], list[int]]
+) -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(1):
             await read(html)
@@ -122,7 +127,7 @@ async def test_a_page_that_needs_too_much_memory_is_an_error() -> None:
 
 
 @pytest.mark.requirement("13:fetch-bounds")
-async def test_a_cancelled_conversion_leaves_no_process() -> None:
+async def test_a_cancelled_conversion_leaves_no_process(converters: Callable[[], list[int]]) -> None:
     reading = asyncio.ensure_future(read("<b>x" * 700_000))
     async with asyncio.timeout(20):
         while not converters():  # noqa: ASYNC110 - there is no event to await
