@@ -111,3 +111,16 @@ def test_fzf_lua_is_used_only_with_its_program(home, tmp_path, program, chosen, 
         if chosen is not None:
             child.lua("require('fzf-lua').setup({ fzf_bin = ... })", chosen)
         assert child.lua("return require('jumpseat.chat.pickers').find()") == picker
+
+
+@pytest.mark.scenario("history-pickers")
+def test_fzf_lua_is_used_with_the_program_that_the_plug_in_of_fzf_finds(home, tmp_path):
+    program = tmp_path / "elsewhere"
+    program.symlink_to("/bin/true")
+    plugin = tmp_path / "fzf.vim"
+    plugin.write_text(f"function! fzf#exec()\n  return '{program}'\nendfunction\n")
+    with running_neovim(home) as child:
+        load(child, "fzf-lua")
+        child.lua("vim.env.PATH = ...", str(tmp_path))
+        child.lua("vim.cmd.source(...)", str(plugin))
+        assert child.lua("return require('jumpseat.chat.pickers').find()") == "fzf-lua"

@@ -172,9 +172,12 @@ end
 local function load_fzf_lua()
   local chosen = require('fzf-lua').config.globals.fzf_bin or 'fzf'
   local function can_run(name) return vim.fn.executable(vim.fn.expand(name)) == 1 end
-  -- fzf's own plug-in finds the program outside PATH, or offers to install it.
-  local has_plugin = #vim.api.nvim_get_runtime_file('autoload/fzf.vim', false) > 0
-  assert(can_run(chosen) or can_run('fzf') or has_plugin)
+  -- fzf's own plug-in has a function that finds the program outside PATH.
+  local function is_found()
+    local is_defined, program = pcall(vim.fn['fzf#exec'])
+    return is_defined and can_run(program)
+  end
+  assert(can_run(chosen) or can_run('fzf') or is_found())
 end
 
 --- The pickers that can be installed, in the order in which they are tried.
