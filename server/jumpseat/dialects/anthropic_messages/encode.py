@@ -25,6 +25,7 @@ from jumpseat.chat import (
     Origin,
     OtherBlock,
     RedactedThinkingBlock,
+    RequestError,
     TextBlock,
     ThinkingBlock,
     ToolDefinition,
@@ -273,7 +274,10 @@ def _encode_user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, 
 def _encode_document(block: DocumentBlock) -> dict[str, Any]:
     if has_document_type(block, ("text/",)) and not block.source.startswith("https:"):
         # The API accepts plain text unencoded, and no other text type.
-        text = base64.b64decode(block.source.rpartition(",")[2]).decode("utf-8", "replace")
+        try:
+            text = base64.b64decode(block.source.rpartition(",")[2]).decode("utf-8", "replace")
+        except ValueError:
+            raise RequestError("A document in the chat is not valid base64.") from None
         return {"type": "text", "media_type": "text/plain", "data": text}
     return _encode_source(block, "application/pdf")
 
