@@ -14,11 +14,11 @@ from jumpseat.providers import sign_in as sign_in_to
 from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.handlers.server_sign_ins import (
     is_of_server,
-    relay_prompts,
     server_status,
     sign_in_to_server,
     sign_out_of_server,
 )
+from jumpseat.rpc.handlers.sign_in_prompts import relay_prompts
 from jumpseat.rpc.handlers.tools import announce_changes
 from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
 

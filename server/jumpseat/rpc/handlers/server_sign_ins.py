@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jumpseat.adapters.base import AuthStatus
-from jumpseat.adapters.base.account import SignInPrompt
 from jumpseat.chat import ChatError, ConfigError
 from jumpseat.config.table_names import MCP_PREFIX
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.connections.tools import open_tools
-from jumpseat.rpc.encode import object_to_wire, to_wire
+from jumpseat.rpc.encode import object_to_wire
+from jumpseat.rpc.handlers.sign_in_prompts import relay_prompts
 from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
 from jumpseat.system.state_file import StateError
 from jumpseat.system.threads import run_blocking
@@ -23,7 +21,7 @@ from jumpseat.system.watch import Watcher
 
 if TYPE_CHECKING:
     from jumpseat.tools.host import ToolHost
-    from jumpseat.tools.server import ServerSignIn, SignInPage, ToolServer
+    from jumpseat.tools.server import ServerSignIn, ToolServer
 
 logger = logging.getLogger(__name__)
 
@@ -49,28 +47,6 @@ async def sign_in_to_server(session: Session, call: MethodCall[SignInParams]) ->
     server = await _find_server(session, call.params.provider)
     with relay_prompts(session, call, f"{MCP_PREFIX}{server.name}") as on_page:
         return _encode(server, await _translate(server.sign_in(on_page)))
-
-
-@contextmanager
-def relay_prompts(
-    session: Session, call: MethodCall[SignInParams], provider: str
-) -> Iterator[Callable[[SignInPrompt | SignInPage], None]]:
-    """Yield a function that shows a prompt to the client, which opens the page if the params say so."""
-    fields = {"requestId": call.request_id, "token": call.params.token, "provider": provider}
-    shown = {key: value for key, value in fields.items() if value is not None}
-    opening: list[asyncio.Task[Any]] = []
-
-    def on_prompt(prompt: SignInPrompt | SignInPage) -> None:
-        session.outbox.notify("auth/prompt", {**shown, **to_wire(prompt)})
-        if call.params.open_browser:
-            page = {"uri": prompt.verification_uri, "external": True}
-            opening.append(asyncio.create_task(session.client_requests.send("window/showDocument", page)))
-
-    try:
-        yield on_prompt
-    finally:
-        for task in opening:
-            task.cancel()
 
 
 async def sign_out_of_server(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:

@@ -1,0 +1,39 @@
+"""Shows the prompts of sign-ins to the client, for providers and tool servers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from jumpseat.adapters.base.account import SignInPrompt
+from jumpseat.connections.method import MethodCall
+from jumpseat.connections.session import Session
+from jumpseat.rpc.encode import to_wire
+from jumpseat.rpc.params import SignInParams
+
+if TYPE_CHECKING:
+    from jumpseat.tools.server import SignInPage
+
+
+@contextmanager
+def relay_prompts(
+    session: Session, call: MethodCall[SignInParams], provider: str
+) -> Iterator[Callable[[SignInPrompt | SignInPage], None]]:
+    """Yield a function that shows a prompt to the client, which opens the page if the params say so."""
+    fields = {"requestId": call.request_id, "token": call.params.token, "provider": provider}
+    shown = {key: value for key, value in fields.items() if value is not None}
+    opening: list[asyncio.Task[Any]] = []
+
+    def on_prompt(prompt: SignInPrompt | SignInPage) -> None:
+        session.outbox.notify("auth/prompt", {**shown, **to_wire(prompt)})
+        if call.params.open_browser:
+            page = {"uri": prompt.verification_uri, "external": True}
+            opening.append(asyncio.create_task(session.client_requests.send("window/showDocument", page)))
+
+    try:
+        yield on_prompt
+    finally:
+        for task in opening:
+            task.cancel()
