@@ -87,7 +87,8 @@ CALLBACK is called once, at the end, with the text or nil, and a property list:
   :content       the blocks of the answer, to be sent back in a later request
   :conversation  the id of the kept conversation
 
-ON-TEXT is called with each piece of the answer's text, at most once a frame.
+ON-TEXT is called with each piece of the answer's text, about 20 times per
+second at most.
 ON-EVENT is called with each delta of the protocol.
 APPROVE is called for each tool call that needs the user's approval, with the
 delta `tool_approval' and a function of one argument, whether it is allowed.

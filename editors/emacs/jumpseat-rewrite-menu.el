@@ -78,7 +78,7 @@
     (jumpseat--ui-describe-value
      "clear:"
      (if (null items) "none"
-       ;; The paths of files would be too long.
+       ;; The whole paths and addresses would be too long.
        (mapconcat (lambda (item)
                     (file-name-nondirectory (directory-file-name (jumpseat--context-item-label item))))
                   items ", ")))))

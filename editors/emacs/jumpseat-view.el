@@ -41,6 +41,8 @@ Looking up a key can leave 100 KB of garbage.")
   (while values
     (setq jumpseat-view--status
           (plist-put jumpseat-view--status (pop values) (pop values))))
+  ;; Keys that the user has changed since are shown after the turn.
+  (unless (jumpseat--view-get :state) (setq jumpseat-view--hints nil))
   (setq jumpseat-view--header nil)
   (force-mode-line-update))
 

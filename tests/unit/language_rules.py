@@ -27,7 +27,8 @@ _TRANSLATED = re.compile(
 
 # A noun is missing after these words.
 _DANGLING = re.compile(
-    rf"\b(?:is|was){_GAP}(?:not{_GAP})?that{_GAP}of\b|[a-z]'s\.(?=\s|\"\"\"|$)", re.IGNORECASE
+    rf"\b(?:is|are|was|were){_GAP}(?:not{_GAP})?(?:that|those){_GAP}of\b|[a-z]'s\.(?=\s|\"\"\"|$)",
+    re.IGNORECASE,
 )
 
 _OPENERS = re.compile(

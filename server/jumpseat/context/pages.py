@@ -25,7 +25,7 @@ MAX_BYTES = 1024 * 1024
 """The maximum length of a page's text."""
 
 MAX_HTML_BYTES = 2 * MAX_BYTES
-"""The maximum size of an HTML page, most of which is often markup and scripts."""
+"""How much of an HTML page is read, in bytes; most of it is often markup and scripts."""
 
 NOTE = "[The page is too long; the rest was left out.]"
 

@@ -42,7 +42,7 @@ class TurnState:
     """The number of messages before this turn, or before the turn that it repeats."""
 
     inputs: int
-    """The number of messages in the conversation after this turn, without its answer."""
+    """The number of messages up to the end of this turn's question; the answer is not counted."""
 
     is_open: bool = True
     failed: bool = False

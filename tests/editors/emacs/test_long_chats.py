@@ -29,7 +29,7 @@ WATCH = """(progn
               (lambda (&rest _) (run-at-time 0.5 nil #'cancel-timer watching))))"""
 
 
-# The sizes are those of 64-bit builds, in the order of `memory-use-counts`.
+# These sizes apply to 64-bit builds, in the order of `memory-use-counts`.
 ALLOCATED = "(apply #'+ (cl-mapcar #'* (memory-use-counts) '(16 8 8 48 1 56 32)))"
 
 FIVE_THOUSAND_LINES = """(progn (erase-buffer)
