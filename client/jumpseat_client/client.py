@@ -73,7 +73,7 @@ def _to_uri(folder: str | os.PathLike[str]) -> str:
 
 
 class Client(Requests):
-    """A daemon, or a session of the shared one, that lasts as long as the `async with` block."""
+    """A connection to a daemon of its own, or to the shared one, open within the `async with` block."""
 
     def __init__(
         self,

@@ -33,7 +33,8 @@
   "The maximum number of lines of a context block that stays unfolded.")
 
 (defun jumpseat-calls--read-pair (pairs key)
-  "Return the value of KEY in PAIRS, the rest of the first line of a block."
+  "Return the value of KEY.
+PAIRS is the text after the type in the first line of a block."
   (when (string-match (format (jumpseat--format-pair (jumpseat--format-here)) key) pairs)
     (let ((value (match-string 1 pairs)))
       (if (string-prefix-p "\"" value) (json-parse-string value) value))))
@@ -168,7 +169,7 @@ It is turned on and off with the approval requests."
 (defconst jumpseat-calls--lines 16 "The maximum number of lines that an approval request shows.")
 
 (defun jumpseat-calls--format-diff (request)
-  "Return the difference in REQUEST as a unified one."
+  "Return the changes in REQUEST as a unified diff."
   (mapconcat (lambda (file)
                (let ((path (jumpseat--region-file (plist-get file :uri))))
                  (jumpseat--hunks-format-diff
@@ -177,7 +178,7 @@ It is turned on and off with the approval requests."
              (plist-get request :diff) ""))
 
 (defun jumpseat-calls--fontify-diff (diff)
-  "Return DIFF with faces, and without the names of its file if it has one file."
+  "Return DIFF with faces, and without its header if it is about one file."
   (with-temp-buffer
     (insert diff)
     (delay-mode-hooks (diff-mode))
@@ -350,7 +351,7 @@ With a prefix argument, read a REASON for the model."
            (apply #'jumpseat-calls--decide overlay "allow" choice)))))))
 
 (defun jumpseat-show-diff ()
-  "Show the difference that the call at point would make, in Diff mode."
+  "Show the changes that the call at point would make, in Diff mode."
   (interactive)
   (let* ((request (overlay-get (jumpseat-calls--find-asked) 'jumpseat-approval))
          (text (jumpseat-calls--format-diff request)))

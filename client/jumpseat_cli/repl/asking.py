@@ -74,7 +74,7 @@ class Asker:
         await self._run_turn(self._conversation.ask_again(), **({"model": model} if model else {}))
 
     async def go_on(self) -> None:
-        """Continue an answer that was stopped, or reached the limit of rounds, after the result of a tool."""
+        """Continue an answer that was stopped or reached a limit, and ends with the result of a tool."""
         if not self._conversation.can_continue:
             note("There is nothing to continue: the last answer does not end with the result of a tool.")
             return
@@ -90,7 +90,10 @@ class Asker:
         except click.ClickException as error:
             print_failure(error.message, "Set $EDITOR to the command of your editor.")
             return
-        if not text or text == before:
+        if not text:
+            note("The question is empty, so it was not asked.")
+            return
+        if text == before:
             note("The question is unchanged, so it was not asked again.")
             return
         _echo(text, MAX_ECHO_LINES)

@@ -41,17 +41,17 @@ RUNNING_REQUESTS = 16
 LIBRARY_SECONDS = 60.0
 """How long the index of kept conversations stays open for the next client of a shared daemon."""
 
-BEGINNING_TURNS = 2
+MAX_BEGINNING_TURNS = 2
 """The maximum number of a client's turns that begin concurrently; others wait. Any number may run.
 
 Each step of a beginning turn delays the other clients of the daemon.
 """
 
-BEGINNING_SECONDS = 0.005
-"""How long a turn counts as beginning if its provider does not answer. Beginning costs 1 to 2 ms of CPU."""
+BEGIN_SLOT_SECONDS = 0.005
+"""How long a turn occupies a slot if its provider does not answer. Beginning costs 1 to 2 ms of CPU."""
 
-BEGIN_SECONDS = 1.0
-"""The maximum time for which a change waits until the turns before it have begun."""
+CHANGE_WAIT_SECONDS = 1.0
+"""The maximum time for which a message that changes the session waits for the turns before it to begin."""
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ class Session:
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RUNNING_REQUESTS))
     """A semaphore with one slot for each running request."""
 
-    begin_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(BEGINNING_TURNS))
+    begin_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_BEGINNING_TURNS))
     """A semaphore with one slot for each turn that is beginning."""
 
     in_flight: dict[RequestId, InFlight] = field(default_factory=dict)
@@ -276,7 +276,7 @@ class Session:
         # The wait is bounded: a turn may first request a list of models from its provider, and the requests
         # after the change wait too.
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(BEGIN_SECONDS):
+            async with asyncio.timeout(CHANGE_WAIT_SECONDS):
                 for turn in entry.earlier_turns:
                     await turn.begun.wait()
         entry.earlier_turns = ()
@@ -285,15 +285,15 @@ class Session:
     async def begin_turn(self, entry: InFlight) -> AsyncIterator[None]:
         """Take one of `begin_slots`, and hold it until the turn's provider answers or the turn ends.
 
-        The slot is released after `BEGINNING_SECONDS` at the latest, so a slow provider does not delay
+        The slot is released after `BEGIN_SLOT_SECONDS` at the latest, so a slow provider does not delay
         other turns.
         """
         await self.begin_slots.acquire()
-        with contextlib.ExitStack() as place:
-            place.callback(self.begin_slots.release)
-            timer = asyncio.get_running_loop().call_later(BEGINNING_SECONDS, place.close)
-            place.callback(timer.cancel)
-            entry.on_answer = place.close
+        with contextlib.ExitStack() as slot:
+            slot.callback(self.begin_slots.release)
+            timer = asyncio.get_running_loop().call_later(BEGIN_SLOT_SECONDS, slot.close)
+            slot.callback(timer.cancel)
+            entry.on_answer = slot.close
             yield
 
     async def cancel_others(self, request_id: RequestId | None, timeout: float) -> None:

@@ -158,10 +158,10 @@ class ConversationStore:
             return Change(conversation_id, state.row, read.stamp, texts, branches.find_session(state))
 
     def get_session(self, session_id: str) -> branches.KeptSession:
-        """Return a client's session with the branch that it used last.
+        """Return a kept session with the conversation that it used last.
 
         Raises:
-            UnknownConversationError: it has no branch.
+            UnknownConversationError: it has no conversation.
             StateError: it cannot be read.
         """
         with self._lock_for_change(synced=False):
@@ -171,7 +171,7 @@ class ConversationStore:
             return branches.describe_session(found, session_id)
 
     def delete_session(self, session_id: str) -> None:
-        """Delete the branches of a client's session, except the forks that another session has used.
+        """Delete the conversations of a kept session, except forks that another kept session has used.
 
         Raises:
             StateError: one of them cannot be deleted.
@@ -295,22 +295,22 @@ class ConversationStore:
     def _read_family(self, conversation_id: str) -> list[ReadFile]:
         """Return the named conversation, if there is one, and all its forks, which outlive it."""
         family: dict[str, ReadFile] = {}
-        ahead: list[tuple[str, str | None]] = [(conversation_id, None)]
-        for each, parent in ahead:
+        queue: list[tuple[str, str | None]] = [(conversation_id, None)]
+        for each, parent in queue:
             fork = None if parent is None else self._files.read(each)
             if fork is not None and not fork.state.version:
-                continue  # Its process was killed before the first line was complete.
+                continue  # The daemon was killed before it had written the first line of this fork.
             read = self._read_for_change(each)
             if each in family or (parent is not None and (read is None or read.state.fork_of != parent)):
                 continue
             if read is not None:
                 family[each] = read
             name = each if read is None else read.state.id
-            ahead += [(fork, name) for fork in self._forks.list_forks(name)]
+            queue += [(fork_id, name) for fork_id in self._forks.list_forks(name)]
         return list(family.values())
 
     def _read_existing(self, conversation_id: str, *, cached: bool = True) -> ReadFile:
-        """Read the conversation, after moving damage in its file aside."""
+        """Read the conversation. If its file is damaged, first set it aside and keep the readable part."""
         check_directory(self.directory)
         try:
             with self._thread_lock:
@@ -326,7 +326,7 @@ class ConversationStore:
         return read
 
     def _read_for_change(self, conversation_id: str) -> ReadFile | None:
-        """Read the conversation for a change, after moving damage in its file aside. Needs the lock."""
+        """Read the conversation for a change, like `_read_existing`. Needs the lock."""
         read = self._files.read(conversation_id)
         if read is not None and (read.is_damaged or not read.state.version):
             return self._files.set_aside(read)

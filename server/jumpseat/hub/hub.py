@@ -133,7 +133,7 @@ class Hub:
             self._listener.close()
 
     def _accept(self) -> None:
-        """Accept some of the waiting connections. The event loop calls this again while there are more."""
+        """Accept some of the pending connections. The event loop calls this again while there are more."""
         for _ in range(ACCEPT_BATCH):
             try:
                 raw, _ = self._listener.accept()
@@ -173,7 +173,7 @@ class Hub:
         task.add_done_callback(lambda task: self._end_connection(task, connection))
 
     def _end_connection(self, task: asyncio.Task[None], connection: ControlConnection) -> None:
-        connection.close()  # A task that is cancelled before its first step cannot do this.
+        connection.close()  # Not in `_serve`, which never runs if the task is cancelled before it starts.
         self._tasks.discard(task)
         self._waiting.pop(task, None)
         self._open_spare()

@@ -53,7 +53,7 @@ DAEMON = "daemon"
 """The provider in the origin of the results of tools that the daemon runs."""
 
 MANY_TOOLS = 500
-"""Loops over more tools than this run in a thread."""
+"""The number of tools above which a loop over them runs in a thread."""
 
 PROGRESS_SECONDS = 0.1
 """The shortest time between two reports of a call's progress."""

@@ -14,7 +14,7 @@ from jumpseat.connections.faults import CANCELLED
 from jumpseat.connections.method import HandlerOutcome, Method, MethodCall
 from jumpseat.connections.outbox import Outbox
 from jumpseat.connections.param_model import NoParams
-from jumpseat.connections.session import BEGINNING_TURNS, RUNNING_REQUESTS, Session
+from jumpseat.connections.session import MAX_BEGINNING_TURNS, RUNNING_REQUESTS, Session
 from jumpseat.system.environment import environment_of_process
 from jumpseat.wire import encode_frame
 from tests.unit.connections.recorder import RecordingWriter
@@ -182,8 +182,8 @@ def turns(handler: Any) -> Desk:
 async def test_a_flood_of_turns_begins_a_few_at_a_time_and_any_number_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(session_module, "BEGINNING_SECONDS", 60)
-    count = 20 * BEGINNING_TURNS
+    monkeypatch.setattr(session_module, "BEGIN_SLOT_SECONDS", 60)
+    count = 20 * MAX_BEGINNING_TURNS
     beginning = most = 0
     together = asyncio.Barrier(count)
 
@@ -202,12 +202,12 @@ async def test_a_flood_of_turns_begins_a_few_at_a_time_and_any_number_runs(
         desk.ask(number, "turn")
     answers = await desk.until(count)
 
-    assert most == BEGINNING_TURNS
+    assert most == MAX_BEGINNING_TURNS
     assert all(outcome == HandlerOutcome(0) for _, outcome in answers)
 
 
 async def test_turns_of_a_slow_provider_do_not_delay_other_turns() -> None:
-    together = asyncio.Barrier(20 * BEGINNING_TURNS)
+    together = asyncio.Barrier(20 * MAX_BEGINNING_TURNS)
 
     async def turn(session: Session, call: MethodCall[Any]) -> None:
         await together.wait()
@@ -222,7 +222,7 @@ async def test_turns_of_a_slow_provider_do_not_delay_other_turns() -> None:
 
 
 async def test_a_turn_that_waits_to_begin_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "BEGINNING_SECONDS", 60)
+    monkeypatch.setattr(session_module, "BEGIN_SLOT_SECONDS", 60)
     began: list[Any] = []
 
     async def turn(session: Session, call: MethodCall[Any]) -> None:
@@ -230,17 +230,17 @@ async def test_a_turn_that_waits_to_begin_can_be_cancelled(monkeypatch: pytest.M
         await asyncio.Event().wait()
 
     desk = turns(turn)
-    numbers = list(range(BEGINNING_TURNS + 2))
+    numbers = list(range(MAX_BEGINNING_TURNS + 2))
     for number in numbers:
         desk.ask(number, "turn")
     for _ in range(5):
         await asyncio.sleep(0)
-    desk.dispatcher.cancel(BEGINNING_TURNS)
+    desk.dispatcher.cancel(MAX_BEGINNING_TURNS)
 
-    assert await desk.until(1) == [(BEGINNING_TURNS, HandlerOutcome(error=CANCELLED))]
+    assert await desk.until(1) == [(MAX_BEGINNING_TURNS, HandlerOutcome(error=CANCELLED))]
     desk.dispatcher.cancel(0)
     await desk.until(2)
-    assert began == [*range(BEGINNING_TURNS), BEGINNING_TURNS + 1]
+    assert began == [*range(MAX_BEGINNING_TURNS), MAX_BEGINNING_TURNS + 1]
     for number in numbers:
         desk.dispatcher.cancel(number)
     await desk.until(len(numbers))

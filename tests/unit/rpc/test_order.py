@@ -11,7 +11,7 @@ import pytest
 from jumpseat.connections import session as session_module
 from jumpseat.connections.connection import ClientConnection
 from jumpseat.connections.method import Method, MethodCall
-from jumpseat.connections.session import BEGINNING_TURNS, Session
+from jumpseat.connections.session import MAX_BEGINNING_TURNS, Session
 from jumpseat.rpc.contract import CONTRACT
 from jumpseat.rpc.methods import METHODS
 from jumpseat.system.environment import environment_of_process
@@ -155,9 +155,9 @@ async def test_a_change_waits_for_the_turns_before_it_to_begin_and_not_to_end(of
 async def test_a_change_waits_for_earlier_turns_that_wait_to_begin(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module, "BEGIN_SECONDS", 0)
-    monkeypatch.setattr(session_module, "BEGINNING_SECONDS", 60)
-    turns = list(range(1, BEGINNING_TURNS + 2))
+    monkeypatch.setattr(session_module, "CHANGE_WAIT_SECONDS", 0)
+    monkeypatch.setattr(session_module, "BEGIN_SLOT_SECONDS", 60)
+    turns = list(range(1, MAX_BEGINNING_TURNS + 2))
     office.send(*((number, "turn") for number in turns), (100, "change"))
     await settle()
     assert office.log == turns[:-1]

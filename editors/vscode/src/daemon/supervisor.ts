@@ -18,9 +18,9 @@ import { checkVersion } from './version';
 
 export type State = 'stopped' | 'starting' | 'ready' | 'failed';
 
-/** A process that crashes more often than this within the time is not restarted automatically. */
-const CRASHES = 5;
-const CRASHES_WITHIN_MS = 180_000;
+/** The process is restarted automatically after at most this many crashes within the time below. */
+const MAX_CRASHES = 5;
+const CRASH_WINDOW_MS = 180_000;
 const INITIALIZE_MS = 20_000;
 /** How long a process may run after its input was closed, before it is killed. */
 const LEAVE_MS = 3000;
@@ -181,7 +181,7 @@ export class Daemon implements Disposable {
   async #start(generation: number, again = false): Promise<Session> {
     let session: Session | undefined;
     try {
-      // Let the caller set `#attempt` first: a listener of the state may send a request, and would start a process too.
+      // Yield, so that the caller sets `#attempt`. Otherwise a listener with a request would start another process.
       await Promise.resolve();
       this.#checkCurrent(generation);
       if (!this.#canStart()) {
@@ -285,8 +285,8 @@ export class Daemon implements Disposable {
 
   #canStart(): boolean {
     const now = Date.now();
-    this.#crashes = this.#crashes.filter((at) => now - at < CRASHES_WITHIN_MS);
-    return this.#crashes.length <= CRASHES;
+    this.#crashes = this.#crashes.filter((at) => now - at < CRASH_WINDOW_MS);
+    return this.#crashes.length <= MAX_CRASHES;
   }
 
   #checkCurrent(generation: number): void {
