@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 
 import type { Hunk } from '../text/hunks';
-import { lineEndOf } from '../text/spans';
+import { lineEndingOf } from '../text/spans';
 import type { Span } from '../text/tracked';
 import { Rewrite } from './rewrite';
 
@@ -38,7 +38,7 @@ export class Edit {
     this.proposed = proposed;
     this.pieces = targets.map(({ start, end }) => {
       const span = { start: document.offsetAt(start), end: document.offsetAt(end) };
-      return new Rewrite(text, span, lineEndOf(document));
+      return new Rewrite(text, span, lineEndingOf(document));
     });
   }
 

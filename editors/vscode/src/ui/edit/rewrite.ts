@@ -1,12 +1,12 @@
 import type { EditResult } from '../../daemon/protocol';
 import { computeHunks, type Hunk } from '../text/hunks';
-import { buildPreview, splice, convertLineEnds, type LineEnd } from '../text/preview';
+import { buildPreview, splice, convertLineEndings, type LineEnding } from '../text/preview';
 import { shiftBy, type Change, type Span } from '../text/tracked';
 
 /** A rewrite of a piece of a document: its current position, the text that was sent, and the new text. */
 export class Rewrite {
   readonly sent: string;
-  readonly lineEnd: LineEnd;
+  readonly lineEnding: LineEnding;
   span: Span;
   /** The texts of the piece to which the new text can be compared: the one that was sent, and those with accepted hunks. */
   readonly #expected: Set<string>;
@@ -17,10 +17,10 @@ export class Rewrite {
   #computed: { old: string; text: string; hunks: Hunk[] } | undefined;
 
   /** @param text the document's text, which contains the span */
-  constructor(text: string, span: Span, lineEnd: LineEnd) {
+  constructor(text: string, span: Span, lineEnding: LineEnding) {
     this.sent = text.slice(span.start, span.end);
     this.span = span;
-    this.lineEnd = lineEnd;
+    this.lineEnding = lineEnding;
     this.#expected = new Set([this.sent]);
   }
 
@@ -42,7 +42,7 @@ export class Rewrite {
   /** Store the result of a successful turn. Returns whether there is anything to apply. */
   finish(result: EditResult): boolean {
     this.#result =
-      result.replacement === undefined ? undefined : convertLineEnds(result.replacement, this.lineEnd);
+      result.replacement === undefined ? undefined : convertLineEndings(result.replacement, this.lineEnding);
     this.#replacement = this.#result;
     return this.#replacement !== undefined;
   }
@@ -111,7 +111,7 @@ export class Rewrite {
     const old = text.slice(this.span.start, this.span.end);
     const written =
       this.#replacement ??
-      convertLineEnds(buildPreview(convertLineEnds(old, '\n'), this.#answer), this.lineEnd);
+      convertLineEndings(buildPreview(convertLineEndings(old, '\n'), this.#answer), this.lineEnding);
     return splice(text, this.span, written);
   }
 }

@@ -38,7 +38,7 @@ export function computeHunks(old: string, text: string): Hunk[] {
   return hunks;
 }
 
-/** Split a text into lines with their line ends. */
+/** Split a text into lines with their line endings. */
 function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+/g) ?? [];
 }

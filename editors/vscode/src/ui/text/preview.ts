@@ -1,10 +1,10 @@
 import type { Span } from './tracked';
 
-export type LineEnd = '\n' | '\r\n';
+export type LineEnding = '\n' | '\r\n';
 
-/** Convert a text to the line ends of its document, so that the editor does not get mixed ones. */
-export function convertLineEnds(text: string, lineEnd: LineEnd): string {
-  return text.replaceAll(/\r\n|\r|\n/g, lineEnd);
+/** Convert a text to the line endings of its document, so that the editor does not get mixed ones. */
+export function convertLineEndings(text: string, lineEnding: LineEnding): string {
+  return text.replaceAll(/\r\n|\r|\n/g, lineEnding);
 }
 
 /** Remove a fence around the text written so far. This is only for the preview: the daemon's result is exact. */

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 
 import type { Range } from '../../daemon/protocol';
-import type { LineEnd } from './preview';
+import type { LineEnding } from './preview';
 import type { Change, Span } from './tracked';
 
 /** Convert the changes of an event to offsets. */
@@ -13,7 +13,7 @@ export function changesOf({ contentChanges }: vscode.TextDocumentChangeEvent): C
   }));
 }
 
-export function lineEndOf(document: vscode.TextDocument): LineEnd {
+export function lineEndingOf(document: vscode.TextDocument): LineEnding {
   return document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n';
 }
 

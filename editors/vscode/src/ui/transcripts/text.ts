@@ -1,12 +1,12 @@
 import type { Block } from '../../daemon/protocol';
 import type { Span } from '../text/tracked';
 
-/** Return the length of the front matter including its two `---` and the line end, or 0 if there is none. */
+/** Return the length of the front matter including its two `---` and the line ending, or 0 if there is none. */
 export function frontMatterLength(text: string): number {
   return /^---\r?\n(?:(?!---\r?\n).*\r?\n)*---(?:\r?\n|$)/.exec(text)?.[0].length ?? 0;
 }
 
-/** Return a rendered transcript without its front matter and its last line end. */
+/** Return a rendered transcript without its front matter and its last line ending. */
 export function bodyOf(text: string): string {
   return text.slice(frontMatterLength(text)).replace(/^\n+/, '').replace(/\n$/, '');
 }

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 
-import { convertLineEnds, type LineEnd } from '../text/preview';
-import { changesOf, lineEndOf, rangeOfSpan } from '../text/spans';
+import { convertLineEndings, type LineEnding } from '../text/preview';
+import { changesOf, lineEndingOf, rangeOfSpan } from '../text/spans';
 import { shiftBy, type Span } from '../text/tracked';
 
 /** How often a change is retried if the user's typing came first. */
@@ -13,7 +13,7 @@ const TRIES = 5;
  */
 export class DocumentWriter implements vscode.Disposable {
   readonly #document: vscode.TextDocument;
-  readonly #lineEnd: LineEnd;
+  readonly #lineEnding: LineEnding;
   readonly #listener: vscode.Disposable;
   #span: Span;
   #isFirst = true;
@@ -26,7 +26,7 @@ export class DocumentWriter implements vscode.Disposable {
 
   constructor(document: vscode.TextDocument, span: Span) {
     this.#document = document;
-    this.#lineEnd = lineEndOf(document);
+    this.#lineEnding = lineEndingOf(document);
     this.#span = span;
     this.#listener = vscode.workspace.onDidChangeTextDocument((event) => {
       this.#handleChange(event);
@@ -58,17 +58,18 @@ export class DocumentWriter implements vscode.Disposable {
     this.#waiting = '';
     await this.complete('');
     return (
-      this.#document.getText(rangeOfSpan(this.#document, this.#span)) === convertLineEnds(text, this.#lineEnd)
+      this.#document.getText(rangeOfSpan(this.#document, this.#span)) ===
+      convertLineEndings(text, this.#lineEnding)
     );
   }
 
   /** Replace the beginning of the document with another text. */
   async replaceBeginning(length: number, text: string): Promise<void> {
-    await this.#write(() => ({ start: 0, end: length }), convertLineEnds(text, this.#lineEnd));
+    await this.#write(() => ({ start: 0, end: length }), convertLineEndings(text, this.#lineEnding));
   }
 
   async #flush(): Promise<void> {
-    const text = convertLineEnds((this.#replacement ?? '') + this.#waiting, this.#lineEnd);
+    const text = convertLineEndings((this.#replacement ?? '') + this.#waiting, this.#lineEnding);
     const replaces = this.#replacement !== undefined;
     this.#replacement = undefined;
     this.#waiting = '';

@@ -53,7 +53,7 @@ test('an answer without a replacement has nothing to apply, and an empty one del
   assert.equal(rewrite.proposal(TEXT), 'a = 1\n\n');
 });
 
-test('the replacement gets the line ends of the document', () => {
+test('the replacement gets the line endings of the document', () => {
   const text = TEXT.replaceAll('\n', '\r\n');
   const rewrite = new Rewrite(text, { start: 7, end: 19 }, '\r\n');
   rewrite.add('b = 20\n');

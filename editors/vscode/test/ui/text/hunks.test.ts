@@ -25,7 +25,7 @@ test('inserted and deleted lines have an empty side', () => {
   ]);
 });
 
-test('a last line without a line end differs from one with it', () => {
+test('a last line without a line ending differs from one with it', () => {
   assert.deepEqual(pairs('a\r\nb', 'a\r\nb\r\n'), [['b', 'b\r\n']]);
 });
 
