@@ -14,14 +14,19 @@ import { listAbilities } from '../../provider/models';
 /** The separator between facts on one line. */
 const DOT = ' · ';
 
-const STATES: Record<AuthStatus['state'], string> = {
+const STATES = {
   not_required: l10n.t('no sign-in needed'),
   configured: l10n.t('configured'),
   signed_in: l10n.t('signed in'),
   not_authorized: l10n.t('not authorized'),
   signed_out: l10n.t('signed out'),
   expired: l10n.t('expired'),
-};
+} satisfies Record<AuthStatus['state'], string>;
+
+/** Return the words for a value of an enum. A newer daemon may send values that have none, which are shown themselves. */
+export function wordsFor(value: string, words: Partial<Record<string, string>>): string {
+  return words[value] ?? value.replaceAll('_', ' ');
+}
 
 function formatSize(tokens: number | undefined): string | undefined {
   if (tokens === undefined) {
@@ -98,7 +103,7 @@ export function hasSignIn(provider: Pick<Provider, 'authMethod'>): boolean {
 /** Describe the state of a provider's account. Only a provider with a sign-in can be "signed out". */
 export function describeState(provider: Pick<Provider, 'auth' | 'authMethod'>): string {
   const { state } = provider.auth;
-  return state === 'signed_out' && !hasSignIn(provider) ? l10n.t('not ready') : STATES[state];
+  return state === 'signed_out' && !hasSignIn(provider) ? l10n.t('not ready') : wordsFor(state, STATES);
 }
 
 /** Whether a provider is ready but does not answer. */
@@ -133,7 +138,7 @@ export function describeSignIn({ provider, state, login, message }: AuthStatus):
   if (state === 'not_required') {
     return l10n.t('{0} does not need a sign-in.', provider);
   }
-  return `${provider}: ${STATES[state]}. ${message ?? ''}`.trim();
+  return `${provider}: ${wordsFor(state, STATES)}. ${message ?? ''}`.trim();
 }
 
 /** Describe the result of a sign-out. A token that jumpseat does not store stays, and the message says so. */

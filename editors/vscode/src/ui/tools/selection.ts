@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 
 import type { ToolParams, ToolRow, ToolServerRow } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
+import { wordsFor } from '../common/words';
 
 /** The prefix of the names under which the file tools are registered in VS Code. */
 export const TOOL_PREFIX = 'jumpseat_';
@@ -10,14 +11,14 @@ export const FILES = 'files';
 
 const SETTING = 'jumpseat.tools';
 
-const STATES: Record<ToolServerRow['state'], string> = {
+const STATES = {
   stopped: vscode.l10n.t('stopped'),
   starting: vscode.l10n.t('starting'),
   running: vscode.l10n.t('running'),
   failed: vscode.l10n.t('failed'),
   untrusted: vscode.l10n.t('untrusted'),
   needs_sign_in: vscode.l10n.t('needs a sign-in'),
-};
+} satisfies Record<ToolServerRow['state'], string>;
 
 /** Return the folders of the workspace that the daemon can read, as URIs. */
 export function listFolders(): string[] {
@@ -83,7 +84,8 @@ export async function chooseTools(daemon: Daemon): Promise<void> {
   await vscode.workspace.getConfiguration().update(SETTING, selectors, vscode.ConfigurationTarget.Global);
 }
 
-function toRows(
+/** Return a row for each server, with the cost of its tools, or else with its state. */
+export function toRows(
   tools: readonly ToolRow[],
   servers: readonly ToolServerRow[],
   selected: readonly string[],
@@ -94,7 +96,7 @@ function toRows(
     const cost =
       own.length > 0
         ? vscode.l10n.t('{0} tools · about {1} tokens in each request', own.length, tokens)
-        : STATES[state];
+        : wordsFor(state, STATES);
     const asking = own.filter(({ decision }) => decision === 'ask').map(({ tool }) => tool);
     const detail =
       error ??

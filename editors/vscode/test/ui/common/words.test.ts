@@ -113,6 +113,12 @@ test('only a provider with a sign-in is signed out, another one is not ready', (
   assert.deepEqual([line('none'), line('api_key'), line()], ['not ready', 'not ready', 'not ready']);
 });
 
+test('a state that only a newer daemon has is shown by its name', () => {
+  const auth = { provider: 'copilot', state: 'waiting_for_review' } as unknown as AuthStatus;
+  assert.equal(describeAccount({ auth, isDefault: false } as Provider), 'waiting for review');
+  assert.equal(describeSignIn(auth), 'copilot: waiting for review.');
+});
+
 test('the end of a sign-in and of a sign-out is said with the reason why it changed nothing', () => {
   const account = { provider: 'copilot', state: 'signed_in', login: 'mona' } as const;
   const stays = 'mona stays signed in.';
