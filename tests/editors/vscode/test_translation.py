@@ -69,7 +69,7 @@ def german(only_german, provider):
     return only_german
 
 
-def test_all_texts_of_the_extension_are_translated(german):
+def test_labels_of_the_status_menu_are_translated(german):
     assert german.js("return vscode.env.language") == LANGUAGE
     german.start("jumpseat.status")
     german.sees(translate("Commands"), within=german.quick_input)
