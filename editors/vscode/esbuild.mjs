@@ -17,13 +17,18 @@ copyFileSync('../bootstrap.py', 'dist/bootstrap.py');
 const shareVscode = {
   name: 'share-vscode',
   setup: (build) => {
-    build.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => ({
-      contents: (await readFile(path, 'utf8')).replace(
+    let shared = 0;
+    // The paths of Windows have backslashes.
+    build.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      const contents = source.replace(
         "import * as vscode from 'vscode';",
         "import vscode = require('vscode');",
-      ),
-      loader: 'ts',
-    }));
+      );
+      shared += contents === source ? 0 : 1;
+      return { contents, loader: 'ts' };
+    });
+    build.onEnd(() => ({ errors: shared === 0 ? [{ text: 'No file shares the module of VS Code.' }] : [] }));
   },
 };
 
