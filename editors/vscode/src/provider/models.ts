@@ -1,6 +1,6 @@
 import { l10n } from 'vscode';
 
-import { formatNumber } from '../base/numbers';
+import { formatNumber } from '../base/formats';
 import type { ConfigurationProperty, ModelRow } from '../base/untyped';
 import type { ModelInfo, ThinkingLevel } from '../daemon/protocol';
 

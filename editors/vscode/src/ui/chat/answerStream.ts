@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 
 import { cutOff } from '../../base/cutOff';
+import { formatNumber } from '../../base/formats';
 import type { Block, ChatResult, Delta } from '../../daemon/protocol';
 import { Calls, type EndedCall } from '../tools/calls';
 import { FILES, resolvePath } from '../tools/selection';
@@ -43,7 +44,7 @@ export class AnswerStream {
         }
         break;
       case 'retry': {
-        const seconds = (delta.delayMs / 1000).toFixed(1);
+        const seconds = formatNumber(Math.round(delta.delayMs / 100) / 10);
         this.#stream.progress(
           vscode.l10n.t(
             'attempt {0} of {1} in {2} s: {3}',

@@ -1,7 +1,7 @@
 import { EventEmitter, l10n, type Event } from 'vscode';
 import type { Disposable } from 'vscode-jsonrpc/node';
 
-import { formatNumber } from '../../base/numbers';
+import { formatMoney, formatNumber } from '../../base/formats';
 import type { Usage } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 
@@ -17,7 +17,11 @@ const NONE = {
 
 /** Format the tokens and the cost of an answer in one line. Returns an empty text if neither was reported. */
 export function formatUsage(usage: Usage | undefined): string {
-  return usage ? [...formatTokens(usage), ...(usage.cost ? [formatMoney(usage.cost)] : [])].join(DOT) : '';
+  if (!usage) {
+    return '';
+  }
+  const { cost } = usage;
+  return [...formatTokens(usage), ...(cost ? [formatMoney(cost.amount, cost.currency)] : [])].join(DOT);
 }
 
 function formatTokens({
@@ -35,12 +39,6 @@ function formatTokens({
     l10n.t('{0} tokens in', formatNumber(inputTokens)) + add(cacheReadTokens, l10n.t('cached')),
     l10n.t('{0} out', formatNumber(outputTokens)) + add(reasoningTokens, l10n.t('thinking')),
   ];
-}
-
-/** Format an amount. Small amounts have more digits. */
-function formatMoney({ amount, currency }: { amount: number; currency: string }): string {
-  const text = amount.toFixed(amount >= 1 || amount === 0 ? 2 : 4);
-  return currency === 'USD' ? `$${text}` : `${text} ${currency}`;
 }
 
 /** The tokens and the cost of all answers since the window was opened, by whatever part of VS Code they were requested. */
@@ -66,8 +64,9 @@ export class SessionUsage implements Disposable {
     if (this.#answers === 0) {
       return '';
     }
-    const answers = this.#answers === 1 ? l10n.t('1 answer') : l10n.t('{0} answers', this.#answers);
-    const costs = [...this.#costs].map(([currency, amount]) => formatMoney({ amount, currency }));
+    const answers =
+      this.#answers === 1 ? l10n.t('1 answer') : l10n.t('{0} answers', formatNumber(this.#answers));
+    const costs = [...this.#costs].map(([currency, amount]) => formatMoney(amount, currency));
     return [answers, ...formatTokens(this.#tokens), ...costs].join(DOT);
   }
 

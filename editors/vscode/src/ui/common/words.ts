@@ -1,5 +1,6 @@
 import { l10n } from 'vscode';
 
+import { formatDate, formatNumber } from '../../base/formats';
 import { Code } from '../../daemon/errors';
 import type {
   AuthStatus,
@@ -32,7 +33,7 @@ function formatSize(tokens: number | undefined): string | undefined {
   if (tokens === undefined) {
     return undefined;
   }
-  return tokens < 1000 ? String(tokens) : `${Math.round(tokens / 1000)}k`;
+  return tokens < 1000 ? formatNumber(tokens) : `${formatNumber(Math.round(tokens / 1000))}k`;
 }
 
 /** Describe the known limits and the cost of a model. */
@@ -48,7 +49,7 @@ export function describeLimits(model: ModelInfo): string {
     );
   }
   if (model.billing?.multiplier !== undefined) {
-    parts.push(`${model.billing.multiplier}x`);
+    parts.push(`${formatNumber(model.billing.multiplier)}x`);
   }
   return parts.join(DOT);
 }
@@ -88,11 +89,19 @@ export function formatQuota(quota: Quota): string {
   if (unlimited) {
     return l10n.t('{0}: unlimited', name);
   }
+  const percent = percentLeft(quota);
   const left =
     remaining === undefined || entitlement === undefined
-      ? l10n.t('{0}: {1} % left', name, percentLeft(quota))
-      : l10n.t('{0}: {1} % left ({2} of {3})', name, percentLeft(quota), remaining, entitlement);
-  return resetAt === undefined ? left : l10n.t('{0}, resets on {1}', left, resetAt.slice(0, 10));
+      ? l10n.t('{0}: {1} % left', name, percent)
+      : l10n.t(
+          '{0}: {1} % left ({2} of {3})',
+          name,
+          percent,
+          formatNumber(remaining),
+          formatNumber(entitlement),
+        );
+  // Quotas are reset at midnight in UTC, when it is still the day before in America.
+  return resetAt === undefined ? left : l10n.t('{0}, resets on {1}', left, formatDate(resetAt, 'UTC'));
 }
 
 /** Whether users sign in to a provider. Others have an API key, or need nothing. */
@@ -167,11 +176,11 @@ export function formatAge(time: string, now: Date): string {
     return l10n.t('{0} h', hours);
   }
   const days = Math.floor(hours / 24);
-  return days < 30 ? l10n.t('{0} d', days) : time.slice(0, 10);
+  return days < 30 ? l10n.t('{0} d', days) : formatDate(time);
 }
 
 export function formatTurns(row: ConversationRow): string {
-  return row.turns === 1 ? l10n.t('1 turn') : l10n.t('{0} turns', row.turns);
+  return row.turns === 1 ? l10n.t('1 turn') : l10n.t('{0} turns', formatNumber(row.turns));
 }
 
 /** Describe a kept conversation in one line, which is shown below its title. */

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 
+import { formatNumber } from '../../base/formats';
 import type { ToolParams, ToolRow, ToolServerRow } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import { wordsFor } from '../common/words';
@@ -95,7 +96,7 @@ export function toRows(
     const tokens = own.reduce((sum, each) => sum + each.tokens, 0);
     const cost =
       own.length > 0
-        ? vscode.l10n.t('{0} tools · about {1} tokens in each request', own.length, tokens)
+        ? vscode.l10n.t('{0} tools · about {1} tokens in each request', own.length, formatNumber(tokens))
         : wordsFor(state, STATES);
     const asking = own.filter(({ decision }) => decision === 'ask').map(({ tool }) => tool);
     const detail =

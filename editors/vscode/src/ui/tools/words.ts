@@ -1,5 +1,6 @@
 import { l10n } from 'vscode';
 
+import { formatNumber } from '../../base/formats';
 import type { FileDiff, Remember, ToolApproval, ToolResultBlock } from '../../daemon/protocol';
 import { computeDiff } from '../text/diff';
 import { asCode, escapeMarkdown, fence } from '../text/markdown';
@@ -57,7 +58,7 @@ export function formatApproval(approval: ToolApproval): string {
 /** Format a change of a file as a code block. */
 export function formatDiff({ oldText, newText }: Omit<FileDiff, 'uri'>): string {
   const { lines, omitted } = computeDiff(oldText, newText, MAX_LINES);
-  const more = omitted === 1 ? l10n.t('… 1 more line') : l10n.t('… {0} more lines', omitted);
+  const more = omitted === 1 ? l10n.t('… 1 more line') : l10n.t('… {0} more lines', formatNumber(omitted));
   return fence([...lines, ...(omitted === 0 ? [] : [more])].join('\n'), 'diff');
 }
 
@@ -101,7 +102,7 @@ function describeResult({ content = '', isError }: ToolResultBlock, isDenied: bo
     }
     return isDenied ? first : l10n.t('failed: {0}', first);
   }
-  return lines.length > 1 ? l10n.t('{0} lines', lines.length) : first || l10n.t('no output');
+  return lines.length > 1 ? l10n.t('{0} lines', formatNumber(lines.length)) : first || l10n.t('no output');
 }
 
 function toText(value: unknown): string {

@@ -90,7 +90,7 @@ test('a quota is described with its count and the day of the new one', () => {
     entitlement: 300,
     resetAt: '2026-12-01T00:00:00Z',
   });
-  assert.equal(formatQuota(row), 'premium interactions: 41 % left (125 of 300), resets on 2026-12-01');
+  assert.equal(formatQuota(row), 'premium interactions: 41 % left (125 of 300), resets on Dec 1, 2026');
   assert.equal(formatQuota(quota('chat', 100, { unlimited: true })), 'chat: unlimited');
 });
 
@@ -141,11 +141,11 @@ test('the age of a conversation is given in the largest unit', () => {
     '2026-03-10T11:15:00Z',
     '2026-03-10T02:00:00Z',
     '2026-03-01T12:00:00Z',
-    '2025-12-24T12:00:00Z',
+    '2025-12-24T10:00:00Z',
   ];
   assert.deepEqual(
     ages.map((time) => formatAge(time, now)),
-    ['now', '45 min', '10 h', '9 d', '2025-12-24'],
+    ['now', '45 min', '10 h', '9 d', 'Dec 24, 2025'],
   );
   assert.equal(formatAge('2026-03-10T12:05:00Z', now), 'now');
 });
