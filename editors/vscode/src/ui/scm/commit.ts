@@ -8,13 +8,11 @@ import type { Daemon } from '../../daemon/supervisor';
 import { limitsOf } from '../../provider/models';
 import type { ModelProvider } from '../../provider/provider';
 import { runWithCancel, showWarning } from '../common/messages';
-import { fitDiff } from './fit';
+import { describeRest, fitDiff } from './fit';
 import { findRepository, findRepositoryOf, listRepositories, type Repository } from './git';
 
 /** The most bytes of a diff for each token of the model's input: half of the input, as a token has about four bytes. */
 const BYTES_PER_TOKEN = 2;
-/** The most files that the model and the user are told about if they are left out. */
-const MOST_NAMES = 20;
 
 type Models = Pick<ModelProvider, 'findModel'>;
 
@@ -129,7 +127,7 @@ async function write(
   }
 }
 
-/** Return the prompt with the diff. Files that are too long for its model are left out, and both it and the user know. */
+/** Return the prompt with as much of the diff as fits its model. Both it and the user are told what the diff lacks. */
 async function getPrompt(
   daemon: Daemon,
   models: Models,
@@ -139,15 +137,12 @@ async function getPrompt(
   const { model: id } = await daemon.request('prompts/get', { name: 'commit' }, token);
   const model = await models.findModel(id);
   const fitted = fitDiff(diff, limitsOf(model ?? {}).maxInputTokens * BYTES_PER_TOKEN);
-  if (fitted.leftOut.length === 0) {
-    return daemon.request('prompts/get', { name: 'commit', input: diff }, token);
+  const rest = describeRest(fitted);
+  if (rest) {
+    showWarning(rest.warning);
   }
-  const names = fitted.leftOut.slice(0, MOST_NAMES);
-  const listed = names.join(', ') + (names.length < fitted.leftOut.length ? ', …' : '');
-  showWarning(vscode.l10n.t('The diff is too long for the model. These files are left out: {0}', listed));
-  // eslint-disable-next-line no-restricted-syntax -- The model reads this.
-  const note = `These files have changed too, but their diffs are too long: ${listed}`;
-  return daemon.request('prompts/get', { name: 'commit', input: `${fitted.diff}\n${note}\n` }, token);
+  const input = rest ? `${fitted.diff}\n${rest.note}\n` : diff;
+  return daemon.request('prompts/get', { name: 'commit', input }, token);
 }
 
 function offerOldMessage(inputBox: Repository['inputBox'], before: string): void {
