@@ -9,7 +9,7 @@ import { limitsOf } from '../../provider/models';
 import type { ModelProvider } from '../../provider/provider';
 import { runWithCancel, showWarning } from '../common/messages';
 import { describeRest, fitDiff } from './fit';
-import { findRepository, findRepositoryOf, listRepositories, type Repository } from './git';
+import { findRepository, findRepositoryOf, listRepositories, readChanges, type Repository } from './git';
 
 /** The most bytes of a diff for each token of the model's input: half of the input, as a token has about four bytes. */
 const BYTES_PER_TOKEN = 2;
@@ -28,7 +28,7 @@ export async function writeCommitMessage(daemon: Daemon, models: Models, control
   if (!repository || written.has(repository)) {
     return;
   }
-  const diff = (await repository.diff(true)) || (await repository.diff(false));
+  const diff = await readChanges(repository);
   if (diff.trim() === '') {
     showWarning(vscode.l10n.t('There are no changes to describe. Stage new files first.'));
     return;

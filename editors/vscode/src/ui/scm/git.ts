@@ -36,3 +36,10 @@ export function findRepositoryOf(
     .filter(({ rootUri }) => file?.toString().startsWith(`${rootUri.toString()}/`))
     .toSorted((a, b) => b.rootUri.path.length - a.rootUri.path.length)[0];
 }
+
+/** Return the staged changes, or all changes if none are staged, as a unified diff. */
+export async function readChanges(repository: Pick<Repository, 'diff'>): Promise<string> {
+  // For each unmerged file, the staged changes have a line without its text, which only the others have.
+  const staged = (await repository.diff(true)).replaceAll(/^\* Unmerged path .*\n?/gm, '');
+  return staged || repository.diff(false);
+}
