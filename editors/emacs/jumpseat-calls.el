@@ -169,7 +169,7 @@ It is turned on and off with the approval requests."
 (defconst jumpseat-calls--lines 16 "The maximum number of lines that an approval request shows.")
 
 (defun jumpseat-calls--format-diff (request)
-  "Return the changes in REQUEST as a unified diff."
+  "Return the diff that REQUEST has in the unified format."
   (mapconcat (lambda (file)
                (let ((path (jumpseat--region-file (plist-get file :uri))))
                  (jumpseat--hunks-format-diff
@@ -351,7 +351,7 @@ With a prefix argument, read a REASON for the model."
            (apply #'jumpseat-calls--decide overlay "allow" choice)))))))
 
 (defun jumpseat-show-diff ()
-  "Show the changes that the call at point would make, in Diff mode."
+  "Show the diff of the call at point in Diff mode."
   (interactive)
   (let* ((request (overlay-get (jumpseat-calls--find-asked) 'jumpseat-approval))
          (text (jumpseat-calls--format-diff request)))
