@@ -62,14 +62,16 @@ Looking up a key can leave 100 KB of garbage.")
 (defun jumpseat--view-header ()
   "Return the text of the header line of a chat.
 It is cached, because redisplay calls this for each piece of an answer."
-  (let ((width (jumpseat--view-find-width)))
+  (let ((width (jumpseat--view-find-width t)))
     (unless (eql width (car jumpseat-view--header))
       (setq jumpseat-view--header (cons width (jumpseat-view--make-header width))))
     (cdr jumpseat-view--header)))
 
-(defun jumpseat--view-find-width ()
-  "Return the width of the narrowest window of this buffer, in characters."
-  (seq-min (or (mapcar #'window-body-width (get-buffer-window-list nil nil t))
+(defun jumpseat--view-find-width (&optional total)
+  "Return the width of the narrowest window of this buffer, in characters.
+TOTAL includes its margins, which the header line covers."
+  (seq-min (or (mapcar (if total #'window-total-width #'window-body-width)
+                       (get-buffer-window-list nil nil t))
                (list (frame-width)))))
 
 (defun jumpseat-view--make-hint (text)

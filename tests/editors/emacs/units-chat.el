@@ -86,7 +86,7 @@
 
 (ert-deftest units-the-header-has-only-the-parts-that-fit ()
   (let ((width 26))
-    (cl-letf (((symbol-function 'jumpseat--view-find-width) (lambda () width)))
+    (cl-letf (((symbol-function 'jumpseat--view-find-width) (lambda (&optional _) width)))
       (with-temp-buffer
         (jumpseat--view-update :model "a:b" :state 'approving :tools "tools: files")
         (should (equal (jumpseat--view-header) " a:b · needs your approval"))
@@ -121,7 +121,7 @@
                  "--- /dev/null\n+++ a\n@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n")))
 
 (ert-deftest units-buttons-are-not-divided-between-lines ()
-  (cl-letf (((symbol-function 'jumpseat--view-find-width) (lambda () 20)))
+  (cl-letf (((symbol-function 'jumpseat--view-find-width) (lambda (&optional _) 20)))
     (should (equal (jumpseat-calls--fill-buttons '("[Allow C-c]" "[Deny]" "[More C-d]"))
                    "[Allow C-c] [Deny]\n[More C-d]"))))
 
