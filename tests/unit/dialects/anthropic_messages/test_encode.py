@@ -7,7 +7,6 @@ import pytest
 from jumpseat.chat import (
     ChatRequest,
     ContextBlock,
-    DocumentBlock,
     ImageBlock,
     JsonSchemaOutput,
     Message,
@@ -15,7 +14,6 @@ from jumpseat.chat import (
     Origin,
     OtherBlock,
     RedactedThinkingBlock,
-    RequestError,
     TextBlock,
     ThinkingBlock,
     ToolDefinition,
@@ -133,11 +131,6 @@ def test_images_are_encoded(source, media_type, wire):
 
 
 @pytest.mark.requirement("messages:results-first", "messages:merging")
-def test_a_text_that_is_not_base64_is_refused():
-    with pytest.raises(RequestError, match="not valid base64"):
-        encode_messages(user(DocumentBlock("A", "text/plain")))
-
-
 def test_tool_results_come_first_and_messages_of_one_role_become_one():
     got = encode_messages(
         Message.user("a"),
