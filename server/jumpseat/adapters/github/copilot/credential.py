@@ -1,8 +1,8 @@
 """The credential of one sign-in for requests to Copilot, and the facts about its account.
 
 A bearer is either the GitHub token itself (the direct route) or a short-lived token obtained in exchange for
-it. The prefix of the GitHub token decides which route is tried first; if that is refused, the other route is
-tried once.
+it. The prefix of the GitHub token decides which route is tried first; if that route is refused, the other one
+is tried once.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ More frequent exchanges would look like abuse.
 """
 
 FIRST_BACKOFF_SECONDS = 0.25
-"""The delay after the first failure, shorter than the engine's so that the engine's retries reach GitHub."""
+"""The time for which a first retryable failure is cached, so short that the engine's retry reaches GitHub."""
 
 MAX_BACKOFF_SECONDS = 60.0
 NON_RETRYABLE_SECONDS = 30.0
@@ -59,7 +59,7 @@ class _Failure:
     """The number of failed requests directly before this one."""
 
     until: float
-    """The time to retry, by the monotonic clock."""
+    """The time until which the failure is cached, by the monotonic clock."""
 
 
 class CopilotCredential:
@@ -99,10 +99,10 @@ class CopilotCredential:
         """The time at which to start over with both routes after both were refused."""
 
         self.facts: AccountFacts | None = None
-        """The last account facts from GitHub, with the quotas of later responses."""
+        """The account facts that GitHub last reported, with the quotas of later responses."""
 
         self.failure: ChatError | None = None
-        """The reason why no bearer is available."""
+        """The reason why no bearer is available; None if one is."""
 
         self.denial: ChatError | None = None
         """The reason why Copilot's API (the data plane) denies access, although a bearer is available."""
@@ -151,8 +151,8 @@ class CopilotCredential:
         """Discard a bearer that the data plane answered with 401.
 
         Returns:
-            The reason why the next `get_bearer` returns another one: `newer_token` if a daemon already has a
-            newer token, else `expired_token`. The caller repeats the request once per reason.
+            The reason why the next `get_bearer` returns another bearer: `newer_token` if any daemon already
+            has a newer token, else `expired_token`. The caller repeats its request once per reason.
 
         Raises:
             NoOtherBearer: no other bearer is available now.
@@ -163,18 +163,8 @@ class CopilotCredential:
             raise NoOtherBearer
         return "expired_token"
 
-    async def recheck(self) -> None:
-        """Discard the short-lived token, unless one was replaced in the last minute.
-
-        Called when access is denied, so that the next exchange shows whether GitHub still issues tokens to
-        the account.
-        """
-        if self._token is not None:
-            with contextlib.suppress(NoOtherBearer):
-                await self._discard_token(self._token)
-
     async def refresh(self) -> None:
-        """Request the account, then a bearer, which shows whether the account has access.
+        """Request the account, then a bearer, to find out whether the account has access.
 
         Raises:
             ChatError: there is no bearer.
@@ -182,7 +172,7 @@ class CopilotCredential:
         try:
             await self._request_account(insist=True)
         except AuthorizationError as error:
-            await self.recheck()
+            await self._discard_current_token()
             token = (await self.get_bearer(insist=True)).exchanged
             if token is None:
                 raise
@@ -199,8 +189,8 @@ class CopilotCredential:
             self.announce()
 
     async def record_denial(self, error: ChatError) -> None:
-        """Record that the data plane denies access, until a request succeeds or GitHub is asked again."""
-        await self.recheck()
+        """Record that the data plane denies access, and discard the short-lived token."""
+        await self._discard_current_token()
         self.record_state(failure=self.failure, denial=error)
 
     def record_served(self, quotas: Sequence[Quota]) -> None:
@@ -226,7 +216,7 @@ class CopilotCredential:
         await self._file.erase()
 
     async def aclose(self) -> None:
-        """Cancel requests in progress, and close the client."""
+        """Cancel requests in progress, and close the HTTP client."""
         await self._fetching.aclose()
         await self._exchanging.aclose()
         await self._http.aclose()
@@ -234,7 +224,7 @@ class CopilotCredential:
     # -- routes
 
     def _leave_route(self, route: Route) -> bool:
-        """Use the other route from now on; return False if it was refused too."""
+        """Use the other route from now on; return False if that one was refused too."""
         if self._routes[0] != route:
             return True  # Another caller has already switched.
         if len(self._routes) > 1:
@@ -260,7 +250,7 @@ class CopilotCredential:
                 self._http, self._hosts, self.sign_in.token, source=self.sign_in.source
             )
         except ChatError as error:
-            # The short-lived token outlives the sign-in, and must not be used without it.
+            # If GitHub rejects the sign-in, the short-lived token would still work, but must not be used.
             self._is_refused |= self._token is not None and error.status_code == 401
             raise
         return self._account
@@ -286,7 +276,7 @@ class CopilotCredential:
     async def _obtain_token(self) -> CopilotToken:
         async with exchange_lock(self._file.lock_path):
             stored = await self._file.read()
-            if stored is not None and self._is_newer(stored, self._token):
+            if stored is not None and self._is_better(stored, self._token):
                 token = stored
             else:
                 token = await exchange(
@@ -306,14 +296,24 @@ class CopilotCredential:
         self._token, self._is_refused = token, False
         return token
 
-    def _is_newer(self, stored: CopilotToken, ours: CopilotToken | None) -> bool:
-        """Whether a token in the shared file is better than `ours`, which is refused or no longer fresh."""
+    def _is_better(self, stored: CopilotToken, ours: CopilotToken | None) -> bool:
+        """Whether to use a token of the shared file instead of `ours`, which is refused or not fresh."""
         is_fresh = stored.is_valid(self._clock, until=stored.refresh_at)
         if ours is None or not is_fresh:
             return is_fresh
-        # A stored token is older if a suspended daemon wrote it late, or if a clock was set back.
+        # A daemon that was suspended may have written an older token late. If `ours` seems to come from the
+        # future, the clock has been set back since, so the two times cannot be compared.
         is_older = stored.obtained_at < ours.obtained_at <= self._clock.now()
         return not is_older and not stored.is_same(ours)
+
+    async def _discard_current_token(self) -> None:
+        """Discard the short-lived token, unless a token was replaced in the last minute.
+
+        Called when access is denied: the next exchange shows whether GitHub still issues tokens.
+        """
+        if self._token is not None:
+            with contextlib.suppress(NoOtherBearer):
+                await self._discard_token(self._token)
 
     async def _discard_token(self, token: CopilotToken) -> str:
         """Discard a token; see `discard_bearer` for the result and the exception."""
@@ -321,10 +321,11 @@ class CopilotCredential:
         if reason is not None:
             return reason
         stored = await self._file.read()
+        # Another caller may have discarded the token during the read.
         reason = self._find_replacement_reason(token)
         if reason is not None:
             return reason
-        if stored is not None and self._is_newer(stored, token):
+        if stored is not None and self._is_better(stored, token):
             self._token = stored
             return "newer_token"
         replaced_at = _last_replacement(token, stored)

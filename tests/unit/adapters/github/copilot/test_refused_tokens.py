@@ -117,6 +117,19 @@ async def test_an_older_token_that_a_stopped_daemon_stored_late_is_not_used(
     assert number(await first.get_bearer()) == 3
 
 
+async def test_a_token_that_was_stored_after_a_clock_was_set_back_is_used(
+    make: Make, upstream: FakeUpstream, clock: HandClock
+) -> None:
+    first = make()
+    refused = await first.get_bearer()
+    clock.set_wall(-5000.0)
+    assert number(await make().get_bearer()) == 2
+
+    assert await first.discard_bearer(refused) == "newer_token"
+    assert number(await first.get_bearer()) == 2
+    assert len(upstream.requests) == 2
+
+
 async def test_fifty_simultaneous_refusals_cause_one_exchange(make: Make, upstream: FakeUpstream) -> None:
     tokens = make()
     old = await tokens.get_bearer()
