@@ -17,7 +17,7 @@ needs_recordings = pytest.mark.skipif(not CASES, reason=f"no recordings at {TRAN
 
 
 def decode(pieces, content_type):
-    return read_all(OllamaChatDecoder("acme", "asked-model", mint_suffix=""), pieces, content_type)
+    return read_all(OllamaChatDecoder("acme", "asked-model", id_suffix=""), pieces, content_type)
 
 
 @needs_recordings

@@ -1,7 +1,7 @@
 """Builds the events of an answer for every dialect, according to the rules in `jumpseat.chat.events`.
 
 A decoder passes in text, thinking and pieces of tool calls. The assembler opens and closes the blocks,
-numbers them in first-seen order, and builds the finished ones.
+numbers them in first-seen order, and builds the finished blocks.
 """
 
 from __future__ import annotations
@@ -53,24 +53,33 @@ Real calls stay far below it, because JSON escapes line breaks in strings.
 
 @dataclass(slots=True)
 class _Call:
-    """An incomplete tool call. `block` is None until the start event is emitted."""
+    """An incomplete tool call."""
 
     ordinal: int
+    """The number of the call in the answer, starting at 1."""
+
     id: str = ""
     """The id in the conversation; empty until the start event is emitted."""
 
     provider_id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list)
+    """The pieces of the arguments so far."""
+
     joiner: Joiner = field(default_factory=Joiner)
     opaque: str | None = None
     block: int | None = None
+    """The number of the block; None until the start event is emitted."""
+
     whitespace: int = 0
     """The number of whitespace characters at the end of the arguments so far."""
 
 
-def suffix_of(response_id: str) -> str:
-    """Return a `mint_suffix` that differs between answers, but does not depend on how they are chunked."""
+def id_suffix_of(response_id: str) -> str:
+    """Return the `BlockAssembler.id_suffix` for an answer.
+
+    It differs between answers, but does not depend on how an answer is split into chunks.
+    """
     tail = re.sub(r"[^a-zA-Z0-9]", "", response_id)[-8:]
     return f"_{tail}" if tail else ""
 
@@ -89,8 +98,8 @@ class BlockAssembler:
             model: the model's name in the request, for the blocks' origin.
             thinking_opaque: called when a thinking block is closed; returns its opaque data.
         """
-        self.mint_suffix = ""
-        """The suffix of generated call ids, so that they differ between answers."""
+        self.id_suffix = ""
+        """The end of the call ids that are generated, so that they differ between answers."""
 
         self.endless_whitespace = False
         """Whether a tool call exceeded `MAX_WHITESPACE`, so that the decoder should end the answer."""
@@ -136,7 +145,7 @@ class BlockAssembler:
             self._events.append(WarningEvent("unreadable_event", message))
 
     def early_end_error(self) -> ProtocolError:
-        """Create the error for an answer without an end mark; it quotes the first skipped event."""
+        """Create the error for an answer without an end mark. Its message quotes the first skipped event."""
         provider = self._origin.provider
         suffix = f" after an event that is not JSON: {self._skipped}" if self._skipped else "."
         return ProtocolError(f"{provider} ended its answer early{suffix}", provider=provider)
@@ -171,7 +180,7 @@ class BlockAssembler:
                 self._events.append(ThinkingDeltaEvent(self._open_block, piece))
 
     def sign_thinking(self, signature: str) -> None:
-        """Add to the signature of the thinking block, and open one if necessary."""
+        """Add to the signature of the open thinking block; if there is none, open one."""
         self.open_thinking()
         self._signature = (self._signature or "") + signature
 
@@ -183,7 +192,7 @@ class BlockAssembler:
     def add_block(self, block: RedactedThinkingBlock | OtherBlock | ImageBlock) -> None:
         """Add a complete block that has no deltas, and set its origin."""
         self.close_prose()
-        number = self._next_number()
+        number = self._allocate_block()
         self._events.append(BlockDoneEvent(number, replace(block, origin=self._origin)))
 
     def add_tool_call(
@@ -195,10 +204,11 @@ class BlockAssembler:
         arguments: str | None = None,
         opaque: str | None = None,
     ) -> None:
-        """Add to a tool call, or start one if the key is new. The first non-empty id and name are used."""
+        """Add to a tool call, or create one if the key is new. The first non-empty id and name are used."""
         call = self._calls.get(key)
         if call is None:
-            self._start_pending()  # This must run before the new call starts, because its number is higher.
+            # Start the pending calls first, because the new call must get a higher block number.
+            self._start_pending()
             self._calls_seen += 1
             call = self._calls[key] = _Call(self._calls_seen)
         # Id and name are not concatenated: Kimi repeats them in every delta, and Alibaba sends them empty
@@ -294,20 +304,21 @@ class BlockAssembler:
             stop = "tool_use" if self._calls_emitted else "refusal" if refused else "end_turn"
         self._events.append(DoneEvent(stop, usage, raw or None))
 
-    def _next_number(self) -> int:
+    def _allocate_block(self) -> int:
+        """Start the pending calls, and return the number of a new block."""
         self._start_pending()
         self._next_block += 1
         return self._next_block - 1
 
     def _begin(self, kind: Literal["text", "thinking"]) -> None:
         self.close_prose()
-        self._open_block = self._next_number()
+        self._open_block = self._allocate_block()
         self._open = kind
         self._open_pieces = []
         self._signature = self._opaque = None
 
     def open_thinking(self) -> None:
-        """Open a thinking block unless one is open, for opaque data without text."""
+        """Open a thinking block unless one is open. It may have opaque data without a text."""
         if self._open != "thinking":
             self._begin("thinking")
             self._events.append(ThinkingStartEvent(self._open_block))
@@ -329,22 +340,25 @@ class BlockAssembler:
         self._events.append(ThinkingDoneEvent(self._open_block, thinking))
 
     def _start_pending(self) -> None:
+        """Start the calls that wait for an id from the provider."""
         # A call waits for its id only until another block starts, because block numbers must be ascending.
         for call in self._calls.values():
             if call.block is None and call.name:
                 self._start_call(call)
 
-    def _unique_id(self, call_id: str) -> str:
+    def _reserve_id(self, call_id: str) -> str:
+        """Reserve and return this id, or an id derived from it if another call of the answer has it."""
         unique, number = call_id, 1
         while unique in self._ids:
             number += 1
-            unique = f"{call_id}_{number}{self.mint_suffix}"
+            unique = f"{call_id}_{number}{self.id_suffix}"
         self._ids.add(unique)
         return unique
 
     def _start_call(self, call: _Call) -> int:
+        """Emit the start event of a call, and return the number of its block."""
         self.close_prose()
-        call.id = self._unique_id(call.provider_id or f"call_{call.ordinal}{self.mint_suffix}")
+        call.id = self._reserve_id(call.provider_id or f"call_{call.ordinal}{self.id_suffix}")
         self._calls_emitted += 1
         number = call.block = self._next_block
         self._next_block += 1

@@ -14,8 +14,8 @@ RuleDecision: TypeAlias = Literal["allow", "ask", "deny"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A call needs an approval."""
+class ApprovalQuestion:
+    """A question whether a call may run."""
 
     reason: ApprovalReason
     remember: Sequence[Remember]

@@ -1,4 +1,4 @@
-"""Offers tools to the model for one turn, and runs its calls if the user's rules and decisions allow them."""
+"""Offers tools to the model for one turn, and runs the model's calls that the user allows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from jumpseat.tools.display import escape, make_title, show_arguments
 from jumpseat.tools.memory import ConversationState
 from jumpseat.tools.naming import name_tools
 from jumpseat.tools.results import limit_output
-from jumpseat.tools.rules import Ask, Rules
+from jumpseat.tools.rules import ApprovalQuestion, Rules
 from jumpseat.tools.selectors import Selector, matches_any
 from jumpseat.tools.server import (
     CallContext,
@@ -94,9 +94,9 @@ class TurnTools:
             options: the table `[tools]` of the configuration.
             turn_id: the id of the turn.
             max_rounds: the maximum number of requests to the provider, not counting retries.
-            state: the decisions of earlier turns of the conversation.
+            state: the state of the conversation, with the tools that the user allowed in earlier turns.
             has_conversation_id: whether later turns can belong to the same conversation.
-            always: the decisions for all conversations.
+            always: the tools that the user allowed for all conversations.
             approvals: waits for the user's decisions; None if the client cannot ask. Calls that need an
                 approval are then denied.
         """
@@ -119,12 +119,19 @@ class TurnTools:
         self._always = always
         self._approvals = approvals
         self._offered: dict[str, OfferedTool] = {}
+        """The offered tools, by the names that the model uses."""
+
         self._tools_of: dict[str, Sequence[Tool]] = {}
+        """The tools of each available server, by the server's name."""
+
         self._for_turn: dict[str, Decision] = {}
         """The decisions for the rest of the turn, by the digest of the tool."""
 
         self._waiting: dict[str, str] = {}
-        """The tool digest of each call that waits for a decision that can be remembered, by call id."""
+        """The digest of the tool of each call that waits for the user, by call id.
+
+        Calls whose decision cannot be remembered are not included.
+        """
 
     async def open(self, taken: Sequence[str], send: Send) -> Sequence[WarningEvent]:
         """Start the servers and choose the tools to offer; return a warning for each unavailable server.
@@ -140,9 +147,9 @@ class TurnTools:
         with suppress(StateError):
             await run_blocking(self._always.read)
         warnings = await asyncio.gather(*(self._open_server(server, send) for server in self._servers))
-        number = sum(map(len, self._tools_of.values()))
-        by_name = await compute(number > MANY_TOOLS, self._select_tools)
-        self._check_number([server for server, _ in by_name])
+        count = sum(map(len, self._tools_of.values()))
+        by_name = await compute(count > MANY_TOOLS, self._select_tools)
+        self._check_tool_count([server for server, _ in by_name])
         self._offered = {name: by_name[pair] for name, pair in name_tools(by_name).items()}
         for index, name in enumerate(taken):
             if name in self._offered:
@@ -185,7 +192,12 @@ class TurnTools:
             and not self._rules.is_denied(server.name, tool.name)
         }
 
-    def _check_number(self, servers: Sequence[str]) -> None:
+    def _check_tool_count(self, servers: Sequence[str]) -> None:
+        """Raise a `RequestError` if too many tools are selected.
+
+        Args:
+            servers: the name of the server of each tool.
+        """
         most = self._options.max_tools
         if len(servers) <= most:
             return
@@ -218,7 +230,7 @@ class TurnTools:
             return self._fail(call, name, f"There is no tool named {call.name}.", send)
         if call.arguments is None:
             return self._fail(call, name, call.error or "The arguments are not a JSON object.", send)
-        started = ToolCall(
+        tool_call = ToolCall(
             offered.tool.name,
             call.arguments,
             self._context,
@@ -226,14 +238,14 @@ class TurnTools:
             int(self._options.max_result_kilobytes * 1024),
         )
         try:
-            preview = await offered.server.preview(started)
+            preview = await offered.server.preview(tool_call)
             self.on_preview(call, preview)
-            denial = await self._find_denial(call, offered, preview, send)
+            denial = await self._ask_if_needed(call, offered, preview, send)
             if denial is not None:
                 send(ToolStatusEvent(call.id, "denied", make_title(denial)))
                 return _make_result(call, name, ToolOutput(denial, is_error=True))
             send(ToolStatusEvent(call.id, "running"))
-            output = await self._call_server(offered.server, replace(started, approved=preview))
+            output = await self._call_server(offered.server, replace(tool_call, approved=preview))
         except ToolError as error:
             return self._fail(call, name, str(error), send)
         except Exception:
@@ -250,59 +262,65 @@ class TurnTools:
                 return await server.call(call)
         except TimeoutError:
             if not limit.expired():
-                raise
+                raise  # The server raised the error itself.
             raise ToolError(f"The tool did not answer within {seconds:g} s.") from None
 
     def _fail(self, call: ToolUseBlock, name: str, message: str, send: Send) -> ToolResultBlock:
+        """Send the status of a failed call, and return its error result."""
         send(ToolStatusEvent(call.id, "failed", make_title(message)))
         return _make_result(call, name, ToolOutput(message, is_error=True))
 
-    async def _find_denial(
+    async def _ask_if_needed(
         self, call: ToolUseBlock, offered: OfferedTool, preview: Preview, send: Send
     ) -> str | None:
-        """Return the message for the model if the call is denied; None if it is allowed."""
-        ask = self._find_question(offered, preview)
-        if ask is None:
+        """Ask the user about a call if necessary, and remember the decision if the user wants that.
+
+        Returns:
+            The message for the model if the call is denied; None if it is allowed.
+        """
+        question = self._find_question(offered, preview)
+        if question is None:
             return None
         digest = digest_of(offered.server, offered.tool)
-        # The remembered decision is a denial: an allowed call has no question.
-        if ask.remember and digest in self._for_turn:
+        # `_find_question` returns None for a tool that was allowed earlier, so this decision is a denial.
+        if question.remember and digest in self._for_turn:
             return _describe_denial(self._for_turn[digest])
         if self._approvals is None:
             return "This call needs the user's approval, which this client cannot ask for."
         with self._approvals.open(self._turn_id, call.id) as decided:
-            send(_make_question(call, offered, preview, ask))
-            if ask.remember:
+            send(_make_approval_event(call, offered, preview, question))
+            if question.remember:
                 self._waiting[call.id] = digest
             try:
                 decision = await decided
             finally:
                 self._waiting.pop(call.id, None)
-        if ask.remember and decision.remember is not None:
-            await self._remember(offered, decision, ask.remember)
+        if question.remember and decision.remember is not None:
+            await self._remember(offered, decision, question.remember)
         return None if decision.is_allowed else _describe_denial(decision)
 
-    def _find_question(self, offered: OfferedTool, preview: Preview) -> Ask | None:
+    def _find_question(self, offered: OfferedTool, preview: Preview) -> ApprovalQuestion | None:
         """Return the question for the user; None if a rule or a remembered decision allows the call."""
         server, tool = offered.server, offered.tool
-        decision = self._rules.find_decision(server.name, tool.name)
+        rule = self._rules.find_decision(server.name, tool.name)
         if preview.is_outside:
-            return Ask("outside", ())
-        if decision == "ask":
-            return Ask("rule", ())
+            return ApprovalQuestion("outside", ())
+        if rule == "ask":
+            return ApprovalQuestion("rule", ())
         digest = digest_of(server, tool)
         earlier = self._for_turn.get(digest)
+        # This is None if only another version of the tool was allowed.
         always = self._always.find(server, tool)
         if earlier is not None:
             is_allowed = earlier.is_allowed
         else:
-            is_allowed = always or digest in self._state.allowed or decision == "allow"
+            is_allowed = always or digest in self._state.allowed or rule == "allow"
         if is_allowed:
             return None
         remember: tuple[Remember, ...] = ("turn", "conversation", "always")
         if not self._has_conversation_id:
             remember = ("turn", "always")
-        return Ask("ask" if always is False else "changed", remember)
+        return ApprovalQuestion("changed" if always is None else "ask", remember)
 
     async def _remember(self, offered: OfferedTool, decision: Decision, choices: Sequence[Remember]) -> None:
         """Remember a decision, and apply it to the waiting calls that it covers."""
@@ -314,7 +332,7 @@ class TurnTools:
             for tool_use_id, digest in list(self._waiting.items()):
                 if digest in digests:
                     self._approvals.decide(self._turn_id, tool_use_id, replace(decision, remember=None))
-        # A denial holds for the turn at most.
+        # A denial is remembered until the end of the turn at most.
         if not decision.is_allowed or decision.remember not in choices:
             return
         if decision.remember == "conversation":
@@ -342,7 +360,9 @@ class _Progress:
             self._send(ToolStatusEvent(self._id, "running", shown, progress, total))
 
 
-def _make_question(call: ToolUseBlock, offered: OfferedTool, preview: Preview, ask: Ask) -> ToolApprovalEvent:
+def _make_approval_event(
+    call: ToolUseBlock, offered: OfferedTool, preview: Preview, question: ApprovalQuestion
+) -> ToolApprovalEvent:
     diff = [replace(each, uri=escape(each.uri)) for each in preview.diff]
     return ToolApprovalEvent(
         call.id,
@@ -351,8 +371,8 @@ def _make_question(call: ToolUseBlock, offered: OfferedTool, preview: Preview, a
         make_title(preview.title),
         offered.tool.kind,
         show_arguments(call.arguments or {}),
-        ask.reason,
-        ask.remember,
+        question.reason,
+        question.remember,
         diff or None,
     )
 

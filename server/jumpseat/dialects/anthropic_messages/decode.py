@@ -24,7 +24,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.anthropic_messages.usage import UsageCounter
 from jumpseat.dialects.arguments import arguments_text
-from jumpseat.dialects.assembly import BlockAssembler, suffix_of
+from jumpseat.dialects.assembly import BlockAssembler, id_suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.citations import citation_of
 from jumpseat.dialects.cut_text import join_pieces
@@ -177,7 +177,7 @@ class AnthropicMessagesDecoder:
         if response == self._sent_response or (self._sent_response is not None and not response_id):
             return
         self._sent_response = response
-        self._blocks.mint_suffix = suffix_of(response_id)
+        self._blocks.id_suffix = id_suffix_of(response_id)
         self._blocks.emit(ResponseEvent(response[0], response_id or None))
 
     def _start_block(self, key: Hashable, block: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.dialects.arguments import arguments_text
-from jumpseat.dialects.assembly import BlockAssembler, suffix_of
+from jumpseat.dialects.assembly import BlockAssembler, id_suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.chat_completions.call_keys import CallKeys
 from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector
@@ -347,7 +347,7 @@ class ChatCompletionsDecoder:
         if self._response_sent:
             return
         self._response_sent = True
-        self._blocks.mint_suffix = suffix_of(self._response_id)
+        self._blocks.id_suffix = id_suffix_of(self._response_id)
         self._blocks.emit(ResponseEvent(self._response_model or self._model, self._response_id or None))
 
     def _send_usage(self) -> None:

@@ -29,19 +29,19 @@ from jumpseat.dialects.provider_errors import clean_message, error_from_fault, r
 class OllamaChatDecoder:
     """A decoder of one answer; implements `jumpseat.dialects.Decoder`."""
 
-    def __init__(self, provider: str, model: str, *, mint_suffix: str | None = None) -> None:
+    def __init__(self, provider: str, model: str, *, id_suffix: str | None = None) -> None:
         """
         Args:
             provider: the configured provider's id, for origins and errors.
             model: the model's name in the request.
-            mint_suffix: the suffix of generated call ids; None for a random one. It is needed because answers
+            id_suffix: the suffix of generated call ids; None for a random one. It is needed because answers
                 do not have an id, and the call ids of one conversation must differ.
         """
         self.complete = False
         self._provider = provider
         self._model = model
         self._blocks = BlockAssembler(provider, model)
-        self._blocks.mint_suffix = f"_{secrets.token_hex(4)}" if mint_suffix is None else mint_suffix
+        self._blocks.id_suffix = f"_{secrets.token_hex(4)}" if id_suffix is None else id_suffix
         self._response_sent = False
         self._calls: set[tuple[str, str, str]] = set()
         self._failure: ChatError | None = None

@@ -21,7 +21,7 @@ from jumpseat.chat import (
     UsageEvent,
     WarningEvent,
 )
-from jumpseat.dialects.assembly import BlockAssembler, suffix_of
+from jumpseat.dialects.assembly import BlockAssembler, id_suffix_of
 from jumpseat.dialects.base import read_answer, read_whole_answer
 from jumpseat.dialects.extras import Extras
 from jumpseat.dialects.loose_values import limit_in, mapping_in, text_in
@@ -231,7 +231,7 @@ class ResponsesDecoder:
             return
         self._response_sent = True
         response_id = text_in(response.get("id"))
-        self._blocks.mint_suffix = suffix_of(response_id)
+        self._blocks.id_suffix = id_suffix_of(response_id)
         self._blocks.emit(ResponseEvent(text_in(response.get("model")) or self._model, response_id or None))
 
 

@@ -7,7 +7,7 @@ from tests.unit.dialects import reading
 
 
 def make_decoder():
-    return OllamaChatDecoder("acme", "asked", mint_suffix="_x")
+    return OllamaChatDecoder("acme", "asked", id_suffix="_x")
 
 
 def read(pieces, content_type=NDJSON):
