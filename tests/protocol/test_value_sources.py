@@ -1,4 +1,4 @@
-"""Value sources, `${name}`, `url`, `query` and `roles` of a file through the real daemon."""
+"""The real daemon with a configuration file that has value sources, `${name}`, `url`, `query` and `roles`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ OK = Reply.events(completion_stream("ok"))
 
 
 def python(program: str, *arguments: str) -> str:
-    """A source that runs a Python program."""
+    """Return a value source that runs a Python program."""
     return "cmd:" + shlex.join([Path(sys.executable).as_posix(), "-c", program, *arguments])
 
 
 def write_config(home: Path, **tables: Mapping[str, Any]) -> None:
-    """A file with these providers; a JSON text is a TOML string, too."""
+    """Write a configuration file with a provider for each table."""
     lines = []
     for name, table in tables.items():
         lines.append(f"[providers.{name}]")
@@ -43,7 +43,7 @@ def _toml(value: Any) -> str:
         return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(each)}" for name, each in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
+    return json.dumps(value)  # A string, number or boolean of JSON is also valid in TOML.
 
 
 async def ask(daemon: Daemon, model: str = "x:m", **more: Any) -> Any:
@@ -89,7 +89,7 @@ async def test_a_url_with_model_and_key_is_requested_and_the_key_appears_nowhere
 
 
 @pytest.mark.requirement("7:roles")
-async def test_a_gateway_gets_its_own_names_of_the_roles(home: Path, upstream: FakeUpstream) -> None:
+async def test_requests_have_the_role_names_of_the_table_wire(home: Path, upstream: FakeUpstream) -> None:
     roles = {"user": "Ich", "wire": {"system": "developer", "assistant": "model", "tool": "function"}}
     write_config(home, x={"base_url": upstream.base_url, "roles": roles})
     upstream.default(OK)
@@ -114,7 +114,7 @@ async def test_a_gateway_gets_its_own_names_of_the_roles(home: Path, upstream: F
 
 
 @pytest.mark.requirement("7:roles")
-async def test_role_names_that_look_like_wire_roles_are_sent_and_headings_are_not(
+async def test_a_role_name_like_model_is_sent_but_one_like_ich_is_only_a_heading(
     home: Path, upstream: FakeUpstream
 ) -> None:
     table = {"base_url": upstream.base_url}
@@ -136,7 +136,9 @@ async def test_role_names_that_look_like_wire_roles_are_sent_and_headings_are_no
 
 
 @pytest.mark.requirement("7:templates", "7:file-source", "7:bare-names")
-async def test_names_are_replaced_in_every_place_of_a_table(home: Path, upstream: FakeUpstream) -> None:
+async def test_placeholders_are_replaced_in_every_place_of_a_table(
+    home: Path, upstream: FakeUpstream
+) -> None:
     (home / "team").write_text("blue\n", "utf-8")
     write_config(
         home,
@@ -205,13 +207,13 @@ async def test_an_expired_credential_is_read_again_once_in_a_turn(
         keys.append(request.headers.get("x-api-key") or request.headers["authorization"])
         return Reply.json({"error": {"message": "expired", "type": "authentication_error"}}, 401)
 
-    chats = {
+    chat_paths = {
         "openai": "/chat/completions",
         "openai-responses": "/responses",
         "anthropic": "/v1/messages",
         "ollama": "/api/chat",
     }
-    upstream.default(refuse, path=chats[kind])
+    upstream.default(refuse, path=chat_paths[kind])
     async with running_daemon(home) as daemon:
         await daemon.initialize()
         error = (await ask(daemon)).error
@@ -255,7 +257,7 @@ async def test_a_renewed_credential_answers_the_chat_and_the_list_of_models(
 
 
 @pytest.mark.requirement("7:cmd-source")
-async def test_a_slow_command_delays_only_its_chat_and_ends_with_it(
+async def test_a_slow_command_delays_only_its_chat_and_ends_when_that_is_cancelled(
     home: Path, upstream: FakeUpstream
 ) -> None:
     gate = Gate()
@@ -271,26 +273,26 @@ async def test_a_slow_command_delays_only_its_chat_and_ends_with_it(
     upstream.default(OK)
     async with running_daemon(home) as daemon:
         await daemon.initialize()
-        held = daemon.start("chat/start", {"messages": [user("hi")], "model": "slow:m"})
+        slow = daemon.start("chat/start", {"messages": [user("hi")], "model": "slow:m"})
         await upstream.wait_for_request(1)
-        number = daemon.start("chat/start", {"messages": [user("hi")], "model": "x:m"})
-        while (message := await daemon.read()).get("id") != number:
+        fast = daemon.start("chat/start", {"messages": [user("hi")], "model": "x:m"})
+        while (message := await daemon.read()).get("id") != fast:
             assert "method" in message
         assert message["result"]["text"] == "ok"
 
-        daemon.notify("$/cancelRequest", {"id": held})
-        error = (await daemon.read_until(held)).error
+        daemon.notify("$/cancelRequest", {"id": slow})
+        error = (await daemon.read_until(slow)).error
         assert error["code"] == -32800
-        await upstream.wait_for_disconnect(1)  # The command is gone, too.
+        await upstream.wait_for_disconnect(1)  # The end of the connection shows that the command was killed.
         gate.open()
     assert [request.path for request in upstream.requests] == ["/slow", "/v1/chat/completions"]
 
 
 @pytest.mark.requirement("6:config", "7:cmd-source", "7:file-source", "7:python-source", "7:schema-source")
-async def test_an_empty_source_is_an_error_with_provider_key_and_source(
+async def test_the_error_for_an_unreadable_source_names_provider_key_and_source(
     home: Path, upstream: FakeUpstream
 ) -> None:
-    wrong = {
+    names_in_errors = {
         "cmd:no-such-program-4711 canary-argument": "cmd:no-such-program-4711 …",
         "env:NO_SUCH_VARIABLE": "env:NO_SUCH_VARIABLE",
         "file:missing": "file:missing",
@@ -298,17 +300,17 @@ async def test_an_empty_source_is_an_error_with_provider_key_and_source(
         "python:no_such_package.there:f": "python:no_such_package.there:f",
         "schema:settings.no.default": "schema:settings.no.default",
     }
-    tables = {f"p{number}": {"api_key": source} for number, source in enumerate(wrong)}
+    tables = {f"p{number}": {"api_key": source} for number, source in enumerate(names_in_errors)}
     tables["template"] = {"headers": {"A": "${nothing}"}}
     tables["circle"] = {"headers": {"A": "${a}"}, "env": {"a": "${a}"}}
     write_config(home, **{name: {"base_url": upstream.base_url, **table} for name, table in tables.items()})
     async with running_daemon(home) as daemon:
         await daemon.initialize()
-        for number, wording in enumerate(wrong.values()):
+        for number, source in enumerate(names_in_errors.values()):
             error = (await ask(daemon, f"p{number}:m")).error
             assert error["code"] == 1010
             assert error["data"]["provider"] == f"p{number}"
-            assert f"providers.p{number}.api_key is {wording}, but " in error["message"]
+            assert f"providers.p{number}.api_key is {source}, but " in error["message"]
             assert "canary" not in json.dumps(error)
         for name, wording in {"template": "headers.A uses ${nothing}", "circle": "env.a uses ${a}"}.items():
             error = (await ask(daemon, f"{name}:m")).error
@@ -351,7 +353,9 @@ async def test_a_workspace_cannot_send_a_variable_by_its_name(home: Path, upstre
 
 
 @pytest.mark.requirement("7:file-source", "7:templates")
-async def test_copilot_tables_take_sources_and_names_too(home: Path, emulator: CopilotEmulator) -> None:
+async def test_tables_of_copilot_may_have_sources_and_placeholders_too(
+    home: Path, emulator: CopilotEmulator
+) -> None:
     (home / "token").write_text(emulator.issue_token(), "utf-8")
     more = {
         "github_token": "file:token",
@@ -372,7 +376,7 @@ async def test_copilot_tables_take_sources_and_names_too(home: Path, emulator: C
 
 
 @pytest.mark.requirement("7:url")
-async def test_a_table_with_both_addresses_lists_models_at_the_base(
+async def test_a_table_with_url_and_base_url_lists_models_below_base_url(
     home: Path, upstream: FakeUpstream
 ) -> None:
     write_config(

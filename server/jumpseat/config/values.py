@@ -117,7 +117,7 @@ class Values:
             value: a source with its prefix, the name of a set environment variable, or the value itself.
 
         Raises:
-            ConfigError: the source has no value; names provider, key and source, never a value.
+            ConfigError: the source has no value; the error names provider, key and source, but never a value.
         """
         return await self._resolve(key, value, (key,))
 
@@ -369,7 +369,7 @@ def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secre
         table: the table that contains the text.
 
     Raises:
-        ConfigError: the source has no value; names provider, key and source, never a value.
+        ConfigError: the source has no value; the error names provider, key and source, but never a value.
     """
     values = Values(provider, table, cache=SourceCache())
     known = values.resolve_now(key, value)

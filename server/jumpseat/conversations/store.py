@@ -58,7 +58,7 @@ class ConversationStore:
         self._forks = Forks(directory)
         self._thread_lock = threading.RLock()
         self._lock_file = StateFile(directory / "store")
-        self._unsynced: list[int] = []
+        self._unsynced_descriptors: list[int] = []
         self._created = False
 
     def begin(self, turn: NewTurn) -> BegunTurn:
@@ -91,7 +91,7 @@ class ConversationStore:
             line = build_partial_line(begun, turn.partial, content, _now())
             if line is not None:
                 # Do not announce this: the end of the turn announces the whole answer.
-                self._unsynced.append(self._files.append(read, [line], announced=False))
+                self._unsynced_descriptors.append(self._files.append(read, [line], announced=False))
 
     def finish(self, begun: BegunTurn, response: Response, error: ChatError | None = None) -> None:
         """Write the end of a turn: its answer, or its partial answer and the error.
@@ -164,7 +164,7 @@ class ConversationStore:
             UnknownConversationError: it has no conversation.
             StateError: it cannot be read.
         """
-        with self._lock_for_change(synced=False):
+        with self._lock_for_change(synced=False):  # Reading may set a damaged file aside, which is a change.
             found = self._read_branches(session_id)
             if not found:
                 raise UnknownConversationError(session_id)
@@ -198,8 +198,8 @@ class ConversationStore:
 
         Args:
             conversation_id: the conversation.
-            messages: how many to copy, at least 1; None for all. A cut between a call and its result moves
-                before the call.
+            messages: how many to copy, at least 1; None for all. If this would separate a call from its
+                result, the copy ends before the call.
             known: the client's secrets, which are redacted.
 
         Raises:
@@ -340,16 +340,16 @@ class ConversationStore:
             synced: whether to wait until the writes are on the disk, after the lock has been released.
         """
         check_directory(self.directory)
-        written: list[int] = []
+        descriptors: list[int] = []
         try:
             try:
                 with self._lock_file.locked(LOCK_SECONDS), self._thread_lock:
                     try:
                         yield
                     finally:
-                        written, self._unsynced = self._unsynced, []
+                        descriptors, self._unsynced_descriptors = self._unsynced_descriptors, []
             finally:
-                lines.close(written, synced=synced)
+                lines.close(descriptors, synced=synced)
                 if synced and self._created:
                     self._created = False
                     sync_directory(self.directory)
@@ -360,14 +360,14 @@ class ConversationStore:
 
     def _create(self, conversation_id: str, lines: Sequence[Mapping[str, Any]]) -> ReadFile:
         read, descriptor = self._files.create(conversation_id, lines)
-        self._unsynced.append(descriptor)
+        self._unsynced_descriptors.append(descriptor)
         self._created = True
         self._announce_write(read)
         return read
 
     def _append(self, read: ReadFile, lines: Sequence[Mapping[str, Any]]) -> None:
         size_before = read.size - read.unannounced
-        self._unsynced.append(self._files.append(read, lines))
+        self._unsynced_descriptors.append(self._files.append(read, lines))
         self._announce_write(read, size_before)
 
     def _announce_write(self, read: ReadFile, size_before: int = 0) -> None:

@@ -109,7 +109,8 @@ def follow_conversations(session: Session) -> None:
     directory = conversations_directory(session.environment.places.state_dir)
 
     async def follow() -> None:
-        # Changes are numbered by time, so the first change is found without reading the index before it.
+        # A change's number is never lower than its time, so the first change is found without reading the
+        # index before it.
         known = time.time_ns() // 1000
         watcher = await run_blocking(lambda: Watcher([directory / "index.sqlite3"], settled=False))
         # Wait before pruning so that it does not delay a short command.
