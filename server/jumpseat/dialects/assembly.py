@@ -47,7 +47,7 @@ OpaqueSource: TypeAlias = Callable[[], str | None]
 MAX_WHITESPACE = 4096
 """The longest run of whitespace in arguments, in characters.
 
-Real calls stay far below it, because JSON escapes line breaks in strings.
+Real arguments stay far below this length, because JSON escapes line breaks in strings.
 """
 
 
@@ -62,6 +62,8 @@ class _Call:
     """The id in the conversation; empty until the start event is emitted."""
 
     provider_id: str = ""
+    """The id that the provider sent; empty if it has not sent any."""
+
     name: str = ""
     pieces: list[str] = field(default_factory=list)
     """The pieces of the arguments so far."""
@@ -78,7 +80,7 @@ class _Call:
 def id_suffix_of(response_id: str) -> str:
     """Return the `BlockAssembler.id_suffix` for an answer.
 
-    It differs between answers, but does not depend on how an answer is split into chunks.
+    The suffix differs between answers, but does not depend on how an answer is split into chunks.
     """
     tail = re.sub(r"[^a-zA-Z0-9]", "", response_id)[-8:]
     return f"_{tail}" if tail else ""
@@ -101,11 +103,13 @@ class BlockAssembler:
         self.id_suffix = ""
         """The end of the call ids that are generated, so that they differ between answers."""
 
-        self.endless_whitespace = False
+        self.has_endless_whitespace = False
         """Whether a tool call exceeded `MAX_WHITESPACE`, so that the decoder should end the answer."""
 
         self._origin = Origin(provider, model)
         self._skipped: str | None = None
+        """The beginning of the first event that was not JSON."""
+
         self._thinking_opaque = thinking_opaque or (lambda: None)
         self._events: list[StreamEvent] = []
         self._next_block = 0
@@ -121,12 +125,12 @@ class BlockAssembler:
         self._ids: set[str] = set()
 
     def take(self) -> list[StreamEvent]:
-        """Return the events since the last call."""
+        """Return the events that were added since `take` was last called."""
         events, self._events = self._events, []
         return events
 
     def emit(self, event: StreamEvent) -> None:
-        """Add an event that does not belong to a block."""
+        """Add a complete event that does not belong to a block."""
         self._events.append(event)
 
     def skip_event(self, data: str) -> None:
@@ -228,8 +232,8 @@ class BlockAssembler:
         """Detect a model that writes whitespace until its token limit, as some models behind Copilot do."""
         trailing = len(piece) - len(piece.rstrip())
         call.whitespace = call.whitespace + trailing if trailing == len(piece) else trailing
-        if call.whitespace > MAX_WHITESPACE and not self.endless_whitespace:
-            self.endless_whitespace = True
+        if call.whitespace > MAX_WHITESPACE and not self.has_endless_whitespace:
+            self.has_endless_whitespace = True
             name = f"{call.name!r}" if call.name else "a tool"
             message = f"The model wrote endless whitespace in a call of {name}. The answer ends there."
             self._events.append(WarningEvent("endless_whitespace", message))

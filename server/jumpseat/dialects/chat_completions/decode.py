@@ -97,7 +97,7 @@ class ChatCompletionsDecoder:
         if name == "error" or not isinstance(chunk, dict):
             raise error_from_fault(read_fault(chunk), self._provider)
         self._decode_chunk(chunk)
-        if self._blocks.endless_whitespace:
+        if self._blocks.has_endless_whitespace:
             return self._finish_answer()
         events = self._blocks.take()
         if not events:

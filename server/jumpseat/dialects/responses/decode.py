@@ -77,7 +77,7 @@ class ResponsesDecoder:
         if not isinstance(event, dict):
             return self._skip_unreadable(name, data)
         self._decode_event(text_in(event.get("type")) or name, event)
-        if self._blocks.endless_whitespace and not self.complete:
+        if self._blocks.has_endless_whitespace and not self.complete:
             self._end(None, None)
         events = self._blocks.take()
         if not events:
