@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Options for pytest in the targets of slow tests: ONLY=--last-failed, or ONLY="-k approvals".
 ONLY ?=
-# The suite of packages that `make test-emacs-newer` takes Emacs from: "MIRROR SUITE KEYRING". The default is backports.
+# The apt suite from which `make test-emacs-newer` downloads Emacs: "MIRROR SUITE KEYRING". The default is backports.
 EMACS_FROM ?=
 
 BIN := $(VENV)/bin
