@@ -176,11 +176,11 @@ M.subcommands = {
     is_safe = true,
   },
   ['accept-hunk'] = {
-    about = 'accept the hunk at the cursor, or else the next or the last one',
+    about = 'accept the hunk at the cursor, else the first one below it, else the last one',
     run = function() require('jumpseat.edit').settle(current_buffer(), true) end,
   },
   ['reject-hunk'] = {
-    about = 'reject the hunk at the cursor, or else the next or the last one',
+    about = 'reject the hunk at the cursor, else the first one below it, else the last one',
     run = function() require('jumpseat.edit').settle(current_buffer(), false) end,
   },
   ['next-hunk'] = {

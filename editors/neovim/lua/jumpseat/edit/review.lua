@@ -69,7 +69,7 @@ local function find_row(review)
   end
 end
 
---- Return the number of the hunk at the cursor, or else the next or the last one.
+--- Return the number of the hunk at the cursor, else of the first one below it, else of the last one.
 ---@param review jumpseat.Review
 ---@param row integer
 ---@param hunks jumpseat.Hunk[]
@@ -252,7 +252,7 @@ local function go_to(review, row, hunk)
   vim.api.nvim_win_set_cursor(0, { line + 1, 0 })
 end
 
---- Accept or reject the hunk at the cursor, or else the next or the last one, and go to the one below it.
+--- Accept or reject the current hunk (see `find_current`), and go to the hunk below it.
 ---@param buf integer
 ---@param is_accepted boolean
 function M.settle(buf, is_accepted)
