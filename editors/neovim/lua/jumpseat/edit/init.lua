@@ -1,4 +1,4 @@
---- Edits: the daemon rewrites a text, or writes a new one, and the user reviews it as a diff.
+--- Edits: the model rewrites a text or writes a new text, and the user reviews the result as a diff.
 local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
 local config = require('jumpseat.core.config')
@@ -20,18 +20,18 @@ local M = {}
 ---@field target jumpseat.Target
 ---@field context table[] blocks that are sent with the instruction
 ---@field instruction string
----@field group integer? autocommands, until the answer is complete
+---@field group integer? the augroup that watches the buffer; nil once the answer is complete
 ---@field turn jumpseat.Turn?
 ---@field is_ready boolean whether the answer is complete
 ---@field answer string the complete lines that the model has written
----@field rest string[] the pieces of its unfinished line
+---@field rest string[] the pieces of the line that the model is writing
 ---@field size integer the bytes of `answer` and `rest`
----@field progress integer? the mark of the label on the first line
+---@field progress integer? the extmark of the label that shows the progress
 
 ---@type table<integer, jumpseat.Edit> by buffer
 local edits = {}
 
---- Show the model's state and the size of its answer after the first line.
+--- Show the model's state and the size of its answer, at the end of the target's first line.
 ---@param edit jumpseat.Edit
 local function show_progress(edit)
   local text = view.status(edit.buf).detail or view.label(edit.buf) or ''
@@ -49,7 +49,7 @@ local function hide_progress(edit)
   view.update(edit.buf, { state = vim.NIL, detail = vim.NIL })
 end
 
---- Remove the edit of a buffer and everything that is shown of it.
+--- Remove the edit of a buffer, with the edit's preview, label and marks.
 ---@param buf integer
 local function clear(buf)
   local edit = edits[buf]
@@ -62,7 +62,7 @@ local function clear(buf)
   targets.remove(edit.target)
 end
 
---- Drop an edit, even while it is being written.
+--- Discard the edit of a buffer, even while the model is writing.
 ---@param buf integer
 local function drop(buf)
   local edit = edits[buf]
@@ -72,7 +72,7 @@ local function drop(buf)
   if edit and not edit.is_ready then fire('EditEnded', { buf = buf, ready = false }) end
 end
 
---- Watch a buffer: if it is unloaded or reloaded while an edit is being written, drop the edit.
+--- Watch a buffer while the model is writing: if the buffer is unloaded or reloaded, discard the edit.
 ---@param buf integer
 ---@return integer group
 local function watch_buffer(buf)
@@ -89,7 +89,8 @@ local function watch_buffer(buf)
   return group
 end
 
---- Remove a fence around the lines that the model has written. This is only for the preview: the daemon's result is exact.
+--- Remove a fence around the lines that the model has written. Only the preview needs this: the daemon removes the
+--- fence from the final text.
 ---@param answer string
 ---@return string
 local function remove_fence(answer) return (answer:gsub('^%s*```[^\n]*\n', ''):gsub('\n```%s*$', '')) end
@@ -97,7 +98,7 @@ local function remove_fence(answer) return (answer:gsub('^%s*```[^\n]*\n', ''):g
 --- Add deltas to the model's answer.
 ---@param edit jumpseat.Edit
 ---@param deltas table[]
----@return boolean completed whether another line is complete
+---@return boolean completed whether the deltas completed a line
 local function collect(edit, deltas)
   local completed = false
   for _, delta in ipairs(deltas) do
@@ -116,7 +117,7 @@ local function collect(edit, deltas)
   return completed
 end
 
---- Show a batch of deltas: the progress, and the complete lines as a diff.
+--- Handle a batch of deltas: show the progress, and show the complete lines as a diff.
 ---@param edit jumpseat.Edit
 ---@param deltas table[]
 local function show_deltas(edit, deltas)
@@ -131,7 +132,7 @@ local function show_deltas(edit, deltas)
   diff.show(edit.buf, targets.preview(edit.target, remove_fence(edit.answer)))
 end
 
---- Show an edit's error below its text until the text changes or Insert mode is entered or left.
+--- Show the error of an edit below a row, until the buffer changes or Insert mode is entered or left.
 ---@param buf integer
 ---@param row integer
 ---@param err jumpseat.Error
@@ -147,7 +148,7 @@ local function show_error(buf, row, err)
   })
 end
 
---- Offer the new text for review, or write it into a new buffer.
+--- Open a review of the new text or, in the mode `new`, write the text into the new buffer.
 ---@param edit jumpseat.Edit
 ---@param row integer
 ---@param new string[]
@@ -202,7 +203,7 @@ local function finish(edit, outcome)
   fire('EditEnded', { buf = buf, error = outcome.error, ready = ready })
 end
 
---- Send an edit whose instruction is complete.
+--- Send an edit with the expanded references and prompt of its instruction.
 ---@param edit jumpseat.Edit
 ---@param expanded jumpseat.Instruction
 local function send(edit, expanded)
@@ -256,10 +257,10 @@ local function start_edit(target, context, instruction)
   end)
 end
 
---- Return the context of new text: the selected text, or else the whole buffer.
+--- Return the context to send if the model writes new text: the selection, or else the whole buffer.
 ---@param buf integer
 ---@param selected jumpseat.Region?
----@return table[]? context nil if the text is too large; warns the user
+---@return table[]? context nil, after a warning to the user, if that text is too large
 local function build_context(buf, selected)
   local text = selected or region.whole(buf)
   local refusal = region.check_size('The text', region.size(text))
@@ -267,7 +268,7 @@ local function build_context(buf, selected)
   return region.size(text) > 1 and { region.block(text) } or {}
 end
 
---- Create the buffer for a new text, with the file type of another one, in a window.
+--- Open a window with a new buffer, which gets the file type of the buffer `like`.
 ---@param like integer
 ---@return integer buf
 local function open_new_buffer(like)
@@ -282,9 +283,9 @@ end
 ---@return boolean
 function M.is_busy(buf) return edits[buf] ~= nil or review.is_open(buf) end
 
---- Let the model rewrite a text or write a new one. Ask for the instruction if it is empty.
+--- Let the model rewrite a text or write a new text. If the instruction is empty, ask the user for one.
 ---@param buf integer
----@param selected jumpseat.Region? the text to rewrite or to write about; default: the current line, or the whole buffer
+---@param selected jumpseat.Region? text to rewrite (default: the current line) or to write about (default: the buffer)
 ---@param instruction string
 ---@param mode? jumpseat.EditMode default: `replace`
 function M.start(buf, selected, instruction, mode)
@@ -316,7 +317,7 @@ function M.start(buf, selected, instruction, mode)
   end)
 end
 
---- Whether the text of a buffer is still being written. Warns if it is.
+--- Whether the model is still writing the edit of a buffer. Warns the user if so.
 ---@param buf integer
 ---@return boolean
 local function is_being_written(buf)
@@ -325,7 +326,7 @@ local function is_being_written(buf)
   return is_running
 end
 
---- Apply the new text, in one undo step.
+--- Accept all hunks of the new text, in one undo step.
 ---@param buf integer
 function M.accept(buf)
   if not is_being_written(buf) then review.accept(buf) end
@@ -338,7 +339,7 @@ function M.settle(buf, is_accepted)
   if not is_being_written(buf) then review.settle(buf, is_accepted) end
 end
 
---- Drop the new text.
+--- Discard the new text, or the message of an edit that failed.
 ---@param buf integer
 function M.reject(buf)
   if view.clear_messages(buf) then return end
@@ -348,7 +349,7 @@ end
 
 --- Ask the model to write the text of the last edit again.
 ---@param buf integer
----@param instruction string the previous one is used if empty
+---@param instruction string if empty, the instruction of the last edit is used
 function M.rewrite_again(buf, instruction)
   if is_being_written(buf) then return end
   local edit = edits[buf]
@@ -363,7 +364,7 @@ function M.rewrite_again(buf, instruction)
   start_edit(target, edit.context, instruction ~= '' and instruction or edit.instruction)
 end
 
---- Stop a running edit.
+--- Stop the model while it writes the edit of a buffer.
 ---@param buf integer
 ---@return boolean stopped
 function M.stop(buf)
