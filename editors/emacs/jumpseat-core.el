@@ -35,8 +35,9 @@ Nil means what \\[jumpseat-install] has installed, else `jumpseat' on variable
   :type '(repeat string))
 
 (defcustom jumpseat-config nil
-  "Configuration for this Emacs, in the form of the daemon's file.
-A property list such as (:providers (:local (:settings (:temperature 0.2)))).
+  "Configuration for this Emacs only.
+A property list with the same keys as the daemon's configuration file, such as
+\(:providers (:local (:settings (:temperature 0.2)))).
 A change is used after \\[jumpseat-restart]."
   :type '(plist :key-type symbol :value-type sexp))
 

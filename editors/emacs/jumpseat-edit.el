@@ -44,7 +44,8 @@
         (lambda (a b) (< (jumpseat--edit-start a) (jumpseat--edit-start b)))))
 
 (defun jumpseat--edit-find-current ()
-  "Return the rewrite at point, or else the next or the last one, or nil."
+  "Return the rewrite at point, else the first one below, else the last one.
+Return nil if there is none.  A rewrite on the line of point counts as below."
   (let ((sorted (jumpseat--edit-list-sorted))
         (line (line-beginning-position)))
     (or (seq-find (lambda (each) (<= (jumpseat--edit-start each) (point) (1- (jumpseat--edit-end each))))
@@ -63,7 +64,7 @@
             jumpseat--edit-list))
 
 (defun jumpseat--edit-move (count)
-  "Move to the COUNTth next rewrite, or backwards if COUNT is negative."
+  "Move to the next rewrite COUNT times, or to the previous if COUNT is negative."
   (let* ((at (point))
          (starts (mapcar #'jumpseat--edit-start (jumpseat--edit-list-sorted)))
          (there (if (> count 0) (seq-filter (lambda (each) (> each at)) starts)

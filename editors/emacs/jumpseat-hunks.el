@@ -266,7 +266,7 @@ If KIND is given, return only those of that kind."
           (lambda (a b) (< (overlay-start a) (overlay-start b))))))
 
 (defun jumpseat--hunks-find-current (shown)
-  "Return the overlay of SHOWN at point, or else the next or the last one."
+  "Return the overlay of SHOWN at point, else the first one below, else the last."
   (let ((line (line-beginning-position)))
     (or (seq-find (lambda (each)
                     (or (> (overlay-end each) line) (= (overlay-start each) (overlay-end each) line)))
@@ -274,7 +274,7 @@ If KIND is given, return only those of that kind."
         (car (last shown)))))
 
 (defun jumpseat--hunks-move (count)
-  "Move to the COUNTth next hunk, or backwards if COUNT is negative."
+  "Move to the next hunk COUNT times, or to the previous if COUNT is negative."
   (let* ((at (point))
          (starts (mapcar #'overlay-start (jumpseat--hunks-find-shown)))
          (there (if (> count 0) (seq-filter (lambda (each) (> each at)) starts)

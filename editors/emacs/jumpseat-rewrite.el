@@ -241,7 +241,7 @@ A buffer can have several rewrites at the same time."
 
 (defun jumpseat--rewrite-stop-any ()
   "Stop a rewrite of this buffer, and return whether one was being written.
-This is the one at point, or else another one."
+This is the rewrite at point if it is being written, or else another rewrite."
   (seq-some #'jumpseat--rewrite-stop
             (delq nil (cons (jumpseat--edit-find-current) (jumpseat--edit-list-sorted)))))
 

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; The commands that move among the rewrites of a buffer, and accept, reject,
-;; compare and merge them, with their keys and their menu.
+;; The commands for the rewrites of a buffer: they move to a rewrite, and
+;; accept, reject, compare or merge it.  Also their keys and their menu.
 
 ;;; Code:
 
@@ -15,13 +15,13 @@
 (require 'jumpseat-rewrite)
 
 (defun jumpseat-settle--get-open ()
-  "Return the rewrite at point, or else the next or the last one.
+  "Return the rewrite at point, else the first one below, else the last one.
 Signal a `user-error' if there is none."
   (or (jumpseat--edit-find-current) (user-error "There is no rewrite in this buffer")))
 
 (defun jumpseat--rewrite-get-finished ()
-  "Return the finished rewrite at point, or else the next or the last one.
-Signal a `user-error' if there is none, or if it is still being written."
+  "Return the same rewrite as `jumpseat-settle--get-open', if it is finished.
+Signal a `user-error' if the model is still writing it."
   (let ((edit (jumpseat-settle--get-open)))
     (unless (jumpseat--edit-replacement edit)
       (user-error "The rewrite is still being written; %s stops it"
@@ -29,14 +29,16 @@ Signal a `user-error' if there is none, or if it is still being written."
     edit))
 
 (defun jumpseat-settle--put-beside (edit)
-  "Show the new text of EDIT beside this buffer, because the old text has changed."
+  "Show the new text of EDIT beside this buffer, and end EDIT.
+EDIT cannot be applied, because the old text has changed."
   (jumpseat--compare-diff edit)
   (jumpseat--rewrite-clear edit)
-  (jumpseat--say "The text has changed since it was sent, so the rewrite was not applied. The new text is shown beside it."))
+  (jumpseat--say "The text has changed since it was sent, so the rewrite was not applied. A diff shows the new text beside the current one."))
 
 (defun jumpseat-settle--call-with-unchanged (function)
-  "Call FUNCTION with the rewrite at point, or else the next or the last one.
-If its text has changed, show the new text beside it instead."
+  "Call FUNCTION with the rewrite of `jumpseat--rewrite-get-finished'.
+If the text of that rewrite has changed, do not call FUNCTION, but show the new
+text beside this buffer."
   (barf-if-buffer-read-only)
   (let ((edit (jumpseat--rewrite-get-finished)))
     (if (jumpseat--edit-sync edit) (funcall function edit)
@@ -52,10 +54,10 @@ If its text has changed, show the new text beside it instead."
        (jumpseat--edit-replace beg end (jumpseat--edit-replacement edit))))))
 
 (defun jumpseat-settle--settle-hunk (settle)
-  "Call SETTLE with the rewrite and the current hunk, and go to the next hunk."
+  "Call SETTLE with the current rewrite and hunk, and move to the next hunk."
   (jumpseat-settle--call-with-unchanged
    (lambda (edit)
-     ;; After an undo, the hunks shown are out of date.
+     ;; After an undo, the hunks that are shown do not match the text.
      (jumpseat--rewrite-review edit)
      (when-let ((current (jumpseat--hunks-find-current (jumpseat--hunks-find-shown edit))))
        (goto-char (overlay-start current))
@@ -68,46 +70,48 @@ If its text has changed, show the new text beside it instead."
                                     (jumpseat--hunks-find-shown edit)))))))))
 
 (defun jumpseat-rewrite-accept-change ()
-  "Apply the change at point, or else the next one, in one step of undo."
+  "Apply the change at point, else the first one below, else the last one.
+This is one step of undo."
   (interactive)
   (jumpseat-settle--settle-hunk #'jumpseat--edit-apply-hunk))
 
 (defun jumpseat-rewrite-reject-change ()
-  "Discard the change at point, or else the next one."
+  "Discard the change at point, else the first one below, else the last one."
   (interactive)
   (jumpseat-settle--settle-hunk #'jumpseat--edit-drop-hunk))
 
 (defun jumpseat-rewrite-next-change (&optional count)
-  "Move to the next change, or the COUNTth."
+  "Move to the next change, COUNT times."
   (interactive "p")
   (jumpseat--rewrite-get-finished)
   (jumpseat--hunks-move (or count 1)))
 
 (defun jumpseat-rewrite-previous-change (&optional count)
-  "Move to the previous change, or the COUNTth."
+  "Move to the previous change, COUNT times."
   (interactive "p")
   (jumpseat-rewrite-next-change (- (or count 1))))
 
 (defun jumpseat-rewrite-next (&optional count)
-  "Move to the next rewrite of this buffer, or the COUNTth."
+  "Move to the next rewrite of this buffer, COUNT times."
   (interactive "p")
   (jumpseat-settle--get-open)
   (jumpseat--edit-move (or count 1)))
 
 (defun jumpseat-rewrite-previous (&optional count)
-  "Move to the previous rewrite of this buffer, or the COUNTth."
+  "Move to the previous rewrite of this buffer, COUNT times."
   (interactive "p")
   (jumpseat-rewrite-next (- (or count 1))))
 
 (defun jumpseat-rewrite-reject ()
-  "Discard the rest of the rewrite at point, or stop it."
+  "Discard every change of the rewrite at point that is not accepted yet.
+If the model is still writing, stop the model."
   (interactive)
   (let ((edit (jumpseat-settle--get-open)))
     (jumpseat--rewrite-stop edit)
     (jumpseat--rewrite-clear edit)))
 
 (defun jumpseat-rewrite-again (instruction)
-  "Rewrite the same text again, following INSTRUCTION."
+  "Rewrite the text of the rewrite at point again, following INSTRUCTION."
   (interactive
    (list (jumpseat--rewrite-read (jumpseat--edit-instruction (jumpseat--rewrite-get-finished)))))
   (let ((edit (jumpseat--rewrite-get-finished)))
@@ -115,13 +119,14 @@ If its text has changed, show the new text beside it instead."
                              (jumpseat--edit-options edit))))
 
 (defun jumpseat-rewrite-diff ()
-  "Show the difference between this buffer and the rewritten one."
+  "Show a diff between this buffer and a copy with the text of the rewrite."
   (interactive)
   (jumpseat--compare-diff (jumpseat--rewrite-get-finished)))
 
 (defun jumpseat-rewrite-ediff ()
-  "Compare this buffer with the rewritten one in Ediff.
-If you change the text there, the rewrite ends, else its review continues."
+  "Compare this buffer in Ediff with a copy with the text of the rewrite.
+When you quit Ediff, the review continues if you have not changed the text
+under review.  Otherwise the rewrite ends."
   (interactive)
   (jumpseat-settle--call-with-unchanged
    (lambda (edit)
@@ -183,13 +188,13 @@ The rewrite ends.  One step of undo brings the old text back."
     ["Merge in Smerge Mode" jumpseat-rewrite-merge]))
 
 (defun jumpseat-rewrite-more (event)
-  "Show the menu of rewrites for the place of EVENT."
+  "Move point to the position of EVENT, and show the menu of rewrites there."
   (interactive (list last-nonmenu-event))
   (when (mouse-event-p event) (posn-set-point (event-end event)))
   (popup-menu jumpseat--rewrite-menu (if (mouse-event-p event) event (point-marker))))
 
 (define-key jumpseat--preview-hunk-map [mouse-3] #'jumpseat-rewrite-more)
-;; Without this, the press of the button would change the region.
+;; Without this binding, pressing the mouse button would change the region.
 (define-key jumpseat--preview-hunk-map [down-mouse-3] #'ignore)
 
 (provide 'jumpseat-settle)
