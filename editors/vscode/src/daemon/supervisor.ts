@@ -18,28 +18,28 @@ import { checkVersion } from './version';
 
 export type State = 'stopped' | 'starting' | 'ready' | 'failed';
 
-/** The process is restarted automatically after at most this many crashes within the time below. */
+/** After more crashes than this within `CRASH_WINDOW_MS`, the process is not restarted automatically. */
 const MAX_CRASHES = 5;
 const CRASH_WINDOW_MS = 180_000;
 const INITIALIZE_MS = 20_000;
-/** How long a process may run after its input was closed, before it is killed. */
+/** The time between closing the input of a process and killing the process if it is still running. */
 const LEAVE_MS = 3000;
 const TRY_AGAIN = l10n.t(
   'The command "jumpseat: Show Log" shows why, and "jumpseat: Restart Server" tries again.',
 );
 
 export interface DaemonOptions {
-  /** Find or install the program; `again` if the user asked to retry. Called for each start. */
+  /** Find or install the program. Called for each start; `again` is true if the user asked for this start. */
   launch(again: boolean): Promise<Launch>;
   initializeParams(): InitializeParams;
-  /** Answers the requests that the params of `initialize` enable. */
+  /** The functions that answer the daemon's requests to this window; `initializeParams` must announce the requests. */
   answers?: Partial<Answers>;
   log: Log;
   /** The time limit for `initialize`. */
   initializeMs?: number;
 }
 
-/** Thrown by a start that a newer one has replaced. Its callers wait for the newer one instead. */
+/** Thrown by a start that was replaced by a newer start of the process. `#connect` then waits for the newer start. */
 class Superseded extends Error {}
 
 interface Session {
@@ -55,14 +55,14 @@ export class Daemon implements Disposable {
   #state: State = 'stopped';
   #attempt: Promise<Session> | undefined;
   #session: Session | undefined;
-  /** The number of starts. Only the newest one may spawn a process or change the state. */
+  /** The number of the newest start. Only the newest start may spawn a process or change the state. */
   #generation = 0;
   #crashes: number[] = [];
   #disposed = false;
 
-  /** The daemon's answer to `initialize`, while it is ready. */
+  /** The daemon's answer to `initialize`; undefined unless the state is `ready`. */
   info: InitializeResult | undefined;
-  /** Why the state is `failed`. */
+  /** The error that caused the state `failed`. */
   failure: DaemonError | undefined;
 
   constructor(options: DaemonOptions) {
@@ -103,7 +103,7 @@ export class Daemon implements Disposable {
     return this.#runConnected(token, (connection) => connection.request(method, params, token));
   }
 
-  /** Send a request with deltas, which all arrive before the promise settles. Rejects with a `DaemonError`. */
+  /** Send a request. All its deltas arrive before the promise settles. Rejects with a `DaemonError`. */
   turn<M extends TurnMethod>(
     method: M,
     params: Requests[M]['params'],
@@ -181,7 +181,8 @@ export class Daemon implements Disposable {
   async #start(generation: number, again = false): Promise<Session> {
     let session: Session | undefined;
     try {
-      // Yield, so that the caller sets `#attempt`. Otherwise a listener with a request would start another process.
+      // Yield, so that the caller sets `#attempt` before listeners are called: a listener for the state `starting` that
+      // sends a request would otherwise start a second process.
       await Promise.resolve();
       this.#checkCurrent(generation);
       if (!this.#canStart()) {
@@ -192,7 +193,7 @@ export class Daemon implements Disposable {
       }
       this.#change('starting');
       const launch = await this.#options.launch(again);
-      // The JSON-RPC library is a third of the bundle, and no window needs it before its first request.
+      // The JSON-RPC library is a third of the bundle, so it is loaded only when a request needs it.
       const { Connection } = await import('./connection');
       this.#checkCurrent(generation);
       const { log } = this.#options;
@@ -252,7 +253,7 @@ export class Daemon implements Disposable {
     }
   }
 
-  /** Handle the end of a process, which was unexpected if its session is still the current one. */
+  /** Handle the end of a process. It is a crash if its session is still the current one, which `#leave` clears. */
   #handleExit(session: Session, { code, signal }: Exit): void {
     const how = signal ?? l10n.t('code {0}', code ?? '?');
     this.#options.log.info(`jumpseat ended: ${how}`);

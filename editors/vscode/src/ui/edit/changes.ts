@@ -21,7 +21,7 @@ export async function applyChanges(
     await offerProposal(document, edit.proposed);
     showWarning(
       vscode.l10n.t(
-        'The text has changed since it was sent, so the edit was not applied. The new text is shown beside it.',
+        'The text has changed since it was sent, so the edit was not applied. A diff shows the new text beside yours.',
       ),
     );
     return undefined;

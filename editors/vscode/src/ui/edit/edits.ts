@@ -25,22 +25,25 @@ import {
   createActions,
 } from './view';
 
-/** The most places that are rewritten at the same time. */
+/** The maximum number of places that one edit can rewrite. */
 const MOST_PLACES = 20;
 
 function warnOpen(): void {
   showWarning(vscode.l10n.t('This file already has an edit. Accept or reject it first.'));
 }
 
-/** Rewrites of pieces of documents: shown as a diff, and applied if the text is still the one that was sent. */
+/**
+ * The open edits. An edit rewrites pieces of one document. Its new text is shown as a diff, and is applied only if the
+ * user has not changed the pieces since they were sent.
+ */
 export class Edits {
   readonly #daemon: Daemon;
   readonly #edits = new OpenEdits();
   readonly #display = new EditDisplay(this.#edits);
   #count = 0;
-  /** The instruction of the last edit if it failed or was rejected; prefilled for the next one. */
+  /** The instruction of the last edit if that edit failed or was rejected, as the default for the next one. */
   #retryInstruction = '';
-  /** The most recently rejected finished edit. */
+  /** The finished edit that was rejected most recently; see `restore`. */
   #rejected: Edit | undefined;
 
   constructor(daemon: Daemon) {
@@ -76,7 +79,7 @@ export class Edits {
     );
   }
 
-  /** Rewrite the selections, the current lines, or the given range. Asks for the instruction if there is none. */
+  /** Rewrite the given range, or else the selections or current lines. If no instruction is given, asks for one. */
   async start(instruction?: string, target?: vscode.Range): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor || editor.document.uri.scheme === SCHEME) {
@@ -110,14 +113,14 @@ export class Edits {
       warnUnfinished(edit);
       return;
     }
-    const after = edit.proposedSpan;
+    const acceptedSpan = edit.proposedSpan;
     const document = await applyChanges(
       edit,
       edit.pieces.map(({ span, replacement = '' }) => ({ span, text: replacement })),
     );
     if (document) {
       await this.#close(edit);
-      await showDocument(document, { selection: rangeOfSpan(document, after), preview: false });
+      await showDocument(document, { selection: rangeOfSpan(document, acceptedSpan), preview: false });
     }
   }
 
@@ -128,10 +131,11 @@ export class Edits {
       return;
     }
     const { piece, hunk, old } = chosen;
-    const after = piece.expect(hunk, edit.document.getText());
+    const acceptedSpan = piece.recordAccepted(hunk, edit.document.getText());
     if (await applyChanges(edit, [{ span: old, text: piece.textOf(hunk) }])) {
-      // Text that is inserted at an edge of the piece is part of it here.
-      piece.span = after;
+      // `piece.follow` has moved the span as for a change by the user, which excludes text inserted at an edge of the
+      // piece. The text of a hunk belongs to the piece.
+      piece.span = acceptedSpan;
       await this.#settle(edit);
     }
   }
@@ -145,7 +149,7 @@ export class Edits {
     }
   }
 
-  /** Drop the rewritten text, or stop the turn that is writing it. */
+  /** Close an edit without applying it. If the model is still writing the new text, stop the model. */
   async reject(edit: Edit | undefined): Promise<void> {
     if (!edit) {
       showWarning(vscode.l10n.t('There is no edit in this file.'));
@@ -163,7 +167,7 @@ export class Edits {
     }
   }
 
-  /** Restore the most recently rejected edit or changes. */
+  /** Open the most recently rejected edit again, with all its rejected changes. */
   async restore(): Promise<void> {
     const edit = this.#rejected;
     if (!edit) {
@@ -183,7 +187,7 @@ export class Edits {
     await this.#show(edit, true);
   }
 
-  /** Rewrite the same piece again, with the same instruction or another one. */
+  /** Rewrite the pieces of an edit again, after the user has changed or confirmed the instruction. */
   async rewriteAgain(edit: Edit | undefined): Promise<void> {
     if (!edit || edit.stop) {
       warnUnfinished(edit);
@@ -243,7 +247,7 @@ export class Edits {
     }
   }
 
-  /** Show the remaining changes of an edit, or close it if none remain. */
+  /** Show the remaining changes of an edit. If none remain, close the edit, unless the user has changed its text. */
   async #settle(edit: Edit): Promise<void> {
     if (edit.hunks.length > 0 || !edit.isUnchanged) {
       this.#display.refresh(edit);
@@ -265,14 +269,14 @@ export class Edits {
     }
   }
 
-  /** Offer the possible actions on a finished edit whose diff is closed. */
+  /** If the diff of a finished edit is closed, show a message with buttons for the edit. */
   #remind(edit: Edit, text: string): void {
     if (edit.stop === undefined && this.#edits.has(edit) && findTab(edit.proposed) === undefined) {
       showInformation(text, ...createActions(edit.proposed));
     }
   }
 
-  /** Close an edit without applying it. A finished one can be restored. */
+  /** Close an edit without applying it. A finished edit can be restored afterwards. */
   async #drop(edit: Edit): Promise<void> {
     if (edit.isFinished) {
       this.#rejected = edit;
@@ -293,7 +297,7 @@ export class Edits {
     const edits = [...this.#edits, this.#rejected];
     for (const edit of edits.filter((each) => each?.document.uri.toString() === key)) {
       edit?.pieces.forEach((piece) => {
-        piece.applyChanges(changesOf(event));
+        piece.follow(changesOf(event));
       });
       this.#display.refreshSoon();
     }
@@ -309,7 +313,8 @@ export class Edits {
         continue;
       }
       if (input.original.scheme === SCHEME) {
-        // The edit could not be applied, and the user has taken the wanted parts from this diff.
+        // `offerProposal` opened this diff because the edit could not be applied. In it, the user can copy parts of the
+        // new text into the document, so closing the diff means that the user is done with the edit.
         this.#drop(edit).catch(showError);
       } else if (input.modified.toString() === edit.proposed.toString()) {
         this.#remind(

@@ -24,8 +24,8 @@ export class Rewrite {
     this.#expected = new Set([this.sent]);
   }
 
-  /** Update the position after changes of the document. */
-  applyChanges(changes: readonly Change[]): void {
+  /** Update the position after changes of the document. Text inserted at an edge of the piece is left outside. */
+  follow(changes: readonly Change[]): void {
     this.span = shiftBy(this.span, changes);
   }
 
@@ -89,11 +89,12 @@ export class Rewrite {
   }
 
   /**
-   * Expect a hunk to be applied to the document. Returns the position of the piece afterwards.
+   * Record that the user accepts a hunk, before the hunk is applied to the document: `isUnchangedIn` then accepts the
+   * text of the piece with the hunk too. Returns the position of the piece after the hunk is applied.
    *
    * @param text the document's text before
    */
-  expect(hunk: Hunk, text: string): Span {
+  recordAccepted(hunk: Hunk, text: string): Span {
     const { start, end } = this.span;
     const after = splice(text.slice(start, end), hunk.old, this.textOf(hunk));
     this.#expected.add(after);

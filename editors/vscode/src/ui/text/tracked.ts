@@ -11,8 +11,8 @@ export interface Span {
 }
 
 /**
- * Return the position of a span after a change. Text inserted at its edges is not part of it. After a change across an
- * edge, only the untouched part remains, and the caller notices that the text differs.
+ * Return the position of a span after a change. Text inserted at an edge of the span is not part of the span. After a
+ * change across an edge, only the untouched part remains, and the caller notices that the text differs.
  */
 export function shift(span: Span, change: Change): Span {
   const end = change.offset + change.length;
@@ -27,7 +27,7 @@ export function shift(span: Span, change: Change): Span {
   return { start, end: Math.max(start, end > span.end ? change.offset : span.end + by) };
 }
 
-/** Return the position of a span after the changes of one edit, whose offsets all refer to the text before it. */
+/** Return the position of a span after the changes of one edit, whose offsets all refer to the text before the edit. */
 export function shiftBy(span: Span, changes: readonly Change[]): Span {
   return changes.toSorted((a, b) => b.offset - a.offset).reduce(shift, span);
 }

@@ -64,7 +64,7 @@ test('the replacement gets the line endings of the document', () => {
 
 test('a change elsewhere moves the piece', () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
-  rewrite.applyChanges([{ offset: 0, length: 0, text: '# top\n' }]);
+  rewrite.follow([{ offset: 0, length: 0, text: '# top\n' }]);
   const text = `# top\n${TEXT}`;
   assert.equal(rewrite.isUnchangedIn(text), true);
   rewrite.finish(result('b = 20'));
@@ -73,7 +73,7 @@ test('a change elsewhere moves the piece', () => {
 
 test('a change of the piece itself is noticed', () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
-  rewrite.applyChanges([{ offset: 10, length: 1, text: '9' }]);
+  rewrite.follow([{ offset: 10, length: 1, text: '9' }]);
   assert.equal(rewrite.isUnchangedIn('a = 1\nb = 9\nc = 3\n'), false);
 });
 
@@ -83,14 +83,14 @@ test('a hunk is accepted alone, and undoing it offers it again', () => {
   const [first, second] = rewrite.hunks(TEXT);
   assert.ok(first && second);
   assert.equal(rewrite.textOf(second), 'c = 30\n');
-  rewrite.span = rewrite.expect(first, TEXT);
+  rewrite.span = rewrite.recordAccepted(first, TEXT);
   const text = 'a = 10\nb = 2\nc = 3\n';
   assert.equal(rewrite.isUnchangedIn(text), true);
   assert.deepEqual(
     rewrite.hunks(text).map((each) => rewrite.textOf(each)),
     ['c = 30\n'],
   );
-  rewrite.applyChanges([{ offset: 0, length: 6, text: 'a = 1' }]);
+  rewrite.follow([{ offset: 0, length: 6, text: 'a = 1' }]);
   assert.equal(rewrite.hunks(TEXT).length, 2);
 });
 
