@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class ChatStream:
-    """A chat. Iterate over it for the deltas, or await `response()` for the result alone.
+    """A chat. Iterate over the stream for the deltas, or await `response()` for the result alone.
 
-    Whichever comes first sends the request. Leaving the loop early, by `break`, by an exception or because
-    the task is cancelled, cancels the turn; so does exceeding the `timeout`. After that, `response()` raises
-    `ChatFailed` of kind "cancelled" with the result so far in `partial`.
+    The first of the two sends the request. The turn is cancelled if the loop is left early (by `break`, by an
+    exception or because the task is cancelled), or if the chat takes longer than the `timeout`. After that,
+    `response()` raises `ChatFailed` of kind "cancelled" with the result so far in `partial`.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ChatStream:
 
     @property
     def request_id(self) -> RequestId | None:
-        """The request's id; None until it is sent."""
+        """The request's id; None until the request is sent."""
         return self._id
 
     @property
@@ -65,14 +65,14 @@ class ChatStream:
 
         Raises:
             ChatFailed: the chat ended with an error.
-            RequestTimeout: the chat did not end in time; it was cancelled.
+            RequestTimeout: the chat did not end in time, so it was cancelled.
             DaemonDied: the daemon has ended.
         """
         future = self._future or self._begin()
         try:
             async with asyncio.timeout_at(self._deadline):
-                # Without the shield, the timeout would cancel the future, and a later `response` could not
-                # report the partial result.
+                # Without the shield, the timeout would cancel the future, so a later call of `response` could
+                # not report the partial result.
                 value = await asyncio.shield(future)
         except asyncio.CancelledError:
             self.cancel()
@@ -96,7 +96,7 @@ class ChatStream:
             self._cancel(self._id)
 
     def deliver(self, delta: Delta) -> None:
-        """Queue a delta from the connection."""
+        """Queue a delta for the iterator. Without an iterator, only ask for its approval."""
         if self._approvals is not None and (status := delta.tool_status) is not None:
             self._approvals.withdraw(status.tool_use_id)
         if self._queue is not None:
@@ -107,7 +107,7 @@ class ChatStream:
     def _ask(self, delta: Delta) -> None:
         """Start the approval callback if the delta asks for an approval.
 
-        Call this only after the caller has received all earlier deltas.
+        Call this only after the user of the stream has received all earlier deltas.
         """
         if self._approvals is not None and (approval := delta.tool_approval) is not None:
             self._approvals.ask(approval)
@@ -130,8 +130,8 @@ class ChatStream:
 class _Deltas:
     """The iterator that `async for` uses."""
 
-    # Only the `async for` loop refers to it, so `__del__` runs as soon as that loop is left. The `finally` of
-    # a generator would run later, in a task of the event loop.
+    # Only the `async for` loop refers to this object, so `__del__` runs as soon as the loop is left. The
+    # `finally` of a generator would run later, in a task of the event loop.
 
     def __init__(self, stream: ChatStream, queue: asyncio.Queue[Delta | None]) -> None:
         self._stream = stream
@@ -154,7 +154,7 @@ class _Deltas:
         if delta is not None:
             stream._ask(delta)
             return delta
-        self._queue.put_nowait(None)  # Otherwise another call after the end would wait forever.
+        self._queue.put_nowait(None)  # Otherwise another call of `__anext__` would wait forever.
         await stream.response()
         raise StopAsyncIteration
 
@@ -163,10 +163,11 @@ class _Deltas:
             in_loop = asyncio.get_running_loop() is self._loop
         except RuntimeError:
             in_loop = False
-        # The `async for` loop was left, and a turn costs money even if nobody reads its deltas.
+        # The `async for` loop was left. Cancel the turn, which costs money even if nobody reads its deltas.
         if in_loop:
             self._stream.cancel()
         else:
-            # Another thread deleted the iterator. If the event loop is closed, the daemon has ended too.
+            # The iterator was deleted in another thread, or while its event loop was not running. If that
+            # loop is closed, the daemon has ended too.
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._stream.cancel)

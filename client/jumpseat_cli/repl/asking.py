@@ -1,4 +1,4 @@
-"""Asks the model a new question, the last one again, or a prompt."""
+"""Asks the model a new question, the last question again, or a prompt of the configuration."""
 
 from __future__ import annotations
 
@@ -52,10 +52,14 @@ class Asker:
         self._history = history
         self._approver = approver
         self._keep = keep
-        self._not_kept: str | None = None
-        self._rules: str | None = None
+        self._keep_warning: str | None = None
+        """The last warning that the conversation is not kept."""
+
+        self._rules_note: str | None = None
+        """The last note about the workspace's rules."""
+
         self.unanswered = ""
-        """A question that was stopped before its answer began; the next prompt offers it for editing."""
+        """A question that was stopped before its answer began. The next input line starts with it."""
 
     async def ask(self, text: str) -> None:
         """Ask a new question.
@@ -66,7 +70,7 @@ class Asker:
         await self._run_turn(self._conversation.ask(text))
 
     async def retry(self, model: str) -> None:
-        """Ask the last question again; if a model is named, ask that one."""
+        """Ask the last question again, and ask the given model, unless `model` is empty."""
         if not self._conversation.question:
             note("There is no question yet.")
             return
@@ -74,14 +78,14 @@ class Asker:
         await self._run_turn(self._conversation.ask_again(), **({"model": model} if model else {}))
 
     async def go_on(self) -> None:
-        """Continue an answer that was stopped or reached a limit, and ends with the result of a tool."""
+        """Continue an answer that ends with a result of a tool because it was stopped or reached a limit."""
         if not self._conversation.can_continue:
             note("There is nothing to continue: the last answer does not end with the result of a tool.")
             return
         await self._run_turn(self._conversation.go_on())
 
     async def edit(self) -> None:
-        """Let the user change the last question, and ask it again."""
+        """Let the user edit the last question, and ask the edited question in its place."""
         before = self._conversation.question_text
         try:
             # Ctrl-C is for the editor, so ignore it here.
@@ -100,7 +104,7 @@ class Asker:
         await self._run_turn(self._conversation.ask_again(text))
 
     async def run_prompt_command(self, argument: str) -> None:
-        """List the prompts, or ask one with the rest of the argument as its input."""
+        """Ask the prompt at the start of the argument; the rest is its input. If empty, list all prompts."""
         name, _, text = argument.strip().partition(" ")
         if name:
             await self._ask_prompt(name, text)
@@ -138,7 +142,7 @@ class Asker:
     async def _run_turn(self, messages: Sequence[dict[str, Any]], **overrides: Any) -> None:
         outcome = await self._chat(messages, overrides)
         if isinstance(outcome.error, DaemonDied) and not outcome.model:
-            # The daemon died between the turns, for example because it was stopped.
+            # The daemon ended between two turns, for example because the user stopped it. Use a new daemon.
             outcome = await self._chat(messages, overrides)
         self._apply(outcome, await self._find_sign_in(outcome.error))
         if isinstance(outcome.error, DaemonDied):
@@ -150,7 +154,7 @@ class Asker:
         conversation = self._conversation
         options = {**conversation.options, **conversation.tools.options(), **overrides}
         conversation_id = conversation.id
-        if conversation_id is None and (not self._keep or self._not_kept is not None):
+        if conversation_id is None and (not self._keep or self._keep_warning is not None):
             conversation_id = conversation.unkept_id
 
         def chat(on_progress: OnProgress) -> ChatStream:
@@ -173,7 +177,7 @@ class Asker:
             try:
                 outcome = await turn.run()
             except asyncio.CancelledError:
-                # This is a second Ctrl-C: the daemon did not answer the first one.
+                # The user pressed Ctrl-C a second time while the daemon was still stopping the turn.
                 if turn.outcome.content:
                     conversation.set_answer(turn.outcome.content)
                 raise
@@ -182,7 +186,7 @@ class Asker:
         return outcome
 
     async def _find_sign_in(self, error: ClientError | None) -> str | None:
-        """Return the command that signs in after an authentication error, if the provider has a sign-in."""
+        """Return the command that signs in, if a sign-in can correct the error; otherwise None."""
         if not isinstance(error, RequestFailed) or error.kind != "authentication":
             return None
         provider = error.data.get("provider")
@@ -198,16 +202,16 @@ class Asker:
         if outcome.conversation_id is not None:
             conversation.id = outcome.conversation_id
             self._history.allow()
-        if outcome.not_kept is not None:
+        if outcome.keep_warning is not None:
             self._history.forbid()
             # The daemon repeats this warning for every turn that is sent without the id of a conversation.
-            if outcome.not_kept != self._not_kept:
-                outcome.notes.append(outcome.not_kept)
-            self._not_kept = outcome.not_kept
-        # Every turn repeats this note, so it is shown only when it changes.
-        if outcome.rules is not None and outcome.rules != self._rules:
-            outcome.notes.append(outcome.rules)
-            self._rules = outcome.rules
+            if outcome.keep_warning != self._keep_warning:
+                outcome.notes.append(outcome.keep_warning)
+            self._keep_warning = outcome.keep_warning
+        # Every turn has a note about the rules, so print the note only if it has changed.
+        if outcome.rules_note is not None and outcome.rules_note != self._rules_note:
+            outcome.notes.append(outcome.rules_note)
+            self._rules_note = outcome.rules_note
         conversation.thinking = outcome.thinking
         if outcome.content or outcome.error is None:
             conversation.set_answer(outcome.content)

@@ -36,10 +36,10 @@ class TurnOutcome:
     """The model as `provider:model`; empty if the daemon did not accept the turn."""
 
     conversation_id: str | None = None
-    not_kept: str | None = None
+    keep_warning: str | None = None
     """The daemon's warning that it does not keep the turn."""
 
-    rules: str | None = None
+    rules_note: str | None = None
     """The note about the workspace's rules that were sent; None if none were asked for."""
 
     thinking: str = ""
@@ -135,9 +135,9 @@ class TerminalTurn:
         if delta.get("stopReason") == "max_rounds":
             note = LIMIT_REACHED
         if delta.type == "start":
-            self.outcome.rules = note
+            self.outcome.rules_note = note
         elif delta.get("code") == "conversation_not_kept":
-            self.outcome.not_kept = note
+            self.outcome.keep_warning = note
         # Editing or dropping a question forks the conversation, as the user wanted, so do not warn about it.
         elif note is not None and delta.get("code") != "conversation_forked":
             self.outcome.notes.append(note)
