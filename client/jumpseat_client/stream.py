@@ -96,7 +96,7 @@ class ChatStream:
             self._cancel(self._id)
 
     def deliver(self, delta: Delta) -> None:
-        """Queue a delta for the iterator. Without an iterator, only ask for its approval."""
+        """Queue a delta for the iterator. Without an iterator, only handle an approval in the delta."""
         if self._approvals is not None and (status := delta.tool_status) is not None:
             self._approvals.withdraw(status.tool_use_id)
         if self._queue is not None:

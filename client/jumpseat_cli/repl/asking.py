@@ -59,7 +59,7 @@ class Asker:
         """The last note about the workspace's rules."""
 
         self.unanswered = ""
-        """A question that was stopped before its answer began. The next input line starts with it."""
+        """A question that was stopped before the answer began, to prefill the next input line."""
 
     async def ask(self, text: str) -> None:
         """Ask a new question.
@@ -70,7 +70,7 @@ class Asker:
         await self._run_turn(self._conversation.ask(text))
 
     async def retry(self, model: str) -> None:
-        """Ask the last question again, and ask the given model, unless `model` is empty."""
+        """Ask the last question again. If `model` is not empty, ask that model."""
         if not self._conversation.question:
             note("There is no question yet.")
             return
@@ -78,14 +78,14 @@ class Asker:
         await self._run_turn(self._conversation.ask_again(), **({"model": model} if model else {}))
 
     async def go_on(self) -> None:
-        """Continue an answer that ends with a result of a tool because it was stopped or reached a limit."""
+        """Continue an answer that was cut off after the result of a tool, by the user or by a limit."""
         if not self._conversation.can_continue:
             note("There is nothing to continue: the last answer does not end with the result of a tool.")
             return
         await self._run_turn(self._conversation.go_on())
 
     async def edit(self) -> None:
-        """Let the user edit the last question, and ask the edited question in its place."""
+        """Let the user edit the last question, and ask the edited question instead."""
         before = self._conversation.question_text
         try:
             # Ctrl-C is for the editor, so ignore it here.
@@ -104,7 +104,10 @@ class Asker:
         await self._run_turn(self._conversation.ask_again(text))
 
     async def run_prompt_command(self, argument: str) -> None:
-        """Ask the prompt at the start of the argument; the rest is its input. If empty, list all prompts."""
+        """Ask the prompt at the start of the argument, with the rest of the argument as the input.
+
+        If the argument is empty, list all prompts.
+        """
         name, _, text = argument.strip().partition(" ")
         if name:
             await self._ask_prompt(name, text)
