@@ -7,7 +7,8 @@
 ;;; Commentary:
 
 ;; The commands for the rewrites of a buffer: they move to a rewrite, and
-;; accept, reject, compare or merge it.  Also their keys and their menu.
+;; accept, reject, compare or merge it.  This file also defines the keys and the
+;; menu of these commands.
 
 ;;; Code:
 
@@ -37,15 +38,14 @@ EDIT cannot be applied, because the old text has changed."
 
 (defun jumpseat-settle--call-with-unchanged (function)
   "Call FUNCTION with the rewrite of `jumpseat--rewrite-get-finished'.
-If the text of that rewrite has changed, do not call FUNCTION, but show the new
-text beside this buffer."
+If the old text has changed, show the new text beside this buffer instead."
   (barf-if-buffer-read-only)
   (let ((edit (jumpseat--rewrite-get-finished)))
     (if (jumpseat--edit-sync edit) (funcall function edit)
       (jumpseat-settle--put-beside edit))))
 
 (defun jumpseat-rewrite-accept ()
-  "Apply every change of the rewrite at point, in one step of undo."
+  "Apply every remaining change of the rewrite at point, in one step of undo."
   (interactive)
   (jumpseat-settle--call-with-unchanged
    (lambda (edit)
@@ -111,7 +111,7 @@ If the model is still writing, stop the model."
     (jumpseat--rewrite-clear edit)))
 
 (defun jumpseat-rewrite-again (instruction)
-  "Rewrite the text of the rewrite at point again, following INSTRUCTION."
+  "Let the model write the rewrite at point again, following INSTRUCTION."
   (interactive
    (list (jumpseat--rewrite-read (jumpseat--edit-instruction (jumpseat--rewrite-get-finished)))))
   (let ((edit (jumpseat--rewrite-get-finished)))
@@ -119,14 +119,14 @@ If the model is still writing, stop the model."
                              (jumpseat--edit-options edit))))
 
 (defun jumpseat-rewrite-diff ()
-  "Show a diff between this buffer and a copy with the text of the rewrite."
+  "Show a diff between this buffer and a copy with the new text."
   (interactive)
   (jumpseat--compare-diff (jumpseat--rewrite-get-finished)))
 
 (defun jumpseat-rewrite-ediff ()
-  "Compare this buffer in Ediff with a copy with the text of the rewrite.
-When you quit Ediff, the review continues if you have not changed the text
-under review.  Otherwise the rewrite ends."
+  "Compare this buffer in Ediff with a copy with the new text.
+When you quit Ediff, the review continues if the old text is unchanged, else
+the rewrite ends."
   (interactive)
   (jumpseat-settle--call-with-unchanged
    (lambda (edit)

@@ -251,7 +251,7 @@ M.subcommands = {
     complete = complete_files,
   },
   insert = {
-    about = 'insert the code block at the cursor into the last file',
+    about = 'insert the code block at the cursor into the last buffer that is not a chat',
     run = function() require('jumpseat.chat.code').insert(current_buffer()) end,
   },
   history = {

@@ -253,7 +253,7 @@ export class Daemon implements Disposable {
     }
   }
 
-  /** Handle the end of a process. It is a crash if its session is still the current one, which `#leave` clears. */
+  /** Handle the end of a process. The process has crashed if `#leave` was not called for its session before. */
   #handleExit(session: Session, { code, signal }: Exit): void {
     const how = signal ?? l10n.t('code {0}', code ?? '?');
     this.#options.log.info(`jumpseat ended: ${how}`);

@@ -48,8 +48,8 @@ export async function applyChanges(
 }
 
 /**
- * Return a change of a finished edit: the given one, the one at the cursor or after it, or the first one. Puts the cursor
- * at the next one, so that the command can be repeated.
+ * Return the given change of a finished edit, else the first change at or below the cursor, else the first of all. Moves
+ * the cursor to the change after it, so that the command can be repeated.
  */
 export function chooseChange(edit: Edit | undefined, index: unknown): PlacedHunk | undefined {
   if (!edit?.isFinished) {

@@ -140,7 +140,7 @@ export class Edits {
     }
   }
 
-  /** Drop one change of a finished edit. */
+  /** Reject one change of a finished edit. */
   async rejectChange(edit: Edit | undefined, index: unknown): Promise<void> {
     const chosen = chooseChange(edit, index);
     if (edit && chosen) {
@@ -247,7 +247,7 @@ export class Edits {
     }
   }
 
-  /** Show the remaining changes of an edit. If none remain, close the edit, unless the user has changed its text. */
+  /** Show the remaining changes of an edit. If none remain, close the edit, unless the user has changed the pieces. */
   async #settle(edit: Edit): Promise<void> {
     if (edit.hunks.length > 0 || !edit.isUnchanged) {
       this.#display.refresh(edit);
