@@ -89,7 +89,7 @@ class ContextBlock(BlockBase):
 
 @dataclass(frozen=True, slots=True)
 class ToolUseBlock(BlockBase):
-    """A tool call by the model, which the client runs."""
+    """The model's call of a tool, which the client or the daemon runs."""
 
     type: ClassVar[Literal["tool_use"]] = "tool_use"
     id: str
@@ -108,7 +108,7 @@ ResultPart: TypeAlias = TextBlock | ImageBlock | DocumentBlock
 
 @dataclass(frozen=True, slots=True)
 class ToolResultBlock(BlockBase):
-    """The result of a tool call. Only user messages contain it."""
+    """The result of a tool call: in the answer if the daemon ran the tool, else in a user message."""
 
     type: ClassVar[Literal["tool_result"]] = "tool_result"
     tool_use_id: str
@@ -144,7 +144,7 @@ class ThinkingBlock(BlockBase):
 
 @dataclass(frozen=True, slots=True)
 class RedactedThinkingBlock(BlockBase):
-    """Thinking that the provider encrypted."""
+    """Thinking that the provider sends only in encrypted form."""
 
     type: ClassVar[Literal["redacted_thinking"]] = "redacted_thinking"
     data: str
@@ -152,7 +152,7 @@ class RedactedThinkingBlock(BlockBase):
 
 @dataclass(frozen=True, slots=True)
 class OtherBlock(BlockBase):
-    """Provider output that has no block type, such as server tools and compaction."""
+    """Output without a block type of its own, such as a compaction or a call of the provider's own tools."""
 
     type: ClassVar[Literal["other"]] = "other"
     kind: str

@@ -18,7 +18,7 @@
     └── ChatCancelled              the turn was cancelled
 
 `message` is one sentence that the user can act on, without tracebacks, secrets or raw HTML.
-`connections/faults.py` assigns the codes, and its test fails if a class of this hierarchy has none.
+`connections/faults.py` assigns the codes; a new class needs one too.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ChatError(Exception):
         self.hint = hint
         self.retryable = self.default_retryable if retryable is None else retryable
         self.was_retried = False
-        """Whether the provider's own program has already retried, so that the daemon must not."""
+        """Whether the provider's own program has already retried. If so, the daemon must not."""
 
         self.partial: Response | None = None
         """The answer received before the failure. Set by the turn engine."""
@@ -103,7 +103,7 @@ class AuthorizationError(AuthenticationError):
 
 
 class RateLimitError(ChatError):
-    """There were too many requests. `retry_after` is the delay that the provider requested, if any."""
+    """Too many requests were sent. `retry_after` is the delay that the provider requested, if any."""
 
     kind = "rate_limit"
     default_retryable = True
@@ -190,7 +190,7 @@ class ServerError(ChatError):
     default_retryable = True
 
 
-class ConnectionError(ChatError):  # noqa: A001 - the design's name; this module is never star-imported
+class ConnectionError(ChatError):  # noqa: A001 - always imported by name, never with a star
     """The provider could not be reached or stopped responding: DNS, TLS, refusal, timeout, stall."""
 
     kind = "connection"

@@ -44,7 +44,7 @@ class StartEvent:
     """The stored conversation that contains the turn."""
 
     rules: Sequence[str] | None = None
-    """The files of the workspace whose rules are in the system prompt; None if no rules were requested."""
+    """The workspace files whose rules are in the system prompt; None if no rules were requested."""
 
 
 @dataclass(slots=True)
@@ -71,7 +71,8 @@ class ProgressEvent:
 class ResponseEvent:
     """The provider's answer has begun. `model` is the model that answers.
 
-    A second one in a turn discards all blocks so far, and the block numbers start at 0 again.
+    A second such event means that the answer starts again: all blocks so far are discarded, and the new ones
+    are numbered from 0.
     """
 
     type: ClassVar[str] = "response"
@@ -276,7 +277,7 @@ StreamEvent: TypeAlias = (
 )
 
 BLOCK_EVENTS: tuple[type[BlockEvent], ...] = get_args(BlockEvent)
-"""The events with output of the model. An attempt is not retried after one of them."""
+"""The events that carry output of the model. After one of them, the attempt is not retried."""
 
 
 def merge_deltas(events: Iterable[StreamEvent]) -> list[StreamEvent]:

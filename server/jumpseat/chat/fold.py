@@ -73,7 +73,7 @@ class Fold:
 
     _earlier_usage: Usage | None = None
     _origin: Origin = field(init=False)
-    """The provider and model of the request, as decoders write it into finished blocks."""
+    """The requested provider and model, which become the origin of an unfinished text."""
 
     def __post_init__(self) -> None:
         self._origin = Origin(self.provider, self.model)
@@ -84,7 +84,7 @@ class Fold:
             case TextDeltaEvent():
                 self._open_text[event.block].append(event.text)
             case ThinkingDeltaEvent() | ToolUseDeltaEvent():
-                pass  # Partial thinking and calls cannot be replayed. The done event has the whole block.
+                pass  # Partial thinking and calls cannot be replayed, so only their done events count.
             case TextStartEvent():
                 self._next_block = event.block + 1
                 self._open_text[event.block] = []
@@ -99,7 +99,7 @@ class Fold:
             case UsageEvent():
                 self._usage = event.usage
             case ResponseEvent():
-                # A second one means that the provider has started again, so discard the blocks before it.
+                # A second response means that the provider has started its answer again.
                 self._done_blocks.clear()
                 self._open_text.clear()
                 self._next_block = 0
@@ -124,7 +124,7 @@ class Fold:
                 assert_never(event)
 
     def restart(self, provider: str, model: str) -> None:
-        """Start another attempt with this provider and model. Discards only what this round has produced."""
+        """Discard the blocks and usage of this round before another attempt with this provider and model."""
         fresh = Fold(
             provider,
             model,
@@ -137,7 +137,7 @@ class Fold:
             setattr(self, each.name, getattr(fresh, each.name))
 
     def begin_round(self) -> None:
-        """Start the next round after the blocks so far. The numbers of its blocks begin at 0 again."""
+        """Start the next round, in which decoders number the blocks from 0 again."""
         self._earlier += self.round_blocks
         self._earlier_usage = self.usage
         self._done_blocks, self._open_text, self._next_block, self._usage = {}, {}, 0, None
@@ -145,7 +145,7 @@ class Fold:
         self.rounds = (self.rounds or 0) + 1
 
     def add_result(self, result: ToolResultBlock) -> int:
-        """Add the result of a call after the blocks of this round; return its number in the whole content."""
+        """Append the result of a call to this round, and return its block number in the whole content."""
         self._done_blocks[self._next_block] = result
         self._next_block += 1
         return len(self._earlier) + self._next_block - 1
@@ -167,7 +167,7 @@ class Fold:
 
     @property
     def usage(self) -> Usage | None:
-        """The last reported token counts, summed up over all rounds; None if there are none."""
+        """The sum of the last token counts reported in each round; None if there are none."""
         return add_usage(self._earlier_usage, self._usage)
 
     @property
@@ -200,7 +200,7 @@ class Fold:
                     block
                     for block in content
                     if _is_replayable(block)
-                    # The result of an unreadable call needs its call.
+                    # A result cannot be replayed without its call, not even if the call is unreadable.
                     or (isinstance(block, ToolUseBlock) and block.id in answered)
                     # Some chat completions servers require unsigned thinking, but only with its tool call.
                     or (calls_a_tool and isinstance(block, ThinkingBlock) and block.opaque is not None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-MOST_PREFIX = 8000
-MOST_SUFFIX = 4000
-"""The numbers of characters to send. More text would slow the model down and hardly help it."""
+MAX_PREFIX = 8000
+MAX_SUFFIX = 4000
+"""The limits in characters. More text would slow the model down and hardly help it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +21,13 @@ class Infill:
     uri: str | None = None
     """The document that contains the place; None if it is not known."""
 
-    def near(self) -> Infill:
-        """Return the place with as much text around it as a model needs, cut at lines."""
+    def trim(self) -> Infill:
+        """Return the place with no more text around it than a model needs, cut at lines."""
         prefix, suffix = self.prefix, self.suffix
-        if len(prefix) > MOST_PREFIX:
-            cut = prefix[-MOST_PREFIX:]
+        if len(prefix) > MAX_PREFIX:
+            cut = prefix[-MAX_PREFIX:]
             prefix = cut.partition("\n")[2] or cut
-        if len(suffix) > MOST_SUFFIX:
-            cut = suffix[:MOST_SUFFIX]
+        if len(suffix) > MAX_SUFFIX:
+            cut = suffix[:MAX_SUFFIX]
             suffix = cut.rpartition("\n")[0] or cut
         return replace(self, prefix=prefix, suffix=suffix)

@@ -37,7 +37,8 @@ _PARTS: Mapping[str, type[Any]] = {
 }
 """The fields of blocks and of usage whose values are dataclasses."""
 
-_PLAIN = (str, int, float)  # A union would be created for each value.
+_PLAIN = (str, int, float)
+"""A tuple, because `isinstance(value, str | int | float)` would create the union for each value."""
 
 _BLOCKS = {block.type: block for block in BLOCK_CLASSES}
 

@@ -1,4 +1,4 @@
-"""Finds a conversation's images and documents, and replaces those that a model does not accept by notes."""
+"""Finds the images and documents of a conversation. Replaces those that a model cannot read with notes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def get_document_type(block: DocumentBlock) -> str:
 def replace_unreadable_results(
     messages: Sequence[Message], model: str, *, images: bool, documents: Sequence[str]
 ) -> tuple[Sequence[Message], list[WarningEvent]]:
-    """Replace each file in a tool result that the model cannot read by a note.
+    """Replace each image and document in a tool result that the model cannot read with a note.
 
     Args:
         messages: the conversation.
@@ -72,11 +72,13 @@ def replace_unreadable_results(
         return messages, []
     warnings: list[WarningEvent] = []
     if dropped["image"]:
-        message = f"{model} does not accept images; a note replaces {dropped['image']} of tool results."
+        count = dropped["image"]
+        message = f"{model} cannot read images, so a note replaces each one in tool results ({count} in all)."
         warnings.append(WarningEvent("images_dropped", message))
     if dropped["document"]:
+        count = dropped["document"]
         message = (
-            f"{model} does not accept such documents; a note replaces {dropped['document']} of tool results."
+            f"{model} cannot read some documents in tool results, so a note replaces each ({count} in all)."
         )
         warnings.append(WarningEvent("documents_dropped", message))
     return changed, warnings

@@ -1,6 +1,6 @@
-"""Replaces U+0000, which the vocabulary's texts never contain: Emacs before 30 cannot parse JSON with it.
+"""Replaces U+0000 with U+FFFD in every text, because Emacs before 30 cannot parse JSON with U+0000.
 
-It is replaced by U+FFFD when a text is read, before the text is compared, stored or sent.
+This happens when a text is read, before it is compared, stored or sent.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ REPLACEMENT = "\ufffd"
 
 
 def replace_nul(text: str) -> str:
-    """Replace each U+0000 in the text by U+FFFD."""
+    """Replace each U+0000 in the text with U+FFFD."""
     return text.replace("\0", REPLACEMENT)
 
 
 def replace_nul_in(value: Any) -> Any:
-    """Replace each U+0000 in the strings and keys of a JSON value by U+FFFD."""
+    """Replace each U+0000 in the strings and keys of a JSON value with U+FFFD."""
     match value:
         case str():
             return replace_nul(value)
@@ -31,7 +31,7 @@ def replace_nul_in(value: Any) -> Any:
 
 
 def replace_escaped_nul(json_text: JsonText) -> JsonText:
-    """Replace each escaped U+0000 in a JSON text by an escaped U+FFFD."""
+    """Replace each escaped U+0000 in a JSON text with an escaped U+FFFD."""
     # Split the text at escaped backslashes, because the characters after one may look like an escape.
     if isinstance(json_text, str):
         if r"\u0000" not in json_text:

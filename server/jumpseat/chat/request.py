@@ -1,4 +1,4 @@
-"""The request that an adapter receives: one turn for a certain model of a provider."""
+"""The request that an adapter receives: one turn with one model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "m
 Initiator: TypeAlias = Literal["user", "agent"]
 
 DEFAULT_MAX_TOKENS = 8192
-"""The limit of output tokens if neither the caller nor a saved setting has one, without room for thinking."""
+"""The limit of output tokens if neither the caller nor a setting has one. Room for thinking is added."""
 
 THINKING_ROOM: Mapping[ThinkingLevel, int] = {
     "off": 0,
@@ -24,7 +24,7 @@ THINKING_ROOM: Mapping[ThinkingLevel, int] = {
     "high": 16_384,
     "max": 32_768,
 }
-"""The thinking tokens for each level: added to a default limit, and used as budget if the model needs one."""
+"""The thinking tokens for each level: added to a default limit, and sent as budget if the model needs one."""
 
 
 def thinking_levels_of(efforts: Sequence[str]) -> list[ThinkingLevel]:
@@ -75,7 +75,7 @@ class ChatRequest:
     """Data from an adapter's set-up hook for the other hooks of the same attempt. It is never sent."""
 
     def add_thinking_room(self) -> ChatRequest:
-        """Return the request for a model that thinks by default, with room for that in a default limit."""
+        """Return the request for a model that thinks by default: a default limit is raised to make room."""
         if self.thinking is not None or self.max_tokens != self.answer_tokens:
             return self
         return replace(self, max_tokens=self.max_tokens + THINKING_ROOM["medium"])

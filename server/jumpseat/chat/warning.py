@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 WAITING_FOR_ROOM = "waiting_for_room"
-"""The code of the only warning about the current state of a turn."""
+"""The code of the only warning that an attempt sends before its answer: it waits for other requests."""
 
 
 @dataclass(slots=True)
 class WarningEvent:
-    """Part of the request or the answer was changed or dropped. `code` is in snake_case."""
+    """Part of the request or the answer was changed or dropped, or the request waits (`WAITING_FOR_ROOM`)."""
 
     type: ClassVar[str] = "warning"
     code: str
+    """The kind of warning, in snake_case."""
+
     message: str

@@ -18,7 +18,7 @@ from jumpseat.chat import (
     ServerError,
     Usage,
 )
-from jumpseat.chat.infill import MOST_PREFIX, MOST_SUFFIX
+from jumpseat.chat.infill import MAX_PREFIX, MAX_SUFFIX
 from jumpseat.dialects.infill import (
     InfillDecoder,
     encode_llama,
@@ -168,11 +168,11 @@ def test_ollama_gets_the_options_of_the_table() -> None:
 
 @pytest.mark.requirement("14:near")
 def test_a_long_line_is_cut_within() -> None:
-    near = Infill(prefix="a" * 20_000, suffix="b" * 20_000).near()
-    assert (near.prefix, near.suffix) == ("a" * MOST_PREFIX, "b" * MOST_SUFFIX)
+    place = Infill(prefix="a" * 20_000, suffix="b" * 20_000).trim()
+    assert (place.prefix, place.suffix) == ("a" * MAX_PREFIX, "b" * MAX_SUFFIX)
 
 
 @pytest.mark.requirement("14:near")
 def test_a_short_text_is_not_cut() -> None:
     place = Infill(prefix="one\ntwo", suffix="three\nfour", uri="file:///a", language_id="python")
-    assert place.near() == place
+    assert place.trim() == place

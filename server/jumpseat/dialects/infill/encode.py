@@ -75,7 +75,7 @@ def encode_ollama(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
 
 def _place_of(request: ChatRequest) -> Infill:
     assert request.infill is not None  # noqa: S101 - the caller has checked it
-    return request.infill.near()
+    return request.infill.trim()
 
 
 def _with_stop(body: dict[str, Any], request: ChatRequest) -> dict[str, Any]:
