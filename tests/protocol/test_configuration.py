@@ -243,7 +243,7 @@ async def test_a_later_overlay_beyond_its_limits_is_refused_too(overlaid: Daemon
     beyond = {"default_provider": "one", "providers": {"two": {"base_url": "http://127.0.0.1:9/v1"}}}
     overlaid.notify(CHANGED, {"settings": {"jumpseat": beyond}})
     shown = await next_notification(overlaid, SHOW)
-    assert "providers.two.base_url belongs to a provider that is already defined" in shown["message"]
+    assert "providers.two.base_url may not be changed: this provider is already defined" in shown["message"]
     assert await default_of(overlaid) == "two"
 
 

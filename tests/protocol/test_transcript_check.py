@@ -58,7 +58,7 @@ async def test_a_diagnostic_has_range_severity_message_and_code(served: Daemon) 
         {
             "range": at(1, 11, 16),
             "severity": 1,
-            "message": "settings.🙂 is not a setting of this provider; there are: temperature, top_p, "
+            "message": "settings.🙂 is not a setting of this provider; available: temperature, top_p, "
             "frequency_penalty, presence_penalty, seed, max_tokens, thinking.",
             "code": "invalid_params",
         },

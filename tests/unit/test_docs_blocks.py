@@ -135,9 +135,7 @@ TABLES_ELSEWHERE = {
 }
 """Blocks that show only some keys of a table: how they begin, and the rest of the user's file."""
 
-WARNINGS = {
-    "[providers.gateway]\nroles": "providers.gateway.roles.assistant: the name is one lower-case word"
-}
+WARNINGS = {"[providers.gateway]\nroles": "providers.gateway.roles.assistant: is one lower-case word"}
 
 
 def merge(first: Any, second: Any) -> Any:

@@ -69,7 +69,7 @@ def create_file(names: Sequence[str], config: Path | None, *, as_json: bool) -> 
     unknown = [name for name in names if name not in SERVICES]
     if unknown:
         raise click.UsageError(
-            f"There is no provider named {unknown[0]!r}; there are: {', '.join(SERVICES)}."
+            f"There is no provider named {unknown[0]!r}; available: {', '.join(SERVICES)}."
         )
     asks = not names and sys.stdin.isatty()
     chosen = [SERVICES[name] for name in dict.fromkeys(names)]

@@ -1,4 +1,4 @@
-"""The prompts that exist without any configuration; a table `[prompts.NAME]` replaces the prompt of its name.
+"""The prompts that exist without configuration. A table `[prompts.NAME]` replaces the one with that name.
 
 Each asks for one thing in plain words, because small models do not follow long instructions. The input comes
 last, because it may be long.

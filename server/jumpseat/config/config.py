@@ -19,7 +19,7 @@ ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]
 
 
 def _read_servers(tables: Any) -> Any:
-    # The model takes memory, and most users have no servers.
+    # Importing the model takes memory, and most users have no servers.
     from jumpseat.config.mcp import SERVERS
 
     return SERVERS.validate_python(tables)
@@ -57,7 +57,7 @@ class Config(BaseModel):
     _from_client: frozenset[str] = PrivateAttr(default=frozenset())
     _setting_values_of_file: Mapping[str, Any] = PrivateAttr(default_factory=dict)
     _faults: FaultsByTable = PrivateAttr(default_factory=dict)
-    _kinds_of_faulty: Mapping[str, str] = PrivateAttr(default_factory=dict)
+    _kinds_of_faulty_providers: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
     @property
     def file(self) -> Path:
@@ -75,9 +75,9 @@ class Config(BaseModel):
         return self._faults.get("providers", {})
 
     @property
-    def kinds_of_faulty(self) -> Mapping[str, str]:
+    def kinds_of_faulty_providers(self) -> Mapping[str, str]:
         """The kinds of the providers in `faults` by id, if their tables have a readable `kind`."""
-        return self._kinds_of_faulty
+        return self._kinds_of_faulty_providers
 
     @property
     def faults_of_prompts(self) -> Mapping[str, tuple[Fault, ...]]:
@@ -88,7 +88,7 @@ class Config(BaseModel):
     def offered_prompts(self) -> Mapping[str, Prompt]:
         """The prompts that clients offer, by name: `prompts`, and the built-in ones that they do not replace.
 
-        A prompt with faults is left out, even if there is a built-in one of its name.
+        A prompt with faults is left out, and so is the built-in one with its name.
         """
         built_in = {
             name: each for name, each in BUILT_IN_PROMPTS.items() if name not in self.faults_of_prompts
@@ -108,8 +108,8 @@ class Config(BaseModel):
         return self._faults.get("mcp", {})
 
     def note_faults(self, faults: FaultsByTable, kinds: Mapping[str, str]) -> None:
-        """Set `faults`, `faults_of_prompts`, `faults_of_mcp` and `kinds_of_faulty`."""
-        self._faults, self._kinds_of_faulty = faults, kinds
+        """Set `faults`, `faults_of_prompts`, `faults_of_mcp` and `kinds_of_faulty_providers`."""
+        self._faults, self._kinds_of_faulty_providers = faults, kinds
 
     @property
     def from_client(self) -> frozenset[str]:

@@ -16,10 +16,11 @@ from jumpseat.config.reading import read_tables
 logger = logging.getLogger(__name__)
 
 
-def idle_minutes(file: Path | None) -> float:
+def read_idle_minutes(file: Path | None) -> float:
     """Return how many minutes the daemon waits for the next client according to this file. Blocks.
 
-    Returns the default if there is no file or it has errors, which the clients that use the file report.
+    Returns the default if there is no file, or if it has errors, which are reported to the clients that use
+    it.
     """
     tables: Mapping[str, Any] = {}
     if file is not None:

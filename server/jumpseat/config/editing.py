@@ -1,6 +1,6 @@
 """Changes keys in the configuration file without losing its comments and layout.
 
-Few commands and requests change the file, so tomlkit is imported only for that, and in the daemon only here.
+Few commands and requests change the file, so tomlkit is imported only when one does.
 """
 
 from __future__ import annotations

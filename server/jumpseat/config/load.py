@@ -80,7 +80,7 @@ def load_config(
     config.note_from_client(own)
     _hide_keys_from_commands(config, environment)
     config.note_faults(faults, _read_kinds(file, faults["providers"]))
-    for fault in chain(*(of_one for of_group in faults.values() for of_one in of_group.values())):
+    for fault in chain(*(table_faults for group in faults.values() for table_faults in group.values())):
         logger.error("%s", fault)
     for warning in warnings:
         logger.warning("%s", warning)
@@ -115,11 +115,11 @@ def find_warnings(config: Config, own: Config, file: Source, kinds: Kinds | None
         file: the file's tables.
         kinds: see `load_config`.
     """
-    of_the_file = {unknown.path for unknown in unknown_keys(own, kinds)}
-    lines = file.lines() if of_the_file else {}
+    in_file = {unknown.path for unknown in unknown_keys(own, kinds)}
+    lines = file.lines() if in_file else {}
     for unknown in unknown_keys(config, kinds):
         message = f"unknown key, which is ignored{did_you_mean(str(unknown.path[-1]), unknown.known)}"
-        if unknown.path in of_the_file:
+        if unknown.path in in_file:
             yield Fault(file.name, unknown.key, message, line_of(unknown.path, lines))
         else:
             yield Fault(OVERLAY, unknown.key, message)
@@ -137,8 +137,8 @@ def _find_sent_names(config: Config, own: Config, file: Source) -> Iterator[Faul
     lines = file.lines() if sent else {}
     for path in sent:
         message = (
-            "the name is one lower-case word, so chat completions requests use it too; set roles.wire to "
-            "choose the names in requests, or wire = {} for the default names"
+            "is one lower-case word, so chat completions requests use it too; set roles.wire to choose the "
+            "names in requests, or wire = {} for the default names"
         )
         key = ".".join(path)
         if path[1] in own.providers:

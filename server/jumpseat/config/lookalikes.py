@@ -29,7 +29,7 @@ def looks_like(one: str, other: str) -> bool:
 
 
 def _normalize(name: str) -> str:
-    """Replace similar ASCII characters, and Unicode compatibility characters, by one spelling."""
+    """Return the name with one spelling for similar ASCII characters and for compatibility characters."""
     plain = unicodedata.normalize("NFKC", name).casefold().translate(_ALIKE)
     return plain.replace("rn", "m").replace("vv", "w")
 

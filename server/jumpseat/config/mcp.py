@@ -81,7 +81,7 @@ class McpServerConfig(BaseModel):
         if (self.command is None) == (self.url is None):
             raise ValueError("must have either command, for a program, or url, for a server on the network")
         if self.command is not None and not self.command[0].strip():
-            raise ValueError("must name a program first in command")
+            raise ValueError("must have a program as the first word of command")
         kind, foreign = ("command", ONLY_FOR_URLS) if self.command is not None else ("url", ONLY_FOR_PROGRAMS)
         for key in foreign:
             if key in self.model_fields_set:

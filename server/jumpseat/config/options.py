@@ -16,7 +16,7 @@ class DaemonOptions(BaseModel):
 
 
 class FetchOptions(BaseModel):
-    """The table `[fetch]`: how pages that a client names are fetched."""
+    """The table `[fetch]`: options for fetching the pages that a client names."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -76,7 +76,7 @@ class ToolOptions(BaseModel):
     """The maximum size of a result's text, in KiB. The middle of a longer text is left out."""
 
     call_seconds: float = Field(default=120.0, gt=0, le=86_400)
-    """The time limit for a call, without the time in which it waits for an approval."""
+    """The time limit for a call, not counting the wait for an approval."""
 
 
 class AcpOptions(BaseModel):

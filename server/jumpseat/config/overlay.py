@@ -1,8 +1,8 @@
 """Merges a client's overlay into the file's tables, and rejects keys that an overlay may not set.
 
-The overlay may come from a workspace written by someone else. It may choose a default provider and model, set
-values for settings, add prompts, and providers and MCP servers whose values are literal, and restrict the use
-of tools (docs/configuration.md, Trust).
+The overlay may come from a workspace that someone else wrote. So it may only choose a default provider and
+model, set the values of settings, restrict the use of tools, and add prompts, providers and MCP servers, in
+which all values must be literal (docs/configuration.md, Trust).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jumpseat.chat import ConfigError
 from jumpseat.config.config import Config
 from jumpseat.config.lookalikes import looks_like
 from jumpseat.config.options import ToolOptions
-from jumpseat.config.own_keys import Kind, Kinds, is_of_a_plugin, kind_of
+from jumpseat.config.own_keys import Kind, Kinds, is_from_plugin, kind_of
 from jumpseat.config.saved_rules import merge_patch
 from jumpseat.config.sources import source_prefix
 from jumpseat.config.table_names import BUILT_IN_SERVER
@@ -24,9 +24,10 @@ SOURCE = "initializationOptions.config"
 TOP_LEVEL = frozenset(
     {"default_provider", "default_model", "settings", "providers", "prompts", "tools", "mcp"}
 )
-OF_A_KNOWN_PROVIDER = frozenset({"default_model", "settings", "capabilities"})
+KNOWN_PROVIDER_KEYS = frozenset({"default_model", "settings", "capabilities"})
+"""The keys that a client may set on one of the user's providers."""
 
-USER_ONLY_OF_SERVERS = {
+USER_ONLY_SERVER_KEYS = {
     "inherit": "names variables of your environment, which only the user may pass on",
     "proxy": "names a proxy, which only the user may choose",
     "ca_file": "names a file, which only the user may choose",
@@ -72,18 +73,18 @@ def merge_overlay(
         raise OverlayError("settings", "must be a table")
     result = dict(base)
     providers: dict[str, Any] = dict(base.get("providers", {}))
-    users = {*providers, *known}
+    user_ids = {*providers, *known}
     for name, table in added.items():
         where = f"providers.{name}"
         if not isinstance(table, Mapping):
             raise OverlayError(where, "must be a table")
-        if name in users:
+        if name in user_ids:
             own = _check_settings(table.get("settings", {}), f"{where}.settings")
             values = merge_patch(values, {"providers": {name: own}} if own else {})
             table = {key: value for key, value in table.items() if key != "settings"}
             _refuse_changes(table, where)
         else:
-            _refuse_lookalike("providers", name, users)
+            _refuse_lookalike("providers", name, user_ids)
             _refuse_user_only(table, where, kind_of(name, table.get("kind"), kinds))
         providers[name] = merge_patch(providers.get(name, {}), table)
     if providers:
@@ -101,16 +102,17 @@ def merge_overlay(
 
 
 def refuse_keys_of_plugins(config: Config, overlay: Mapping[str, Any], kinds: Kinds | None) -> None:
-    """Reject a plug-in's own keys in the overlay: only the plug-in can tell if they name files or commands.
+    """Reject a plug-in's own keys in the overlay, because they may name files or commands.
 
     Raises:
         OverlayError: the overlay has such a key.
     """
     for name, table in overlay.get("providers", {}).items():
         whole = config.providers.get(name)  # None if the table is invalid.
-        if whole is not None and is_of_a_plugin(whole, kinds):
+        if whole is not None and is_from_plugin(whole, kinds):
             for key in sorted(set(table) & set(whole.model_extra or {})):
-                raise OverlayError(f"providers.{name}.{key}", "is a plug-in's own key")
+                why = "is a plug-in's own key, which only the user may set"
+                raise OverlayError(f"providers.{name}.{key}", why)
 
 
 def drop_absent(value: Any) -> Any:
@@ -125,11 +127,11 @@ def drop_absent(value: Any) -> Any:
 
 
 def _check_settings(settings: Any, where: str) -> Mapping[str, Any]:
-    """Return the overlay's settings for one of the user's providers: only values are allowed, not rows."""
+    """Return the overlay's settings for one of the user's providers. They may be values, but not rows."""
     if not isinstance(settings, Mapping):
         raise OverlayError(where, "must be a table")
     for key, value in settings.items():
-        # With a row, its author could add any parameter to requests made with the user's credential.
+        # A row could add any parameter to requests that are made with the user's credential.
         if isinstance(value, Mapping):
             why = "must be a value: a client cannot change the settings rows of an existing provider"
             raise OverlayError(f"{where}.{key}", f"{why}; the value of a map goes into settings.providers")
@@ -137,11 +139,11 @@ def _check_settings(settings: Any, where: str) -> Mapping[str, Any]:
 
 
 def _add_prompts(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
-    """Add the overlay's prompts to the file's prompts, none of which they may replace."""
+    """Add the overlay's prompts to those of the file, which they may not replace."""
     if not isinstance(added, Mapping):
         raise OverlayError("prompts", "must be a table of prompts")
     for name in added:
-        # If users choose one of their own prompts by name, they must get that one.
+        # A user who chooses one of their own prompts by name must get that one.
         if name in base:
             raise OverlayError(f"prompts.{name}", "is already defined in the configuration file")
     return {**base, **added}
@@ -163,12 +165,12 @@ def _add_servers(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
         _refuse_lookalike("mcp", name, {*servers, *allowed})
         if not isinstance(table, Mapping):
             raise OverlayError(where, "must be a table")
-        _refuse_keys(table, where, USER_ONLY_OF_SERVERS)
+        _refuse_keys(table, where, USER_ONLY_SERVER_KEYS)
     return {**servers, **added}
 
 
 def _restrict_tools(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
-    """Add the overlay's rules that ask or deny, and lower limits. It can never allow anything."""
+    """Add the overlay's `ask` and `deny` rules and its lower limits. An overlay can never allow anything."""
     if not isinstance(added, Mapping):
         raise OverlayError("tools", "must be a table")
     result = dict(base)
@@ -187,22 +189,22 @@ def _restrict_tools(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
 
 def _refuse_changes(table: Mapping[str, Any], where: str) -> None:
     for key in table:
-        if key not in OF_A_KNOWN_PROVIDER:
-            raise OverlayError(f"{where}.{key}", "belongs to a provider that is already defined")
+        if key not in KNOWN_PROVIDER_KEYS:
+            raise OverlayError(f"{where}.{key}", "may not be changed: this provider is already defined")
 
 
-def _refuse_lookalike(group: str, name: str, users: Collection[str]) -> None:
+def _refuse_lookalike(group: str, name: str, user_ids: Collection[str]) -> None:
     if len(name) > MAX_ID:
         raise OverlayError(f"{group}.{name[:20]!a}…", f"is longer than {MAX_ID} characters")
-    for known in users:
+    for known in user_ids:
         if looks_like(name, known):
             raise OverlayError(f"{group}.{name!a}", f"looks like {known}, which is already defined")
 
 
 def _refuse_user_only(table: Mapping[str, Any], where: str, kind: Kind | None) -> None:
-    """Reject keys that name files or programs, or hosts for the user's sign-in."""
-    of_every_kind = dict.fromkeys(("ca_file", "client_cert"), "names a file, which only the user may choose")
-    _refuse_keys(table, where, {**of_every_kind, **(kind.user_only if kind is not None else {})})
+    """Reject keys that name a file, a program, or a host that would receive the user's sign-in."""
+    common = dict.fromkeys(("ca_file", "client_cert"), "names a file, which only the user may choose")
+    _refuse_keys(table, where, {**common, **(kind.user_only if kind is not None else {})})
 
 
 def _refuse_keys(table: Mapping[str, Any], where: str, reasons: Mapping[str, str]) -> None:
@@ -212,7 +214,7 @@ def _refuse_keys(table: Mapping[str, Any], where: str, reasons: Mapping[str, str
 
 
 def _refuse_sources(value: Any, where: str) -> None:
-    """Reject any string that would make the daemon read a file, a variable or a key of the user."""
+    """Reject any string that would make the daemon read the user's files, variables or keys."""
     if isinstance(value, str):
         prefix = source_prefix(value)
         if prefix is not None:

@@ -1,4 +1,4 @@
-"""Checks the keys that one kind of provider adds to the common ones, and finds unknown keys."""
+"""Checks the keys that only one kind of provider has, and finds unknown keys."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def errors_in_own_keys(tables: Mapping[str, Any], kinds: Kinds | None) -> Iterat
                 yield {**each, "loc": ("providers", name, *each["loc"])}
 
 
-def is_of_a_plugin(table: ProviderConfig, kinds: Collection[str] | None) -> bool:
+def is_from_plugin(table: ProviderConfig, kinds: Collection[str] | None) -> bool:
     """Whether a plug-in defines the kind of this table."""
     return kinds is not None and bool(table.kind) and table.kind not in kinds
 
@@ -69,7 +69,7 @@ def unknown_keys(config: Config, kinds: Kinds | None) -> list[UnknownKey]:
             table = config.providers[name]
             kind = kind_of(name, table.kind, kinds)
             own = own_keys(kind.options if kind is not None else None)
-            if key in own or is_of_a_plugin(table, kinds):
+            if key in own or is_from_plugin(table, kinds):
                 continue
             each = UnknownKey(each.path, (*each.known, *own))
         unknown.append(each)

@@ -57,7 +57,7 @@ def _statements(text: str) -> Iterator[tuple[int, tuple[dict[str, Any], bool] | 
     start = 0
     while start < min(len(lines), MAX_LINES):
         for end in range(start + 1, len(lines) + 1):
-            # Otherwise a long array would be parsed once for each of its lines.
+            # Skip lines that cannot begin a statement, or a long array would be parsed again at each line.
             if end < len(lines) and not _MAY_BEGIN.match(lines[end]):
                 continue
             piece = "\n".join(lines[start:end])

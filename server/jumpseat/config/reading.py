@@ -1,6 +1,6 @@
 """Reads the configuration file, and reports its faults with file, line, key and rule.
 
-A fault in the table of a provider, prompt or MCP server affects only that one, and is reported when it is
+A fault in the table of one provider, prompt or MCP server disables only that one, and is an error when it is
 used. Any other fault is an error of the whole file.
 """
 
@@ -128,8 +128,8 @@ def validate_source(source: Source, kinds: Kinds | None) -> tuple[Config, Faults
     for path, fault in faults:
         if len(path) < 2 or path[0] not in INDEPENDENT_TABLES:
             raise FaultyConfigError([each for _, each in faults])
-        of_kind, name = broken[str(path[0])], str(path[1])
-        of_kind[name] = (*of_kind.get(name, ()), fault)
+        group, name = broken[str(path[0])], str(path[1])
+        group[name] = (*group.get(name, ()), fault)
     return Config.model_validate(drop_broken(source.tables, broken)), broken
 
 
@@ -185,8 +185,8 @@ def list_faults(errors: Iterable[ErrorDetails], source: Source) -> list[tuple[Ke
     sentences: dict[KeyPath, list[str]] = {}
     for each in errors:
         path = tuple(part for part in each["loc"] if part != "[key]")
-        if each["type"] in _OF_ONE_TYPE and path[-1] == _OF_ONE_TYPE[each["type"]]:
-            # If a key allows several types, pydantic appends the one that it tried.
+        if each["type"] in _TYPE_NAMES and path[-1] == _TYPE_NAMES[each["type"]]:
+            # If a key allows several types, pydantic appends the one that it tried to the path.
             path = path[:-1]
         sentences.setdefault(path, []).append(_describe(each))
     faults = [
@@ -229,8 +229,8 @@ _SENTENCES = {
     "invalid-json-value": "must be text, a number, true, false, an array or a table",
     "value_error": "{error}",
 }
-_OF_ONE_TYPE = {"string_type": "str", "int_type": "int", "float_type": "float", "bool_type": "bool"}
-"""The name of the type that pydantic appends to the path, by the type of the error."""
+_TYPE_NAMES = {"string_type": "str", "int_type": "int", "float_type": "float", "bool_type": "bool"}
+"""The type that pydantic appends to the path of an error, by the type of the error."""
 
 _NAMES = {
     "providers": "is not a valid provider name; it must not contain colons or white space",

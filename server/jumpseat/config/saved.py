@@ -102,12 +102,12 @@ class SavedSettings:
     ) -> Mapping[str, Any]:
         """Merge the patch deeply into the saved settings, and return all of them.
 
-        None deletes a value; an empty object changes nothing. Only new values are checked, so a client may
-        send back a key of a newer version, or a provider that does not exist, if it was saved that way.
+        None deletes a value; an empty object changes nothing. Values that are already saved are not checked,
+        so a client may send back a key of a newer version, or a provider that no longer exists.
 
         Args:
             schemas: the settings rows of each provider.
-            model_fault: the reason if a chat would reject the patch's `default_model`.
+            model_fault: why a chat would reject the patch's `default_model`; None if it would not.
 
         Raises:
             InvalidRequestError: a value breaks its rule.
@@ -139,7 +139,7 @@ class SavedSettings:
         """Save the default provider that the daemon chose, unless the user saved one. Failures are logged.
 
         Args:
-            providers: all existing providers. An earlier choice of the daemon is replaced if it is gone.
+            providers: all existing providers. An earlier choice that is no longer among them is replaced.
         """
         current = self.values.get("default_provider")
         if not self._may_save_choice or not _may_replace(self._content, current, providers):

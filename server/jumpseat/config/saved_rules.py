@@ -12,7 +12,7 @@ from jumpseat.config.setting_rows import SettingRow, check_settings
 from jumpseat.config.suggestions import alternatives
 
 Schemas: TypeAlias = Mapping[str, Mapping[str, SettingRow]]
-"""The settings rows of every provider by id; may be empty for a provider that the patch does not name."""
+"""The settings rows of every provider by id; empty for providers that the patch does not name."""
 
 
 def merge_patch(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def find_problems(
         patch: the settings to save.
         saved: the settings saved so far.
         schemas: the settings rows of each provider.
-        model_fault: the reason if a chat would reject the patch's `default_model`.
+        model_fault: why a chat would reject the patch's `default_model`; None if it would not.
     """
     problems = []
     for key, value in _select_changes(patch, saved).items():

@@ -134,7 +134,7 @@ Tokens = Annotated[int, Field(gt=0)]
 class ConfiguredModel(BaseModel):
     """One entry of a provider's `models`: a model's name and properties.
 
-    Properties that the endpoint reports take precedence over these, and these over all others.
+    Properties from the endpoint take precedence over these, and these over the ones from the snapshot.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -187,7 +187,7 @@ class TableOrigin:
     table: Mapping[str, Any] | None = field(default=None, repr=False)
     """The table as written in the file, without the client's overlay; None if it is not from a file."""
 
-    # It need not be compared: all tables of one client share it.
+    # All tables of one client share the environment, so it is not compared.
     environment: Environment = field(default_factory=empty_environment, repr=False, compare=False)
     """The environment of the client that uses the table."""
 
@@ -200,15 +200,15 @@ class TableOrigin:
         return (self.file or self.environment.places.config_file).parent
 
 
-_MADE_BY_THE_DAEMON = frozenset({"input", "instructions", "messages", "model", "stream"})
-"""Fields of a request's body that the daemon sets: the conversation, and the format of the response."""
+_SET_BY_DAEMON = frozenset({"input", "instructions", "messages", "model", "stream"})
+"""Fields of a request's body that every chat sets, and that the configuration therefore cannot set."""
 
 _LISTS = frozenset({"include", "tools"})
 """Fields of a request's body whose lists are joined with the configured ones."""
 
 
 def _check_settable(name: str) -> str:
-    if name in _MADE_BY_THE_DAEMON:
+    if name in _SET_BY_DAEMON:
         raise ValueError("cannot be set, because each chat sets it")
     return name
 
@@ -222,7 +222,7 @@ def _check_lists(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def _check_mappings(rows: dict[str, SettingRow]) -> dict[str, SettingRow]:
     for key, row in rows.items():
-        if row.mapping == PARAMETERS and key in _MADE_BY_THE_DAEMON:
+        if row.mapping == PARAMETERS and key in _SET_BY_DAEMON:
             raise ValueError(f"{key} cannot be a setting, because each chat sets it")
         if row.mapping == PARAMETERS and key in _LISTS and row.type != "list":
             raise ValueError(f"{key} must be of the type list")
@@ -287,7 +287,7 @@ class ProviderConfig(BaseModel):
     roles: Roles = Field(default_factory=Roles)
     default_model: str | None = None
     models: list[Annotated[ConfiguredModel, BeforeValidator(_as_table)]] = Field(default_factory=list)
-    """Models that the endpoint does not list, or lists with missing properties. A string is an `id`."""
+    """Models that the endpoint does not list, or lists without some properties. A string is an `id`."""
 
     capabilities: CapabilityOverrides = Field(default_factory=CapabilityOverrides)
     settings: Annotated[dict[str, SettingRow], AfterValidator(_check_mappings)] = Field(default_factory=dict)
@@ -324,7 +324,7 @@ _MASKED_KEYS = ("api_key", "headers", "env", "query", "url", "proxy")
 
 
 def _mask(key: str, value: Any) -> Any:
-    """Return a value of a table with every text masked that may contain a credential."""
+    """Mask every text in a table's value that may contain a credential."""
     is_secret = key in _MASKED_KEYS or names_credential(key)
     if isinstance(value, dict):
         if is_secret:

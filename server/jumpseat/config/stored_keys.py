@@ -1,7 +1,7 @@
 """Stores a provider's API key outside the configuration file: in the keyring, or in a separate file.
 
-Each stored key gets a new name. The configuration therefore changes with every key, and running daemons read
-the new one. The source that a key replaced is recorded, so that deleting the key can restore it.
+Each key is stored under a new name, so the configuration changes every time, and running daemons read the new
+key. The source that a key replaced is recorded, so that deleting the key can restore it.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _unlink(file: Path) -> None:
 
 def _write(file: Path, key: str) -> None:
     make_private(file.parent)
-    file.unlink(missing_ok=True)  # It is left over if the user edited the configuration.
+    file.unlink(missing_ok=True)  # A file may be left over if the user edited the configuration.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     with os.fdopen(os.open(file, flags, 0o600), "w", encoding="utf-8") as stream:
         stream.write(f"{key}\n")

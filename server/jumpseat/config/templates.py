@@ -100,9 +100,8 @@ def fault_of_address(text: str) -> str | None:
 def encode_for_url(before: str, name: str, value: str) -> str:
     """Percent-encode a value for its place in a URL.
 
-    A value at the start of the URL is returned unchanged, and a value in the host may only have characters
-    that are valid there. In the path, the characters `/`, `:` and `@` are not encoded; in the query, only
-    unreserved characters are not encoded.
+    A value at the start of the URL is returned unchanged, and so is a value in the host, which may only have
+    characters that are valid there. In the path, `/`, `:` and `@` are not encoded; in the query, they are.
 
     Args:
         before: the encoded URL up to the value.

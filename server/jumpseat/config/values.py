@@ -1,6 +1,7 @@
 """Resolves the values in one table: reads value sources on first use, and replaces `${name}`.
 
-Slow sources are read once for all callers, and again after the provider rejects a value or a read failed.
+Slow sources are read once for all callers. They are read again if that failed, or if the provider rejects a
+value.
 """
 
 from __future__ import annotations
@@ -292,7 +293,7 @@ class Values:
         *,
         is_url: bool = False,
     ) -> str:
-        """Return the text with each `${name}` replaced; `known` caches the values."""
+        """Return the text with each `${name}` replaced. `known` caches their values."""
         if not is_template(text) or self._table.is_from_client:
             return text
         filled = ""
@@ -359,8 +360,8 @@ class Values:
 def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secret:
     """Return the value of a configured text, read now and not cached.
 
-    Blocks for up to ten seconds, so call it on a thread. Use `Values` on the event loop, and for a value that
-    is needed more than once. Keep a reference to the `Secret` while the value is in use.
+    Blocks for up to ten seconds, so call it in a worker thread. Use `Values` on the event loop, and for a
+    value that is needed more than once. Keep a reference to the `Secret` while the value is in use.
 
     Args:
         provider: the provider's id, for the error.

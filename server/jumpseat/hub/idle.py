@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from jumpseat.config.daemon import idle_minutes
+from jumpseat.config.daemon import read_idle_minutes
 
 if TYPE_CHECKING:
     from jumpseat.hub.sessions import AttachedClient
@@ -26,8 +26,8 @@ def idle_seconds(client: AttachedClient | None) -> float:
     Blocks while it reads the client's configuration file.
     """
     if client is None:
-        return 60.0 * idle_minutes(None)
-    return 60.0 * idle_minutes(client.config_file)
+        return 60.0 * read_idle_minutes(None)
+    return 60.0 * read_idle_minutes(client.config_file)
 
 
 class IdleTimer:

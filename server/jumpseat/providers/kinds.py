@@ -61,7 +61,8 @@ def merge_tables(config: Config) -> dict[str, ProviderConfig]:
     An invalid table is reduced to its kind; creating its adapter raises the error.
     """
     built_in = {kind: ProviderConfig(kind=kind, name=KINDS[kind].display_name) for kind in BUILT_IN}
-    broken = {name: ProviderConfig(kind=config.kinds_of_faulty.get(name, "")) for name in config.faults}
+    kinds = config.kinds_of_faulty_providers
+    broken = {name: ProviderConfig(kind=kinds.get(name, "")) for name in config.faults}
     for table in (*built_in.values(), *broken.values()):
         table.set_environment(config.environment)
     tables = {**built_in, **config.providers, **broken}

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 
 from jumpseat.chat import ChatError, ConfigError, RequestError
-from jumpseat.config.suggestions import nearest
+from jumpseat.config.suggestions import find_similar
 from jumpseat.providers.default_choice import ensure_default_provider
 from jumpseat.providers.prefixes import explain_prefix_fault, find_nearest_service, split_name
 from jumpseat.providers.registry import Registry
@@ -63,7 +63,7 @@ async def explain_default_fault(registry: Registry, name: str, provider: str | N
                 await registry.list_models(named, refresh=True)
     if _offers(registry, named, model):
         return None
-    near = nearest(model, list_known_names(registry, named), most=3)
+    near = find_similar(model, list_known_names(registry, named), most=3)
     meant = f"; did you mean {' or '.join(f'{named}:{each}' for each in near)}?" if near else ""
     return f"is not a model of {named}{meant}"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from jumpseat.adapters.base import Adapter, CachesModels
 from jumpseat.chat import ModelInfo, RequestError, UnknownModelError
-from jumpseat.config.suggestions import nearest
+from jumpseat.config.suggestions import find_similar
 from jumpseat.providers.default_choice import ensure_default_provider, no_default_error
 from jumpseat.providers.facts import FactSource, list_offline_names, preload_snapshot
 from jumpseat.providers.mistyped_names import check_prefix, list_known_names
@@ -35,7 +35,7 @@ class ResolvedModel:
     @property
     def nearest_models(self) -> list[str]:
         """Up to three listed models with similar names, as `provider:model`."""
-        return [f"{self.provider}:{model}" for model in nearest(self.model, self.listed, most=3)]
+        return [f"{self.provider}:{model}" for model in find_similar(self.model, self.listed, most=3)]
 
     def add_nearest_models(self, error: UnknownModelError) -> None:
         """Add listed models with similar names to the hint of an error."""

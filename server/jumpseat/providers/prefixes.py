@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from os.path import commonprefix
 
 from jumpseat.config import ProviderConfig
-from jumpseat.config.suggestions import nearest
+from jumpseat.config.suggestions import find_similar
 from jumpseat.providers.kinds import KINDS
 from jumpseat.providers.services import SERVICES
 from jumpseat.providers.snapshot import CATALOGUES, find_catalogue, read_snapshot
@@ -63,9 +63,9 @@ async def explain_prefix_fault(name: str, tables: Mapping[str, ProviderConfig]) 
         return None
     if any(name in (*table.model_names, table.default_model) for table in tables.values()):
         return None
-    near = nearest(prefix, tables, most=3, close=_NEAR_AN_ID)
+    near = find_similar(prefix, tables, most=3, close=_NEAR_AN_ID)
     service = find_nearest_service(prefix)
-    near_vendor = [service] if service else nearest(prefix, await _load_vendors(), close=_NEAR_A_VENDOR)
+    near_vendor = [service] if service else find_similar(prefix, await _load_vendors(), close=_NEAR_A_VENDOR)
     if not near and not near_vendor:
         return None
     near += [
@@ -79,12 +79,12 @@ async def explain_prefix_fault(name: str, tables: Mapping[str, ProviderConfig]) 
         near = [f"{service}"]
     if near:
         return f"{message}; did you mean {' or '.join(f'{each}:{model}' for each in near)}?"
-    return f"{message}; there are: {', '.join(tables)}"
+    return f"{message}; available: {', '.join(tables)}"
 
 
 def find_nearest_service(name: str) -> str | None:
     """Return the well-known service whose id is this name or nearly this name; None if there is none."""
-    near = nearest(name, SERVICES, close=_NEAR_A_VENDOR)
+    near = find_similar(name, SERVICES, close=_NEAR_A_VENDOR)
     near += [each for each in SERVICES if len(name) > 2 and _is_one_slip(name.casefold(), each)]
     return next(iter(near), None)
 

@@ -281,7 +281,7 @@ def test_all_faults_of_a_rejected_file_are_reported_together(tmp_path: Path) -> 
 def test_a_client_cannot_define_the_provider_whose_table_is_wrong(tmp_path: Path) -> None:
     file = write(tmp_path / "config.toml", TWO_ARE_WRONG)
 
-    with pytest.raises(ConfigError, match=r"providers\.bad\.base_url belongs to a provider"):
+    with pytest.raises(ConfigError, match=r"providers\.bad\.base_url may not be changed"):
         load_config(file, {"providers": {"bad": {"base_url": "http://127.0.0.1:9"}}})
     config = load_config(file, {"providers": {"bad": {"default_model": "m"}, "new": {"kind": "openai"}}})
     assert (list(config.providers), sorted(config.faults)) == (["good", "new"], ["bad", "worse"])

@@ -52,7 +52,7 @@ def test_a_table_names_a_program_or_a_url(home: Path) -> None:
         ('[mcp.a]\ncommand = ["x"]\nurl = "https://x.example"\n', "mcp.a: must have either command"),
         ('[mcp.a]\ncommand = "x"\n', "mcp.a.command: must be an array"),
         ("[mcp.a]\ncommand = []\n", "mcp.a.command: must not be empty"),
-        ('[mcp.a]\ncommand = [" "]\n', "mcp.a: must name a program"),
+        ('[mcp.a]\ncommand = [" "]\n', "mcp.a: must have a program"),
         ('[mcp.a]\nurl = "ftp://x"\n', "mcp.a.url: must be an address that begins with http"),
         (
             '[mcp.a]\ncommand = ["x"]\nheaders = { A = "b" }\n',

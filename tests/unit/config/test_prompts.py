@@ -47,7 +47,7 @@ def test_an_unknown_prompt_is_reported_with_the_nearest_name() -> None:
     with pytest.raises(RequestError) as caught:
         find_prompt(prompts, "reviw")
     assert caught.value.message == (
-        "There is no prompt named 'reviw'; did you mean review? There are: commit, review."
+        "There is no prompt named 'reviw'; did you mean review? Available: commit, review."
     )
     assert caught.value.hint == "Add a table [prompts.reviw] to the configuration file."
     with pytest.raises(RequestError, match=r"^There is no prompt named 'x'\.$"):

@@ -174,7 +174,7 @@ def test_maps_merge_and_their_members_can_be_deleted() -> None:
         ({"providers": {"groq": "x"}}, "settings.providers.groq", "object"),
         ({"providers": {"unknown": {"a": 1}}}, "settings.providers.unknown", "local, groq"),
         ({"providers": {"groq": {"temperature": 3}}}, "settings.providers.groq.temperature", "at most 2"),
-        ({"providers": {"groq": {"top_p": 1}}}, "settings.providers.groq.top_p", "here are: temperature"),
+        ({"providers": {"groq": {"top_p": 1}}}, "settings.providers.groq.top_p", "vailable: temperature"),
         ({"providers": {"local": {"temperature": 1}}}, "settings.providers.local.temperature", "it has none"),
         ({"providers": {"groq": {"greedy": 1}}}, "settings.providers.groq.greedy", "boolean"),
     ],

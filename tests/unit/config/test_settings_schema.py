@@ -95,6 +95,6 @@ def test_every_problem_names_its_key_and_its_rule() -> None:
     assert check_settings(rows, {"temperature": 3, "mode": "b", "colour": 1}) == [
         Problem("settings.temperature", "must be at most 2"),
         Problem("settings.mode", "must be one of a"),
-        Problem("settings.colour", "is not a setting of this provider; there are: temperature, mode"),
+        Problem("settings.colour", "is not a setting of this provider; available: temperature, mode"),
     ]
     assert "it has none" in check_settings({}, {"x": 1})[0].message

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.config.daemon import idle_minutes
+from jumpseat.config.daemon import read_idle_minutes
 from jumpseat.config.overlay import OverlayError, merge_overlay
 from jumpseat.hub import idle as module
 from jumpseat.hub.idle import IdleTimer
@@ -104,9 +104,9 @@ def test_the_idle_time_comes_from_the_file_or_is_the_default(
 ) -> None:
     file = tmp_path / "config.toml"
     file.write_text(text)
-    assert idle_minutes(file) == minutes
-    assert idle_minutes(tmp_path / "missing") == 10.0
-    assert idle_minutes(None) == 10.0
+    assert read_idle_minutes(file) == minutes
+    assert read_idle_minutes(tmp_path / "missing") == 10.0
+    assert read_idle_minutes(None) == 10.0
 
 
 def test_a_client_cannot_set_the_idle_time() -> None:

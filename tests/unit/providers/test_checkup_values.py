@@ -27,7 +27,7 @@ async def check(tmp_path: Path, *lines: str) -> Checkup:
         ('api_key = "cmd:pass \'canary"', "api_key", "cannot be split: no closing quotation"),
         ('headers = { a = "keyring:canary" }', "headers.a", "is not of the form keyring:service/user"),
         ('env = { a = "python:canary" }', "env.a", "is not of the form python:package.module:function"),
-        ('api_key = "schema:settings.canary"', "api_key", "names a place in this table without a text"),
+        ('api_key = "schema:settings.canary"', "api_key", "does not refer to a text or number"),
         ('client_cert = { cert = "~/a", password = "env:" }', "client_cert.password", "has nothing after"),
         ('url = "https://a.test/${modle}"', "url", "uses ${modle}, which neither env nor this table"),
         ('base_url = "https://${a b}/v1"', "base_url", "has a ${ that is not followed by a name and a }"),

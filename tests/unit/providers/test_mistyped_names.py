@@ -8,7 +8,7 @@ import pytest
 
 from jumpseat.chat import ConfigError, InvalidRequestError, RequestError, UnknownModelError
 from jumpseat.config import SavedSettings
-from jumpseat.config.suggestions import alternatives, nearest
+from jumpseat.config.suggestions import alternatives, find_similar
 from jumpseat.engine import run_turn
 from jumpseat.providers import Registry, ensure_default_provider, explain_model_fault, resolve_model
 from jumpseat.providers.checkup import check_file
@@ -49,10 +49,10 @@ def several() -> Registry:
         ("depseek:deepseek-chat", "did you mean deepseek:deepseek-chat?"),
         ("xia:grok-4", "did you mean xai:grok-4?"),
         # The prefix is a kind or a vendor without a provider.
-        ("openai:gpt-5", "there are: copilot, local, groq, claude, gateway, ollama"),
-        ("openai-responses:gpt-5", "there are: copilot"),
-        ("mistral:open-weights", "there are: copilot"),
-        ("meta-llama:llama-4", "there are: copilot"),
+        ("openai:gpt-5", "available: copilot, local, groq, claude, gateway, ollama"),
+        ("openai-responses:gpt-5", "available: copilot"),
+        ("mistral:open-weights", "available: copilot"),
+        ("meta-llama:llama-4", "available: copilot"),
     ],
 )
 async def test_a_mistyped_provider_kind_or_vendor_is_refused(name: str, meant: str) -> None:
@@ -187,7 +187,7 @@ async def test_an_unknown_model_is_reported_with_similar_listed_ones() -> None:
 @pytest.mark.requirement("4:nearest-names")
 async def test_an_unknown_provider_and_an_unknown_kind_are_reported_with_the_nearest() -> None:
     registry = registry_of(ScriptedAdapter(name="groq"), tables={"typo": {"kind": "opena"}})
-    with pytest.raises(RequestError, match=r"named 'qroq'; did you mean groq\? There are: copilot, local,"):
+    with pytest.raises(RequestError, match=r"named 'qroq'; did you mean groq\? Available: copilot, local,"):
         registry.table("qroq")
     with pytest.raises(ConfigError, match=r"there is no kind 'opena'; did you mean openai\? Known kinds are"):
         registry.adapter("typo")
@@ -217,6 +217,6 @@ async def test_a_wrong_name_in_a_save_is_reported_with_the_nearest() -> None:
 
 
 def test_the_nearest_names_are_found_for_any_case_and_length() -> None:
-    assert nearest("MAX-TOKENS", ["min_tokens", "max_tokens"]) == ["max_tokens"]
-    assert nearest("a" * 1_000_000, ["b", "a" * 1_000_000]) == []
-    assert alternatives("x", ["groq", "local"]) == "; there are: groq, local"
+    assert find_similar("MAX-TOKENS", ["min_tokens", "max_tokens"]) == ["max_tokens"]
+    assert find_similar("a" * 1_000_000, ["b", "a" * 1_000_000]) == []
+    assert alternatives("x", ["groq", "local"]) == "; available: groq, local"

@@ -23,7 +23,7 @@ def _refer(path: str, table: ProviderConfig) -> str:
 
 def _fault(path: str, table: ProviderConfig) -> str | None:
     is_value = isinstance(own_value(table, *path.split(".")), str | int | float)
-    return None if is_value else "names a place in this table without a text or number"
+    return None if is_value else "does not refer to a text or number in this table"
 
 
 def own_value(table: ProviderConfig, *path: str) -> Any:

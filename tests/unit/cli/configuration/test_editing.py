@@ -114,7 +114,7 @@ def test_an_existing_file_is_never_changed(home: Path) -> None:
 def test_an_unknown_provider_is_wrong_usage(home: Path) -> None:
     done = config("init", "--provider", "nope")
     assert done.returncode == 2
-    assert "there are: copilot, local, anthropic" in done.stderr
+    assert "available: copilot, local, anthropic" in done.stderr
     assert not (home / "config.toml").exists()
 
 
