@@ -105,7 +105,7 @@ class Client(Requests):
         self._asking: asyncio.Lock
         self.server_info: Mapping[str, Any] = {}
         """The daemon's `serverInfo`."""
-        self.capabilities: Mapping[str, Any] = {}
+        self.server_capabilities: Mapping[str, Any] = {}
         """`capabilities.experimental.jumpseat` from the daemon's answer to `initialize`."""
 
     @classmethod
@@ -196,7 +196,7 @@ class Client(Requests):
             options=self._options,
         )
         self.server_info = answer.get("serverInfo", {})
-        self.capabilities = answer.get("capabilities", {}).get("experimental", {}).get("jumpseat", {})
+        self.server_capabilities = answer.get("capabilities", {}).get("experimental", {}).get("jumpseat", {})
         self._connection = connection
         self._asking = asyncio.Lock()  # A lock belongs to the event loop in which it was first used.
         return self

@@ -104,9 +104,9 @@ class SyncClient:
         return self._client.server_info
 
     @property
-    def capabilities(self) -> Mapping[str, Any]:
+    def server_capabilities(self) -> Mapping[str, Any]:
         """`capabilities.experimental.jumpseat` from the daemon's answer to `initialize`."""
-        return self._client.capabilities
+        return self._client.server_capabilities
 
     chat = _make_chat(Client.chat)
     edit = _make_chat(Client.edit)

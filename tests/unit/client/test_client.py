@@ -52,7 +52,7 @@ async def test_it_initializes_the_daemon_and_shuts_it_down(tmp_path: Path) -> No
     scenario = Scenario(tmp_path)
     async with client(scenario, config={"default_provider": "x"}, coalesce_ms=5, client_name="me") as daemon:
         assert daemon.server_info["name"] == "fake"
-        assert daemon.capabilities["protocolVersion"] == 1
+        assert daemon.server_capabilities["protocolVersion"] == 1
 
     assert [message["method"] for message in scenario.received()] == [
         "initialize", "initialized", "shutdown", "exit",

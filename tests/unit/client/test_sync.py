@@ -60,7 +60,7 @@ def test_a_chat_yields_its_deltas_and_then_has_a_result(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, answer_steps("Hel", "lo"))
     with client(scenario) as daemon:
         assert daemon.server_info["name"] == "fake"
-        assert daemon.capabilities["protocolVersion"] == 1
+        assert daemon.server_capabilities["protocolVersion"] == 1
         stream = daemon.chat("Hi", model="fake:m", max_tokens=5)
         assert stream.result is None
         deltas = list(stream)
@@ -186,7 +186,7 @@ def signatures(thing: type) -> dict[str, object]:
 
 
 def test_the_methods_and_their_parameters_match_the_async_client() -> None:
-    fields = {"server_info": "property", "capabilities": "property"}
+    fields = {"server_info": "property", "server_capabilities": "property"}
     beyond = {"run", "call_soon"}
     offered = signatures(SyncClient)
     assert {name: kind for name, kind in offered.items() if name not in beyond} == signatures(Client) | fields
