@@ -38,7 +38,7 @@ class BatchResponse:
         self._send_if_complete()
 
     def _send_if_complete(self) -> None:
-        # Do not answer a batch of notifications, not even with an empty array (JSON-RPC 2.0, section 6).
+        # Send nothing, not even an empty array, for a batch of notifications (JSON-RPC 2.0, section 6).
         if self._closed and self._owed == 0 and self._responses:
             self._outbox.send_body(b"[" + b",".join(self._responses) + b"]")
             self._responses.clear()

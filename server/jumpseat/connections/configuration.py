@@ -71,7 +71,7 @@ def create_watcher(session: Session) -> Watcher:
 
 
 def follow_configuration(session: Session, watcher: Watcher, listener: ConfigurationListener) -> None:
-    """Follow the configuration file, the saved settings and the sign-ins as long as the connection lasts."""
+    """Follow the configuration file, the saved settings and the sign-ins until the connection ends."""
 
     async def follow() -> None:
         async for _ in watcher:
@@ -91,20 +91,20 @@ def list_faults(config: Config, before: Config | None = None) -> Iterator[str]:
     """
     for group in ("faults", "faults_of_prompts", "faults_of_mcp"):
         known = getattr(before, group) if before is not None else {}
-        for name, of_one in getattr(config, group).items():
+        for name, faults in getattr(config, group).items():
             if name not in known:
-                yield FaultyConfigError(of_one).message
+                yield FaultyConfigError(faults).message
 
 
 async def reread(
     session: Session, listener: ConfigurationListener, overlay: Mapping[str, Any] | None = None
 ) -> None:
-    """Read the configuration and use it, or notify the client and change nothing if that is not possible.
+    """Read the configuration and use it. If that is not possible, notify the client and change nothing.
 
     Args:
         session: the session of the connection.
         listener: called with the result.
-        overlay: the client's new configuration; None for the last accepted one.
+        overlay: the client's new overlay; None for the last accepted one.
     """
     async with session.configuration_lock:
         if overlay is None:

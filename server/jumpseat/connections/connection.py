@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 _Validated: TypeAlias = tuple[Message, Params | WireError | None]
-"""A message with its validated params or the error in them. None means that there was nothing to validate."""
+"""A message with its validated params or the error in them; None if there was nothing to validate."""
 
 _Frame: TypeAlias = Malformed | _Validated | list[_Validated]
 """One frame; a list is a batch."""
@@ -74,7 +74,7 @@ class ClientConnection:
             environment: the client's environment.
             config_file: the configuration file named on the command line.
             stop: called when the client sends `exit`.
-            watch_parent: called with the id of the process whose end must end the connection.
+            watch_parent: called with the id of a process; the connection must end when that process does.
         """
         self._channel = channel
         self._contract = contract
@@ -141,7 +141,7 @@ class ClientConnection:
     def _validate(self, message: Message) -> _Validated:
         if not isinstance(message, Request | Notification) or message.method not in self._methods:
             return message, None
-        # Drop the raw params here, because freeing the params of a long message is slow.
+        # Drop the raw params in this thread, because freeing the params of a long message is slow.
         bare = replace(message, params=None)
         try:
             return bare, self._methods[message.method].params.model_validate(message.params)
@@ -237,8 +237,8 @@ class ClientConnection:
             return
         try:
             self._respond(request_id, "result", outcome.result, entry.batch)
-        # A result that JSON cannot express is a bug in the handler. The client still needs a response.
         except ValueError as error:
+            # A result that JSON cannot express is a bug in the handler. The client still needs a response.
             self._respond_with_error(request_id, error, entry.batch)
 
     def _respond_with_error(

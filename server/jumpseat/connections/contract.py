@@ -1,4 +1,4 @@
-"""A protocol that a connection speaks, for `rpc/` and `acp/` to define."""
+"""The definition of a protocol that a connection speaks. `rpc/` and `acp/` each have one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class InputReader(Protocol):
     """An incremental decoder of the client's bytes."""
 
     def feed(self, data: bytes) -> list[Any]:
-        """Decode the next piece of input; return the values and the errors that it completes, in order."""
+        """Decode the next piece of input, and return the values and errors that it completes, in order."""
 
     def is_long(self, count: int) -> bool:
-        """Whether feeding the next `count` bytes takes long."""
+        """Whether decoding the next `count` bytes takes long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class Contract:
     """The only method that is available before `Session.initialized`."""
 
     uninitialized_code: int
-    """The code of the error for any other method before it."""
+    """The code of the error for any other method before that."""
 
     last_method: str | None
     """The only notification that is accepted before `Session.initialized`; None if there is none."""
 
     new_reader: Callable[[], InputReader]
     frame: Callable[[bytes], bytes]
-    """Returns the bytes that carry a message."""
+    """Adds the transport's framing to an encoded message."""
 
     new_session: Callable[..., Session] = Session
     """Creates the session of a connection, given the arguments of `Session`."""

@@ -1,4 +1,4 @@
-"""Runs the handlers of one connection with the feature table, futures and cancellation of pygls.
+"""Runs the handlers of one connection, with pygls's feature table, futures and cancellation.
 
 pygls receives only validated messages, so its code for bytes, params, errors and the lifecycle never runs.
 """
@@ -29,10 +29,11 @@ class _Protocol(JsonRPCProtocol):
 
     answer: Answer
 
-    # This is private in pygls, so pyproject.toml pins its version and a test checks the parts used here.
+    # This method is private in pygls, so pyproject.toml pins the version of pygls.
     def _send_data(self, data: Any) -> None:
         """Pass a handler's outcome to `answer`. pygls calls this with every response."""
-        # Handlers never raise. An error comes from pygls: the request was cancelled before its handler ran.
+        # Handlers never raise, so any other response is pygls's error for a request that was cancelled before
+        # its handler ran.
         if isinstance(data, JsonRPCResponseMessage) and isinstance(data.result, HandlerOutcome):
             self.answer(data.id, data.result)
         else:
@@ -103,7 +104,7 @@ def _wrap_handler(method: Method, session: Session) -> Callable[[MethodCall[Any]
             # A thousand concurrent requests would delay all clients of the daemon.
             if method.lifecycle:
                 return contextlib.nullcontext()
-            # A turn counts only while it begins: it runs as long as its provider answers.
+            # A turn occupies a slot only while it begins, because its provider may answer for a long time.
             return session.slots if method.admit is None else session.begin_turn(call.entry)
 
         async def run(call: MethodCall[Any]) -> HandlerOutcome:

@@ -125,7 +125,7 @@ def to_wire_error(exception: BaseException) -> WireError:
         case ChatError():
             return _encode_chat_error(exception)
         case _:
-            logger.error("a defect of the daemon", exc_info=exception)
+            logger.error("a request failed because of a bug in the daemon", exc_info=exception)
             return _make_error(
                 INTERNAL_ERROR, "The daemon failed on this request; its log has the details.", ()
             )
@@ -145,7 +145,7 @@ def _list_problems(error: ValidationError) -> list[Problem]:
         path = _format_path(each["loc"], names_a_tag=each["type"].startswith("union_tag"))
         problems.setdefault(path, Problem(path, _describe_problem(each)))
     # If a value may have several shapes, report only the deepest problem: the others come from shapes that
-    # the client did not mean.
+    # the client did not intend.
     outer = {path[:at] for path in problems for at, character in enumerate(path) if character == "."}
     return [each for path, each in problems.items() if path not in outer]
 
@@ -213,7 +213,7 @@ def _encode_chat_error(error: ChatError) -> WireError:
 
 
 _LIMITS = (RateLimitError, QuotaExceededError, ServerError)
-"""The errors after which the user has to wait."""
+"""The errors whose hint states the time to wait."""
 
 _UNITS = (("second", 1, 90), ("minute", 60, 90 * 60), ("hour", 3600, 36 * 3600), ("day", 86400, math.inf))
 """Each unit of time with its length in seconds and the longest wait in seconds that is stated in it."""

@@ -20,7 +20,7 @@ OTHER_EXIT_CODES = "0 after shutdown and exit; 1 if the client disconnected with
 DESCRIPTIONS = {
     "serve": "Run the daemon: JSON-RPC 2.0 in LSP frames on stdin and stdout.",
     "acp": "Serve a client that speaks the Agent Client Protocol: JSON lines on stdin and stdout.",
-    "attach": "Serve a client through the daemon that all clients share, with the same messages.",
+    "attach": "Serve a client through the daemon that all clients share, with the same messages as serve.",
 }
 
 

@@ -1,4 +1,4 @@
-"""Imports the daemon in a way that lets it start and run fast."""
+"""Imports the daemon, and tunes the interpreter so that it starts and runs fast."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def import_daemon(contract: str) -> None:
     import_module(contract)
     # Imported objects are never garbage, so the collector skips them.
     gc.freeze()
-    # A chat with a long history creates tens of thousands of objects that only become garbage at its end.
-    # A collection of the second generation stops all threads. The higher the second threshold is, the longer
-    # each of these collections takes.
+    # A chat with a long history creates tens of thousands of objects that become garbage only at its end. So
+    # collect the youngest generation less often than by default. Collections of the second generation stop
+    # all threads, and take longer the rarer they are, so the second threshold is low.
     gc.set_threshold(20_000, 2, 30)
     gc.enable()
-    # Each time the event loop continues, it waits up to this long for a computing thread to yield.
+    # While another thread computes, the event loop waits up to this long each time it continues.
     sys.setswitchinterval(0.001)

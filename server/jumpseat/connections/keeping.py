@@ -32,7 +32,7 @@ def create_keeper(
     directory: Path | None = None,
     kept_session: tuple[str, Mapping[str, Any]] | None = None,
 ) -> Keeper:
-    """Return the keeper for a turn that the client asked to keep.
+    """Create the keeper of a turn that the client wants to keep.
 
     Args:
         session: the client's session.

@@ -4,7 +4,7 @@ pygls imports all of its 550 classes, and compiling their methods takes about ha
 time. Only the classes of JSON-RPC errors are built here; the others stay undecorated. The daemon does not
 need them because it validates `initialize` itself and does not track documents.
 
-Call `import_lean` before anything imports pygls. `tests/unit/rpc/test_lean_lsprotocol.py` tests it.
+Call `import_lean` before anything imports pygls.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 
 TRIED_VERSION = "2025.0.0"
-"""The version that this was tested with. Any other version is imported as usual."""
+"""The version of lsprotocol that this was tested with. Any other version is imported as usual."""
 
 BUILT = frozenset({"ResponseError", "ResponseErrorMessage"})
 """The classes that the JSON-RPC layer of pygls instantiates."""

@@ -50,11 +50,12 @@ class Method:
     params: type[Params] = NoParams
     kind: Literal["request", "notification"] = "request"
     admit: Callable[[Any, Any], None] | None = None
-    """A function that runs before the next message is read and before the handler's task exists, and may
-    refuse the call. Only turns and `shutdown` have one."""
+    """A function that may refuse the call. It runs before the handler, and before the next message is read.
+    Only turns and `shutdown` have one."""
 
     changes: bool = False
-    """Whether later requests wait until it has taken effect. The handler must be a coroutine function."""
+    """Whether later requests wait until this one has taken effect. If so, its handler must be a coroutine
+    function."""
 
     lifecycle: bool = False
-    """Whether the method belongs to LSP and not to jumpseat's own contract."""
+    """Whether the method comes from LSP and not from jumpseat's own contract."""

@@ -1,7 +1,7 @@
 """Frames and sends the messages of a connection, in order.
 
-Writing never blocks. A turn awaits `wait_until_ready` before it reads more from its provider, so a client
-that does not read pauses only its own turns.
+Writing never blocks. Each turn awaits `wait_until_ready` before it reads more from its provider, so a client
+that stops reading pauses its own turns and no others.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class Params(BaseModel):
         # object as `[]`.
         if data is None or data == []:
             return {}
-        # Most messages and blocks of a long history end here.
+        # Return early: most messages and blocks of a long history have no empty values.
         if not isinstance(data, dict) or all(data.values()):
             return data
         objects = _find_object_keys(cls)

@@ -1,7 +1,7 @@
 """Watches the process that started the daemon, because the daemon must not outlive it.
 
-stdin does not close when a parent dies if another process has the other end of the pipe, so clients send
-`processId`.
+If another process also holds the other end of the pipe, stdin does not close when the parent dies. So clients
+send `processId`.
 """
 
 from __future__ import annotations

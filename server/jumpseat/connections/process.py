@@ -60,10 +60,10 @@ def _duplicate_stderr() -> int | None:
 
 def raise_mmap_threshold() -> None:
     """Make glibc's allocator reuse the memory of each turn instead of returning it to the system."""
-    # asyncio reads into a 256 KiB buffer, which exceeds glibc's initial threshold for mmap, so every read
-    # would map and unmap memory, as would the texts of a long chat in every turn. Freeing one larger block
-    # raises the threshold (mallopt(3), M_MMAP_THRESHOLD). Measured on Linux, this saves a quarter to a half
-    # of the CPU time of each delta, and a tenth for a chat with 1 MB of history.
+    # asyncio reads into a 256 KiB buffer, which exceeds glibc's initial threshold for mmap. So every read
+    # would map and unmap memory, and so would the texts of a long chat in every turn. Freeing one larger
+    # block raises the threshold (mallopt(3), M_MMAP_THRESHOLD). Measured on Linux, this saves a quarter to a
+    # half of the CPU time of each delta, and a tenth for a chat with 1 MB of history.
     block = bytes(8 << 20)  # Unlike a bytearray, it is never written to, so its pages need not exist.
     del block
 

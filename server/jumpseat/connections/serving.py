@@ -1,4 +1,4 @@
-"""A client's session, from its first byte to its exit code. A process may run any number concurrently."""
+"""Serves a client, from its first byte to the exit code. A process may serve several clients concurrently."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLOSE_SECONDS = 0.5
 """The time limit for providers to release their resources."""
 
 KEEP_SECONDS = 2.0
-"""The time limit for a slow disk to write the ends of kept turns."""
+"""The time limit for writing the ends of kept turns, which a slow disk delays."""
 
 
 class Descriptors(NamedTuple):
@@ -76,7 +76,7 @@ def open_session_log(
     Args:
         options: the command line options.
         environment: relative paths are resolved against its directory.
-        stderr: the destination if there is no log file; owned by the log from now on, or closed.
+        stderr: the destination if there is no log file. The log owns it from now on, or it is closed.
         of_process: see `open_log`.
 
     Raises:
@@ -179,7 +179,7 @@ async def _serve(
         finally:
             # This must run even if the task is cancelled.
             stop.set()
-            # Close before the turns are cancelled: a message that is still being read could start another.
+            # Close before cancelling the turns: a message that is still being read could start another turn.
             await connection.close()
             await _finish(connection.session, transport)
     return 0 if connection.session.shutting_down or contract.ends_with_input else 1

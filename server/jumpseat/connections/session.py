@@ -17,7 +17,7 @@ from jumpseat.adapters.base import ClientInfo
 from jumpseat.connections.client_requests import ClientRequests
 from jumpseat.connections.faults import RpcFault, WireError, to_wire_error
 from jumpseat.connections.outbox import Outbox
-from jumpseat.connections.wording import name_commands
+from jumpseat.connections.wording import insert_commands
 from jumpseat.engine import BlockMemory, Keeper, ShownPaths, TokenMemory
 from jumpseat.providers import Registry
 from jumpseat.system.environment import Environment
@@ -69,10 +69,10 @@ class InFlight:
 
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     previous_change: InFlight | None = None
-    """The last earlier change that may not have taken effect yet."""
+    """The last change before this message that may not have taken effect yet."""
 
     earlier_turns: Sequence[InFlight] = ()
-    """The earlier turns that had not begun when this change arrived; empty for other messages."""
+    """The turns that had not begun when this change arrived; empty if this message changes nothing."""
 
 
 @dataclass(slots=True)
@@ -103,13 +103,13 @@ class Session:
     client_info: ClientInfo | None = None
     coalesce_ms: int = 0
     commands: Mapping[str, str] | None = None
-    """The client's commands, which replace those of the command line in hints; None to replace none."""
+    """The client's commands, which replace the command-line commands in hints; None to leave hints alone."""
 
     overlay: Mapping[str, Any] | None = None
     """The client's configuration overlay that was last accepted."""
 
     configuration_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """A lock around reading a configuration, so that the latest one wins."""
+    """A lock for reading the configuration, so that the version read last takes effect last."""
 
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RUNNING_REQUESTS))
     """A semaphore with one slot for each running request."""
@@ -127,7 +127,7 @@ class Session:
 
     tokens: TokenMemory = field(default_factory=TokenMemory)
     warned_not_kept: deque[str] = field(default_factory=lambda: deque(maxlen=1000))
-    """The latest conversations about which the client was warned that they are not kept."""
+    """The last conversations for which the client was warned that they are not kept."""
 
     folders: Sequence[Path] = ()
     """The client's workspace folders, or its root, if `initialize` named any."""
@@ -174,7 +174,7 @@ class Session:
         """Return the wire error for an exception, with the commands of this client in its texts."""
         error = to_wire_error(exception)
         return WireError(
-            error.code, **name_commands({"message": error.message, "data": error.data}, self.commands)
+            error.code, **insert_commands({"message": error.message, "data": error.data}, self.commands)
         )
 
     @property
@@ -283,7 +283,7 @@ class Session:
 
     @contextlib.asynccontextmanager
     async def begin_turn(self, entry: InFlight) -> AsyncIterator[None]:
-        """Take one of `begin_slots`, and hold it until the turn's provider answers or the turn ends.
+        """Occupy one of `begin_slots` until the turn's provider answers or the turn ends.
 
         The slot is released after `BEGIN_SLOT_SECONDS` at the latest, so a slow provider does not delay
         other turns.

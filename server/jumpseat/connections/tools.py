@@ -1,4 +1,4 @@
-"""The tools of a session's turns, for both front ends."""
+"""Opens the tools of a session and of its turns, for `rpc/` and `acp/`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 async def open_tools(session: Session) -> ToolHost:
-    """Return the session's tools, which are created at their first use."""
+    """Return the session's tools, creating them on first use."""
     if session.tools is None:
         from jumpseat.tools.files.server import NAME, FileTools  # Deferred: most clients use no tools.
         from jumpseat.tools.host import ToolHost
@@ -56,7 +56,7 @@ async def begin_turn_with_tools(
         conversation_id: the conversation that the client named; None for a turn without one.
         max_rounds: the client's limit of requests to the provider.
         can_ask: whether the client can ask the user for an approval.
-        own_servers: the servers of the conversation, which take the place of others with the same name.
+        own_servers: the conversation's own servers, which replace others with the same name.
 
     Raises:
         InvalidRequestError: see `ToolHost.begin_turn`.

@@ -1,4 +1,4 @@
-"""Converts the URIs of clients to paths."""
+"""Converts clients' URIs to paths."""
 
 from __future__ import annotations
 

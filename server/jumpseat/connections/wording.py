@@ -10,8 +10,8 @@ from jumpseat.providers import use_client_commands
 _TEXTS = ("message", "hint")
 
 
-def name_commands(value: Any, commands: Mapping[str, str] | None) -> Any:
-    """Name the client's commands in every `message` and `hint` of an object for the wire.
+def insert_commands(value: Any, commands: Mapping[str, str] | None) -> Any:
+    """Insert the client's commands into every `message` and `hint` of an object for the wire.
 
     Args:
         value: a JSON value with texts of the daemon, never with parts of a conversation.
@@ -20,12 +20,12 @@ def name_commands(value: Any, commands: Mapping[str, str] | None) -> Any:
     if commands is None:
         return value
     if isinstance(value, list):
-        return [name_commands(each, commands) for each in value]
+        return [insert_commands(each, commands) for each in value]
     if not isinstance(value, dict):
         return value
     return {
         key: use_client_commands(each, commands)
         if key in _TEXTS and isinstance(each, str)
-        else name_commands(each, commands)
+        else insert_commands(each, commands)
         for key, each in value.items()
     }

@@ -21,7 +21,7 @@ from jumpseat.chat import (
 )
 from jumpseat.chat.transcript import TranscriptStream
 from jumpseat.connections.outbox import Outbox
-from jumpseat.connections.wording import name_commands
+from jumpseat.connections.wording import insert_commands
 from jumpseat.engine import Sink
 from jumpseat.rpc.encode import to_wire
 from jumpseat.wire import write_json
@@ -163,7 +163,7 @@ class DeltaSink(Sink):
     def _to_wire(self, event: StreamEvent) -> dict[str, Any]:
         delta: dict[str, Any] = to_wire(event)
         if "error" in delta:
-            delta["error"] = name_commands(delta["error"], self._commands)
+            delta["error"] = insert_commands(delta["error"], self._commands)
         return delta
 
     def _encode_with_transcript(self, event: StreamEvent, transcript: TranscriptStream) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jumpseat.connections.session import Session
-from jumpseat.connections.wording import name_commands
+from jumpseat.connections.wording import insert_commands
 from jumpseat.providers import AuthChanged, Change, ModelsChanged, ProvidersChanged
 from jumpseat.rpc.encode import object_to_wire
 
@@ -15,7 +15,7 @@ def forward_changes(session: Session) -> None:
 
     def notify(change: Change) -> None:
         method, params = to_notification(change)
-        session.outbox.notify(method, name_commands(params, session.commands))
+        session.outbox.notify(method, insert_commands(params, session.commands))
 
     session.registry.subscribe(notify)
 

@@ -8,7 +8,7 @@ from typing import Any
 from jumpseat.adapters.base import AuthStatus
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
-from jumpseat.connections.wording import name_commands
+from jumpseat.connections.wording import insert_commands
 from jumpseat.providers import SIGN_IN_PROVIDER, ensure_default_provider, no_default_error
 from jumpseat.providers import sign_in as sign_in_to
 from jumpseat.rpc.encode import object_to_wire
@@ -63,5 +63,5 @@ async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[st
 
 
 def _encode_status(session: Session, status: AuthStatus) -> dict[str, Any]:
-    shaped: dict[str, Any] = name_commands(object_to_wire(status), session.commands)
+    shaped: dict[str, Any] = insert_commands(object_to_wire(status), session.commands)
     return shaped

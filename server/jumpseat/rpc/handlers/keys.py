@@ -9,7 +9,7 @@ from jumpseat.chat import ConfigError, InvalidRequestError, Problem
 from jumpseat.connections.configuration import reread
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
-from jumpseat.connections.wording import name_commands
+from jumpseat.connections.wording import insert_commands
 from jumpseat.providers.keys import explain_invalid_key, find_key_slot, remove_key, set_key, try_key
 from jumpseat.rpc.encode import to_wire
 from jumpseat.rpc.handlers.configuration import listener_of
@@ -36,7 +36,7 @@ async def keys_set(session: Session, call: MethodCall[KeysSetParams]) -> dict[st
         error = await try_key(key, slot, environment)
         result["test"] = {"ok": error is None}
         if error is not None:
-            result["test"]["error"] = name_commands(to_wire(error), session.commands)
+            result["test"]["error"] = insert_commands(to_wire(error), session.commands)
             if error.kind == "authentication":
                 return result
     storing = asyncio.ensure_future(set_key(key, provider, file, environment))

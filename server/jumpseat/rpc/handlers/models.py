@@ -9,7 +9,7 @@ from jumpseat.adapters.base import Capabilities
 from jumpseat.chat import ChatError, ModelInfo
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
-from jumpseat.connections.wording import name_commands
+from jumpseat.connections.wording import insert_commands
 from jumpseat.providers import (
     ProviderFailure,
     Registry,
@@ -40,7 +40,7 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
     }
     return {
         "models": await compute(True, _encode_rows, models, default, claims),
-        "errors": name_commands([_encode_failure(failure) for failure in failures], session.commands),
+        "errors": insert_commands([_encode_failure(failure) for failure in failures], session.commands),
     }
 
 

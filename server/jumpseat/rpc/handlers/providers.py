@@ -9,7 +9,7 @@ from jumpseat.connections.configuration import reread
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.param_model import NoParams
 from jumpseat.connections.session import Session
-from jumpseat.connections.wording import name_commands
+from jumpseat.connections.wording import insert_commands
 from jumpseat.providers import describe_providers, ensure_default_provider
 from jumpseat.rpc.encode import provider_to_wire, setting_to_wire, to_wire
 from jumpseat.rpc.handlers.configuration import listener_of
@@ -28,7 +28,7 @@ async def _describe(session: Session, *, probe: bool = False) -> Any:
     except ChatError:
         default = None  # Only chats fail for a faulty default; the list shows the choices.
     rows = await describe_providers(registry, default, probe=probe)
-    return name_commands([provider_to_wire(row) for row in rows], session.commands)
+    return insert_commands([provider_to_wire(row) for row in rows], session.commands)
 
 
 def providers_templates(session: Session, call: MethodCall[NoParams]) -> dict[str, Any]:
@@ -69,5 +69,5 @@ async def providers_diagnose(session: Session, call: MethodCall[ProvidersDiagnos
     checks = await diagnose(session.registry, call.params.provider)
     # None is a meaningful value of `ok`, so it must not be left out.
     return {
-        "checks": name_commands([{**to_wire(check), "ok": check.ok} for check in checks], session.commands)
+        "checks": insert_commands([{**to_wire(check), "ok": check.ok} for check in checks], session.commands)
     }

@@ -22,7 +22,7 @@ from jumpseat.connections.keeping import ID_RULE, can_be_kept
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
 from jumpseat.connections.tools import open_tools
-from jumpseat.connections.wording import name_commands
+from jumpseat.connections.wording import insert_commands
 from jumpseat.engine import Finding, TurnRequest, check_turn, to_finding
 from jumpseat.rpc.decode import turn_from_wire
 from jumpseat.rpc.encode import to_wire
@@ -66,7 +66,7 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
         findings.append(Finding("conversation", message, "conversation_id", is_error=False))
     placed = [(each, _find_place(each.path, front, read)) for each in findings[:MAX_DIAGNOSTICS]]
     diagnostics = await compute(takes_long, _encode_diagnostics, placed, text)
-    return {"diagnostics": name_commands(diagnostics, session.commands)}
+    return {"diagnostics": insert_commands(diagnostics, session.commands)}
 
 
 def _decode_turn(read: Transcript) -> tuple[TurnRequest, list[Finding]]:
