@@ -1,4 +1,4 @@
-"""Kept conversations: a record of the chats, which is never the source of a chat's context."""
+"""Kept conversations: a record of chats, from which the daemon never takes the context of a chat."""
 
 from typing import TYPE_CHECKING
 

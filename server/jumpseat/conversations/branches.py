@@ -1,4 +1,4 @@
-"""The branches of a client's session: the conversation with its id, and the forks that it has used."""
+"""The branches of a client's session: the conversation with its id, and the forks the session has used."""
 
 from __future__ import annotations
 

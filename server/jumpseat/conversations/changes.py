@@ -24,7 +24,8 @@ class Change:
     """The searchable texts that the change adds."""
 
     session: tuple[str, datetime] | None = None
-    """The session of which it is a branch, and the time of its last use; None if it was deleted."""
+    """The session of which the conversation is a branch, and the time of that branch's last use; None if the
+    conversation was deleted."""
 
     size_before: int = 0
     """The file's size in bytes before the change; 0 for a new file."""

@@ -1,4 +1,4 @@
-"""The directory of the kept conversations, and directories in the resolved form that the index compares."""
+"""The directory of the kept conversations, and the form in which the index compares working directories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jumpseat.system.state_file import StateError
 
 
 def directory_key(directory: str) -> str:
-    """Return an absolute directory in the form in which it is stored and compared, with a final separator."""
+    """Return the form of an absolute directory that is stored and compared; it ends with a separator."""
     key = os.path.normcase(os.path.normpath(directory)).rstrip(os.sep) + os.sep
     # A name that is not valid UTF-8 contains lone surrogates, which SQLite cannot store.
     return key.encode("utf-8", "backslashreplace").decode()

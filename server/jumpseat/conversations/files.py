@@ -1,4 +1,4 @@
-"""The files of the kept conversations, with their most recently read states."""
+"""The files of the kept conversations, with a cache of the states that were read from them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNOREC
 """Names that are devices on Windows, with any extension."""
 
 _COPY = re.compile(r"(?P<aside>.+)\.damaged-[^.]+|\.(?P<unfinished>.+)\.[0-9a-f]{12}")
-"""The name of a damaged file that was set aside, or of a temporary file that a killed process left."""
+"""Matches a damaged file that was set aside, or a temporary file that a killed process left behind."""
 
 _HEAD = 256
-"""The number of bytes at the start of a file that contain its id and the time of its creation."""
+"""The number of bytes at the start of a file that identify it: they contain its id and its creation time."""
 
 
 def is_id(text: str) -> bool:
@@ -88,7 +88,7 @@ class ReadFile:
     head: bytes = b""
     is_damaged: bool = False
     unannounced: int = 0
-    """The number of bytes at the end of the file that no change has announced."""
+    """The number of bytes at the end of the file that were not announced as a change."""
 
     new_texts: list[str] = field(default_factory=list)
     """The searchable texts that the last read or write added."""
@@ -197,7 +197,7 @@ class Files:
         Args:
             read: the conversation.
             new: the lines.
-            announced: whether the caller announces a change.
+            announced: whether the caller announces these lines as a change.
 
         Raises:
             OSError: the file cannot be written; it is unchanged.

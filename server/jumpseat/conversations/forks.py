@@ -15,7 +15,7 @@ from jumpseat.conversations.rows import Row
 DIRECTORY = ".forks"
 
 _FORK = re.compile(r"\d{8}-\d{6}-(?P<parent>[0-9a-f]{8})-[0-9a-f]{8}")
-"""The id of a fork. It contains a digest of the parent's id, to find its entry without reading its file."""
+"""The id of a fork. Its digest of the parent's id is the name of the directory with the fork's entry."""
 
 
 def new_fork_id(parent: str, now: datetime) -> str:
@@ -24,7 +24,7 @@ def new_fork_id(parent: str, now: datetime) -> str:
 
 
 def find_root(find_row: Callable[[str], Row | None], conversation_id: str) -> str:
-    """Return the first conversation of the chain of forks that ends with this one."""
+    """Return the conversation from which this one was forked, perhaps in several steps, or itself."""
     seen: list[str] = []
     name: str | None = conversation_id
     while name is not None and name not in seen:
@@ -45,7 +45,7 @@ class Forks:
         self._directory = directory / DIRECTORY
 
     def list_forks(self, parent: str) -> list[str]:
-        """Return the ids of a conversation's forks, and of those of any other with the same digest."""
+        """Return the ids of a conversation's forks, and of the forks of any other with the same digest."""
         try:
             return sorted(each.name for each in (self._directory / _digest(parent)).iterdir())
         except OSError:

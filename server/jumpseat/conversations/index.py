@@ -1,12 +1,12 @@
-"""The index of the kept conversations: a SQLite cache that lists, searches and detects changes.
+"""The index of the kept conversations: a SQLite cache for lists, searches and notifications about changes.
 
 All its contents come from the conversations' files, and it is rebuilt if it is missing, damaged or of another
 version. Several daemons may use it simultaneously. A failure of the index is logged and does not lose any
 conversation: while its file cannot be used, an index in memory replaces it.
 
-Indexing many files takes a long time, so a list indexes for a moment, newest files first, and then answers
-with the conversations indexed so far. A thread indexes the rest in short transactions, so that lists and
-other daemons can use the index in between.
+Indexing many files takes a long time. So a request for a list indexes files for a moment, newest first, and
+returns the conversations indexed so far. A thread indexes the rest in short transactions, so that other
+requests and daemons can use the index in between.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 FILE_NAME = "index.sqlite3"
 
 LIST_SECONDS = 0.2
-"""The time for which a list indexes files before it answers, if some are not indexed yet."""
+"""The maximum time for which a request for a list indexes files before it returns."""
 
 STEP_SECONDS = 0.1
 """The time limit of a transaction of the indexing thread."""
@@ -78,7 +78,7 @@ class ConversationIndex:
 
         self._pending: deque[Change] = deque()
         self._stale: list[tuple[str, Stamp]] = []
-        """The files that the current tables do not contain in their latest state, the newest last."""
+        """The files whose latest state is not in the current tables, newest last."""
 
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -245,7 +245,7 @@ class ConversationIndex:
 
     def _file_tables(self) -> IndexTables:
         """Return the tables in the file, which is opened or reopened if necessary."""
-        # Another daemon may have deleted the file, or rebuilt it for another version.
+        # Another daemon may have deleted the file, or rebuilt it for its own version.
         if self._file is not None and self._inode == _read_inode(self._path) and self._file.are_ours():
             return self._file
         self._close_file()
@@ -267,7 +267,7 @@ class ConversationIndex:
             self._memory = connect(":memory:")
             self._memory.prepare()
         if not self._stale:
-            # Other daemons do not write to it, so their changes must be read from the files.
+            # Other daemons do not write to this index, so their changes must be read from the files.
             self._synchronize(self._memory)
         return self._memory
 
@@ -294,7 +294,7 @@ class ConversationIndex:
                 while self._stale and time.monotonic() < end:
                     done.append(self._stale.pop())
                     id_, stamp = done[-1]
-                    if tables.stamp(id_) != stamp:  # Otherwise another daemon has indexed it.
+                    if tables.stamp(id_) != stamp:  # If they are equal, another daemon has indexed the file.
                         self._put_file(tables, id_)
         except sqlite3.Error:
             self._stale.extend(reversed(done))

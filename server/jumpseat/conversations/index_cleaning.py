@@ -1,8 +1,8 @@
 """Removes the remains of deleted conversations from the index: texts, trigrams, ids and free pages.
 
-Deleting a conversation removes its row; the rest waits for the next cleaning, which covers a whole batch of
-deletions. FTS5 drops the trigrams of deleted texts only when it merges all segments, which takes seconds for
-a large index. So a cleaning consists of short transactions, and any process may run the next one.
+Deleting a conversation removes its row. The rest is removed in the next cleaning, for many deletions at once.
+FTS5 drops the trigrams of deleted texts only when it merges all segments, which takes seconds for a large
+index. So a cleaning consists of short transactions, and any process may run the next one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PAGES_PER_STEP = 500
 """The number of pages that one transaction merges or returns to the file system."""
 
 STEP_SECONDS = 0.1
-"""The time for which one transaction removes texts."""
+"""The time limit for removing texts in one transaction."""
 
 NAMED_SECONDS = 5.0
 """The time for which a deleted conversation's id is preserved, for the notifications of other daemons."""
@@ -36,8 +36,8 @@ def run_cleaning_step(tables: IndexTables, *, keep_names: bool = True) -> None:
 
     Args:
         tables: the index.
-        keep_names: whether to preserve ids for `NAMED_SECONDS`; without them, notifications do not name the
-            conversations.
+        keep_names: whether to preserve ids for `NAMED_SECONDS`. Without its id, the notification about a
+            deletion does not name the conversation.
     """
     connection = tables.connection
     with transaction(connection):

@@ -1,9 +1,8 @@
 """Reads the tables of the index: pages of a list, searches, and changes since a number.
 
-Paging: a cursor contains the position of its page's last row and the number of the last change at that time.
-The next page starts with the rows before that position that have changed since, whether or not the client has
-seen them, followed by the rows after it. So a row that moves to the front in the meantime is not lost, and a
-row that the client has seen is repeated only if it has changed.
+A cursor contains the position of its page's last row, and the number of the last change at that time. The
+next page starts with the rows before that position that have changed since, followed by the rows after it. So
+a row that moves to the front in the meantime is not lost, and no row is repeated unless it has changed.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ MAX_NAMED_CHANGES = 100
 _TRIGRAM = 3
 
 _MAX_CONDITIONS = 100
-"""The maximum number of words with own conditions, and of trigrams per word: SQLite limits expressions."""
+"""The maximum number of words with conditions of their own, and of trigrams per word: SQLite limits both."""
 
 _HAS_TEXT = (
     "EXISTS (SELECT 1 FROM texts"  # noqa: S608 - a constant is put in
@@ -36,7 +35,7 @@ _HAS_WORD = f"{_HAS_TEXT} AND instr(text, ?))"
 _HAS_WORDS = (
     f"NOT EXISTS (SELECT 1 FROM json_each(?) AS word WHERE NOT {_HAS_TEXT} AND instr(text, word.value)))"  # noqa: S608 - only constants
 )
-# A rare word has few candidates. For a common word, the first rows fill the list and end the search early.
+# A rare word has few candidates. For a common word, the first rows fill the page and end the search early.
 _MAY_HAVE_WORD = f"number IN (SELECT rowid >> {TEXTS_BITS} FROM trigrams WHERE trigrams MATCH ?)"  # noqa: S608 - only constants
 
 
@@ -100,10 +99,10 @@ def read_page(
         connection: a connection to prepared tables.
         directory: selects the conversations of this absolute directory and those below it.
         query: selects the conversations whose titles and texts contain all its words.
-        limit: the most rows of a page.
+        limit: the maximum number of rows of a page.
         cursor: `next_cursor` of the previous page; None for the first page.
-        by_session: whether to list each session once, as the branch that it used last but with the session's
-            id.
+        by_session: whether to list each session once: the row of the branch that it used last, with the id of
+            the session.
         trigrams: whether the tables have trigrams.
         is_complete: whether all conversations are indexed; if not, there is always a next page.
 
@@ -121,7 +120,7 @@ def read_page(
     are_more_changed = False
     condition, values = "1", []
     if after is not None:
-        # Select the earliest changes first, so that a cut leaves the later ones to the next page.
+        # Select the earliest changes first, so that the later ones remain for the next page.
         place = [after.updated, after.id]
         changed = _select(
             connection,
@@ -200,7 +199,8 @@ def changes_since(connection: sqlite3.Connection, known: int) -> tuple[list[str]
         known: the number of that change, or a time in microseconds since 1970.
 
     Returns:
-        The ids, empty if nothing has changed, and None if they are too many or no longer known; the number.
+        The ids and the number. The ids are empty if nothing has changed, and None if they are too many or no
+        longer known.
     """
     changes, forgotten = connection.execute("SELECT changes, forgotten FROM state").fetchone()
     if known < forgotten:

@@ -25,19 +25,19 @@ VERSION = 3
 """The version of the tables. A file of another version is rebuilt."""
 
 CLEAN_SECONDS = 10.0
-"""The time from a deletion to the cleaning, which also covers the deletions in between."""
+"""The time from a deletion to the cleaning, which also removes the remains of the deletions in between."""
 
 CLEAN_PRUNED_SECONDS = 600.0
-"""The same time for pruning, which may delete a conversation after every turn."""
+"""The same time for a deletion by pruning, which may delete a conversation after every turn."""
 
 MANY_REMOVED = 100
 """The number of deletions after which a cleaning starts soon, even if pruning caused them."""
 
 LOCK_SECONDS = 1.0
-"""The time for which a statement waits for another process; a daemon's transaction takes a tenth of it."""
+"""The time for which a statement waits for another process, ten times as long as a transaction may take."""
 
 TEXTS_BITS = 20
-"""The shift of a conversation's number in the ids of its texts; the low bits are the text's number."""
+"""The number of low bits in the id of a text that number it within its conversation."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -99,7 +99,7 @@ def connect(name: str) -> IndexTables:
 def is_damaged(error: Exception) -> bool:
     """Whether the file is damaged. A locked, full or unreadable file is not; a file without a table is."""
     if isinstance(error, sqlite3.OperationalError):
-        # SQLite does not have a specific code for this: a search with too many words has the same one.
+        # SQLite has no code for this alone: a search with too many words fails with the same code.
         return str(error).startswith(("no such table", "vtable constructor failed"))
     return isinstance(error, sqlite3.DatabaseError)
 
@@ -123,11 +123,11 @@ def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") 
 
 
 class IndexTables:
-    """The statements that write. Call `prepare` first, and the others within a transaction."""
+    """The statements that write. Call `prepare` first, and the other methods within a transaction."""
 
-    # A statement that may fail after it has changed one of several rows (`INSERT … SELECT`, `UPDATE` without
-    # the key) makes FTS5 write its pending trigrams. Done for each conversation, that takes longer than all
-    # other work together.
+    # Avoid statements that may fail after changing only some of their rows (`INSERT … SELECT`, `UPDATE`
+    # without the key). They make FTS5 write its pending trigrams, which takes longer than all other work
+    # together if it happens for each conversation.
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -180,8 +180,8 @@ class IndexTables:
             row: the conversation's current row.
             stamp: its file's stamp.
             texts: the texts of its messages.
-            session: the session of which it is a branch, and the time of its last use.
-            add: whether to add the texts to the earlier ones; if not, they replace them.
+            session: the session of which the conversation is a branch, and the time of the branch's last use.
+            add: whether to add the texts to the earlier ones instead of replacing them.
         """
         number = self._find_number(row.id)
         values = (

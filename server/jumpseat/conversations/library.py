@@ -33,7 +33,7 @@ class ConversationLibrary:
         """The index of the store, created when first used."""
         with self._lock:
             if self._index is None:
-                # Import this late: a daemon that neither saves nor lists conversations does not need SQLite.
+                # Imported late: a daemon that neither keeps nor lists conversations does not need SQLite.
                 from jumpseat.conversations.index import ConversationIndex
 
                 self._index = ConversationIndex(self.store)

@@ -47,7 +47,7 @@ def _encode_line(line: Mapping[str, Any]) -> bytes:
 def decode_lines(data: bytes) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Yield each complete line with the offset of its end; None for a damaged line.
 
-    A torn line is skipped together with the line that declares it. Data after the last line ending is
+    A torn line is skipped together with the `TORN` line after it. Data after the last line ending is
     incomplete and skipped too.
     """
     start = 0

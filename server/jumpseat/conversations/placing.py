@@ -53,12 +53,12 @@ class Placing:
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """The rank among several conversations; the turn belongs to the highest."""
+        """The rank of this place among those in other conversations; the turn gets the highest one."""
         return self.kind != "fork", self.base
 
 
 def place_turn(known: Known, messages: Sequence[Message], clean: Clean = lambda message: message) -> Placing:
-    """Determine the place of a turn with these messages, if this conversation receives it.
+    """Determine the place in this conversation of a turn with these messages.
 
     Args:
         known: the conversation.
@@ -175,7 +175,7 @@ def _join_messages(
 
 
 def find_cut(messages: Sequence[Message], count: int | None) -> int:
-    """Return how many messages to retain so that no retained call loses its result."""
+    """Return how many messages to copy, at most `count`, so that no copied call loses its result."""
     end = len(messages) if count is None else min(count, len(messages))
     unanswered: dict[str, int] = {}
     for number, message in enumerate(messages):

@@ -44,7 +44,7 @@ class Limits(NamedTuple):
     """The maximum age in days, counted from the file's modification time."""
 
     max_megabytes: float
-    """The total size of all files."""
+    """The maximum total size of all files."""
 
     @property
     def max_bytes(self) -> float:
@@ -112,7 +112,7 @@ class Pruner:
 
         Args:
             limits: the limits.
-            spared: ids that are not deleted. A conversation with a running turn is not deleted either.
+            spared: ids that are not deleted. Conversations with a running turn are not deleted either.
 
         Returns:
             The ids of the deleted conversations.

@@ -43,10 +43,10 @@ class NewTurn:
 
     client: str | None = None
     session: str | None = None
-    """The client's session that continues this conversation. Its id may be the id of another conversation."""
+    """The id of the client's session that continues this conversation. Conversations may have the same id."""
 
     choices: Mapping[str, Any] = field(default_factory=dict)
-    """The session's choices, such as its model, in its front end's own form. The session needs them later."""
+    """The session's choices, such as its model, in the form of its front end. They are restored with it."""
 
     secrets: KnownSecrets = field(default_factory=KnownSecrets, repr=False)
     """The client's secrets, which are redacted in all that is saved of the turn."""
@@ -62,7 +62,7 @@ class BegunTurn:
     key: str
     turn: NewTurn
     forked_from: str | None = None
-    """The conversation whose messages the turn does not continue, if it starts a fork."""
+    """The conversation that the client named, if the turn starts a fork of it."""
 
 
 def build_header(turn: NewTurn, conversation_id: str, now: datetime) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def build_partial_line(
         now: the time.
     """
     secrets = begun.turn.secrets
-    # The next line may complete a secret that this one would start.
+    # Leave out the beginning of a possible secret, which only the next line would complete.
     whole = [
         replace(block, text=secrets.without_open_end(block.text)) if isinstance(block, TextBlock) else block
         for block in content

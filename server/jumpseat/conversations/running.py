@@ -11,7 +11,7 @@ from jumpseat.conversations.state import State, TurnState
 from jumpseat.system.process_life import is_alive
 
 MAX_TURN_AGE = timedelta(days=1)
-"""The age from which an unended turn counts as dead; another process may have reused its process id."""
+"""The age from which a turn without an end counts as dead, because its process id may have been reused."""
 
 running_here: set[str] = set()
 """The keys of the turns that this process runs."""

@@ -1,8 +1,8 @@
-"""Compares a client's blocks with those of a message that the daemon has.
+"""Compares the blocks that a client sends with the blocks of a message that the daemon has.
 
-Clients that preserve only text and tool calls drop other blocks, join, split and trim the texts of an answer,
-and serialise arguments again. The result is still the same answer. A changed word, call or order makes it a
-different one.
+Some clients preserve only text and tool calls: they drop other blocks, join, split and trim the texts of an
+answer, and serialise arguments again. The result is still the same answer. A changed word, call or order
+makes it a different one.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _remove_space(text: str) -> bytes:
 
 
 def is_same_beginning(one: Iterable[ContentBlock], other: Iterable[ContentBlock]) -> bool:
-    """Whether the texts of one message begin with all texts of the other one, ignoring white space."""
+    """Whether the texts of either message begin with all texts of the other one, ignoring white space."""
     first, second = (
         _remove_space("".join(block.text for block in blocks if isinstance(block, TextBlock)))
         for blocks in (one, other)

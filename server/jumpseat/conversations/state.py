@@ -87,7 +87,7 @@ class State:
     """All messages including those of the last turn, without its answer."""
 
     ended_answer: Message | None = None
-    """The complete or partial answer of the last turn that has ended."""
+    """The complete or partial answer of the last turn that has ended; None if it has none."""
 
     open_turns: dict[str, TurnState] = field(default_factory=dict)
     """All turns without an end, by key, including those whose process was killed."""
@@ -174,7 +174,7 @@ class State:
         self.model, self.turn_ends = _read_text(line, "model"), list(map(int, line.get("turnEnds", ())))
         self.created_at = self.updated_at = created
         self.inputs = messages
-        # On file systems that ignore case, the file of `a` opens as `A` too.
+        # On a file system that ignores case, the file of `a` is also opened for `A`.
         if stored_id.casefold() == self.id.casefold():
             self.id = stored_id
         return list_texts(messages)
@@ -238,7 +238,7 @@ class State:
         turn.is_open, turn.failed = False, failed
         turn.answered = bool(content.content) or not failed
         last = self.last
-        # The answer of a turn that another one has replaced counts until that one has an answer.
+        # If a retry has replaced this turn, this turn's answer counts until the retry has one.
         is_latest = turn is last or (
             last is not None and turn.inputs == last.inputs == len(self.inputs) and not last.answered
         )

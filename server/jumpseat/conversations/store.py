@@ -39,11 +39,11 @@ from jumpseat.system.watch import Stamp
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 5.0
-"""The longest wait for the lock, which other daemons hold for a few milliseconds per change."""
+"""The time limit for acquiring the lock, which other daemons hold for a few milliseconds per change."""
 
 
 class ConversationStore:
-    """The kept conversations of one state directory. Safe for simultaneous use by threads and processes."""
+    """The kept conversations of one state directory. Threads and processes may use it simultaneously."""
 
     def __init__(self, directory: Path) -> None:
         """
@@ -70,8 +70,8 @@ class ConversationStore:
         key = secrets.token_hex(8)
         running_here.add(key)
         try:
-            # Do not wait for the disk here, because that would delay the request. What is written survives a
-            # crash of the daemon, but not a power failure; `finish` syncs.
+            # Do not wait for the disk here, because that would delay the request. The data survives a crash
+            # of the daemon but not a power failure, until `finish` syncs it.
             with self._lock_for_change(synced=False):
                 return self._begin(turn, key)
         except BaseException:
@@ -237,7 +237,7 @@ class ConversationStore:
 
     @contextlib.contextmanager
     def hold_lock(self) -> Iterator[None]:
-        """Keep other threads and processes from changing any conversation. Raises what `begin` raises."""
+        """Prevent other threads and processes from changing any conversation, or raise `StateError`."""
         with self._lock_for_change(synced=False):
             yield
 
