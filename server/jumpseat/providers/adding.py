@@ -27,13 +27,13 @@ class ProviderTemplate:
     """A kind of provider, or a well-known one, with the fields that a user fills in."""
 
     id: str
-    """The id that the new provider usually has."""
+    """The usual id of such a provider."""
 
     title: str
     kind: str
     needs_key: bool
     fields: Mapping[str, SettingRow]
-    """The fields by their keys in the provider's table; `optional` says which may be left out."""
+    """The fields by their keys in the provider's table. Fields that are not `optional` are required."""
 
 
 def _make_field(order: int, description: str, default: str | None = None) -> SettingRow:
@@ -97,7 +97,7 @@ async def add_provider(
     async with lock_configuration(environment):
         configuration = await run_blocking(ConfigurationFile, file)
         if provider in configuration.providers or provider in BUILT_IN:
-            raise ConfigError(f"There already is a provider named {provider}.", hint="Choose another name.")
+            raise ConfigError(f"There is already a provider named {provider}.", hint="Choose another name.")
         source = Source(str(file), tables={"providers": {provider: values}})
         config, errors = validate_tables(source.tables, KINDS)
         if config is None:

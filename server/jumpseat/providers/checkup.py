@@ -34,7 +34,7 @@ from jumpseat.system.environment import Environment
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """The faults of one file. The daemon ignores the values that the warnings concern."""
+    """The faults of one file."""
 
     file: Path
     exists: bool
@@ -43,7 +43,7 @@ class Checkup:
 
 
 async def check_file(path: Path | None, environment: Environment) -> Checkup:
-    """Read a configuration file as the daemon does, and construct every provider.
+    """Read a configuration file as the daemon does, and create the adapter of every provider in it.
 
     Args:
         path: the file; None for the usual location.
@@ -143,7 +143,7 @@ async def _find_table_faults(
             adapter_faults, notes = await _find_adapter_fault(registry.config, provider, table)
             for path, message in notes:
                 yield path, message, False
-            # A fault without a path may be caused by a value that was removed.
+            # A fault without a path may result from the removal of a faulty value.
             faults = [fault for fault in adapter_faults if fault[0] or not seen]
         new = [fault for fault in faults if fault[0] not in seen]
         if not new:

@@ -1,6 +1,7 @@
-"""Checks the values of one table, of a provider or an MCP server.
+"""Checks the values in the table of a provider or an MCP server.
 
-Checks whether variables are set and reads certificate files, but does not run commands or read credentials.
+This looks up environment variables and reads certificate files, but does not run commands or read
+credentials.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def find_value_faults(provider: str, table: ProviderConfig) -> Iterator[tuple[Ke
     """Yield each fault: its path below the table, and a message that completes a sentence.
 
     Args:
-        provider: the provider's id, or that of an MCP server, as in `name_table`.
+        provider: the id of the provider or MCP server, as in `name_table`.
         table: the table from the user's own file.
     """
     for path, value in list_sources(table):
@@ -87,7 +88,7 @@ def _is_literal(text: str, *, filled: bool) -> bool:
 
 
 def split_location(provider: str, message: str) -> tuple[KeyPath, str]:
-    """Split a message into the path below the provider's table with which it begins, if any, and the rest."""
+    """Split a message into the path in the provider's table with which it begins, if any, and the rest."""
     key, space, rest = message.rstrip(".").partition(" ")
     key, prefix = key.removesuffix(":"), name_table(provider)
     if space and (key == prefix or key.startswith(f"{prefix}.")):
@@ -119,7 +120,7 @@ def _list_templates(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
         yield from _list_texts((key,), getattr(table, key))
     for key in _FILLED:
         for name, value in getattr(table, key).items():
-            if source_prefix(value) is None:  # Names are not replaced in the values of sources.
+            if source_prefix(value) is None:  # `${name}` is not replaced in a reference to a source.
                 yield from _list_texts((key, name), value)
 
 

@@ -15,7 +15,7 @@ _PHRASE = re.compile(r"\b(?P<first>[Rr])un `jumpseat (?P<arguments>[^`]+)`")
 
 @dataclass(frozen=True, slots=True)
 class HintedCommand:
-    """A command of the command line that occurs in hints."""
+    """A command-line command that occurs in hints."""
 
     arguments: str
     """A pattern for the words after `jumpseat`; its group `name` is the name of the provider or model."""
@@ -24,7 +24,7 @@ class HintedCommand:
     """The imperative clause for clients without such a command; `{name}` is that name."""
 
     client_key: str | None = None
-    """The key in `initializationOptions.commands`; None if clients do not send such a command."""
+    """The key in `initializationOptions.commands`; None if no client has such a command."""
 
     def format_clause(self, name: str | None, commands: Mapping[str, str]) -> str:
         """Return the clause for a client with these commands, in lower case."""

@@ -52,9 +52,10 @@ async def ensure_default_provider(registry: Registry) -> str | None:
 
 
 async def _choose(registry: Registry) -> str | None:
-    """Choose a built-in provider with its own sign-in.
+    """Choose the first of these that exists.
 
-    If there is none, choose the only user-defined provider, or else a usable built-in one.
+    They are a built-in provider with a sign-in of its own, the only user-defined provider, and a built-in
+    provider that can be used.
     """
     for provider in BUILT_IN:
         if await _is_signed_in(registry, provider):
@@ -63,8 +64,8 @@ async def _choose(registry: Registry) -> str | None:
         return registry.user_defined[0]
     states = {provider: await _read_state(registry, provider) for provider in BUILT_IN}
     usable = [provider for provider, state in states.items() if state not in ("signed_out", "expired")]
-    # Choose a sign-in of another program last: it may not work here, and conversations would go to a vendor
-    # that the user has not set up.
+    # Choose a provider that uses another program's sign-in last: the sign-in may not work here, and
+    # conversations would go to a vendor that the user has not set up.
     return min(usable, key=lambda provider: states[provider] == "signed_in", default=None)
 
 
@@ -109,7 +110,7 @@ async def save_default_provider(registry: Registry, provider: str) -> None:
     patch: dict[str, str | None] = {"default_provider": provider}
     model = registry.saved.default_model(registry.ids)
     if model is not None and split_name(model, registry.ids)[0] != provider:
-        patch["default_model"] = None  # With that model, chats would still go to its provider.
+        patch["default_model"] = None  # Otherwise chats would still go to the provider of that model.
     try:
         await registry.saved.save(patch, await registry.settings_schemas())
     except ConfigError as error:  # The sign-in itself was successful.

@@ -20,7 +20,7 @@ PART_SECONDS = 8.0
 _LATE = f"There was no result within {PART_SECONDS:g} s."
 
 SOURCE_SECONDS = 7.5
-"""The time limit of each source of a value, which a person may have to unlock."""
+"""The time limit for each value source, which the user may have to unlock."""
 
 
 async def diagnose(registry: Registry, provider: str) -> list[Check]:
@@ -67,7 +67,7 @@ async def _run_in_time(name: str, part: Awaitable[Iterable[Check]]) -> list[Chec
 
 async def _check_credentials(provider: str, table: ProviderConfig) -> list[Check]:
     """Check whether each source in the table yields a value."""
-    values = Values(provider, table, cache=SourceCache())  # An empty cache makes it read each source.
+    values = Values(provider, table, cache=SourceCache())  # With an empty cache, every source is read.
     variables = table.origin.environment.variables
 
     async def check(path: tuple[str | int, ...], value: str) -> Check | None:

@@ -1,4 +1,4 @@
-"""Collects the facts of a model from its provider, else the configuration, else the snapshot."""
+"""Collects the facts about a model from its provider, else the configuration, else the snapshot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ABILITIES = {
 """A model's abilities, and the keys of `capabilities` with which the user overrides the snapshot."""
 
 _LABELLED = frozenset({"copilot", "copilot-language-server"})
-"""Kinds whose lists label every model, so a label that equals the id is not missing."""
+"""Kinds whose lists have a label for every model. Elsewhere, a label that equals the id is a placeholder."""
 
 _FACTS = (*_LIMITS, *_ABILITIES, "supports_infill", "vendor")
 
@@ -75,7 +75,7 @@ def _complete(
             if value is not None and fact not in sources:
                 values[fact], sources[fact] = value, source
         for label in labels:
-            # Providers without labels repeat the id as the label.
+            # Other lists repeat the id as the label.
             if getattr(info, label) == info.model and facts.get(label) and label not in values:
                 values[label] = facts[label]
         if facts.get("deprecated"):
@@ -118,7 +118,7 @@ def find_facts_by_name(
 
 
 def _read_stated_facts(table: ProviderConfig, model: str) -> Mapping[FactSource, Mapping[str, Any]]:
-    """Return the facts of a model by their source, which excludes the provider; the first source counts."""
+    """Return the facts from each source but the provider, in order of precedence."""
     row = next((row for row in table.models if row.id == model), None)
     configured = {} if row is None else row.model_dump(exclude_none=True)
     return {"config": configured, "snapshot": _read_snapshot_facts(table, model)}
@@ -136,6 +136,6 @@ def _read_snapshot_facts(table: ProviderConfig, model: str) -> Mapping[str, Any]
         if getattr(table.capabilities, capability) is not None:
             facts[fact] = None
     if names[0] != model:
-        # The display name of another spelling may contain another date.
+        # The display name of a model with another date may contain that date.
         facts["name"] = None
     return facts

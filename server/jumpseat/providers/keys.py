@@ -30,10 +30,10 @@ from jumpseat.system.threads import run_blocking
 MAX_KEY_CHARACTERS = 64 * 1024
 
 TRY_SECONDS = 10.0
-"""How long a provider may take to list its models when its key is tried. A person waits for it."""
+"""The time limit for listing a provider's models to try its key, while the user waits."""
 
 LOCK_SECONDS = 10.0
-"""How long to wait for another process that sets or removes a key."""
+"""The time limit for waiting for another process that sets or removes a key."""
 
 _WITHOUT_KEY = {
     "copilot": "Run `jumpseat login` to sign in instead.",
@@ -56,7 +56,7 @@ class KeySlot:
     """Whether the file does not have the table yet."""
 
     before: str | None
-    """The source that a new key replaces; None if there is none."""
+    """The source that the new key replaces; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class RemovedKey:
 
     file: Path
     source: str | None
-    """The restored source; None if the key replaced none."""
+    """The source that was restored; None if the key had not replaced any."""
 
 
 def explain_invalid_key(key: str, environment: Environment) -> str | None:
@@ -87,7 +87,7 @@ def explain_invalid_key(key: str, environment: Environment) -> str | None:
 
 
 def find_key_slot(provider: str, file: Path, environment: Environment) -> KeySlot:
-    """Return where a key of the provider would be set. Blocks, because it may run a command.
+    """Find the place for a provider's key. Blocks, because it may run a command.
 
     Args:
         provider: the provider's id.
@@ -96,8 +96,8 @@ def find_key_slot(provider: str, file: Path, environment: Environment) -> KeySlo
 
     Raises:
         RequestError: there is no such provider.
-        ConfigError: the provider has no key, or it has one that jumpseat has not stored; or the file cannot
-            be read.
+        ConfigError: the provider does not use a key, or already has one that jumpseat did not store, or the
+            file cannot be read.
     """
     configuration = ConfigurationFile(file)
     table = configuration.providers.get(provider)
@@ -215,7 +215,7 @@ async def set_key(
 async def remove_key(provider: str, file: Path, environment: Environment) -> RemovedKey | None:
     """Delete a provider's stored key, and restore the source that it replaced in the configuration file.
 
-    Returns None if the provider has no key, or one that jumpseat has not stored.
+    Returns None if the provider has no key, or one that jumpseat did not store.
 
     Raises:
         ConfigError: the key cannot be deleted, or the file cannot be read or changed.
@@ -225,7 +225,7 @@ async def remove_key(provider: str, file: Path, environment: Environment) -> Rem
         source = configuration.providers.get(provider, {}).get("api_key")
         if not isinstance(source, str) or not is_stored(source, environment):
             return None
-        # Delete the key first. If that fails, the file still says where the key is.
+        # Delete the key first: if that fails, the file still refers to the key.
         replaced = await delete_key(source, environment)
         await run_blocking(configuration.set, provider, {"api_key": replaced})
         return RemovedKey(configuration.path, replaced)

@@ -49,7 +49,7 @@ KINDS = Specs(
 )
 
 BUILT_IN = ("copilot", "local")
-"""The kinds that are providers without configuration, in the order in which a default is chosen."""
+"""The kinds that are also providers, without any configuration, in the order in which a default is chosen."""
 
 SIGN_IN_PROVIDER = "copilot"
 """The provider of a sign-in request that does not name one."""
@@ -58,7 +58,7 @@ SIGN_IN_PROVIDER = "copilot"
 def merge_tables(config: Config) -> dict[str, ProviderConfig]:
     """Return every provider's table by id, built-in providers first.
 
-    An invalid table is reduced to its kind; creating its adapter raises the error.
+    An invalid table is reduced to its kind. Its error is raised when its adapter is created.
     """
     built_in = {kind: ProviderConfig(kind=kind, name=KINDS[kind].display_name) for kind in BUILT_IN}
     kinds = config.kinds_of_faulty_providers

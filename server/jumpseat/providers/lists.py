@@ -1,4 +1,4 @@
-"""The providers' lists of models for one connection, with their times and added facts."""
+"""The cached lists of models for one connection, with facts from the configuration and the snapshot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 Rows = dict[str, KnownModel]
 
 CURRENT_SECONDS = 600.0
-"""The age from which a requested list is fetched again in the background."""
+"""The age from which a list that is requested is also fetched again in the background."""
 
 FAILURE_SECONDS = 10.0
 """The time for which a failure is cached, so that clients that ask often do not repeat a failing request."""
@@ -38,7 +38,7 @@ class _Fetch:
     task: asyncio.Task[Rows | Exception]
     start: Moment
     is_late: bool = False
-    """Whether a caller stopped waiting, so that the end must be announced."""
+    """Whether a caller has stopped waiting. If so, the end must be announced."""
 
 
 class ModelLists:
@@ -68,7 +68,7 @@ class ModelLists:
         self._fetches: dict[str, _Fetch] = {}
         self._failures: dict[str, tuple[Exception, Moment]] = {}
         self._forgotten: set[str] = set()
-        """Providers whose next list must be requested, not reused from a recent response."""
+        """Providers whose next list must be requested, instead of reusing a recent response."""
 
         self._outdated: set[str] = set()
         """Providers whose list, or the one being fetched, is out of date."""
@@ -184,7 +184,7 @@ class ModelLists:
             has_failed = self._failures.pop(provider, None) is not None
             has_changed = has_failed if known is None else result != known
             self._lists[provider], self._list_times[provider] = result, Moment.now()
-        # After this, a new caller starts its own request.
+        # From here on, a new caller starts a request of its own.
         if self._fetches.pop(provider).is_late or has_changed:
             self._on_change(provider)
         return result
@@ -192,7 +192,7 @@ class ModelLists:
     async def _fetch_current(self, provider: str) -> Rows:
         """Fetch a list, repeatedly if it is out of date when it arrives."""
         while True:
-            # This must precede the request, whose response may lack a change that is reported from now on.
+            # Do this before the request: its response may lack a change that is reported from now on.
             self._outdated.discard(provider)
             try:
                 rows = await self._request(provider)

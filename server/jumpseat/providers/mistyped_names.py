@@ -1,4 +1,4 @@
-"""Finds mistyped model names: unknown provider prefixes, and new defaults that no list contains."""
+"""Finds mistyped model names: unknown provider prefixes, and new default models that no list contains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jumpseat.providers.services import explain_how_to_add
 from jumpseat.providers.spellings import find_candidates
 
 LIST_SECONDS = 5.0
-"""The time limit for a list that is requested before a default model is rejected."""
+"""The time limit for fetching the list once more before a default model is rejected."""
 
 
 def list_known_names(registry: Registry, provider: str) -> list[str]:
@@ -24,7 +24,7 @@ def list_known_names(registry: Registry, provider: str) -> list[str]:
 
 
 async def explain_model_fault(registry: Registry, name: str) -> str | None:
-    """Explain why a chat would reject a model name, as the end of a sentence; None if it would not."""
+    """Explain why a chat would reject a model name, as the end of a sentence; None if a chat accepts it."""
     provider, model = split_name(name, registry.ids)
     if provider is not None or model is None:
         return None

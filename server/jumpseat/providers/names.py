@@ -49,8 +49,8 @@ async def resolve_model(registry: Registry, name: str | None, *, offline: bool =
     Args:
         registry: the connection's providers.
         name: `provider:model`, a bare model name, or None for the default.
-        offline: whether to do without a request for the provider's default model; if one is necessary, the
-            result's model is empty.
+        offline: whether to avoid a request for the provider's default model. If it is not known without one,
+            the result's model is empty.
 
     Raises:
         RequestError: the name is ambiguous or begins with a misspelled provider.
@@ -78,7 +78,7 @@ async def resolve_model(registry: Registry, name: str | None, *, offline: bool =
 
 
 def find_configured_provider(registry: Registry, name: str | None) -> str | None:
-    """Return the provider of a model name if the configuration alone determines it, otherwise None."""
+    """Return the provider of a model name if the configuration alone determines it, else None."""
     config = registry.config
     provider, _ = split_name(name or config.default_model, registry.ids)
     named = config.default_provider if provider is None else provider

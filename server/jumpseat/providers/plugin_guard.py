@@ -23,7 +23,7 @@ CLOSE_SECONDS = 5.0
 
 _EVENTS = get_args(StreamEvent)
 
-# These methods send requests. A defect makes the call fail.
+# These methods may send requests. If a defect occurs, the call fails.
 _ASYNC_METHODS = (
     "list_models",
     "recent_models",
@@ -40,7 +40,7 @@ _ASYNC_METHODS = (
     "handle_file_change",
 )
 
-# The daemon also calls these methods for the chats of other providers. After a defect it uses these values.
+# The daemon also calls these methods for chats of other providers, so it uses these values after a defect.
 _QUERIES: Mapping[str, Any] = {
     "cached_models": (),
     "inline_output": None,
@@ -69,7 +69,7 @@ def find_fault(adapter: object) -> str | None:
         or (isinstance(account, Account) and account.auth_method in get_args(AuthMethod)),
     }
     wrong = [name for name, is_right in fits.items() if not is_right]
-    return f"has {wrong[0]} of another type than the interface's" if wrong else None
+    return f"has {wrong[0]} of a type that does not match the interface" if wrong else None
 
 
 def guard(adapter: Adapter, provider: str, origin: str) -> None:

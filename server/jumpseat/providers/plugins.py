@@ -56,19 +56,19 @@ class Plugins:
         return [kind for kind in self._find_all() if kind not in self._built_in]
 
     def load(self, kind: str) -> None:
-        """Find and import a kind. Blocks; a failure is raised later by `make`."""
+        """Find and import a kind. Blocks. If this fails, `make` raises the error."""
         if kind not in self._loaded:
             try:
                 self._loaded[kind] = self._load_factory(kind)
             except ConfigError as error:
-                self._loaded[kind] = error  # Another import would also fail, and slow down each use.
+                self._loaded[kind] = error  # Do not import it again: that would fail too, and take time.
 
     def is_loaded(self, kind: str) -> bool:
         """Whether `make` returns without blocking."""
         return kind in self._loaded
 
     def make(self, provider: str, table: ProviderConfig, http: HttpClient) -> Adapter:
-        """Create the guarded adapter of a provider; load its plug-in if necessary.
+        """Create a provider's adapter, loading its plug-in if necessary. Defects of the adapter are caught.
 
         Raises:
             ConfigError: there is no such kind, its plug-in cannot be used, or the plug-in rejects the table.
@@ -109,7 +109,7 @@ class Plugins:
             raise self._make_unknown_error(kind)
         if len(plugin.entry_points) > 1:
             raise ConfigError(
-                f"the plug-in {kind} is in {plugin.origin}, so none of them is used.",
+                f"the plug-in {kind} is provided by {plugin.origin}, so none of them is used.",
                 hint="Uninstall all but one of them, and restart the daemon.",
             )
         try:
@@ -133,7 +133,7 @@ class Plugins:
         offered = f"; plug-ins add {', '.join(plugins)}" if plugins else ""
         hidden = [plugin for name, plugin in self._find_all().items() if name in self._built_in]
         ignored = "".join(
-            f" {each.origin} has {each.kind}, which is built in, so it is ignored." for each in hidden
+            f" The {each.kind} of {each.origin} is ignored, because that kind is built in." for each in hidden
         )
         fault = f"there is no kind {kind!r}" if kind else "it is missing"
         suggestion = did_you_mean(kind, [*self._built_in, *plugins])

@@ -1,6 +1,7 @@
-"""Splits model names at the provider: `antropic:claude-x` has a misspelled one, `qwen3:4b` has a tag instead.
+"""Splits model names into provider and model.
 
-A misspelled provider is rejected, because the prompt would otherwise go to another vendor.
+A misspelled provider, as in `antropic:claude-x`, is rejected, because the prompt would otherwise go to
+another vendor. A tag, as in `qwen3:4b`, is part of the model's name.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from jumpseat.providers.snapshot import CATALOGUES, find_catalogue, read_snapsho
 from jumpseat.providers.spellings import parse_spelling
 from jumpseat.system.threads import compute
 
-# Ids are short and chosen by the user, so accept one wrong letter of three, or two of six.
+# The user chose the ids, which are short, so suggest one even if a third of its letters are wrong.
 _NEAR_AN_ID = 0.65
 
 _NEAR_A_VENDOR = 0.85
@@ -106,5 +107,5 @@ def _find_vendor(table: ProviderConfig) -> str | None:
 async def _load_vendors() -> set[str]:
     if not read_snapshot.cache_info().currsize:
         await compute(True, read_snapshot)
-    of_models = {parse_spelling(name).vendor for models in read_snapshot().values() for name in models}
-    return {*KINDS, *CATALOGUES, *of_models} - {""}
+    vendors = {parse_spelling(name).vendor for models in read_snapshot().values() for name in models}
+    return {*KINDS, *CATALOGUES, *vendors} - {""}

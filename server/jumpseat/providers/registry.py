@@ -51,7 +51,7 @@ class Registry:
         self.config = config
         self.saved = saved or SavedSettings()
         self.client_info: ClientInfo | None = None
-        """The attached client, which is passed to adapters when they are created."""
+        """The client, which is passed to adapters when they are created."""
 
         self._missing_default: str | None = None
         self._tables = merge_tables(config)
@@ -125,7 +125,7 @@ class Registry:
 
     @property
     def user_defined(self) -> Sequence[str]:
-        """The ids with a table in the user's configuration, and those that the client added."""
+        """The ids of the providers in the user's configuration, and of those that the client added."""
         # A client's settings for a built-in provider do not define one.
         only_settings = self.config.from_client.intersection(BUILT_IN)
         tables = [*self.config.providers, *self.config.faults]
@@ -156,7 +156,7 @@ class Registry:
         """Read the credentials of the configuration, so that they are redacted in kept conversations.
 
         Args:
-            provider: the provider whose sources are all read; costly sources of the others are skipped.
+            provider: the provider for which costly sources are read too.
             model: the model of the request to this provider.
         """
 
@@ -263,13 +263,13 @@ class Registry:
         return Capabilities(**values), sources
 
     def settings_rows(self, provider: str) -> dict[str, SettingRow]:
-        """Return the provider's settings schema in display order; configured rows take precedence."""
+        """Return the provider's settings schema in display order. Configured rows take precedence."""
         table = self.table(provider)
         rows: Mapping[str, SettingRow] = {}
         if (spec := KINDS.get(table.kind)) is not None:
             rows = spec.settings_rows
         else:
-            # An unusable plug-in has no rows; a chat with it fails with the reason.
+            # A plug-in that cannot be used has no rows. A chat with it fails with the reason.
             with contextlib.suppress(ChatError):
                 rows = self.adapter(provider).settings_rows
         return dict(sorted({**rows, **table.settings}.items(), key=lambda item: item[1].order))

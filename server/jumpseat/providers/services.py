@@ -1,4 +1,4 @@
-"""Well-known providers and the tables that configure them, as on the recipes page."""
+"""Well-known providers, and the tables that configure them, which are also on the recipes page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Service:
     id: str
     title: str
     table: Mapping[str, str] = field(default_factory=dict)
-    """The keys of its table; empty if it works without a table."""
+    """The content of its table; empty if it works without one."""
 
     variable: str | None = None
     """The usual environment variable for its key; None if it does not need a key."""

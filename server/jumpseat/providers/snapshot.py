@@ -1,4 +1,4 @@
-"""Facts about the models of well-known providers, recorded on one day.
+"""Facts about the models of well-known providers, as of the day on which they were recorded.
 
 `python -m tests.tools.refresh_snapshot` regenerates `snapshot.json`.
 """
@@ -53,7 +53,7 @@ class SnapshotRow:
     supports_tool_use: bool
     supports_thinking: bool
     supports_json: bool | None
-    """True or None: the source lists only support for schemas, but more models support JSON without one."""
+    """True or None: the source reports only support for schemas, and a model without it may support JSON."""
 
     deprecated: bool
 

@@ -1,4 +1,4 @@
-"""Matches the spellings of a model name: `claude-sonnet-4-5-20250929` and `claude-sonnet-4.5` are one model.
+"""Matches spellings of model names: `claude-sonnet-4-5-20250929` and `claude-sonnet-4.5` are the same model.
 
 A name consists of a vendor (`anthropic/…`), a stem and a version (a date, or `latest`). Case and separators
 (`.`, `-`, `_`) are ignored. Two names match if their stems are equal and their vendors and versions do not
@@ -47,7 +47,7 @@ class Spelling:
         return (
             self.stem == other.stem != ""
             and (self.vendor == other.vendor or not self.vendor or not other.vendor)
-            # `latest` may be any dated name, but a dated name is not necessarily the latest.
+            # `latest` may refer to any dated name, but a dated name does not refer to `latest`.
             and (self.version in (other.version, "", LATEST) or not other.version)
         )
 
@@ -82,9 +82,9 @@ def find_candidates(name: str, listed: Iterable[str], *, complete: bool = True) 
     Args:
         name: the name to look up.
         listed: the names of one provider, each once.
-        complete: whether the list contains all models of the provider. If not, a model with the
-            searched date may exist although it is not listed, so a dated name does not match an undated one,
-            unless the provider never uses dates of that form.
+        complete: whether the list contains all models of the provider. If not, a model with the same date may
+            exist without being listed, so a dated name matches an undated one only if the provider never uses
+            dates of that form.
     """
     names = list(listed)
     if name in names:

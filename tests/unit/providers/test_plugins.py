@@ -73,7 +73,7 @@ def test_an_unknown_kind_is_reported_with_all_known_kinds(install: Install) -> N
     )
     assert all(kind in error.message for kind in KINDS)
     assert "plug-ins add acme, zeta." in error.message
-    assert "jumpseat-acme 1.0 has openai, which is built in, so it is ignored." in error.message
+    assert "The openai of jumpseat-acme 1.0 is ignored, because that kind is built in." in error.message
     assert error.provider == "mine"
 
 
@@ -103,8 +103,8 @@ def test_two_distributions_with_one_name_are_both_refused(install: Install) -> N
         ("Acme = lambda provider, config, http: object()", "made object, which is not a subclass of"),
         ("Acme = lambda: 1", "failed to start (TypeError)"),
         ("Acme = lambda *_: exit(3)", "failed to start (SystemExit)"),
-        (GOOD + "    settings_rows = {'a': 1}", "has settings_rows of another type"),
-        (GOOD + "    capabilities = None", "has capabilities of another type"),
+        (GOOD + "    settings_rows = {'a': 1}", "has settings_rows of a type that"),
+        (GOOD + "    capabilities = None", "has capabilities of a type that"),
     ],
 )
 async def test_a_plug_in_that_cannot_be_used_is_named_with_its_distribution(
