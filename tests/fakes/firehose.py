@@ -8,4 +8,4 @@ from jumpseat.testing.upstream import Reply
 
 def firehose(deltas: int, events_per_write: int = 1, piece: str = "word ") -> Reply:
     """Return an answer of this many text deltas."""
-    return Reply.events(completion_stream([piece] * deltas)).joined(events_per_write)
+    return Reply.events(completion_stream([piece] * deltas)).join(events_per_write)

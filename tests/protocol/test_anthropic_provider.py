@@ -75,7 +75,7 @@ async def test_a_tool_round_sends_signed_thinking_back_byte_for_byte(
         event("message_delta", delta={"stop_reason": "tool_use"}, usage={"output_tokens": 5}),
         event("message_stop"),
     ]
-    upstream.script(Reply.events(events).sliced(3), Reply.events(message_stream(Words(["done"]))))
+    upstream.script(Reply.events(events).slice(3), Reply.events(message_stream(Words(["done"]))))
     first = (await ask(claude, tools=TOOLS, thinking="low")).result
     assert first["stopReason"] == "tool_use"
     assert first["toolCalls"][0]["raw"] == '{"b": 1, "a": "é"}'

@@ -304,7 +304,7 @@ async def test_fifty_concurrent_chats_do_not_mix(chatty: Daemon, upstream: FakeU
 
 
 async def test_a_malformed_chunk_does_not_end_a_chat(chatty: Daemon, upstream: FakeUpstream) -> None:
-    upstream.script(Reply.events([b": ping\n\n", chunk(), *completion_stream(["Hi"])]).sliced(3))
+    upstream.script(Reply.events([b": ping\n\n", chunk(), *completion_stream(["Hi"])]).slice(3))
     exchange = await chat(chatty)
     check_rules(exchange)
     assert exchange.result["text"] == "Hi"

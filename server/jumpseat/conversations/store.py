@@ -343,7 +343,7 @@ class ConversationStore:
         descriptors: list[int] = []
         try:
             try:
-                with self._lock_file.locked(LOCK_SECONDS), self._thread_lock:
+                with self._lock_file.lock(LOCK_SECONDS), self._thread_lock:
                     try:
                         yield
                     finally:

@@ -31,7 +31,7 @@ from jumpseat.rpc.handlers import (
 
 _ROWS = (
     Method(lsp.INITIALIZE, lifecycle.initialize, params.InitializeParams, lifecycle=True),
-    Method(lsp.INITIALIZED, lifecycle.initialized, kind="notification", lifecycle=True),
+    Method(lsp.INITIALIZED, lifecycle.report_faults, kind="notification", lifecycle=True),
     Method(lsp.SHUTDOWN, lifecycle.shutdown, admit=lifecycle.mark_shutting_down, lifecycle=True),
     Method(lsp.EXIT, lifecycle.exit_, kind="notification", lifecycle=True),
     Method(

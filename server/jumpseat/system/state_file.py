@@ -77,7 +77,7 @@ class StateFile:
         """
         content = self._read()
         if content is None:
-            with self.locked():
+            with self.lock():
                 content = self._read_in_time()
                 if content is None:
                     self._set_aside()
@@ -103,7 +103,7 @@ class StateFile:
         Raises:
             StateError: see `read`, `write` and `locked`.
         """
-        with self.locked():
+        with self.lock():
             changed = dict(change(self.read()))
             self.write(changed)
             return changed
@@ -119,7 +119,7 @@ class StateFile:
         Raises:
             StateError: the file could not be changed.
         """
-        with self.locked():
+        with self.lock():
             changed = change(self.read())
             body = self._encode(changed)
             try:
@@ -134,7 +134,7 @@ class StateFile:
             return [path for path in copies if not try_erase(path)]
 
     @contextlib.contextmanager
-    def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    def lock(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
         """Lock the file against other processes and threads. Calls in one thread may be nested.
 
         The operating system releases the lock if its process dies.

@@ -79,7 +79,7 @@ class Recording:
         headers = {"content-type": _CONTENT_TYPES[self.form], **self.expected.get("headers", {})}
         status = self.expected.get("status", 200)
         whole = Reply((self.body,), status, headers, chunked=self.streamed)
-        return whole if slice_size is None else whole.sliced(slice_size)
+        return whole if slice_size is None else whole.slice(slice_size)
 
     @cached_property
     def request(self) -> ChatRequest | None:

@@ -245,7 +245,7 @@ class Stage:
         raise AssertionError(f"the failure was not raised: the response is {response!r}.")
 
 
-def bounded(
+def run_as_test(
     check_method: Callable[Concatenate[C, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[C, P], None]:
     """Wrap an async check as a test with its own event loop, a timeout and a check for leftover tasks."""

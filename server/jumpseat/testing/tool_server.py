@@ -24,7 +24,7 @@ import pytest
 from jumpseat.chat import TextBlock
 from jumpseat.system.environment import Environment, environment_of_process
 from jumpseat.testing.laws import check
-from jumpseat.testing.stage import TIDY_SECONDS, bounded
+from jumpseat.testing.stage import TIDY_SECONDS, run_as_test
 from jumpseat.tools.server import CallContext, Tool, ToolCall, ToolError, ToolOutput, ToolServer
 from jumpseat.tools.workspace import Workspace
 from jumpseat.wire import write_json
@@ -69,7 +69,7 @@ class ToolServerContract:
         context = CallContext(environment_of_process(), Workspace(self.folders), conversation)
         return ToolCall(tool, arguments, context)
 
-    @bounded
+    @run_as_test
     async def test_every_tool_can_be_offered_to_a_model(self) -> None:
         """Check names, descriptions and schemas."""
         async with self.open_server() as server:
@@ -80,7 +80,7 @@ class ToolServerContract:
             for tool in tools:
                 _check_tool(tool)
 
-    @bounded
+    @run_as_test
     async def test_the_known_tools_are_those_that_were_listed(self) -> None:
         """Check that a list for the user needs no start."""
         async with self.open_server() as server:
@@ -90,7 +90,7 @@ class ToolServerContract:
                 "known_tools differs from the tools that list_tools has returned.",
             )
 
-    @bounded
+    @run_as_test
     async def test_the_sample_calls_succeed(self) -> None:
         """Preview and run each of `calls`."""
         self._need_calls()
@@ -104,7 +104,7 @@ class ToolServerContract:
                 _check_output(tool, output)
                 check(not output.is_error, f"the call of {tool} failed: {output.content!r}")
 
-    @bounded
+    @run_as_test
     async def test_a_wrong_call_fails_with_a_sentence(self) -> None:
         """Call a tool that does not exist, and every tool with arguments that nobody expects."""
         async with self.open_server() as server:
@@ -113,7 +113,7 @@ class ToolServerContract:
             for tool in ("a tool that does not exist", *(each for each in tools if each not in unending)):
                 await _check_failure(server, self.make_call(tool, {"\u0000nobody expects this": [None]}))
 
-    @bounded
+    @run_as_test
     async def test_calls_run_at_the_same_time(self) -> None:
         """Run the sample calls many times in several conversations."""
         self._need_calls()
@@ -128,7 +128,7 @@ class ToolServerContract:
             for call, output in zip(calls, outputs, strict=True):
                 _check_output(call.tool, output)
 
-    @bounded
+    @run_as_test
     async def test_a_cancelled_call_ends(self) -> None:
         """Cancel `endless_call`, and check that it leaves nothing behind."""
         if self.endless_call is None:

@@ -86,11 +86,11 @@ class Reply:
         """The whole body, without gates."""
         return b"".join(piece for piece in self.pieces if isinstance(piece, bytes))
 
-    def sliced(self, size: int) -> Reply:
+    def slice(self, size: int) -> Reply:
         """Return the same answer in writes of `size` bytes."""
         return replace(self, slice_size=size)
 
-    def joined(self, pieces_per_write: int) -> Reply:
+    def join(self, pieces_per_write: int) -> Reply:
         """Return the same answer with several pieces per write, and gates in the same places."""
         joined: list[Piece] = []
         run: list[bytes] = []

@@ -74,7 +74,7 @@ async def read_text(http, upstream, reply, **call):
 @pytest.mark.parametrize("size", [None, 1])
 async def test_the_form_of_an_answer_is_detected(http, upstream, content_type, body, expected, size):
     reply = Reply.raw(body, content_type=content_type)
-    assert await read_text(http, upstream, reply.sliced(size) if size else reply) == (expected, None)
+    assert await read_text(http, upstream, reply.slice(size) if size else reply) == (expected, None)
 
 
 async def test_a_failure_comes_after_the_events_of_the_same_read(http, upstream):
@@ -329,4 +329,4 @@ async def test_an_error_body_in_the_form_of_an_event_stream_is_read(http, upstre
 )
 async def test_a_stream_labelled_as_json_is_known_by_its_first_bytes(http, upstream, body, expected, size):
     reply = Reply.raw(body, content_type="application/json")
-    assert await read_text(http, upstream, reply.sliced(size) if size else reply) == (expected, None)
+    assert await read_text(http, upstream, reply.slice(size) if size else reply) == (expected, None)

@@ -154,7 +154,7 @@ def test_a_broken_file_that_another_process_completes_is_not_set_aside(
     file.path.parent.mkdir()
     file.path.write_text("{", "utf-8")
     with ThreadPoolExecutor(1) as pool:
-        with file.locked():
+        with file.lock():
             found = pool.submit(file.read)
             # A reader without the lock would have finished by now.
             assert not wait([found], timeout=0.3).done
@@ -226,7 +226,7 @@ def test_a_wait_for_a_lock_ends_with_a_clear_error(file: StateFile) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with file.locked():
+        with file.lock():
             held.set()
             done.wait(30)
 
@@ -236,7 +236,7 @@ def test_a_wait_for_a_lock_ends_with_a_clear_error(file: StateFile) -> None:
         assert held.wait(10)
         with (
             pytest.raises(StateError, match="has been held by another process"),
-            file.locked(0.05),
+            file.lock(0.05),
         ):
             pass
     finally:
@@ -245,7 +245,7 @@ def test_a_wait_for_a_lock_ends_with_a_clear_error(file: StateFile) -> None:
 
 
 def test_a_thread_that_holds_the_lock_can_acquire_it_again(file: StateFile) -> None:
-    with file.locked(), file.locked(1):
+    with file.lock(), file.lock(1):
         file.write({"a": 1})
 
     assert file.read() == {"a": 1}

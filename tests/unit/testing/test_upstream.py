@@ -85,7 +85,7 @@ async def test_the_official_client_reads_tool_calls_and_whole_answers():
 
 async def test_slicing_changes_only_the_writes():
     async with FakeUpstream() as upstream:
-        upstream.script(Reply.events(completion_stream(["Hello"])).sliced(1))
+        upstream.script(Reply.events(completion_stream(["Hello"])).slice(1))
         events = await collect(upstream)
         assert "".join(e.choices[0].delta.content or "" for e in events if e.choices) == "Hello"
 

@@ -95,7 +95,7 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
     }
 
 
-def initialized(session: Session, call: MethodCall[NoParams]) -> None:
+def report_faults(session: Session, call: MethodCall[NoParams]) -> None:
     """Report the faults in the configuration."""
     # `initialize` is too early: a client might not show messages before it has sent `initialized`.
     show_faults(session)

@@ -10,14 +10,14 @@ from jumpseat.adapters.base import events_of
 from jumpseat.chat import ChatRequest, Message, TextDeltaEvent
 from jumpseat.testing.checks.failures import AFTER, BEFORE, up_to
 from jumpseat.testing.laws import check
-from jumpseat.testing.stage import TIDY_SECONDS, ContractBase, Stage, bounded
+from jumpseat.testing.stage import TIDY_SECONDS, ContractBase, Stage, run_as_test
 from jumpseat.testing.upstream import Gate, RecordedRequest, Reply
 
 
 class CancelChecks(ContractBase):
     """The checks of cancelled chats."""
 
-    @bounded
+    @run_as_test
     async def test_a_cancel_before_the_first_byte_closes_the_connection(self) -> None:
         """Cancel after the provider has received the request and before it sends anything."""
         script = self.answers()
@@ -29,7 +29,7 @@ class CancelChecks(ContractBase):
             await _assert_closed(request)
             await self._assert_next_chat_works(stage)
 
-    @bounded
+    @run_as_test
     async def test_a_cancel_in_mid_stream_closes_the_connection(self) -> None:
         """Cancel the task that awaits the next event."""
         async with self.open_stage() as stage:
@@ -49,7 +49,7 @@ class CancelChecks(ContractBase):
             await _assert_closed(request)
             await self._assert_next_chat_works(stage)
 
-    @bounded
+    @run_as_test
     async def test_closing_the_events_in_mid_stream_closes_the_connection(self) -> None:
         """Close the iterator between two events."""
         async with self.open_stage() as stage:
@@ -61,7 +61,7 @@ class CancelChecks(ContractBase):
             await _assert_closed(await stage.wait_for_chat())
             await self._assert_next_chat_works(stage)
 
-    @bounded
+    @run_as_test
     async def test_a_second_cancel_while_the_first_is_under_way_leaks_nothing(self) -> None:
         """Cancel twice, as a client does that cancels and then disconnects."""
         async with self.open_stage() as stage:

@@ -20,7 +20,7 @@ from jumpseat.chat import (
 )
 from jumpseat.testing.checks.failures import up_to
 from jumpseat.testing.laws import assert_laws, assert_response, check
-from jumpseat.testing.stage import TIDY_SECONDS, ContractBase, Stage, bounded
+from jumpseat.testing.stage import TIDY_SECONDS, ContractBase, Stage, run_as_test
 from jumpseat.testing.upstream import Gate, RecordedRequest, Reply
 
 CHATS = 50
@@ -31,7 +31,7 @@ _ANSWERED = re.compile(r"marker-(\d+)-answered")
 class ConcurrencyChecks(ContractBase):
     """The checks of concurrent chats on one adapter."""
 
-    @bounded
+    @run_as_test
     async def test_many_simultaneous_chats_do_not_mix(self) -> None:
         """Run chats with different models, tools and answers, some of which fail or are cancelled."""
         script = self.answers()

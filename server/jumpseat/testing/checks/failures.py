@@ -30,7 +30,7 @@ from jumpseat.chat import (
 )
 from jumpseat.system.secrets import SHORTEST_REDACTED
 from jumpseat.testing.laws import assert_laws, check
-from jumpseat.testing.stage import ContractBase, Stage, bounded
+from jumpseat.testing.stage import ContractBase, Stage, run_as_test
 from jumpseat.testing.upstream import Gate, Reply
 
 BEFORE, AFTER = "Half-of-it", "and-the-rest"
@@ -57,7 +57,7 @@ class FailureChecks(ContractBase):
     """The checks of failures of the provider and of the connection."""
 
     @pytest.mark.parametrize(("status", "cls"), STATUSES, ids=lambda value: getattr(value, "kind", None))
-    @bounded
+    @run_as_test
     async def test_a_refusal_has_its_class(self, status: int, cls: type[ChatError]) -> None:
         """Check that the error also has the status, and the provider's message or name."""
         script = self.answers()
@@ -76,7 +76,7 @@ class FailureChecks(ContractBase):
                 )
                 check(error.partial is not None and not error.partial.content, "the partial is not empty.")
 
-    @bounded
+    @run_as_test
     async def test_a_rate_limit_has_the_delay_of_the_provider(self) -> None:
         """Send `retry-after` in seconds and as a date."""
         script = self.answers()
@@ -90,7 +90,7 @@ class FailureChecks(ContractBase):
             waits = (await stage.collect_failure(self.hello())).retry_after
             check(waits is not None and 20 < waits <= 41, f"a date 40 s from now is {waits!r} s.")
 
-    @bounded
+    @run_as_test
     async def test_an_html_page_of_a_proxy_becomes_a_sentence(self) -> None:
         """Check that HTML never reaches the user."""
         self.answers()
@@ -98,7 +98,7 @@ class FailureChecks(ContractBase):
             stage.answer(Reply.raw(_HTML.encode(), 502, "text/html; charset=utf-8"))
             self._assert_error(await stage.collect_failure(self.hello()), ServerError, stage, 502)
 
-    @bounded
+    @run_as_test
     async def test_a_body_that_is_not_an_answer_is_a_protocol_error(self) -> None:
         """Send a sign-in page with status 200, then an empty body."""
         self.answers()
@@ -107,7 +107,7 @@ class FailureChecks(ContractBase):
                 stage.answer(Reply.raw(body, 200, kind))
                 self._assert_error(await stage.collect_failure(self.hello()), ProtocolError, stage, None)
 
-    @bounded
+    @run_as_test
     async def test_a_credential_reaches_the_provider_and_no_message(self) -> None:
         """Check this even if the provider's message contains the credential."""
         script = self.answers()
@@ -123,7 +123,7 @@ class FailureChecks(ContractBase):
             check(self.secret in sent, "the credential did not reach the provider in a header.")
             check(self.secret not in stage.chats[-1].query, "the credential is in the URL.")
 
-    @bounded
+    @run_as_test
     async def test_an_unreachable_provider_is_a_connection_error(self) -> None:
         """Use a base URL at which no server listens."""
         script = self.answers()
@@ -137,7 +137,7 @@ class FailureChecks(ContractBase):
                 stage.adapter = adapter
                 self._assert_error(error, ConnectionError, stage, None)
 
-    @bounded
+    @run_as_test
     async def test_a_connection_that_breaks_in_mid_stream_keeps_the_answer_so_far(self) -> None:
         """Reset the connection after half of the answer."""
         gate = Gate()
@@ -145,14 +145,14 @@ class FailureChecks(ContractBase):
         reply = replace(half, pieces=(*half.pieces, gate), ending="reset")
         await self._assert_broken_answer(reply, gate, (ConnectionError, ProtocolError))
 
-    @bounded
+    @run_as_test
     async def test_a_connection_that_closes_in_mid_stream_keeps_the_answer_so_far(self) -> None:
         """Close the connection within a chunked body."""
         await self._assert_broken_answer(
             replace(self._half(), ending="close"), None, (ConnectionError, ProtocolError)
         )
 
-    @bounded
+    @run_as_test
     async def test_an_answer_that_ends_early_is_a_protocol_error(self) -> None:
         """Complete the HTTP body without the dialect's end mark."""
         await self._assert_broken_answer(self._half(), None, (ProtocolError,))

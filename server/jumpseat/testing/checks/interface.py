@@ -26,7 +26,7 @@ from jumpseat.chat.errors import AuthenticationError
 from jumpseat.config import SettingRow
 from jumpseat.http import HttpClient
 from jumpseat.testing.laws import check
-from jumpseat.testing.stage import ContractBase, bounded
+from jumpseat.testing.stage import ContractBase, run_as_test
 
 _INPUT_AND_OUTPUT = frozenset(
     {"open", "socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.fork", "os.posix_spawn"}
@@ -71,7 +71,7 @@ class InterfaceChecks(ContractBase):
         check(isinstance(adapter, Adapter), f"{type(adapter).__name__} is not a subclass of Adapter.")
         check(not opened, f"the constructor does input or output: {', '.join(opened)}")
 
-    @bounded
+    @run_as_test
     async def test_constructing_reads_no_credential(self) -> None:
         """Check that an unreadable credential fails only the chat that needs it, before a request is sent."""
         script = self.answers()
@@ -92,7 +92,7 @@ class InterfaceChecks(ContractBase):
             check(status.state == "signed_out", f"auth_status is {status.state} without a credential.")
             check(status.message, "auth_status has no message about the missing credential.")
 
-    @bounded
+    @run_as_test
     async def test_name_capabilities_and_traits_need_no_request(self) -> None:
         """Check that they also have the types of the interface."""
         async with self.open_stage() as stage:
@@ -106,7 +106,7 @@ class InterfaceChecks(ContractBase):
             check(traits.default_model != "", "traits has an empty default_model.")
             check(not stage.upstream.requests, "it made a request for its name, capabilities or traits.")
 
-    @bounded
+    @run_as_test
     async def test_settings_and_watched_files_need_no_request(self) -> None:
         """Check the rows of settings, the files to watch and the replacements of edits."""
         async with self.open_stage() as stage:
@@ -124,7 +124,7 @@ class InterfaceChecks(ContractBase):
             )
             check(not stage.upstream.requests, "it made a request for settings or files.")
 
-    @bounded
+    @run_as_test
     async def test_bind_gives_a_model_with_its_names_and_limits(self) -> None:
         """Check the entry point for programs that do not use a daemon."""
         async with self.open_stage() as stage:
@@ -136,7 +136,7 @@ class InterfaceChecks(ContractBase):
             limit = bound.max_context_tokens
             check(limit is None or (type(limit) is int and limit > 0), f"max_context_tokens is {limit!r}.")
 
-    @bounded
+    @run_as_test
     async def test_nothing_is_sent_before_the_first_event_is_requested(self) -> None:
         """Check that `stream` only returns the iterator."""
         async with self.open_stage() as stage:
@@ -147,7 +147,7 @@ class InterfaceChecks(ContractBase):
                 await close()
             check(not stage.upstream.requests, "stream made a request before the first event was requested.")
 
-    @bounded
+    @run_as_test
     async def test_the_list_of_models_has_valid_rows_of_this_provider(self) -> None:
         """Check that unknown limits are absent, not 0."""
         if self.speaks_http:
@@ -169,14 +169,14 @@ class InterfaceChecks(ContractBase):
                 missing = [name for name in self.models if name not in names]
                 check(not missing, f"the provider lists {missing}, which list_models leaves out.")
 
-    @bounded
+    @run_as_test
     async def test_a_count_of_tokens_is_a_number_or_minus_one(self) -> None:
         """Check that the count is -1, not an estimate or 0, if the provider cannot count."""
         async with self.open_stage() as stage:
             tokens = await stage.adapter.count_tokens(self.hello())
             check(type(tokens) is int and (tokens > 0 or tokens == -1), f"count_tokens returns {tokens!r}.")
 
-    @bounded
+    @run_as_test
     async def test_the_state_of_the_credential_needs_no_request(self) -> None:
         """Check the state without `refresh`."""
         async with self.open_stage() as stage:
@@ -188,7 +188,7 @@ class InterfaceChecks(ContractBase):
             check(status.state in get_args(AuthState), f"auth_status has the state {status.state!r}.")
             check(not stage.upstream.requests, "auth_status makes a request though refresh is false.")
 
-    @bounded
+    @run_as_test
     async def test_a_probe_gives_capabilities_or_nothing(self) -> None:
         """Check that a probe returns `Capabilities`, some of its fields by name, or None."""
         async with self.open_stage() as stage:
@@ -206,7 +206,7 @@ class InterfaceChecks(ContractBase):
                 f"probe returns {probed!r}, not booleans.",
             )
 
-    @bounded
+    @run_as_test
     async def test_closing_twice_is_harmless(self) -> None:
         """Close twice, as the registry also closes an adapter that a plug-in has closed itself."""
         async with self.open_stage() as stage:

@@ -13,7 +13,7 @@ import pytest
 from jumpseat.adapters.base import events_of
 from jumpseat.chat import ChatRequest, Fold, Message, Response, TextDeltaEvent
 from jumpseat.testing.laws import assert_laws, assert_response, check
-from jumpseat.testing.stage import ContractBase, Stage, bounded
+from jumpseat.testing.stage import ContractBase, Stage, run_as_test
 
 AT_ONCE = 4
 
@@ -21,7 +21,7 @@ AT_ONCE = 4
 class LiveChecks(ContractBase):
     """The checks with a real provider, which are skipped unless the contract has a `live_request`."""
 
-    @bounded
+    @run_as_test
     async def test_a_real_provider_answers_and_accepts_its_answer_in_the_next_chat(self) -> None:
         """Chat with and without streaming, concurrently, and after a cancel."""
         if self.live_request is None:

@@ -11,7 +11,7 @@ import pytest
 from jumpseat.chat import Fold, ProgressEvent, StreamEvent, ToolUseDoneEvent, ToolUseStartEvent, merge_deltas
 from jumpseat.testing.laws import assert_laws, assert_response, check
 from jumpseat.testing.recordings import SLICES, Recording
-from jumpseat.testing.stage import ContractBase, bounded
+from jumpseat.testing.stage import ContractBase, run_as_test
 
 _NO_FOLDER = "this contract has no folder of `recordings`"
 
@@ -49,7 +49,7 @@ class RecordedChecks(ContractBase):
             not all(each.streamed for each in found), "no recording contains an answer that is not streamed."
         )
 
-    @bounded
+    @run_as_test
     async def test_a_recorded_answer_gives_the_expected_response_in_every_arrival(
         self, answered: Recording
     ) -> None:
@@ -73,7 +73,7 @@ class RecordedChecks(ContractBase):
             assert_response(response, provider=stage.provider, model=request.model)
             answered.assert_matches(response)
 
-    @bounded
+    @run_as_test
     async def test_a_recorded_answer_is_the_same_with_and_without_stream(self, answered: Recording) -> None:
         """Check both ways: a provider may stream although `stream` is false, or the reverse."""
         request = self.request_of(answered)
@@ -85,7 +85,7 @@ class RecordedChecks(ContractBase):
                 assert_response(response, provider=stage.provider, model=request.model)
                 answered.assert_matches(response)
 
-    @bounded
+    @run_as_test
     async def test_a_recorded_failure_gives_the_expected_error(self, failed: Recording) -> None:
         """Check that the error has the right class and the provider's message."""
         request, expected = self.request_of(failed), failed.expected["error"]

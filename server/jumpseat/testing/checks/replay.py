@@ -22,7 +22,7 @@ from jumpseat.chat import (
 from jumpseat.engine.conversation import Conversation
 from jumpseat.testing.laws import check
 from jumpseat.testing.recordings import Recording, strings_in, through_the_wire, values_in
-from jumpseat.testing.stage import TOOLS, ContractBase, Stage, bounded
+from jumpseat.testing.stage import TOOLS, ContractBase, Stage, run_as_test
 
 RESULT = "The result of the tool: 7 °C."
 NEXT = "And the next question."
@@ -34,7 +34,7 @@ PARTS = 50
 class ReplayChecks(ContractBase):
     """The checks of the next request in a conversation."""
 
-    @bounded
+    @run_as_test
     async def test_provider_data_is_sent_back_byte_for_byte(self, answered: Recording) -> None:
         """Check signatures, redacted data, raw arguments and the strings in the recording's `replayed`."""
         async with self.open_stage() as stage:
@@ -49,7 +49,7 @@ class ReplayChecks(ContractBase):
             for call in (block for block in message.content if isinstance(block, ToolUseBlock)):
                 _assert_call_sent_back(call, body)
 
-    @bounded
+    @run_as_test
     async def test_an_answer_that_was_stored_as_json_is_sent_back_the_same(self, answered: Recording) -> None:
         """Check that objects' identities do not matter, because clients store conversations as JSON."""
         async with self.open_stage() as stage:
@@ -58,7 +58,7 @@ class ReplayChecks(ContractBase):
             wired = await self._send_with(stage, answered, through_the_wire(message))
             check(wired == direct, f"through JSON it sends {wired!r}\ninstead of {direct!r}")
 
-    @bounded
+    @run_as_test
     async def test_an_answer_is_valid_in_the_next_chat(self, answered: Recording) -> None:
         """Check this also for the part of an answer that was received before a cancel."""
         request = self.request_of(answered)
@@ -83,7 +83,7 @@ class ReplayChecks(ContractBase):
         await stage.chat(replace(request, messages=messages, stream=True))
         return stage.request_body()
 
-    @bounded
+    @run_as_test
     async def test_a_tool_round_is_sent_back_with_call_and_result_paired(self) -> None:
         """Check that the call is sent with its name and arguments, followed by its result."""
         script = self.answers()

@@ -11,13 +11,13 @@ from typing import Any
 from jumpseat.chat import DEFAULT_MAX_TOKENS, ChatRequest, Message, Role, TextBlock
 from jumpseat.testing.laws import assert_laws, assert_response, check
 from jumpseat.testing.recordings import strings_in, values_in
-from jumpseat.testing.stage import TOOLS, ContractBase, Stage, bounded
+from jumpseat.testing.stage import TOOLS, ContractBase, Stage, run_as_test
 
 
 class RequestChecks(ContractBase):
     """The checks of the requests that a scripted provider receives."""
 
-    @bounded
+    @run_as_test
     async def test_a_text_becomes_blocks_streamed_and_not(self) -> None:
         """Check that `content` is a list of blocks and `text` is the joined string."""
         script = self.answers()
@@ -33,7 +33,7 @@ class RequestChecks(ContractBase):
                 requested = script.asks_to_stream(stage.chats[-1])
                 check(requested == streamed, f"stream is {streamed}, but the request has {requested}.")
 
-    @bounded
+    @run_as_test
     async def test_on_delta_gets_every_event(self) -> None:
         """Check this also with an async `on_delta`, and if the answer is not streamed."""
         script = self.answers()
@@ -50,7 +50,7 @@ class RequestChecks(ContractBase):
                 )
                 assert_laws(seen)
 
-    @bounded
+    @run_as_test
     async def test_the_model_reaches_the_provider(self) -> None:
         """Check that the request contains the model's name."""
         script = self.answers()
@@ -61,7 +61,7 @@ class RequestChecks(ContractBase):
                 texts = [*strings_in(stage.request_body()), *stage.chats[-1].path.split("/")]
                 check(name in texts, f"the model {name!r} is not in the request: {stage.request_body()!r}")
 
-    @bounded
+    @run_as_test
     async def test_the_limit_of_tokens_reaches_the_provider(self) -> None:
         """Check the limit of the call, else of `bind`, else 8192."""
         script = self.answers()
@@ -81,7 +81,7 @@ class RequestChecks(ContractBase):
                     f"the limit {expected} is not in the request: {stage.request_body()!r}",
                 )
 
-    @bounded
+    @run_as_test
     async def test_tools_as_mappings_and_as_definitions_are_the_same(self) -> None:
         """Check that names, descriptions and schemas reach the provider."""
         script = self.answers()
@@ -105,7 +105,7 @@ class RequestChecks(ContractBase):
                 is_sent = any(_extends(value.get(name), schema) for value in objects)
                 check(is_sent, f"the parameter {name!r} of the tool is not in the request: {bodies[0]!r}")
 
-    @bounded
+    @run_as_test
     async def test_the_system_prompt_reaches_the_provider_and_is_not_a_user_message(self) -> None:
         """Search for it, because its place depends on the dialect."""
         script = self.answers()
@@ -120,7 +120,7 @@ class RequestChecks(ContractBase):
             is_users = any("Be-brief-prompt." in text for user in users for text in strings_in(user))
             check(not is_users, f"the system prompt is sent as a message of the user: {body!r}")
 
-    @bounded
+    @run_as_test
     async def test_consecutive_messages_of_one_role_are_complete_and_in_order(self) -> None:
         """Accept merged and separate messages, because the dialect determines which is right."""
         script = self.answers()
@@ -141,7 +141,7 @@ class RequestChecks(ContractBase):
             places = [sent.index(part) for text in texts for part in (text, f"{text}-goes-on")]
             check(places == sorted(places), f"the messages lost their order: {sent}")
 
-    @bounded
+    @run_as_test
     async def test_one_chat_sends_one_request(self) -> None:
         """Check that the adapter makes only one attempt, because the turn engine retries."""
         script = self.answers()
@@ -150,7 +150,7 @@ class RequestChecks(ContractBase):
             await stage.collect_failure(self.hello())
             check(len(stage.chats) == 1, f"a failing chat was sent {len(stage.chats)} times.")
 
-    @bounded
+    @run_as_test
     async def test_a_chat_does_not_change_the_next_one(self) -> None:
         """Check that a repeated request has the same body: the adapter must not store conversations."""
         async with self.open_stage() as stage:

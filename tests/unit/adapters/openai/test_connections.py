@@ -54,7 +54,7 @@ async def test_cancelling_the_task_closes_the_upstream_connection(upstream, http
 async def test_fifty_simultaneous_chats_do_not_mix(upstream, http):
     def answer(request):
         question = request.json["messages"][0]["content"]
-        return Reply.events(completion_stream([f"{question}:{n} " for n in range(20)])).sliced(17)
+        return Reply.events(completion_stream([f"{question}:{n} " for n in range(20)])).slice(17)
 
     upstream.default(answer)
     adapter = adapter_for(upstream.base_url, http)
