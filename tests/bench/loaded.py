@@ -61,7 +61,7 @@ def _p95_beside(
             client.initialize(provider(base_url))
         _chat(quiet, 1, [{"role": "user", "content": "hi"}])
         times = []
-        with _sending(loud, messages):
+        with _send_repeatedly(loud, messages):
             for number in range(CHATS):
                 begun = time.perf_counter()
                 _chat(quiet, number + 2, [{"role": "user", "content": "hi"}])
@@ -71,7 +71,7 @@ def _p95_beside(
 
 
 @contextmanager
-def _sending(client: BlockingDaemon, messages: list[dict[str, Any]]) -> Iterator[None]:
+def _send_repeatedly(client: BlockingDaemon, messages: list[dict[str, Any]]) -> Iterator[None]:
     """Have the client send these messages again and again."""
     ended = threading.Event()
     # Encoded once: that holds the GIL of this process, which also measures.

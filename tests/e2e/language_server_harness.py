@@ -98,7 +98,7 @@ class Harness:
     copy: Path
     """The bytes sent to the program, if `tee` started it."""
 
-    def received(self) -> list[dict[str, Any]]:
+    def read_messages(self) -> list[dict[str, Any]]:
         """Return the messages sent to the program so far, in order, if `tee` started it."""
         data, messages = self.copy.read_bytes(), []
         while data:
@@ -122,7 +122,7 @@ def chat_params(text: str, *, model: str = MODEL, **params: Any) -> dict[str, An
 
 async def begin_chat(harness: Harness, emulator: CopilotEmulator, gate: Gate, **params: Any) -> int:
     """Start a chat whose answer pauses after its first words; return the request id when they arrive."""
-    emulator.script(MODEL, faults.gated(gate, after=8))
+    emulator.script(MODEL, faults.hold(gate, after=8))
     request = harness.daemon.start("chat/start", chat_params("Count to 30", model=MODEL, **params))
     await harness.daemon.read_delta("text_delta")
     return request

@@ -17,7 +17,7 @@ from jumpseat.testing.answers.chat_completions import completion_body, completio
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from jumpseat_client import ChatFailed, Client
-from tests.fakes.terminal import Terminal, left_standing
+from tests.fakes.terminal import Terminal, list_visible_lines
 from tests.processes import take_interrupts
 
 OTHER = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]")
@@ -137,7 +137,7 @@ def test_thinking_that_is_asked_for_is_on_stderr_and_never_in_a_pipe(
     code, output = terminal.finish()
     assert code == 0
     assert "\x1b[2mFirst" in output
-    assert "\n".join(left_standing(OTHER.sub("", output))).strip() == "First I think.\n\nBecause."
+    assert "\n".join(list_visible_lines(OTHER.sub("", output))).strip() == "First I think.\n\nBecause."
 
 
 @pytest.mark.usefixtures("ignored_interrupts")

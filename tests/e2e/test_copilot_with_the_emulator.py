@@ -84,7 +84,7 @@ async def test_a_token_that_expires_between_two_chats_costs_one_exchange(signed_
 
 async def test_a_token_that_expires_in_mid_answer_does_not_end_the_answer(signed_in, emulator):
     gate = Gate()
-    emulator.script("gpt-4.1", faults.gated(gate, after=4))
+    emulator.script("gpt-4.1", faults.hold(gate, after=4))
     params = {"model": "gh:gpt-4.1", "messages": [user("Count to 30")]}
     request = signed_in.start("chat/start", params)
     async with asyncio.timeout(WAIT_SECONDS):

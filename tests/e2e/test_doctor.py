@@ -175,10 +175,10 @@ async def test_the_report_on_the_page_matches_the_output(
         host = f"localhost:{front.port}"
 
     printed = done.stdout.replace(host, "api.groq.com:443").replace("localhost", "api.groq.com")
-    assert without_facts(printed).endswith(without_facts(shown)), printed
+    assert remove_facts(printed).endswith(remove_facts(shown)), printed
 
 
-def without_facts(report: str) -> str:
+def remove_facts(report: str) -> str:
     """Remove from a report the facts that differ between hosts: addresses, the issuer, the TLS version."""
     report = re.sub(r"(api\.groq\.com resolves to) .*", r"\1 ADDRESSES.", report)
     return re.sub(r"issued by .*, is trusted \(.*\)", "issued by SOMEBODY, is trusted", report)

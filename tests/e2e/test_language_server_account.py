@@ -170,7 +170,7 @@ async def test_credentials_do_not_leave_the_language_server(home, emulator):
             await daemon.request("models/list", {"provider": PROVIDER, "refresh": True}),
             await daemon.request("chat/start", chat_params("Hello")),
         ]
-        emulator.script(MODEL, faults.unauthorized())
+        emulator.script(MODEL, faults.reject_token())
         seen.append(await daemon.request("chat/start", chat_params("Hello")))
         (child,) = descendants(daemon.process.pid)
         shown = command_line(child)

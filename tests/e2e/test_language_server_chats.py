@@ -79,7 +79,7 @@ async def test_a_chat_continues_its_conversation_and_an_edited_one_creates_anoth
         second = await harness.ask("Repeat my first message", messages=before, system=system)
         edited = [user("My name is Grace."), {"role": "assistant", "content": "Hello, Grace."}]
         third = await harness.ask("Repeat my first message", messages=edited, system=system)
-        methods = [message.get("method") for message in harness.received()]
+        methods = [message.get("method") for message in harness.read_messages()]
 
     assert [method for method in methods if method in ("conversation/create", "conversation/turn")] == [
         "conversation/create",

@@ -36,7 +36,7 @@ async def test_an_error_of_the_service_is_reported_by_kind(harness, emulator):
     refusals = {
         1003: [faults.quota_exceeded()],
         1002: [faults.rate_limited(600)],
-        1006: [faults.filtered()],
+        1006: [faults.block_prompt()],
         1001: [faults.forbidden()],
     }
     for code, behaviours in refusals.items():

@@ -65,11 +65,11 @@ async def test_a_shutdown_leaves_no_process(home, launch):
 async def test_the_server_gets_the_editors_name_and_a_shutdown_request(home):
     async with running_harness(home, None, launch="tee") as harness:
         await harness.daemon.request("auth/status", {"provider": PROVIDER})
-        opened = harness.received()
+        opened = harness.read_messages()
         await harness.daemon.request("shutdown")
         harness.daemon.notify("exit")
         await harness.daemon.exit_code()
-        left = harness.received()[len(opened) :]
+        left = harness.read_messages()[len(opened) :]
 
     assert [message.get("method") for message in opened[:3]] == [
         "initialize",

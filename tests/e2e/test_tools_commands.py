@@ -13,7 +13,7 @@ import pytest
 
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
-from tests.e2e.repl.chats import PATH, answer, calling
+from tests.e2e.repl.chats import PATH, answer, answer_with_calls
 from tests.fakes import desk_plugin, mcp_server
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow, pytest.mark.usefixtures("no_proxies")]
@@ -61,7 +61,7 @@ def jumpseat(home: Path, notes: Path, upstream: ThreadedUpstream) -> Run:
 
 
 def test_a_script_may_edit_what_it_allows(jumpseat: Run, upstream: ThreadedUpstream, notes: Path) -> None:
-    upstream.script(calling(EDIT), path=PATH)
+    upstream.script(answer_with_calls(EDIT), path=PATH)
     done = jumpseat("chat", "--tools", "desk", "--allow", "desk/edit", "Fix it")
 
     assert (done.returncode, done.stdout) == (0, "Done.\n")
@@ -72,7 +72,7 @@ def test_a_script_may_edit_what_it_allows(jumpseat: Run, upstream: ThreadedUpstr
 def test_a_script_changes_nothing_without_an_approval(
     jumpseat: Run, upstream: ThreadedUpstream, notes: Path
 ) -> None:
-    upstream.script(calling(EDIT), path=PATH)
+    upstream.script(answer_with_calls(EDIT), path=PATH)
     done = jumpseat("chat", "--tools", "desk", "--json", "Fix it")
 
     assert done.returncode == 3
@@ -123,7 +123,7 @@ def test_a_server_of_an_overlay_runs_once_it_is_trusted(
     assert json.loads(jumpseat(*chat).stdout)["calls"] == []
 
     assert jumpseat("mcp", "trust", "--yes", *overlay, "theirs").stderr == "theirs is trusted.\n"
-    upstream.script(calling(("theirs__echo", {"text": "hi"})), answer("Done."), path=PATH)
+    upstream.script(answer_with_calls(("theirs__echo", {"text": "hi"})), answer("Done."), path=PATH)
     assert [call["status"] for call in json.loads(jumpseat(*chat).stdout)["calls"]] == ["completed"]
     assert jumpseat("tools", "list", "--refresh", *overlay, "theirs/echo").stdout.startswith(
         "theirs/echo\task"

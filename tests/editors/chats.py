@@ -11,7 +11,7 @@ from typing import Protocol
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
-from tests.editors.provider import WORDS, held, sent
+from tests.editors.provider import WORDS, hold_answer, list_sent_texts
 from tests.hub import Hub
 
 
@@ -49,7 +49,7 @@ class Editor(Protocol):
 def begin(child: Editor, provider: ThreadedUpstream, *pieces: str) -> Gate:
     """Ask a question, and wait until these pieces of its answer are shown; " End." comes after the gate."""
     gate = Gate()
-    provider.script(held(*pieces, gate=gate))
+    provider.script(hold_answer(*pieces, gate=gate))
     child.ask("Question.")
     child.sees("".join(pieces).rstrip())
     return gate
@@ -57,7 +57,7 @@ def begin(child: Editor, provider: ThreadedUpstream, *pieces: str) -> Gate:
 
 def stopped_in_the_middle(child: Editor, provider: ThreadedUpstream) -> None:
     """Check that a stopped answer stays and is part of the next turn."""
-    provider.script(held("Half an ans", gate=Gate()), Reply.events(WORDS))
+    provider.script(hold_answer("Half an ans", gate=Gate()), Reply.events(WORDS))
     child.ask("Tell me a story.")
     child.sees("Half an ans")
     child.stop()
@@ -68,7 +68,7 @@ def stopped_in_the_middle(child: Editor, provider: ThreadedUpstream) -> None:
 
     child.ask("Go on.")
     child.idle()
-    assert sent(provider, 1) == ["Tell me a story.", "Half an ans", "Go on."]
+    assert list_sent_texts(provider, 1) == ["Tell me a story.", "Half an ans", "Go on."]
 
 
 def stopped_before_the_provider_has_answered(child: Editor, provider: ThreadedUpstream) -> None:
@@ -112,13 +112,13 @@ def a_line_that_looks_like_a_heading(child: Editor, provider: ThreadedUpstream) 
 
     child.ask("Thanks.")
     child.idle()
-    assert sent(provider, 1)[1] == "Write\n## Me\nfor a question."
+    assert list_sent_texts(provider, 1)[1] == "Write\n## Me\nfor a question."
 
 
 def an_unfinished_answer_with_a_heading(child: Editor, provider: ThreadedUpstream) -> None:
     """A chat that is saved while the answer streams does not contain a question that the model wrote."""
     gate = Gate()
-    provider.script(held("Sure.\n\n#", "# Me", "\n\nRead @file:/secret\n\n", "Done", gate=gate))
+    provider.script(hold_answer("Sure.\n\n#", "# Me", "\n\nRead @file:/secret\n\n", "Done", gate=gate))
     child.ask("How?")
     child.sees("Done")
     assert child.text.endswith("Sure.\n\n\\## Me\n\nRead @file:/secret\n\nDone")
@@ -158,7 +158,7 @@ def opaque_data(
     replace("First", "The first")
     child.ask("Second.")
     child.idle()
-    assert sent(provider, 1) == ["The first.", fine, "Second."]
+    assert list_sent_texts(provider, 1) == ["The first.", fine, "Second."]
     assert provider.requests[1].json["messages"][1]["reasoning_content"] == "Because."
     replace("Fine", "Changed")
     assert origin_of_answer() is None
@@ -173,7 +173,7 @@ def a_question_on_two_lines(child: Editor, provider: ThreadedUpstream, file: Pat
     child.idle()
     context = f"```context uri=file://{file} language=python range=1:0-3:0\ny = 2\nz = 3\n\n```\n\nWhy two?"
     assert context in child.text
-    (question,) = sent(provider, 0)
+    (question,) = list_sent_texts(provider, 0)
     assert "y = 2\nz = 3" in question
     assert file.name in question
 
@@ -205,7 +205,7 @@ def a_broken_connection(child: Editor, provider: ThreadedUpstream) -> None:
 
 def a_killed_daemon(child: Editor, provider: ThreadedUpstream, home: Path) -> None:
     """The partial answer stays, and the daemon is started again."""
-    provider.script(held("Half an ans", gate=Gate()), Reply.events(WORDS))
+    provider.script(hold_answer("Half an ans", gate=Gate()), Reply.events(WORDS))
     child.ask("A story.")
     child.sees("Half an ans")
     os.kill(Hub(home).pid, signal.SIGKILL)
@@ -218,14 +218,14 @@ def a_killed_daemon(child: Editor, provider: ThreadedUpstream, home: Path) -> No
     child.sees("Hello there.")
     child.idle()
     assert child.text.endswith("Hello there.\n\n## Me\n\n")
-    assert sent(provider, 1) == ["A story.", "Half an ans", "Go on."]
+    assert list_sent_texts(provider, 1) == ["A story.", "Half an ans", "Go on."]
 
 
 def a_killed_daemon_and_a_line_that_looks_like_a_heading(
     child: Editor, provider: ThreadedUpstream, home: Path
 ) -> None:
     """The next daemon escapes the partial answer."""
-    provider.script(held("Write\n## Me\nfor a question", gate=Gate()))
+    provider.script(hold_answer("Write\n## Me\nfor a question", gate=Gate()))
     child.ask("How?")
     child.sees("for a question")
     os.kill(Hub(home).pid, signal.SIGKILL)
@@ -234,8 +234,8 @@ def a_killed_daemon_and_a_line_that_looks_like_a_heading(
     assert child.text.endswith("## Assistant\n\nWrite\n\\## Me\nfor a question\n\n## Me\n\n")
 
 
-def kept(home: Path) -> list[str]:
-    """The ids of the kept conversations."""
+def list_kept_ids(home: Path) -> list[str]:
+    """Return the ids of the kept conversations."""
     return sorted(path.stem for path in (home / "conversations").glob("*.jsonl"))
 
 
@@ -255,11 +255,11 @@ def about_the_sky_again(child: Editor, provider: ThreadedUpstream) -> None:
     child.ask("Really?")
     child.idle()
     assert child.text.endswith("## Assistant\n\nReally.\n\n## Me\n\n")
-    assert sent(provider, 1) == ["Which colour is the sky?", "Blue.", "Really?"]
+    assert list_sent_texts(provider, 1) == ["Which colour is the sky?", "Blue.", "Really?"]
 
 
 def a_chat_of_which_nothing_is_kept(child: Editor, provider: ThreadedUpstream, home: Path) -> None:
     about_the_sky(child, provider)
     assert "✗" not in child.screen
     assert "conversation:" not in child.text
-    assert kept(home) == []
+    assert list_kept_ids(home) == []

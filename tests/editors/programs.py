@@ -32,8 +32,8 @@ def program(name: str) -> str:
     return found
 
 
-def connected(address: Path, name: str) -> socket.socket:
-    """A connection to the editor called `name`, which will listen at the address."""
+def connect(address: Path, name: str) -> socket.socket:
+    """Connect to the editor called `name` as soon as it listens at the address."""
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         connection = socket.socket(socket.AF_UNIX)
@@ -55,8 +55,8 @@ def program_that(directory: Path, body: str) -> list[str]:
     return [sys.executable, str(file)]
 
 
-def answering(methods: Sequence[str], then: str) -> str:
-    """The body of a program of release 0.0.9 that answers `initialize` with these methods."""
+def write_program_body(methods: Sequence[str], then: str) -> str:
+    """Return the body of a program of release 0.0.9 that answers `initialize` with these methods."""
     experimental = {"jumpseat": {"protocolVersion": 1, "methods": list(methods)}}
     result = {
         "serverInfo": {"name": "jumpseat", "version": "0.0.9"},

@@ -31,8 +31,8 @@ def config_of(home: Path, base_url: str, more: str = "") -> None:
     (home / "config.toml").write_text(fake(base_url) + more)
 
 
-def sent(provider: ThreadedUpstream, number: int) -> list[str]:
-    """The texts of the messages of a request to it, counted from 0."""
+def list_sent_texts(provider: ThreadedUpstream, number: int) -> list[str]:
+    """Return the texts of the messages of a request to the provider, counted from 0."""
     return [text_of(message) for message in provider.requests[number].json["messages"]]
 
 
@@ -42,8 +42,8 @@ def text_of(message: dict[str, Any]) -> str:
     return content if isinstance(content, str) else "\n\n".join(part["text"] for part in content)
 
 
-def held(*pieces: str, gate: Gate) -> Reply:
-    """An answer that waits at the gate after these pieces, and ends with " End."."""
+def hold_answer(*pieces: str, gate: Gate) -> Reply:
+    """Return an answer that waits at the gate after these pieces, and ends with " End."."""
     return Reply.events(
         [*(chunk({"content": piece}) for piece in pieces), gate, *completion_stream([" End."])]
     )

@@ -115,7 +115,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, list[str]]:
     return process.wait(WAIT_SECONDS), list(dict.fromkeys(lines))
 
 
-def until(holds: Callable[[], object]) -> None:
+def wait_until(holds: Callable[[], object]) -> None:
     """Wait until a condition holds."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not holds():
@@ -270,7 +270,7 @@ def test_the_progress_of_uv_is_shown_and_its_output_logged(machine: Machine) -> 
 def test_a_step_that_prints_nothing_shows_how_long_it_has_taken(machine: Machine) -> None:
     process = machine.begin("--key", "1", "gate")
     assert process.stdout is not None
-    until(lambda: re.fullmatch(r"Installing packages \([1-9] s\)\n", process.stdout.readline()))
+    wait_until(lambda: re.fullmatch(r"Installing packages \([1-9] s\)\n", process.stdout.readline()))
 
 
 @POSIX
@@ -342,7 +342,7 @@ def test_two_concurrent_installers_install_once(machine: Machine) -> None:
     both = [machine.begin("--key", "1", "gate") for _ in range(2)]
     lines = {each: each.stdout.readline() for each in both if each.stdout}
     # The one that has the lock is in its second step.
-    until(lambda: len(machine.steps) == 2)
+    wait_until(lambda: len(machine.steps) == 2)
     assert any(line.startswith("Waiting for another installation") for line in lines.values())
     machine.open_gate()
 
@@ -354,7 +354,7 @@ def test_two_concurrent_installers_install_once(machine: Machine) -> None:
 @POSIX
 def test_a_killed_installer_releases_its_lock_and_its_files_are_removed(machine: Machine) -> None:
     killed = machine.begin("--key", "1", "gate")
-    until(lambda: len(machine.steps) == 2)
+    wait_until(lambda: len(machine.steps) == 2)
     (incomplete,) = machine.environments
     killed.send_signal(signal.SIGKILL)
     killed.wait()
@@ -369,7 +369,7 @@ def test_a_killed_installer_releases_its_lock_and_its_files_are_removed(machine:
 @POSIX
 def test_the_end_of_the_editor_cancels_the_installation(machine: Machine) -> None:
     process = machine.begin("--key", "1", "gate")
-    until(lambda: len(machine.steps) == 2)
+    wait_until(lambda: len(machine.steps) == 2)
     children = descendants(process.pid)
     assert children
     assert process.stdin is not None

@@ -13,14 +13,14 @@ CLIENTS = TESTS.parents[1] / "editors"
 README_NAMES = ["emacs", "neovim", "vscode"]
 
 
-def table_of(page: Path) -> list[str]:
-    """The ids of the page's table of scenarios."""
+def list_ids(page: Path) -> list[str]:
+    """Return the ids in the page's table of scenarios."""
     _, _, table = page.read_text("utf-8").partition("\n| id |")
     return re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE)
 
 
-def shown_by(editor: str) -> set[str]:
-    """The ids that the Python tests of an editor name."""
+def list_tested_ids(editor: str) -> set[str]:
+    """Return the ids that the Python tests of an editor name."""
     return {
         argument.value
         for module in (TESTS / editor).glob("test_*.py")
@@ -32,12 +32,12 @@ def shown_by(editor: str) -> set[str]:
 
 
 def test_every_scenario_has_one_row() -> None:
-    listed = table_of(TESTS / "scenarios.md")
+    listed = list_ids(TESTS / "scenarios.md")
     assert len(listed) == len(set(listed)) > 20
 
 
 @pytest.mark.parametrize("editor", README_NAMES)
 def test_the_readme_of_a_client_lists_the_scenarios_that_its_tests_show(editor: str) -> None:
-    listed = table_of(CLIENTS / editor / "README.md")
-    assert shown_by(editor) <= set(table_of(TESTS / "scenarios.md"))
-    assert sorted(listed) == sorted(shown_by(editor))
+    listed = list_ids(CLIENTS / editor / "README.md")
+    assert list_tested_ids(editor) <= set(list_ids(TESTS / "scenarios.md"))
+    assert sorted(listed) == sorted(list_tested_ids(editor))

@@ -9,7 +9,13 @@ from jumpseat.testing.upstream import RecordedRequest
 from tests.emulator.accounts import Account
 from tests.emulator.catalogue import Model
 from tests.emulator.credentials import Credential
-from tests.emulator.refusals import Refused, coded, model_not_supported, plain, quota_exceeded
+from tests.emulator.refusals import (
+    Refused,
+    make_coded_error,
+    make_plain_error,
+    model_not_supported,
+    quota_exceeded,
+)
 from tests.emulator.state import COPILOT, PROXY, Charge, State
 
 CLI_INTEGRATION = "copilot-developer-cli"
@@ -43,23 +49,23 @@ def admit(state: State, plane: str, request: RecordedRequest) -> Entry:
         Refused: the service would refuse the request; the answer has its status and message.
     """
     if "authorization" not in request.headers:
-        raise Refused(plain(400, "bad request: missing Authorization header\n"))
-    scheme, value = state.presented(request)
+        raise Refused(make_plain_error(400, "bad request: missing Authorization header\n"))
+    scheme, value = state.parse_authorization(request)
     credential = state.credentials.find(value)
     if scheme != "bearer" or credential is None or credential.revoked:
-        raise Refused(plain(401, _UNVERIFIED))
-    if state.credentials.expired(credential):
-        raise Refused(plain(401, "IDE token expired: unauthorized: token expired\n"))
+        raise Refused(make_plain_error(401, _UNVERIFIED))
+    if state.credentials.is_expired(credential):
+        raise Refused(make_plain_error(401, "IDE token expired: unauthorized: token expired\n"))
     integrator = request.headers.get("copilot-integration-id")
     _check_kind(state, credential, integrator, request)
     account = credential.account
     host = credential.host or account.plan.host
     if plane not in (COPILOT, PROXY, f"copilot-{host}"):
-        raise Refused(plain(421, "Misdirected Request\n"))
+        raise Refused(make_plain_error(421, "Misdirected Request\n"))
     if account.blocked == "access_revoked":
-        raise Refused(plain(403, _TERMS))
+        raise Refused(make_plain_error(403, _TERMS))
     if account.blocked is not None or account.invisible or not account.chat_enabled:
-        raise Refused(plain(403, "unauthorized: not authorized to use this Copilot feature\n"))
+        raise Refused(make_plain_error(403, "unauthorized: not authorized to use this Copilot feature\n"))
     return Entry(credential, integrator, request.headers.get("x-github-api-version"))
 
 
@@ -69,16 +75,16 @@ def _check_kind(
     if credential.kind == "copilot":
         editor = request.headers.get("editor-version")
         if not editor:
-            raise Refused(plain(400, "bad request: missing Editor-Version header for IDE auth\n"))
+            raise Refused(make_plain_error(400, "bad request: missing Editor-Version header for IDE auth\n"))
         name = _EDITOR.match(editor)
         if name is None or name[1].lower() in state.unknown_editors:
-            raise Refused(plain(400, "bad request: unknown Editor-Version header for IDE auth\n"))
+            raise Refused(make_plain_error(400, "bad request: unknown Editor-Version header for IDE auth\n"))
     pat = credential.kind in ("github_pat", "ghp")
     if pat and (credential.kind == "ghp" or integrator != CLI_INTEGRATION):
-        raise Refused(plain(400, f"{_NO_PATS} for this endpoint\n"))
+        raise Refused(make_plain_error(400, f"{_NO_PATS} for this endpoint\n"))
     if pat and not credential.copilot_requests:
         message = "unauthorized: Personal Access Token does not have Copilot Requests permission\n"
-        raise Refused(plain(401, message))
+        raise Refused(make_plain_error(401, message))
 
 
 def choose_model(state: State, entry: Entry, wanted: object, path: str) -> Model:
@@ -98,13 +104,13 @@ def choose_model(state: State, entry: Entry, wanted: object, path: str) -> Model
             "Verify the correct Copilot-Integration-Id header is being sent."
         )
         code = "model_not_available_for_integrator"
-        raise Refused(coded(400, message, code, param="model", type="invalid_request_error"))
+        raise Refused(make_coded_error(400, message, code, param="model", type="invalid_request_error"))
     policy = model.policy_for(entry.account)
     if not model.in_plan(entry.account) or policy not in (None, "enabled"):
         raise Refused(model_not_supported())
     if model.type != "chat" or not model.serves(path):
         message = f'model "{model.id}" is not accessible via the {path} endpoint'
-        raise Refused(coded(400, message, "unsupported_api_for_model"))
+        raise Refused(make_coded_error(400, message, "unsupported_api_for_model"))
     return model
 
 
@@ -137,5 +143,5 @@ def _discount(state: State, entry: Entry, model: Model, request: RecordedRequest
         return model.cost
     session = state.sessions.get(token)
     if session is None or session.account is not entry.account or session.expires_at <= state.clock.now():
-        raise Refused(coded(401, "The session token is not valid.", "session_expired"))
+        raise Refused(make_coded_error(401, "The session token is not valid.", "session_expired"))
     return model.cost * (1 - session.discounts.get(model.id, 0.0))

@@ -8,7 +8,7 @@ from typing import Any
 from tests.emulator.catalogue import Model
 from tests.emulator.conversation import Prompt, ToolUse, Turn, count
 from tests.emulator.prompt_cache import Segment
-from tests.emulator.refusals import Refused, coded, invalid_body
+from tests.emulator.refusals import Refused, invalid_body, make_coded_error
 from tests.emulator.seals import Sealer
 
 OPAQUE = "reasoning_opaque"
@@ -82,7 +82,9 @@ def check_refused_fields(body: dict[str, Any], model: Model) -> None:
         if body.get(name) is not None:
             message = f"Unsupported parameter: '{name}' is not supported with this model."
             raise Refused(
-                coded(400, message, "unsupported_parameter", param=name, type="invalid_request_error")
+                make_coded_error(
+                    400, message, "unsupported_parameter", param=name, type="invalid_request_error"
+                )
             )
 
 

@@ -93,7 +93,7 @@ class Credentials:
         """Return the token with this value, even if it is no longer valid."""
         return self._by_value.get(value)
 
-    def expired(self, credential: Credential) -> bool:
+    def is_expired(self, credential: Credential) -> bool:
         return credential.expires_at is not None and credential.expires_at <= self._clock.now()
 
     def expire_copilot_tokens(self) -> None:

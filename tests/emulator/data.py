@@ -20,7 +20,14 @@ from tests.emulator import (
 from tests.emulator.admission import Entry, admit, charge, choose_model
 from tests.emulator.catalogue import Model
 from tests.emulator.conversation import Prompt, compose, count_words
-from tests.emulator.refusals import Refused, coded, html_safe_json, invalid_body, model_not_supported, plain
+from tests.emulator.refusals import (
+    Refused,
+    html_safe_json,
+    invalid_body,
+    make_coded_error,
+    make_plain_error,
+    model_not_supported,
+)
 from tests.emulator.seals import Sealer
 from tests.emulator.state import Session, State, body_object
 
@@ -76,7 +83,7 @@ def _route(state: State, entry: Entry, request: RecordedRequest) -> Reply:
         case "GET", ["models", model_id]:
             model = state.models.find(model_id)
             found = model.row(entry.account, entry.api_version) if model else None
-            return Reply.json(found) if found else coded(404, "model not found", "not_found")
+            return Reply.json(found) if found else make_coded_error(404, "model not found", "not_found")
         case "POST", ["models", "session"]:
             return _open_session(state, entry, request)
         case "POST", ["models", "session", "intent"]:
@@ -88,14 +95,14 @@ def _route(state: State, entry: Entry, request: RecordedRequest) -> Reply:
         case "GET", ["agents"]:
             return Reply.json({"agents": []})
         case "GET", ["responses"]:
-            return plain(503, "the WebSocket transport is not available\n")
-    return plain(404, "404 page not found\n")
+            return make_plain_error(503, "the WebSocket transport is not available\n")
+    return make_plain_error(404, "404 page not found\n")
 
 
 def _chat(state: State, entry: Entry, request: RecordedRequest) -> Reply:
     body = body_object(request)
     if body is None:
-        return coded(400, "failed to parse request", "")
+        return make_coded_error(400, "failed to parse request", "")
     chat = CHATS[request.path]
     model = choose_model(state, entry, body.get("model"), chat.listed)
     if chat.listed == "/v1/messages":
@@ -107,11 +114,11 @@ def _chat(state: State, entry: Entry, request: RecordedRequest) -> Reply:
     # GitHub's own language server sends images to the other routes without this header.
     has_to_say_so = prompt.images and request.path == "/chat/completions"
     if has_to_say_so and request.headers.get("copilot-vision-request") != "true":
-        return coded(400, "missing required Copilot-Vision-Request header for vision requests", "")
+        return make_coded_error(400, "missing required Copilot-Vision-Request header for vision requests", "")
     limit = (model.limits or {}).get("max_prompt_tokens")
     if limit is not None and prompt.words > limit:
         message = f"prompt token count of {prompt.words} exceeds the limit of {limit}"
-        return coded(400, message, "model_max_prompt_tokens_exceeded")
+        return make_coded_error(400, message, "model_max_prompt_tokens_exceeded")
     quotas = charge(state, entry, model, request)
     answer = compose(prompt)
     owner = (entry.account.login, model.id)
@@ -126,9 +133,9 @@ def _set_policy(state: State, entry: Entry, model_id: str, request: RecordedRequ
     requested = body.get("state", body.get("status"))
     model = state.models.find(model_id)
     if model is None:
-        return coded(404, "model not found", "not_found")
+        return make_coded_error(404, "model not found", "not_found")
     if model.policy is None or requested not in ("enabled", "disabled"):
-        return coded(400, "the model has no policy that could be set so", "bad_request")
+        return make_coded_error(400, "the model has no policy that could be set so", "bad_request")
     # The service also accepts this if the plan excludes the model, without effect: see `policy_for`.
     entry.account.policies[model_id] = requested
     return Reply.raw(b"")
@@ -165,7 +172,7 @@ def _open_session(state: State, entry: Entry, request: RecordedRequest) -> Reply
 def _intent(state: State, entry: Entry, request: RecordedRequest) -> Reply:
     session = state.sessions.get(request.headers.get("copilot-session-token", ""))
     if session is None or session.account is not entry.account:
-        return coded(401, "The session token is not valid.", "session_expired")
+        return make_coded_error(401, "The session token is not valid.", "session_expired")
     body = body_object(request) or {}
     candidates = [each for each in body.get("available_models") or () if each in session.models]
     if not candidates:

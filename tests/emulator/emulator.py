@@ -233,7 +233,7 @@ class CopilotEmulator:
         seen = Seen(plane, request, self.state.credential(request))
         self.seen.append(seen)
         try:
-            reply = self._scripted(plane, request) or self._honest(plane, request)
+            reply = self._take_scripted_reply(plane, request) or self._honest(plane, request)
         except Exception as error:
             self._defects.append(error)
             reply = Reply.raw(b"the emulator failed\n", 500)
@@ -245,7 +245,7 @@ class CopilotEmulator:
         reply = dataclasses.replace(reply, headers={"X-GitHub-Request-Id": request_id, **reply.headers})
         return _pause_between(reply, self._pace) if self._pace else reply
 
-    def _scripted(self, plane: str, request: RecordedRequest) -> Reply | None:
+    def _take_scripted_reply(self, plane: str, request: RecordedRequest) -> Reply | None:
         if not any(self._scripts.values()):
             return None
         model = (body_object(request) or {}).get("model")

@@ -30,27 +30,27 @@ Behaviour = Reply | Callable[[Call], Reply]
 def quota_exceeded(retry_after: str = "86400", *, bare: bool = False) -> Reply:
     """Return a 402, in JSON or in the plain text of other servers."""
     if bare:
-        return refusals.plain(402, "quota exceeded\n")
+        return refusals.make_plain_error(402, "quota exceeded\n")
     return refusals.quota_exceeded(retry_after)
 
 
 def rate_limited(seconds: int | None = 30, code: str = "rate_limited", message: str = "") -> Reply:
     """Return a 429, without `retry-after` if `seconds` is None."""
     after = None if seconds is None else str(seconds)
-    reply = refusals.coded(429, message or "rate limit exceeded", code, retry_after=after)
+    reply = refusals.make_coded_error(429, message or "rate limit exceeded", code, retry_after=after)
     return dataclasses.replace(reply, headers={**reply.headers, "x-ratelimit-exceeded": "requests"})
 
 
 def forbidden(message: str = "forbidden: access denied", code: str | None = None) -> Reply:
     """Return a 403 with a message and possibly a code."""
     if code is None:
-        return refusals.plain(403, f"{message}\n")
-    return refusals.coded(403, message, code)
+        return refusals.make_plain_error(403, f"{message}\n")
+    return refusals.make_coded_error(403, message, code)
 
 
-def unauthorized(message: str = "unauthorized: token expired") -> Reply:
+def reject_token(message: str = "unauthorized: token expired") -> Reply:
     """Return a 401."""
-    return refusals.plain(401, f"{message}\n")
+    return refusals.make_plain_error(401, f"{message}\n")
 
 
 def server_error(status: int = 500) -> Reply:
@@ -59,22 +59,22 @@ def server_error(status: int = 500) -> Reply:
     return Reply.raw(page.encode(), status, "text/html; charset=utf-8")
 
 
-def filtered() -> Reply:
+def block_prompt() -> Reply:
     """Return a 422, which means that the prompt was blocked."""
-    return refusals.plain(422, "Response was filtered by the Responsible AI Service\n")
+    return refusals.make_plain_error(422, "Response was filtered by the Responsible AI Service\n")
 
 
-def outdated() -> Reply:
+def reject_client() -> Reply:
     """Return a 466, which means that the service no longer accepts this client."""
-    return refusals.plain(466, "client version is too old\n")
+    return refusals.make_plain_error(466, "client version is too old\n")
 
 
-def gated(gate: Gate, after: int = 1) -> Callable[[Call], Reply]:
-    """Send this many events of the normal answer, and the rest after the gate is opened."""
+def hold(gate: Gate, after: int = 1) -> Callable[[Call], Reply]:
+    """Send this many events of the normal answer, and the rest after the gate has been opened."""
     return lambda call: _insert(call.honest(), gate, after)
 
 
-def stalled(after: int = 1) -> Callable[[Call], Reply]:
+def stall(after: int = 1) -> Callable[[Call], Reply]:
     """Send this many events of the normal answer, then nothing."""
     return lambda call: _first(call.honest(), after).stall_after()
 
@@ -84,7 +84,7 @@ def reset(after: int = 1) -> Callable[[Call], Reply]:
     return lambda call: _first(call.honest(), after).reset_after()
 
 
-def failing(
+def fail(
     code: str = "internal_error", message: str = "The model failed.", after: int = 1
 ) -> Callable[[Call], Reply]:
     """Send this many events of the normal answer, then an error in the form of the dialect."""

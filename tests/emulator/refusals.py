@@ -35,31 +35,33 @@ def html_safe_json(value: Any) -> str:
     return text
 
 
-def plain(status: int, text: str, **headers: str) -> Reply:
+def make_plain_error(status: int, text: str, **headers: str) -> Reply:
     """Return an error of the data plane in plain text."""
     return Reply.raw(
         text.encode(), status, "text/plain; charset=utf-8", X_Content_Type_Options="nosniff", **headers
     )
 
 
-def coded(status: int, message: str, code: str, *, retry_after: str | None = None, **more: str) -> Reply:
+def make_coded_error(
+    status: int, message: str, code: str, *, retry_after: str | None = None, **more: str
+) -> Reply:
     """Return an error of the data plane in JSON, sent as text/plain, with the members `more` in `error`."""
     headers = {} if retry_after is None else {"retry_after": retry_after}
     body = {"error": {"message": message, "code": code, **more}}
-    return plain(status, html_safe_json(body) + "\n", **headers)
+    return make_plain_error(status, html_safe_json(body) + "\n", **headers)
 
 
 def invalid_body(message: str) -> Reply:
     """Return the error for a body that the service does not accept."""
-    return coded(400, message, "invalid_request_body")
+    return make_coded_error(400, message, "invalid_request_body")
 
 
 def model_not_supported() -> Reply:
     """Return the error for a model that does not exist, or not for this account."""
     message = "The requested model is not supported."
-    return coded(400, message, "model_not_supported", param="model", type="invalid_request_error")
+    return make_coded_error(400, message, "model_not_supported", param="model", type="invalid_request_error")
 
 
 def quota_exceeded(retry_after: str) -> Reply:
     """Return the error for a monthly quota that is used up."""
-    return coded(402, "You have no quota", "quota_exceeded", retry_after=retry_after)
+    return make_coded_error(402, "You have no quota", "quota_exceeded", retry_after=retry_after)

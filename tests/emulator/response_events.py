@@ -88,11 +88,11 @@ class _Made:
                 "status": "completed",
             }
 
-    def _rotated(self, inner: str) -> str:
+    def _rotate_id(self, inner: str) -> str:
         return self._seals.seal(ITEM_ID, inner, _ID_LENGTH)
 
-    def _sent(self, item: Item, **changed: Any) -> Item:
-        return {**item, "id": self._rotated(item["id"]), **changed}
+    def _make_sent_item(self, item: Item, **changed: Any) -> Item:
+        return {**item, "id": self._rotate_id(item["id"]), **changed}
 
     def response(self, *, final: bool) -> dict[str, Any]:
         """Return the current response object."""
@@ -108,7 +108,7 @@ class _Made:
         cut = final and answer.cut
         return {
             **dict.fromkeys(_NULLS),
-            "id": self._rotated(self._id),
+            "id": self._rotate_id(self._id),
             "object": "response",
             "created_at": self._created_at,
             "completed_at": self._created_at if final and not cut else None,
@@ -119,7 +119,7 @@ class _Made:
             "max_output_tokens": body.get("max_output_tokens"),
             "metadata": {},
             "model": self._model.version or self._model.id,
-            "output": [self._sent(item) for item in self._items] if final else [],
+            "output": [self._make_sent_item(item) for item in self._items] if final else [],
             "parallel_tool_calls": body.get("parallel_tool_calls", True),
             "prompt_cache_retention": "24h",
             "reasoning": {"context": None, "effort": None, "mode": None, "summary": None}
@@ -154,11 +154,11 @@ class _Made:
     def _item_events(self, index: int, item: Item) -> Iterator[Event]:
         begun = {"reasoning": {"summary": [], "encrypted_content": None}}.get(item["type"])
         begun = begun or {"status": "in_progress", **_EMPTY[item["type"]]}
-        added = self._sent(item, **begun)
+        added = self._make_sent_item(item, **begun)
         yield {"type": "response.output_item.added", "output_index": index, "item": added}
         for event in _INNER[item["type"]](item, self._answer):
-            yield {**event, "item_id": self._rotated(item["id"]), "output_index": index}
-        done = self._sent(item)
+            yield {**event, "item_id": self._rotate_id(item["id"]), "output_index": index}
+        done = self._make_sent_item(item)
         yield {"type": "response.output_item.done", "output_index": index, "item": done}
 
 

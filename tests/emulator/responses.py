@@ -11,7 +11,7 @@ from typing import Any
 from tests.emulator.catalogue import Model
 from tests.emulator.chat_completions import check_refused_fields, check_tool_names
 from tests.emulator.conversation import Prompt, ToolUse, Turn
-from tests.emulator.refusals import Refused, coded, invalid_body
+from tests.emulator.refusals import Refused, invalid_body, make_coded_error
 from tests.emulator.seals import Sealer
 
 ITEM_ID = "response item id"
@@ -27,7 +27,7 @@ def read(body: dict[str, Any], model: Model, seals: Sealer) -> Prompt:
     check_refused_fields(body, model)
     if body.get("previous_response_id") is not None:
         message = f"Previous response with id '{body['previous_response_id']}' not found."
-        raise Refused(coded(400, message, "previous_response_not_found"))
+        raise Refused(make_coded_error(400, message, "previous_response_not_found"))
     if "service_tier" in body:
         raise Refused(invalid_body("service_tier is not supported"))
     turns = [Turn("system", body["instructions"])] if body.get("instructions") else []
@@ -114,7 +114,7 @@ def _check_reasoning(item: dict[str, Any], seals: Sealer) -> None:
     shown = str(encrypted)[:4]
     reason = "Encrypted content could not be decrypted." if inner is None else "The item ID does not match."
     message = f"The encrypted content {shown}... could not be verified. Reason: {reason}"
-    raise Refused(coded(400, message, "invalid_encrypted_content"))
+    raise Refused(make_coded_error(400, message, "invalid_encrypted_content"))
 
 
 def _output(output: Any) -> str:

@@ -45,7 +45,7 @@ def _authenticate(state: State, request: RecordedRequest) -> Credential:
     Raises:
         Refused: there is no valid GitHub token (401). Copilot tokens are not accepted.
     """
-    scheme, value = state.presented(request)
+    scheme, value = state.parse_authorization(request)
     if not value:
         raise Refused(rest_error(401, "Requires authentication"))
     credential = state.credentials.find(value)

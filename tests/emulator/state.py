@@ -78,14 +78,14 @@ class State:
         """Return the proxy's host and port in the form of a Copilot token."""
         return self.origins[PROXY].partition("://")[2]
 
-    def presented(self, request: RecordedRequest) -> tuple[str, str]:
+    def parse_authorization(self, request: RecordedRequest) -> tuple[str, str]:
         """Return the scheme, in lower case, and the token of the Authorization header, or empty strings."""
         scheme, _, value = request.headers.get("authorization", "").partition(" ")
         return scheme.lower(), value.strip()
 
     def credential(self, request: RecordedRequest) -> Credential | None:
         """Return the token of a request if it was issued here, even if it is no longer valid."""
-        return self.credentials.find(self.presented(request)[1])
+        return self.credentials.find(self.parse_authorization(request)[1])
 
 
 def body_object(request: RecordedRequest) -> dict[str, Any] | None:

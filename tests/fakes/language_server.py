@@ -145,15 +145,15 @@ class FakeLanguageServer:
 
     async def wait_for(self, method: str, count: int = 1) -> Any:
         """Wait for this many messages of a method and return the params of the last one."""
-        await self.until(lambda: len(self.params(method)) >= count, f"{method} ({count})")
+        await self.wait_until(lambda: len(self.params(method)) >= count, f"{method} ({count})")
         return self.params(method)[count - 1]
 
     async def wait_for_start(self, count: int = 1) -> Start:
         """Wait until this many processes have been started and return the last of them."""
-        await self.until(lambda: len(self.starts) >= count, f"start {count}")
+        await self.wait_until(lambda: len(self.starts) >= count, f"start {count}")
         return self.starts[count - 1]
 
-    async def until(self, condition: Callable[[], bool], what: str = "it") -> None:
+    async def wait_until(self, condition: Callable[[], bool], what: str = "it") -> None:
         try:
             async with asyncio.timeout(WAIT_SECONDS):
                 while not condition():
@@ -212,7 +212,7 @@ class FakeLanguageServer:
         """Make the process start a child with the same streams."""
         count = len(self.grandchildren)
         self._order("g")
-        await self.until(lambda: len(self.grandchildren) > count, "a grandchild")
+        await self.wait_until(lambda: len(self.grandchildren) > count, "a grandchild")
         return self.grandchildren[-1]
 
     # -- the wire

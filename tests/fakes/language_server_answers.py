@@ -218,12 +218,12 @@ def _sign_in(fake: FakeLanguageServer, params: Any) -> Any:
 
 
 def _when_signed_in(answer: Any) -> Callable[[FakeLanguageServer, Any], Any]:
-    def checked(fake: FakeLanguageServer, params: Any) -> Any:
+    def answer_if_signed_in(fake: FakeLanguageServer, params: Any) -> Any:
         if fake.status["status"] != "OK":
             raise NOT_SIGNED_IN
         return answer(fake, params) if callable(answer) else answer
 
-    return checked
+    return answer_if_signed_in
 
 
 async def _converse(fake: FakeLanguageServer, params: Any) -> Any:

@@ -51,7 +51,7 @@ class FakeModel:
         }
         return row | ({"remote_host": self.remote_host} if self.remote_host else {})
 
-    def shown(self) -> dict[str, Any]:
+    def make_description(self) -> dict[str, Any]:
         """Return the answer of /api/show for the model."""
         info: dict[str, Any] = {"general.architecture": self.family, "general.parameter_count": 4_022_468_096}
         if self.context_length is not None:
@@ -106,9 +106,9 @@ class FakeOllama:
 
     def script(self, *replies: Reply) -> None:
         """Script the next chats. Requests for a missing model or capability are refused first."""
-        self.upstream.script(*(self._checked(reply) for reply in replies), path="/api/chat")
+        self.upstream.script(*(self._add_refusals(reply) for reply in replies), path="/api/chat")
 
-    def _checked(self, reply: Reply) -> Any:
+    def _add_refusals(self, reply: Reply) -> Any:
         def answer(request: RecordedRequest) -> Reply:
             refusal = self._refusal(request.json)
             return refusal if refusal is not None else reply
@@ -169,7 +169,7 @@ class FakeOllama:
         model = self._find(request.json.get("model"))
         if model is None:
             return error(f"model '{request.json.get('model')}' not found", 404)
-        return Reply.json(model.shown())
+        return Reply.json(model.make_description())
 
     def _ps(self, _: RecordedRequest) -> Reply:
         running = [model for model in self.models if model.name in self.loaded]

@@ -54,7 +54,7 @@ class Scenario:
         """The command that starts the daemon."""
         return [sys.executable, str(DAEMON), "--scenario", str(self.file)]
 
-    def received(self, method: str | None = None) -> list[dict[str, Any]]:
+    def read_messages(self, method: str | None = None) -> list[dict[str, Any]]:
         """Return the messages received so far, without an incomplete last line."""
         if not self.log.exists():
             return []

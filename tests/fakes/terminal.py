@@ -89,7 +89,7 @@ class Terminal:
             return b""
 
 
-def left_standing(output: str) -> list[str]:
+def list_visible_lines(output: str) -> list[str]:
     """Return the lines that a reader sees in the end, without erased ones.
 
     It supports the few sequences that our commands send: to move up or erase a line, and to change colours or

@@ -33,7 +33,7 @@ class Authority:
     @property
     def file(self) -> Path:
         """The file with the authority's own certificate."""
-        return self._written("ca.pem", self._ca.cert_pem.bytes())
+        return self._write_file("ca.pem", self._ca.cert_pem.bytes())
 
     def server(
         self, *names: str, expired: bool = False, client_ca: Authority | None = None, tls12: bool = False
@@ -53,12 +53,14 @@ class Authority:
         """Return the TLS context of a server that presents this authority's own certificate."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         pem = self._ca.private_key_pem.bytes() + self._ca.cert_pem.bytes()
-        context.load_cert_chain(self._written("self-signed.pem", pem))
+        context.load_cert_chain(self._write_file("self-signed.pem", pem))
         return context
 
     def client(self, name: str = "me@example.test") -> Path:
         """Write a client's certificate and its key to one file."""
-        return self._written("client.pem", self._ca.issue_cert(name).private_key_and_cert_chain_pem.bytes())
+        return self._write_file(
+            "client.pem", self._ca.issue_cert(name).private_key_and_cert_chain_pem.bytes()
+        )
 
     def client_in_two_files(self, password: str | None = None) -> tuple[Path, Path]:
         """Write a client's certificate and its key, which is encrypted if there is a password."""
@@ -71,9 +73,9 @@ class Authority:
             lock = forms.BestAvailableEncryption(password.encode())
         pem = key.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, lock)
         cert = b"".join(each.bytes() for each in issued.cert_chain_pems)
-        return self._written("client.crt", cert), self._written("client.key", pem)
+        return self._write_file("client.crt", cert), self._write_file("client.key", pem)
 
-    def _written(self, name: str, content: bytes) -> Path:
+    def _write_file(self, name: str, content: bytes) -> Path:
         file = self._directory / name
         file.write_bytes(content)
         return file

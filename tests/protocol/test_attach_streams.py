@@ -125,8 +125,8 @@ def file_to_null(stack: contextlib.ExitStack, directory: Path) -> Streams:
     return streams
 
 
-def nothing(stack: contextlib.ExitStack, directory: Path) -> Streams:
-    """`/dev/null` for all: the client has already left."""
+def open_null(stack: contextlib.ExitStack, directory: Path) -> Streams:
+    """Open `/dev/null` for all streams, as if the client had already left."""
     return Streams(null(stack), null(stack), null(stack))
 
 
@@ -162,7 +162,7 @@ KINDS: Sequence[Opener] = (
     terminal,
     file_to_terminal,
     file_to_null,
-    nothing,
+    open_null,
     fifos,
     full_pipe,
 )
@@ -172,7 +172,7 @@ QUICK = (one_socket, terminal, fifos)
 
 
 @contextlib.contextmanager
-def opening(kind: Opener, directory: Path, *, blocking: bool) -> Iterator[Streams]:
+def open_streams(kind: Opener, directory: Path, *, blocking: bool) -> Iterator[Streams]:
     with contextlib.ExitStack() as stack:
         directory.mkdir(exist_ok=True)
         streams = kind(stack, directory)
@@ -244,7 +244,7 @@ def test_streams_do_what_they_do_with_serve_and_are_left_as_they_were(
 ) -> None:
     results = []
     for command in (SERVE, ATTACH):
-        with opening(kind, tmp_path / "streams", blocking=blocking) as streams:
+        with open_streams(kind, tmp_path / "streams", blocking=blocking) as streams:
             before = streams.flags()
             result = run(command, shared.home, streams)
             # A session of `attach` ends in another process, but before the attach process does.
@@ -259,7 +259,7 @@ def test_streams_do_what_they_do_with_serve_and_are_left_as_they_were(
 def test_streams_are_left_as_they_were_when_a_process_is_killed(
     shared: Hub, tmp_path: Path, kind: Opener, victim: str
 ) -> None:
-    with opening(kind, tmp_path / "streams", blocking=True) as streams:
+    with open_streams(kind, tmp_path / "streams", blocking=True) as streams:
         assert streams.screen is not None
         before = streams.flags()
         process = start_attach(ATTACH, shared.home, streams)
@@ -302,7 +302,7 @@ def has_open(pid: int, descriptor: int) -> bool:
 def test_a_closed_stream_does_what_it_does_with_serve(shared: Hub, tmp_path: Path, closed: str) -> None:
     results = []
     for command in (SERVE, ATTACH):
-        with opening(files, tmp_path / "streams", blocking=True) as streams:
+        with open_streams(files, tmp_path / "streams", blocking=True) as streams:
             results.append(
                 run(["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *command], shared.home, streams)
             )

@@ -95,13 +95,13 @@ DIALECTS = [
 ]
 
 
-def said(*blocks: dict[str, Any] | str) -> dict[str, Any]:
+def make_answer(*blocks: dict[str, Any] | str) -> dict[str, Any]:
     texts = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
     return {"role": "assistant", "content": texts}
 
 
-def typed(*blocks: dict[str, Any] | str) -> dict[str, Any]:
-    return {**said(*blocks), "role": "user"}
+def make_question(*blocks: dict[str, Any] | str) -> dict[str, Any]:
+    return {**make_answer(*blocks), "role": "user"}
 
 
 def call(name: str, tool: str = "f") -> dict[str, Any]:
@@ -113,53 +113,87 @@ def result(name: str, content: str = "found") -> dict[str, Any]:
 
 
 CONVERSATIONS = {
-    "all in order": ([user("Hi"), said("On it.", call("1")), typed(result("1")), user("Thanks")], []),
-    "no result at the end": ([user("Hi"), said(call("1"), call("2"))], ["tool_result_missing"]),
-    "no result, the user goes on": ([user("Hi"), said(call("1")), user("Stop")], ["tool_result_missing"]),
-    "one of two results": (
-        [user("Hi"), said(call("1"), call("2")), typed(result("2"))],
+    "all in order": (
+        [user("Hi"), make_answer("On it.", call("1")), make_question(result("1")), user("Thanks")],
+        [],
+    ),
+    "no result at the end": ([user("Hi"), make_answer(call("1"), call("2"))], ["tool_result_missing"]),
+    "no result, the user goes on": (
+        [user("Hi"), make_answer(call("1")), user("Stop")],
         ["tool_result_missing"],
     ),
-    "words before results": ([user("Hi"), said(call("1")), typed("Here:", result("1"))], []),
+    "one of two results": (
+        [user("Hi"), make_answer(call("1"), call("2")), make_question(result("2"))],
+        ["tool_result_missing"],
+    ),
+    "words before results": ([user("Hi"), make_answer(call("1")), make_question("Here:", result("1"))], []),
     "results in two messages": (
-        [user("Hi"), said(call("1"), call("2")), typed(result("2")), typed("And:", result("1"))],
+        [
+            user("Hi"),
+            make_answer(call("1"), call("2")),
+            make_question(result("2")),
+            make_question("And:", result("1")),
+        ],
         [],
     ),
     "calls in two messages": (
-        [user("Hi"), said(call("1")), said(call("2", "g")), typed(result("1"), result("2"))],
+        [
+            user("Hi"),
+            make_answer(call("1")),
+            make_answer(call("2", "g")),
+            make_question(result("1"), result("2")),
+        ],
         [],
     ),
     "a late result": (
-        [user("Hi"), said(call("1")), user("Go on"), said("I go."), typed(result("1", "late"))],
+        [
+            user("Hi"),
+            make_answer(call("1")),
+            user("Go on"),
+            make_answer("I go."),
+            make_question(result("1", "late")),
+        ],
         ["tool_result_moved"],
     ),
     "two results of one call": (
-        [user("Hi"), said(call("1")), typed(result("1", "one"), result("1", "two"))],
+        [user("Hi"), make_answer(call("1")), make_question(result("1", "one"), result("1", "two"))],
         ["tool_results_joined"],
     ),
     "one id in every answer": (
         [
-            *(user("Hi"), said(call("1")), typed(result("1", "first"))),
-            *(said(call("1", "g")), typed(result("1", "second")), said("Well."), user("More")),
+            *(user("Hi"), make_answer(call("1")), make_question(result("1", "first"))),
+            *(
+                make_answer(call("1", "g")),
+                make_question(result("1", "second")),
+                make_answer("Well."),
+                user("More"),
+            ),
         ],
         [],
     ),
     "one id twice in one answer": (
-        [user("Hi"), said(call("1"), call("1", "g")), typed(result("1", "first"), result("1", "second"))],
+        [
+            user("Hi"),
+            make_answer(call("1"), call("1", "g")),
+            make_question(result("1", "first"), result("1", "second")),
+        ],
         [],
     ),
-    "an empty answer": ([user("Hi"), said(), user("Are you there?")], []),
+    "an empty answer": ([user("Hi"), make_answer(), user("Are you there?")], []),
     "an answer of reasoning alone": (
-        [user("Hi"), said({"type": "thinking", "thinking": "Hm", "signature": "s"}), user("And?")],
+        [user("Hi"), make_answer({"type": "thinking", "thinking": "Hm", "signature": "s"}), user("And?")],
         ["unfinished_dropped"],
     ),
     "an empty message": (
-        [user("Hi"), said("Yes?"), user(" \n"), typed(), user("Go")],
+        [user("Hi"), make_answer("Yes?"), user(" \n"), make_question(), user("Go")],
         ["empty_message_dropped"],
     ),
-    "the assistant first": ([said("How can I help?"), user("Hi")], ["opening_added"]),
-    "a call first": ([said(call("1")), typed(result("1"), "Hi")], ["opening_added"]),
-    "several in a row": ([user("Hi"), user("there"), said("One."), said("Two."), user("a"), user("b")], []),
+    "the assistant first": ([make_answer("How can I help?"), user("Hi")], ["opening_added"]),
+    "a call first": ([make_answer(call("1")), make_question(result("1"), "Hi")], ["opening_added"]),
+    "several in a row": (
+        [user("Hi"), user("there"), make_answer("One."), make_answer("Two."), user("a"), user("b")],
+        [],
+    ),
 }
 
 
@@ -219,12 +253,15 @@ async def test_what_cannot_be_repaired_is_refused_with_its_path(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     beyond_help: list[tuple[list[Any], str]] = [
-        ([user("Hi"), typed(result("1"))], "messages.1.content.0.toolUseId"),
-        ([user("Hi"), said(call("1")), typed("x", result("2"))], "messages.2.content.1.toolUseId"),
-        ([typed("Hi", call("1"))], "messages.0.content.1"),
-        ([user("Hi"), said(call("1"), result("2"))], "messages.1.content.1.toolUseId"),
-        ([user("Hi"), said({"type": "context", "text": "x"})], "messages.1.content.0"),
-        ([user(" "), said()], "messages"),
+        ([user("Hi"), make_question(result("1"))], "messages.1.content.0.toolUseId"),
+        (
+            [user("Hi"), make_answer(call("1")), make_question("x", result("2"))],
+            "messages.2.content.1.toolUseId",
+        ),
+        ([make_question("Hi", call("1"))], "messages.0.content.1"),
+        ([user("Hi"), make_answer(call("1"), result("2"))], "messages.1.content.1.toolUseId"),
+        ([user("Hi"), make_answer({"type": "context", "text": "x"})], "messages.1.content.0"),
+        ([user(" "), make_answer()], "messages"),
     ]
     for messages, path in beyond_help:
         exchange = await chatty.request("chat/start", {"messages": messages})

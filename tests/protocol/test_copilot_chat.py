@@ -182,7 +182,7 @@ async def test_a_tool_round_is_not_billed_to_the_user(daemon, emulator):
         (faults.server_error(), ["user", "agent"]),
         # The service has not counted these.
         (faults.rate_limited(0), ["user", "user"]),
-        (faults.unauthorized(), ["user", "user"]),
+        (faults.reject_token(), ["user", "user"]),
     ],
     ids=["server error", "rate limit", "expired token"],
 )
@@ -254,8 +254,8 @@ REFUSALS = [
     (faults.rate_limited(120), 1002, "Wait"),
     (faults.forbidden("unauthorized: not authorized to use this Copilot feature"), 1001, "seat"),
     (faults.forbidden(), 1001, "settings/copilot"),
-    (faults.filtered(), 1006, "wording"),
-    (faults.outdated(), 1004, "Update"),
+    (faults.block_prompt(), 1006, "wording"),
+    (faults.reject_client(), 1004, "Update"),
 ]
 
 
@@ -287,7 +287,7 @@ async def test_a_short_retry_delay_is_awaited_and_a_long_one_is_reported(daemon,
 
 
 @pytest.mark.requirement("copilot:errors")
-@pytest.mark.parametrize("fault", [faults.failing(after=6), faults.reset(after=6)], ids=["error", "reset"])
+@pytest.mark.parametrize("fault", [faults.fail(after=6), faults.reset(after=6)], ids=["error", "reset"])
 async def test_an_answer_that_breaks_off_keeps_its_partial(daemon, emulator, fault):
     for model in ("gpt-4.1", "gpt-5-mini", "claude-sonnet-4.6"):
         emulator.script(model, fault)
@@ -303,7 +303,7 @@ async def test_an_answer_that_breaks_off_keeps_its_partial(daemon, emulator, fau
 
 @pytest.mark.requirement("2:cancel-request")
 async def test_a_cancel_before_the_first_byte_ends_the_request_to_the_service(daemon, emulator):
-    emulator.script("gpt-4.1", faults.stalled(after=0))
+    emulator.script("gpt-4.1", faults.stall(after=0))
     request_id = daemon.start("chat/start", ask(model="copilot:gpt-4.1"))
     request = await emulator.wait_for("/chat/completions")
     daemon.notify("$/cancelRequest", {"id": request_id})

@@ -55,7 +55,7 @@ async def test_fifty_chats_with_an_expired_token_share_one_exchange(home, emulat
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
         # Half of them run with the old token, which expires meanwhile; half come after that.
-        emulator.script("gpt-4.1", *[faults.gated(gate, after=2)] * (MANY // 2))
+        emulator.script("gpt-4.1", *[faults.hold(gate, after=2)] * (MANY // 2))
         running = [daemon.start("chat/start", CHAT) for _ in range(MANY // 2)]
         await emulator.wait_for(CHATS, 1 + MANY // 2)
         emulator.expire_copilot_tokens()
@@ -117,7 +117,7 @@ def check_store(home: Path) -> None:
 @pytest.mark.requirement("8:token-file-whole", "8:one-exchange-for-all-daemons")
 async def test_a_daemon_killed_during_an_exchange_does_not_delay_others(home, emulator):
     gate = Gate()
-    emulator.script(EXCHANGE, faults.gated(gate, after=0))
+    emulator.script(EXCHANGE, faults.hold(gate, after=0))
     async with copilot_daemon(home) as killed, copilot_daemon(home) as other:
         killed.start("chat/start", CHAT)
         await emulator.wait_for(EXCHANGE)
@@ -183,7 +183,7 @@ def arguments_of(pid: int) -> str:
 async def test_failures_at_debug_level_do_not_show_credentials(home, emulator):
     emulator.script(
         "/chat/completions",
-        faults.unauthorized(),
+        faults.reject_token(),
         *[Reply.raw(b"Authorization: Bearer tid=none", 500)] * 3,
     )
     wire: list[Any] = []

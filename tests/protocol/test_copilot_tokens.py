@@ -93,7 +93,7 @@ async def test_a_daemon_uses_the_replacement_that_another_daemon_exchanged(home,
 
 @pytest.mark.requirement("8:no-refresh-storm")
 async def test_a_service_that_refuses_every_token_gets_few_requests(home, emulator):
-    emulator.script("/chat/completions", *[faults.unauthorized()] * 100)
+    emulator.script("/chat/completions", *[faults.reject_token()] * 100)
     async with copilot_daemon(home) as daemon:
         errors = [(await daemon.request("chat/start", CHAT)).error for _ in range(10)]
 

@@ -51,7 +51,7 @@ def result_of(response: Any) -> str:
     return text
 
 
-async def with_server(
+async def run_with_server(
     home: Path, flags: tuple[str, ...], run: Callable[[Daemon, FakeUpstream], Awaitable[None]]
 ) -> None:
     """Run something with a daemon that has already called a tool of the server."""
@@ -92,7 +92,7 @@ async def test_a_bad_answer_fails_or_is_cut_and_delays_nobody(
         assert response["result"]["text"] == "Done."
         assert max(delays) < MAX_DELAY_SECONDS
 
-    await with_server(home, (), run)
+    await run_with_server(home, (), run)
 
 
 @pytest.mark.parametrize("page", [100, 20_000])
@@ -111,7 +111,7 @@ async def test_ten_thousand_tools_delay_nobody(home: Path, page: int) -> None:
         assert f"fake ({10_000 + len(mcp_server.TOOLS)})" in refused["error"]["message"]
         assert max(*delays, *more) < MAX_DELAY_SECONDS
 
-    await with_server(home, (), run)
+    await run_with_server(home, (), run)
 
 
 async def test_a_silent_server_delays_nobody(home: Path, tmp_path: Path) -> None:
@@ -130,4 +130,4 @@ async def test_a_silent_server_delays_nobody(home: Path, tmp_path: Path) -> None
         await record.wait_for("cancelled ")
         assert max(delays) < MAX_DELAY_SECONDS
 
-    await with_server(home, ("--record", str(record.path)), run)
+    await run_with_server(home, ("--record", str(record.path)), run)

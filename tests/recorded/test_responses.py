@@ -59,8 +59,8 @@ def result_of(response):
     }
 
 
-def expected_of(expected):
-    """The expected result in our terms; without counts that were not recorded."""
+def translate_expected(expected):
+    """Return the expected result in our terms, without counts that were not recorded."""
     kept = {"message", "reasoning", "function_call", "custom_tool_call"}
     counts = ("input", "output", "cache_read", "reasoning", "cost")
     return {
@@ -101,7 +101,7 @@ def test_a_recorded_answer_gives_its_expected_result_at_every_split(recording):
     fold = Fold("acme", "asked-model")
     for event in first:
         fold.add(event)
-    got, wanted = result_of(fold.response()), expected_of(expected)
+    got, wanted = result_of(fold.response()), translate_expected(expected)
     wanted["usage"] = got["usage"] | wanted["usage"]
     allowed = ALLOWED.get(recording.name, {})
     assert got == {name: got[name] if name in allowed else value for name, value in wanted.items()}

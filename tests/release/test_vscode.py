@@ -30,7 +30,7 @@ def test_the_local_model_answers(built: Callable[[str], Path], home: Home, brows
     with running_code_server(home.directory, extensions=(extension,), path=path) as server:
         context = browser.new_context()
         window = Window(server, context)
-        window.notified("Installing jumpseat")
+        window.wait_for_notification("Installing jumpseat")
         window.wait("vscode.extensions.getExtension('jumpseat.jumpseat').isActive")
         window.js("vscode.commands.executeCommand('jumpseat.installLocalModel')", seconds=INSTALL_SECONDS)
         window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL, wait_seconds=INSTALL_SECONDS)

@@ -35,7 +35,7 @@ def versions_in(file: str) -> list[str]:
     return [found for pattern in COPIES[file] for found in re.findall(pattern, text, re.MULTILINE)]
 
 
-def with_version(text: str, patterns: tuple[str, ...], version: str) -> str:
+def set_version(text: str, patterns: tuple[str, ...], version: str) -> str:
     """Return a file's text with this version in the place of its versions."""
     for pattern in patterns:
         found = re.search(pattern, text, re.MULTILINE)
@@ -47,5 +47,5 @@ def with_version(text: str, patterns: tuple[str, ...], version: str) -> str:
 if __name__ == "__main__":
     for file, patterns in COPIES.items():
         before = (ROOT / file).read_text("utf-8")
-        (ROOT / file).write_text(with_version(before, patterns, __version__), "utf-8")
+        (ROOT / file).write_text(set_version(before, patterns, __version__), "utf-8")
     print(f"Every file has the version {__version__}.")

@@ -31,8 +31,8 @@ Step: TypeAlias = StreamEvent | Exception | asyncio.Event
 DONE = DoneEvent("end_turn", Usage(3, 2), "stop")
 
 
-def said(*pieces: str, block: int = 0) -> list[Step]:
-    """The events of one text block."""
+def script_text(*pieces: str, block: int = 0) -> list[Step]:
+    """Return the events of one text block."""
     return [
         TextStartEvent(block),
         *(TextDeltaEvent(block, piece) for piece in pieces),
@@ -174,7 +174,7 @@ class RecordingSink(Sink):
     async def wait_until_ready(self) -> None:
         await self.gate.wait()
 
-    async def until(self, kind: type[StreamEvent]) -> None:
+    async def wait_for(self, kind: type[StreamEvent]) -> None:
         """Wait until an event of this class was sent."""
         seen = asyncio.Event()
         self.watchers.append((lambda event: isinstance(event, kind), seen))

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from jumpseat import __version__
-from tests.tools.version import COPIES, ROOT, versions_in, with_version
+from tests.tools.version import COPIES, ROOT, set_version, versions_in
 from tests.unit.texts import shipped_texts
 
 SOURCE = "server/jumpseat/__init__.py"
@@ -37,7 +37,7 @@ def test_no_other_file_repeats_the_version() -> None:
 def test_make_version_changes_exactly_the_copies_of_the_version(file: str) -> None:
     text = (ROOT / file).read_text("utf-8")
 
-    changed = with_version(text, COPIES[file], "9.8.7")
+    changed = set_version(text, COPIES[file], "9.8.7")
 
     assert changed.count("9.8.7") == len(COPIES[file])
-    assert with_version(changed, COPIES[file], __version__) == text
+    assert set_version(changed, COPIES[file], __version__) == text

@@ -18,7 +18,7 @@ def answer(*texts: str, reasoning: Sequence[str] = ()) -> Reply:
     return Reply.events(completion_stream(texts, reasoning=reasoning))
 
 
-def calling(*calls: tuple[str, dict[str, Any]], text: str = "", gate: Gate | None = None) -> Reply:
+def answer_with_calls(*calls: tuple[str, dict[str, Any]], text: str = "", gate: Gate | None = None) -> Reply:
     """Return an answer of a text and calls, each with a name and arguments; the gate is after the text."""
     made = [
         FakeCall(f"{name}-{number}", name, [json.dumps(arguments)])
@@ -28,14 +28,14 @@ def calling(*calls: tuple[str, dict[str, Any]], text: str = "", gate: Gate | Non
     return Reply.events(events if gate is None else [*events[:2], gate, *events[2:]])
 
 
-def held(gate: Gate, before: Sequence[str], after: Sequence[str]) -> Reply:
+def hold_answer(gate: Gate, before: Sequence[str], after: Sequence[str]) -> Reply:
     """Return an answer that waits between these pieces until the gate is open."""
     events: list[Event] = completion_stream([*before, *after])
     at = 1 + len(before)
     return Reply.events([*events[:at], gate, *events[at:]])
 
 
-def asked(upstream: ThreadedUpstream, number: int = -1) -> list[tuple[str, str]]:
+def list_messages(upstream: ThreadedUpstream, number: int = -1) -> list[tuple[str, str]]:
     """Return the messages of one chat that the provider received."""
     chats = [request for request in upstream.requests if request.path == PATH]
     return [(each["role"], each["content"]) for each in chats[number].json["messages"]]

@@ -12,7 +12,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
-from tests.e2e.repl.chats import PATH, answer, asked, models, questions
+from tests.e2e.repl.chats import PATH, answer, list_messages, models, questions
 from tests.fakes.typist import ALT_ENTER, TAB, Typist
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow, pytest.mark.usefixtures("ignored_interrupts")]
@@ -49,8 +49,8 @@ def test_model_and_system_apply_to_the_next_questions(typist: Start, upstream: T
     person.leave()
 
     assert models(upstream) == ["second", "second"]
-    assert asked(upstream, 0) == [("system", "Be brief.\nBe kind."), ("user", "Hi")]
-    assert asked(upstream, 1)[0] == ("user", "Hi")
+    assert list_messages(upstream, 0) == [("system", "Be brief.\nBe kind."), ("user", "Hi")]
+    assert list_messages(upstream, 1)[0] == ("user", "Hi")
 
 
 def test_an_unknown_command_is_never_a_question(typist: Start, upstream: ThreadedUpstream) -> None:
@@ -83,11 +83,11 @@ def test_files_and_images_go_with_the_next_question_only(
     person.see("Hello", times=2)
     person.leave()
 
-    sent = json.dumps(asked(upstream, 0))
+    sent = json.dumps(list_messages(upstream, 0))
     assert "two\\nthree" in sent
     assert "one\\n" not in sent
     assert base64.b64encode(image.read_bytes()).decode() in sent
-    assert asked(upstream, 1)[-1] == ("user", "And?")
+    assert list_messages(upstream, 1)[-1] == ("user", "And?")
 
 
 @pytest.mark.requirement("13:cli", "13:rules")
@@ -125,7 +125,7 @@ def test_attachments_can_be_removed(typist: Start, upstream: ThreadedUpstream) -
     person.see("Hello")
     person.leave()
 
-    assert asked(upstream) == [("user", "Hi")]
+    assert list_messages(upstream) == [("user", "Hi")]
 
 
 def test_a_prompt_of_the_configuration_is_asked_by_its_name(
@@ -162,7 +162,7 @@ def test_retry_replaces_the_answer_and_can_use_another_model(
     person.leave()
 
     assert models(upstream) == ["m", "big", "m"]
-    assert asked(upstream) == [("user", "Hi"), ("assistant", "Second"), ("user", "And?")]
+    assert list_messages(upstream) == [("user", "Hi"), ("assistant", "Second"), ("user", "And?")]
 
 
 def test_edit_opens_the_last_question_in_the_editor(
@@ -181,7 +181,7 @@ def test_edit_opens_the_last_question_in_the_editor(
     person.see("The question is unchanged, so it was not asked again.")
     person.leave()
 
-    assert asked(upstream, 1) == [("user", "Why is the sea blue?")]
+    assert list_messages(upstream, 1) == [("user", "Why is the sea blue?")]
     assert len(questions(upstream)) == 2
 
 
@@ -274,7 +274,7 @@ def test_usage_is_summed_and_clear_resets_it(typist: Start, upstream: ThreadedUp
     person.see("Assistant")
     person.leave()
 
-    assert asked(upstream) == [("user", "Three")]
+    assert list_messages(upstream) == [("user", "Three")]
 
 
 def test_a_conversation_is_continued(typist: Start, upstream: ThreadedUpstream) -> None:
@@ -290,6 +290,6 @@ def test_a_conversation_is_continued(typist: Start, upstream: ThreadedUpstream) 
     second.see("Hello", times=2)
     shown = second.leave()
 
-    assert asked(upstream) == [("user", "Hi"), ("assistant", "Hello"), ("user", "And?")]
+    assert list_messages(upstream) == [("user", "Hi"), ("assistant", "Hello"), ("user", "And?")]
     assert models(upstream) == ["big"] * 3
     assert shown.splitlines()[-2:][0].split("--conversation ")[-1] in first.shown + shown

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
-from tests.e2e.repl.chats import PATH, answer, asked, calling
+from tests.e2e.repl.chats import PATH, answer, answer_with_calls, list_messages
 from tests.fakes.typist import Typist, typists
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow]
@@ -38,10 +38,10 @@ def script_edit(upstream: ThreadedUpstream) -> None:
     """Script a model that searches, reads, edits and writes files."""
     edit = {"path": "src/main.py", "oldText": "Helo", "newText": "Hello,"}
     upstream.script(
-        calling(("files__search", {"pattern": "Helo"}), text="I will look for it."),
-        calling(("files__read", {"path": "src/main.py"})),
-        calling(("files__edit", edit)),
-        calling(("files__write", {"path": "docs/changes.md", "text": "Greet with a comma.\n"})),
+        answer_with_calls(("files__search", {"pattern": "Helo"}), text="I will look for it."),
+        answer_with_calls(("files__read", {"path": "src/main.py"})),
+        answer_with_calls(("files__edit", edit)),
+        answer_with_calls(("files__write", {"path": "docs/changes.md", "text": "Greet with a comma.\n"})),
         answer("Both files are done."),
         path=PATH,
     )
@@ -53,7 +53,7 @@ def assert_edited(project: Path, upstream: ThreadedUpstream) -> None:
     assert main.read_bytes().decode() == MAIN.replace("Helo", "Hello,")
     assert main.stat().st_mode & 0o777 == 0o750
     assert (project / "docs" / "changes.md").read_text("utf-8") == "Greet with a comma.\n"
-    found, read, edited, written = [text for role, text in asked(upstream) if role == "tool"]
+    found, read, edited, written = [text for role, text in list_messages(upstream) if role == "tool"]
     assert found == "src/main.py:2:     print('Helo ' + name)"
     assert "print('Helo ' + name)" in read
     assert edited == "Changed src/main.py."

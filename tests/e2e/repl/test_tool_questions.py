@@ -12,7 +12,7 @@ import pytest
 
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate
-from tests.e2e.repl.chats import PATH, answer, asked, calling
+from tests.e2e.repl.chats import PATH, answer, answer_with_calls, list_messages
 from tests.e2e.repl.tool_conversations import (
     NOTES,
     QUESTION,
@@ -33,7 +33,7 @@ __all__ = ["notes", "typist"]
 def test_a_denial_can_be_explained_to_the_model(
     typist: Start, upstream: ThreadedUpstream, notes: Path
 ) -> None:
-    upstream.script(calling(edit()), answer("I see."), path=PATH)
+    upstream.script(answer_with_calls(edit()), answer("I see."), path=PATH)
     person = typist()
     person.enter("Fix it")
     person.see(QUESTION)
@@ -53,8 +53,8 @@ def test_a_denial_can_be_explained_to_the_model(
 def test_one_answer_decides_about_all_calls_of_the_tool_in_the_conversation(
     typist: Start, upstream: ThreadedUpstream, notes: Path
 ) -> None:
-    upstream.script(calling(edit(), edit("first", "1st")), answer("One."), path=PATH)
-    upstream.script(calling(edit("Second", "2nd")), answer("Two."), path=PATH)
+    upstream.script(answer_with_calls(edit(), edit("first", "1st")), answer("One."), path=PATH)
+    upstream.script(answer_with_calls(edit("Second", "2nd")), answer("Two."), path=PATH)
     person = typist()
     person.enter("Fix it")
     person.see(QUESTION)
@@ -69,8 +69,14 @@ def test_one_answer_decides_about_all_calls_of_the_tool_in_the_conversation(
 
 
 def test_decisions_hold_in_a_conversation_that_is_not_kept(typist: Start, upstream: ThreadedUpstream) -> None:
-    upstream.script(calling(edit()), answer("One."), path=PATH)
-    upstream.script(calling(edit("the", "teh")), answer("Two."), calling(edit()), answer("Three."), path=PATH)
+    upstream.script(answer_with_calls(edit()), answer("One."), path=PATH)
+    upstream.script(
+        answer_with_calls(edit("the", "teh")),
+        answer("Two."),
+        answer_with_calls(edit()),
+        answer("Three."),
+        path=PATH,
+    )
     person = typist("--no-keep")
     person.enter("Fix it")
     person.see(QUESTION)
@@ -89,8 +95,8 @@ def test_decisions_hold_in_a_conversation_that_is_not_kept(typist: Start, upstre
 def test_a_decision_for_always_is_remembered_by_later_conversations(
     typist: Start, upstream: ThreadedUpstream, notes: Path
 ) -> None:
-    upstream.script(calling(edit()), answer("One."), path=PATH)
-    upstream.script(calling(edit("first", "1st")), answer("Two."), path=PATH)
+    upstream.script(answer_with_calls(edit()), answer("One."), path=PATH)
+    upstream.script(answer_with_calls(edit("first", "1st")), answer("Two."), path=PATH)
     person = typist()
     person.enter("Fix it")
     person.see(QUESTION)
@@ -109,7 +115,7 @@ def test_a_decision_for_always_is_remembered_by_later_conversations(
 def test_ctrl_c_at_a_question_cancels_the_turn(
     typist: Start, upstream: ThreadedUpstream, notes: Path, keys: str
 ) -> None:
-    upstream.script(calling(edit(), text="I will fix it."), answer("Gone on."), path=PATH)
+    upstream.script(answer_with_calls(edit(), text="I will fix it."), answer("Gone on."), path=PATH)
     person = typist()
     person.enter("Fix it")
     person.see(QUESTION)
@@ -126,7 +132,7 @@ def test_ctrl_c_at_a_question_cancels_the_turn(
 
 
 def test_sigterm_at_a_question_restores_the_terminal(typist: Start, upstream: ThreadedUpstream) -> None:
-    upstream.script(calling(edit()), path=PATH)
+    upstream.script(answer_with_calls(edit()), path=PATH)
     person = typist()
     person.enter("Fix it")
     person.see(QUESTION)
@@ -143,7 +149,7 @@ def test_sigterm_at_a_question_restores_the_terminal(typist: Start, upstream: Th
 def test_a_question_disappears_if_the_daemon_dies(
     typist: Start, upstream: ThreadedUpstream, notes: Path, home: Path
 ) -> None:
-    upstream.script(calling(edit()), answer("Hello again."), path=PATH)
+    upstream.script(answer_with_calls(edit()), answer("Hello again."), path=PATH)
     pid = home / "pid"
     keeper = f"import os; open({str(pid)!r}, 'w').write(str(os.getpid())); os.execv({SERVE[0]!r}, {SERVE!r})"
     person = typist(daemon=[sys.executable, "-c", keeper])
@@ -156,11 +162,11 @@ def test_a_question_disappears_if_the_daemon_dies(
     person.leave()
 
     assert notes.read_text("utf-8") == NOTES
-    assert asked(upstream)[-1] == ("user", "y")
+    assert list_messages(upstream)[-1] == ("user", "y")
 
 
 def test_ctrl_d_at_a_question_denies_the_call(typist: Start, upstream: ThreadedUpstream, notes: Path) -> None:
-    upstream.script(calling(edit()), answer("I see."), path=PATH)
+    upstream.script(answer_with_calls(edit()), answer("I see."), path=PATH)
     person = typist()
     person.enter("Fix it")
     person.see(QUESTION)
@@ -175,7 +181,9 @@ def test_text_typed_before_a_question_does_not_answer_it(
     typist: Start, upstream: ThreadedUpstream, notes: Path
 ) -> None:
     gate = Gate()
-    upstream.script(calling(edit(), text="One ", gate=gate), answer("Done."), answer("Yes?"), path=PATH)
+    upstream.script(
+        answer_with_calls(edit(), text="One ", gate=gate), answer("Done."), answer("Yes?"), path=PATH
+    )
     person = typist()
     person.enter("Fix it")
     person.see("One")
@@ -191,14 +199,14 @@ def test_text_typed_before_a_question_does_not_answer_it(
     person.leave()
 
     assert notes.read_text("utf-8") == NOTES
-    assert asked(upstream)[-1] == ("user", "y")
+    assert list_messages(upstream)[-1] == ("user", "y")
 
 
 def test_a_path_outside_the_workspace_is_asked_about_each_time(
     typist: Start, upstream: ThreadedUpstream, home: Path
 ) -> None:
     (home / "secret.md").write_text("Secret.\n", "utf-8")
-    upstream.script(calling(read("../secret.md")), answer("I see."), path=PATH)
+    upstream.script(answer_with_calls(read("../secret.md")), answer("I see."), path=PATH)
     person = typist("--allow", "desk")
     person.enter("Read it")
     person.see(QUESTION)
@@ -212,7 +220,9 @@ def test_a_path_outside_the_workspace_is_asked_about_each_time(
 
 
 def test_a_dumb_terminal_asks_in_plain_lines(typist: Start, upstream: ThreadedUpstream, notes: Path) -> None:
-    upstream.script(calling(edit()), calling(edit("first", "1st")), answer("Done."), path=PATH)
+    upstream.script(
+        answer_with_calls(edit()), answer_with_calls(edit("first", "1st")), answer("Done."), path=PATH
+    )
     person = typist(TERM="dumb")
     person.type("Fix it\n")
     person.see(QUESTION)
@@ -231,7 +241,9 @@ def test_lines_typed_on_a_dumb_terminal_before_a_question_do_not_answer_it(
     typist: Start, upstream: ThreadedUpstream, notes: Path
 ) -> None:
     gate = Gate()
-    upstream.script(calling(edit(), text="One ", gate=gate), answer("Done."), answer("Yes?"), path=PATH)
+    upstream.script(
+        answer_with_calls(edit(), text="One ", gate=gate), answer("Done."), answer("Yes?"), path=PATH
+    )
     person = typist(TERM="dumb")
     person.type("Fix it\n")
     upstream.wait_for_request()
@@ -244,4 +256,4 @@ def test_lines_typed_on_a_dumb_terminal_before_a_question_do_not_answer_it(
     person.finish()
 
     assert notes.read_text("utf-8") == NOTES
-    assert asked(upstream)[-1] == ("user", "y")
+    assert list_messages(upstream)[-1] == ("user", "y")

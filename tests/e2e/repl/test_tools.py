@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
-from tests.e2e.repl.chats import PATH, answer, asked, calling
+from tests.e2e.repl.chats import PATH, answer, answer_with_calls, list_messages
 from tests.e2e.repl.tool_conversations import NOTES, QUESTION, Start, edit, notes, read, typist
 from tests.fakes.typist import CTRL_C, TAB
 from tests.unit.pages import COMMAND_LINE, fences
@@ -22,8 +22,8 @@ def test_the_screen_on_the_page_is_what_a_user_sees(
     (page,) = (text for text in fences(COMMAND_LINE, "text") if text.startswith("Let me look"))
     notes.write_text("This is teh first.\nSecond line.\n", "utf-8")
     upstream.script(
-        calling(read(), text="Let me look at it."),
-        calling(edit()),
+        answer_with_calls(read(), text="Let me look at it."),
+        answer_with_calls(edit()),
         answer("The spelling is correct now."),
         path=PATH,
     )
@@ -40,8 +40,8 @@ def test_calls_are_one_line_each_and_edits_show_their_diff(
     typist: Start, upstream: ThreadedUpstream, notes: Path
 ) -> None:
     upstream.script(
-        calling(read(), text="Let me *look* at it."),
-        calling(edit(), edit("none"), text="I will fix it."),
+        answer_with_calls(read(), text="Let me *look* at it."),
+        answer_with_calls(edit(), edit("none"), text="I will fix it."),
         answer("**Done**."),
         path=PATH,
     )
@@ -82,7 +82,7 @@ def test_calls_are_one_line_each_and_edits_show_their_diff(
 def test_a_call_that_runs_shows_its_progress_and_ends_with_ctrl_c(
     typist: Start, upstream: ThreadedUpstream
 ) -> None:
-    upstream.script(calling(("desk__search", {})), path=PATH)
+    upstream.script(answer_with_calls(("desk__search", {})), path=PATH)
     person = typist("--allow", "desk/search")
     person.enter("Search")
     person.see("Running desk/search: Searching: 25%")
@@ -95,7 +95,7 @@ def test_a_call_that_runs_shows_its_progress_and_ends_with_ctrl_c(
 
 
 def test_a_limit_of_rounds_can_be_continued(typist: Start, upstream: ThreadedUpstream) -> None:
-    upstream.script(calling(read()), answer("It says ", "hello."), path=PATH)
+    upstream.script(answer_with_calls(read()), answer("It says ", "hello."), path=PATH)
     person = typist("--max-rounds", "1")
     person.enter("Read it")
     person.see("To continue it: /continue")
@@ -107,10 +107,10 @@ def test_a_limit_of_rounds_can_be_continued(typist: Start, upstream: ThreadedUps
     person.see("Hello", times=2)
     person.leave()
 
-    assert asked(upstream, 1)[0] == ("user", "Read it")
-    assert [role for role, _ in asked(upstream, 1)] == ["user", "assistant", "tool"]
+    assert list_messages(upstream, 1)[0] == ("user", "Read it")
+    assert [role for role, _ in list_messages(upstream, 1)] == ["user", "assistant", "tool"]
     again = [("assistant", "It says hello."), ("user", "And?")]
-    assert asked(upstream, 2)[3:] == asked(upstream, 3)[3:] == again
+    assert list_messages(upstream, 2)[3:] == list_messages(upstream, 3)[3:] == again
 
 
 def test_tools_are_listed_selected_and_completed(typist: Start, upstream: ThreadedUpstream) -> None:
@@ -140,7 +140,7 @@ def test_tools_are_listed_selected_and_completed(typist: Start, upstream: Thread
 
 def test_the_history_shows_each_call_in_one_line(typist: Start, upstream: ThreadedUpstream) -> None:
     upstream.script(
-        calling(read(), read("none.md"), text="Let me look."), answer("I have read it."), path=PATH
+        answer_with_calls(read(), read("none.md"), text="Let me look."), answer("I have read it."), path=PATH
     )
     person = typist(size=(40, 80))
     person.enter("Read it")

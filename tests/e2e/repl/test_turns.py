@@ -12,7 +12,7 @@ import pytest
 
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
-from tests.e2e.repl.chats import PATH, answer, asked, held, questions
+from tests.e2e.repl.chats import PATH, answer, hold_answer, list_messages, questions
 from tests.fakes.typist import ALT_ENTER, CTRL_C, CTRL_D, Typist
 from tests.hub import Hub
 
@@ -34,7 +34,7 @@ def test_a_conversation_sends_its_earlier_messages(typist: Start, upstream: Thre
     person.see("fake:m", times=2)
     shown = person.leave()
 
-    assert asked(upstream) == [("user", "Hi"), ("assistant", "Hello"), ("user", "And more?")]
+    assert list_messages(upstream) == [("user", "Hi"), ("assistant", "Hello"), ("user", "And more?")]
     rows = [row for row in shown.splitlines() if row]
     assert rows[1:3] == ["> Hi", "Hello"]
     assert rows[3].startswith("10 tokens in · 5 out · ")
@@ -57,7 +57,7 @@ def test_a_sign_in_is_not_offered_after_a_refused_key(typist: Start, upstream: T
 def test_ctrl_c_before_the_first_token_restores_the_question(
     typist: Start, upstream: ThreadedUpstream
 ) -> None:
-    upstream.script(held(Gate(), [], ["never"]), path=PATH)
+    upstream.script(hold_answer(Gate(), [], ["never"]), path=PATH)
     person = typist()
     person.enter("Whatt?")
     upstream.wait_for_request()
@@ -71,14 +71,14 @@ def test_ctrl_c_before_the_first_token_restores_the_question(
     shown = person.leave()
 
     assert questions(upstream) == ["Whatt?", "What?"]
-    assert asked(upstream) == [("user", "What?")]
+    assert list_messages(upstream) == [("user", "What?")]
     assert "Hello" in shown
 
 
 def test_ctrl_c_in_mid_stream_keeps_the_text_received_so_far(
     typist: Start, upstream: ThreadedUpstream
 ) -> None:
-    upstream.script(held(Gate(), ["One *two* ", "three"], ["never"]), path=PATH)
+    upstream.script(hold_answer(Gate(), ["One *two* ", "three"], ["never"]), path=PATH)
     person = typist()
     person.enter("Count")
     person.see("three")
@@ -89,7 +89,7 @@ def test_ctrl_c_in_mid_stream_keeps_the_text_received_so_far(
     person.see("Hello")
     shown = person.leave()
 
-    assert asked(upstream) == [("user", "Count"), ("assistant", "One *two* three"), ("user", "Go on")]
+    assert list_messages(upstream) == [("user", "Count"), ("assistant", "One *two* three"), ("user", "Go on")]
     assert shown.count("One two three") == 1
 
 
@@ -114,7 +114,9 @@ def test_an_answer_is_printed_once_if_the_window_is_resized(
     typist: Start, upstream: ThreadedUpstream, to: tuple[int, int]
 ) -> None:
     gate = Gate()
-    upstream.script(held(gate, ["Before it.\n\n", " ".join(FIRST)], [f" {' '.join(LAST)}\n\nAfter.\n"]))
+    upstream.script(
+        hold_answer(gate, ["Before it.\n\n", " ".join(FIRST)], [f" {' '.join(LAST)}\n\nAfter.\n"])
+    )
     person = typist()
     person.enter("Hi")
     person.see(FIRST[-1])
@@ -206,7 +208,7 @@ def test_text_typed_during_an_answer_goes_to_the_next_prompt(
     typist: Start, upstream: ThreadedUpstream
 ) -> None:
     gate = Gate()
-    upstream.script(held(gate, ["One "], ["two"]), path=PATH)
+    upstream.script(hold_answer(gate, ["One "], ["two"]), path=PATH)
     person = typist()
     person.enter("First")
     person.see("One")
@@ -220,7 +222,7 @@ def test_text_typed_during_an_answer_goes_to_the_next_prompt(
 
 
 def test_text_typed_before_ctrl_c_in_an_answer_is_not_lost(typist: Start, upstream: ThreadedUpstream) -> None:
-    upstream.script(held(Gate(), ["One "], ["never"]), path=PATH)
+    upstream.script(hold_answer(Gate(), ["One "], ["never"]), path=PATH)
     person = typist()
     person.enter("First")
     person.see("One")
@@ -236,7 +238,7 @@ def test_text_typed_before_ctrl_c_in_an_answer_is_not_lost(typist: Start, upstre
 async def test_a_daemon_that_dies_in_mid_turn_is_replaced(
     typist: Start, upstream: ThreadedUpstream, home: Path
 ) -> None:
-    upstream.script(held(Gate(), ["One ", "two "], ["never"]), path=PATH)
+    upstream.script(hold_answer(Gate(), ["One ", "two "], ["never"]), path=PATH)
     person = typist()
     person.enter("Count")
     person.see("One two")
@@ -250,8 +252,8 @@ async def test_a_daemon_that_dies_in_mid_turn_is_replaced(
 
     assert "jumpseat: The daemon ended" in shown
     before = [("user", "Count"), ("assistant", "One two "), ("user", "Go on")]
-    assert asked(upstream, 1) == before
-    assert asked(upstream, 2) == before
+    assert list_messages(upstream, 1) == before
+    assert list_messages(upstream, 2) == before
     assert shown.count("One two") == 1
 
 
@@ -266,7 +268,7 @@ async def test_a_daemon_that_dies_between_two_turns_is_replaced_silently(
     person.see("fake:m", times=2)
     shown = person.leave()
 
-    assert asked(upstream) == [("user", "Hi"), ("assistant", "Hello"), ("user", "And?")]
+    assert list_messages(upstream) == [("user", "Hi"), ("assistant", "Hello"), ("user", "And?")]
     assert "daemon" not in shown
 
 
@@ -316,7 +318,7 @@ def test_more_words_are_added_to_a_tail_without_a_cleared_screen(
 
 @pytest.mark.parametrize("when", ["at the prompt", "during an answer"])
 def test_sigterm_restores_the_terminal(typist: Start, upstream: ThreadedUpstream, when: str) -> None:
-    upstream.script(held(Gate(), ["Once "], ["never"]), path=PATH)
+    upstream.script(hold_answer(Gate(), ["Once "], ["never"]), path=PATH)
     person = typist()
     person.see("> Ask something")
     if when == "during an answer":

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
-from tests.e2e.repl.chats import asked
+from tests.e2e.repl.chats import list_messages
 from tests.fakes import desk_plugin
 from tests.fakes.typist import Typist, typists
 
@@ -51,4 +51,4 @@ def read(path: str = "notes.md") -> tuple[str, dict[str, Any]]:
 
 def results(upstream: ThreadedUpstream) -> list[str]:
     """Return the results of calls in the last request that the provider received."""
-    return [text for role, text in asked(upstream) if role == "tool"]
+    return [text for role, text in list_messages(upstream) if role == "tool"]

@@ -29,7 +29,7 @@ import pyte
 import pytest
 
 from tests.daemon import environment_of
-from tests.editors.programs import WAIT_SECONDS, connected, program
+from tests.editors.programs import WAIT_SECONDS, connect, program
 from tests.hub import directory_for_sockets
 
 PACKAGE = Path(__file__).parents[3] / "editors" / "emacs"
@@ -193,7 +193,7 @@ class Child:
         """The messages that the package has shown."""
         return list(self.eval("(driver-messages)") or [])
 
-    def said(self, text: str) -> str:
+    def wait_for_message(self, text: str) -> str:
         """Wait until the package has said something with this text, and return all of it."""
         return str(
             self.wait(f"(seq-find (lambda (each) (string-search {lisp(text)} each)) (driver-messages))")
@@ -269,9 +269,9 @@ def running_emacs(
         with _in_a_terminal(words, variables) as (terminal, process):
             child = None
             try:
-                with connected(address, "Emacs") as connection:
+                with connect(address, "Emacs") as connection:
                     child = Child(terminal, connection, process)
-                    with _drawn(terminal, child):
+                    with _draw_in_thread(terminal, child):
                         child.wait("after-init-time")
                         yield child
                         child.settle()
@@ -313,7 +313,7 @@ def _in_a_terminal(
 
 
 @contextlib.contextmanager
-def _drawn(terminal: int, child: Child) -> Iterator[None]:
+def _draw_in_thread(terminal: int, child: Child) -> Iterator[None]:
     """Draw what Emacs writes, on a thread, because it would wait for a terminal that nothing reads."""
     done = threading.Event()
 
@@ -341,8 +341,8 @@ def markdown_mode() -> str:
     pytest.skip("Markdown mode is not installed: apt-get install elpa-markdown-mode")
 
 
-def compiled(directory: Path) -> Path:
-    """The package as users have it: compiled, in a directory of its own. A warning is an error."""
+def compile_package(directory: Path) -> Path:
+    """Compile the package in a directory of its own, as users have it. A warning is an error."""
     for file in (*PACKAGE.glob("jumpseat*.el"), PACKAGE.parent / "bootstrap.py"):
         shutil.copy(file, directory)
     ran = subprocess.run(

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.editors.emacs.child import Child, compiled, running_emacs
+from tests.editors.emacs.child import Child, compile_package, running_emacs
 
 
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of the compiled package."""
-    return compiled(tmp_path_factory.mktemp("package"))
+    return compile_package(tmp_path_factory.mktemp("package"))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.editors.emacs.child import PACKAGE, Child, environment_for, prepare
-from tests.editors.programs import WAIT_SECONDS, connected, program
+from tests.editors.programs import WAIT_SECONDS, connect, program
 from tests.hub import directory_for_sockets
 
 WIDTH, HEIGHT = 1100, 680
@@ -113,7 +113,7 @@ def running_frame(
             start_new_session=True,
         )
         try:
-            with connected(address, "Emacs") as connection:
+            with connect(address, "Emacs") as connection:
                 frame = Frame(connection, process)
                 frame.wait("after-init-time")
                 yield frame

@@ -39,7 +39,7 @@ def test_a_model_that_is_chosen_outside_of_a_chat_becomes_the_default(home, pack
     provider.default(MODELS, path="/v1/models")
     with running_emacs(home, package=package) as child:
         child.command("jumpseat-model", "fake:other-model")
-        child.said("fake:other-model is now the default model")
+        child.wait_for_message("fake:other-model is now the default model")
 
 
 def test_a_default_model_that_the_configuration_overrides_is_reported(home, package, provider):
@@ -48,7 +48,7 @@ def test_a_default_model_that_the_configuration_overrides_is_reported(home, pack
     file.write_text('default_model = "fake:fake-model"\n' + file.read_text())
     with running_emacs(home, package=package) as child:
         child.command("jumpseat-model", "fake:other-model")
-        child.said(f'no effect here: {file} sets it to "fake:fake-model"')
+        child.wait_for_message(f'no effect here: {file} sets it to "fake:fake-model"')
 
 
 def test_a_question_that_is_model_chooses_the_model_instead_of_being_sent(child, provider):
@@ -115,7 +115,7 @@ def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
     assert "local" not in child.screen
     child.keys("fake^M")
     child.sees("There is no sign-in to fake")
-    assert "Run `M-x jumpseat-set-key` for fake" in child.said("There is no sign-in to fake")
+    assert "Run `M-x jumpseat-set-key` for fake" in child.wait_for_message("There is no sign-in to fake")
 
 
 def test_providers_are_completed_although_they_were_not_known_when_the_command_began(home, package):

@@ -11,7 +11,7 @@ from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import Child, lisp, running_emacs
-from tests.editors.provider import WORDS, held, sent
+from tests.editors.provider import WORDS, hold_answer, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -36,13 +36,13 @@ def send_to(notes: Child, place: str) -> None:
 @pytest.mark.scenario("answer-anywhere")
 def test_an_answer_streams_below_the_text_in_one_step_of_undo(notes, provider):
     gate = Gate()
-    provider.script(held("Par", "is.", gate=gate))
+    provider.script(hold_answer("Par", "is.", gate=gate))
     notes.keys("^C^M")
     notes.sees("The capital of France?\n\nParis.")
     provider.open(gate)
     notes.wait("(null jumpseat-anywhere--requests)")
     assert notes.text == "The capital of France?\n\nParis. End.\n\nMore text.\n"
-    assert sent(provider, 0) == ["The capital of France?"]
+    assert list_sent_texts(provider, 0) == ["The capital of France?"]
     notes.keys("^_")
     notes.wait(f"(equal (buffer-string) {lisp(TEXT)})")
 
@@ -56,7 +56,7 @@ def test_the_region_is_sent_and_answered_at_its_end(notes, provider):
     provider.open(gate)
     notes.sees("Hello there.")
     notes.sees_no_more("waiting for")
-    assert sent(provider, 0) == ["capital of France?"]
+    assert list_sent_texts(provider, 0) == ["capital of France?"]
     assert notes.text.startswith("The capital of France?\n\nHello there.\n\nMore")
 
 
@@ -64,7 +64,7 @@ def test_the_region_is_sent_and_answered_at_its_end(notes, provider):
 def test_an_answer_goes_into_the_kill_ring(notes, provider):
     provider.script(Reply.events(WORDS))
     send_to(notes, "kill ring")
-    notes.said("The answer is in the kill ring.")
+    notes.wait_for_message("The answer is in the kill ring.")
     assert notes.eval("(list (current-kill 0) (buffer-string))") == ["Hello there.", TEXT]
 
 
@@ -95,11 +95,11 @@ def test_a_question_from_a_buffer_is_asked_in_a_chat(notes, provider):
 
 
 def test_an_answer_at_point_is_stopped_by_the_command_and_by_undo(notes, provider):
-    provider.script(held("Half", gate=Gate()), held("Again", " and", gate=Gate()))
+    provider.script(hold_answer("Half", gate=Gate()), hold_answer("Again", " and", gate=Gate()))
     notes.keys("^C^M")
     notes.sees("Half")
     notes.command("jumpseat-stop")
-    notes.said("The answer was stopped.")
+    notes.wait_for_message("The answer was stopped.")
     assert "France?\n\nHalf\n\nMore" in notes.text
     notes.command("undo")
     notes.wait(f"(equal (buffer-string) {lisp(TEXT)})")
@@ -116,7 +116,7 @@ def test_an_answer_at_point_is_stopped_by_the_command_and_by_undo(notes, provide
 def test_an_error_is_reported_and_leaves_the_text_unchanged(notes, provider):
     provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401))
     notes.keys("^C^M")
-    notes.said("The key is wrong.")
+    notes.wait_for_message("The key is wrong.")
     assert notes.text == TEXT
     assert notes.eval("(overlays-in 1 (point-max))") is None
 

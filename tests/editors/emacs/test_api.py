@@ -12,7 +12,7 @@ from jumpseat.testing.answers.chat_completions import FakeCall, completion_strea
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import Child, running_emacs
-from tests.editors.provider import MODELS, WORDS, held, sent
+from tests.editors.provider import MODELS, WORDS, hold_answer, list_sent_texts
 from tests.unit.pages import EDITOR_PAGES, blocks
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -44,7 +44,7 @@ def end_of(child: Child) -> tuple[str | None, dict[str, object], str]:
 
 def test_a_request_passes_on_pieces_and_calls_back_once(lisp_child, provider):
     gate = Gate()
-    provider.script(held("One ", gate=gate))
+    provider.script(hold_answer("One ", gate=gate))
     lisp_child.eval("""(setq request (jumpseat-request "Count." :callback #'note-end
                          :on-text (lambda (text) (push text pieces))))""")
     lisp_child.wait('(equal pieces (list "One "))')
@@ -55,11 +55,11 @@ def test_a_request_passes_on_pieces_and_calls_back_once(lisp_child, provider):
     assert (info["status"], info["model"], info["stop-reason"]) == ("done", "fake:fake-model", "end_turn")
     assert "".join(reversed(lisp_child.eval("pieces"))) == "One  End."
     assert lisp_child.eval("(list (length ended) (jumpseat-request-running-p request))") == [1, None]
-    assert sent(provider, 0) == ["Count."]
+    assert list_sent_texts(provider, 0) == ["Count."]
 
 
 def test_a_request_that_is_stopped_calls_back_with_the_text_so_far(lisp_child, provider):
-    provider.script(held("Half", gate=Gate()))
+    provider.script(hold_answer("Half", gate=Gate()))
     lisp_child.eval("""(setq request (jumpseat-request "Count." :callback #'note-end
                          :on-text (lambda (text) (push text pieces))))""")
     lisp_child.wait("pieces")
@@ -83,7 +83,7 @@ def test_a_request_has_messages_context_and_the_values_of_a_preset(lisp_child, p
         :context (list (jumpseat-context-region 7 13) (jumpseat-context-file buffer-file-name)))""")
     end_of(lisp_child)
     body = provider.requests[0].json
-    system, *messages = sent(provider, 0)
+    system, *messages = list_sent_texts(provider, 0)
     assert (system, body["model"], body["temperature"]) == ("Be brief.", "other-model", 0.1)
     assert messages[:2] == ["What is x?", "One."]
     assert messages[2].index("y = 2") < messages[2].index("x = 1") < messages[2].index("And y?")
@@ -130,7 +130,7 @@ def test_a_preset_is_applied_to_a_chat(lisp_child, provider):
     lisp_child.command("jumpseat")
     lisp_child.wait("jumpseat-chat-mode")
     lisp_child.command("jumpseat-preset", "brief")
-    lisp_child.said("The preset brief was applied.")
+    lisp_child.wait_for_message("The preset brief was applied.")
     head = "model: fake:other-model\nsystem: Be brief.\ntools:\n- files/read\nsettings:\n  temperature: 0.5\n"
     assert lisp_child.text == f"---\n{head}---\n\n## Me\n\n"
     lisp_child.sees("tools: files")
@@ -152,4 +152,4 @@ def test_the_command_of_the_readme_shows_the_answer(lisp_child, provider):
     lisp_child.eval('(progn (insert "up ") (goto-char 1))')
     lisp_child.command("my-antonym")
     lisp_child.sees("Down.")
-    assert sent(provider, 0) == ["Answer with one word. The opposite of: up"]
+    assert list_sent_texts(provider, 0) == ["Answer with one word. The opposite of: up"]

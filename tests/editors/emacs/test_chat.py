@@ -8,7 +8,7 @@ from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
 from tests.editors.emacs.child import lisp, markdown_mode, running_emacs
-from tests.editors.provider import WORDS, held, sent
+from tests.editors.provider import WORDS, hold_answer, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 @pytest.mark.scenario("stream")
 def test_an_answer_streams_below_the_question_and_the_next_question_follows(child, provider):
     gate = Gate()
-    provider.script(held("Hel", "lo.", gate=gate))
+    provider.script(hold_answer("Hel", "lo.", gate=gate))
     child.ask("Say hello.")
     child.sees("Hello.")
     child.sees("fake:fake-model · answering")
@@ -101,7 +101,7 @@ def test_an_empty_answer_is_reported(child, provider):
 
 def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(child, provider):
     gate = Gate()
-    provider.script(held("One ", "two ", gate=gate))
+    provider.script(hold_answer("One ", "two ", gate=gate))
     child.keys("My question.")
     child.wait('(string-suffix-p "question." (buffer-string))')
     child.send()
@@ -148,7 +148,7 @@ def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(chi
 def test_a_window_follows_only_if_its_point_was_at_the_end(child, provider):
     gate = Gate()
     lines = "".join(f"line {number}\n" for number in range(60))
-    provider.script(held("start\n", gate=gate), held(lines, gate=gate))
+    provider.script(hold_answer("start\n", gate=gate), hold_answer(lines, gate=gate))
     child.ask("Many lines.")
     child.sees("start")
     child.keys("^[<^X2^[>")
@@ -190,7 +190,7 @@ def test_a_second_turn_keeps_opaque_data_after_an_edit_elsewhere_in_the_buffer(c
 @pytest.mark.scenario("two-chats")
 def test_two_chats_stream_concurrently_into_their_own_buffers(child, provider):
     gates = Gate(), Gate()
-    provider.script(held("alpha", gate=gates[0]), held("beta", gate=gates[1]))
+    provider.script(hold_answer("alpha", gate=gates[0]), hold_answer("beta", gate=gates[1]))
     child.ask("First.")
     child.sees("alpha")
     child.keys("^U")
@@ -240,7 +240,7 @@ def test_a_question_whose_answer_failed_halfway_is_sent_again_by_the_same_key(ch
     child.idle()
     assert "✗" not in child.screen
     assert child.text.endswith("## Me\n\nHello?\n\n## Assistant\n\nHello there.\n\n## Me\n\n")
-    assert sent(provider, 1) == ["Hello?"]
+    assert list_sent_texts(provider, 1) == ["Hello?"]
     child.keys("^_")
     child.sees_no_more("there.")
     child.keys("^_")
@@ -257,7 +257,7 @@ def test_a_chat_has_a_menu(child, provider):
 
 def test_a_chat_without_a_question_is_not_sent(child, provider):
     child.keys("^C^C")
-    child.said("There is no question")
+    child.wait_for_message("There is no question")
     assert provider.requests == []
 
 
@@ -271,7 +271,7 @@ def test_front_matter_that_cannot_be_read_is_an_error_that_names_the_line(child,
 
 
 def test_a_buffer_that_is_killed_stops_its_answer(child, provider):
-    provider.script(held("Half", gate=Gate()))
+    provider.script(hold_answer("Half", gate=Gate()))
     child.ask("Hello?")
     child.sees("Half")
     child.command("kill-current-buffer")
@@ -323,7 +323,7 @@ def test_a_change_of_the_front_matter_that_fails_lets_the_next_ones_run(child):
         (jumpseat--transcript-when-settled (lambda () (error "Broken wait")))
         (jumpseat--transcript-update (lambda (now) (append '(:model "fake:other-model") now))))""")
     child.sees("model: fake:other-model")
-    child.said("Broken change")
+    child.wait_for_message("Broken change")
     child.wait("(not jumpseat-transcript--updating)")
     child.eval('(jumpseat--transcript-update (lambda (now) (append \'(:system "Be brief.") now)))')
     child.sees("system: Be brief.")

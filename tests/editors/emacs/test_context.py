@@ -60,7 +60,7 @@ def ask(child: Child, provider: ThreadedUpstream, question: str) -> str:
 def test_a_region_stays_in_the_context_and_is_sent_again_only_after_a_change(file, provider):
     file.eval("(progn (goto-char 9) (push-mark 17 t t))")
     file.command("jumpseat-add")
-    file.said("a.py:2-2 is part of the context of *jumpseat* (about 2 tokens).")
+    file.wait_for_message("a.py:2-2 is part of the context of *jumpseat* (about 2 tokens).")
     first = ask(file, provider, "Why?")
     assert "two = 2" in first
     assert "one = 1" not in first
@@ -88,7 +88,7 @@ def test_a_buffer_a_directory_and_dired_marks_are_added(file, provider, root):
     file.wait("(derived-mode-p 'dired-mode)")
     file.eval('(progn (dired-goto-file (expand-file-name "dot.png")) (dired-mark 1))')
     file.command("jumpseat-add")
-    file.said("dot.png is part of the context of *jumpseat* (image or document).")
+    file.wait_for_message("dot.png is part of the context of *jumpseat* (image or document).")
     ask(file, provider, "What?")
     parts = provider.requests[0].json["messages"][-1]["content"]
     texts = "\n".join(part["text"] for part in parts if part["type"] == "text")
@@ -119,7 +119,7 @@ def test_a_long_context_is_folded_in_the_question(file, provider, root):
 def test_an_info_node_is_added(file, provider):
     file.eval(f"(info {lisp(str(Path(__file__).parents[3] / 'editors/emacs/jumpseat.info'))})")
     file.command("jumpseat-add")
-    file.said("(jumpseat) Top is part of the context")
+    file.wait_for_message("(jumpseat) Top is part of the context")
     assert "With jumpseat you chat" in ask(file, provider, "What?")
 
 
@@ -128,17 +128,17 @@ def test_an_image_in_the_clipboard_is_added(file, provider):
     file.eval(f"""(fset 'gui-get-selection (lambda (_ type)
         (and (eq type 'image/png) (base64-decode-string "{encoded}"))))""")
     file.command("jumpseat-add-clipboard")
-    file.said("is part of the context")
+    file.wait_for_message("is part of the context")
     ask(file, provider, "What?")
     assert encoded in str(provider.requests[0].json["messages"][-1])
 
 
 def test_a_buffer_that_was_killed_leaves_the_context(file, provider):
     file.command("jumpseat-add")
-    file.said("a.py is part of the context")
+    file.wait_for_message("a.py is part of the context")
     file.eval('(kill-buffer "a.py")')
     assert ask(file, provider, "What?") == "What?"
-    file.said("a.py no longer exists, and is no longer part of the context.")
+    file.wait_for_message("a.py no longer exists, and is no longer part of the context.")
     assert "context:" not in file.screen
 
 

@@ -12,7 +12,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import PACKAGE, Child, emacs, lisp, running_emacs
-from tests.editors.provider import CHATS, MODELS, WORDS, config_of, fake, held
+from tests.editors.provider import CHATS, MODELS, WORDS, config_of, fake, hold_answer
 from tests.fakes import mcp_server
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -39,7 +39,7 @@ def test_a_key_is_read_unseen_tested_stored_and_removed(keyless, package, provid
         child.sees("API key of fake: ***")
         assert KEY not in child.screen
         child.keys("^M")
-        child.said("The key of fake works, and is stored in a private file.")
+        child.wait_for_message("The key of fake works, and is stored in a private file.")
         assert provider.requests[0].headers["authorization"] == f"Bearer {KEY}"
         child.command("jumpseat")
         child.wait("jumpseat-chat-mode")
@@ -52,7 +52,7 @@ def test_a_key_is_read_unseen_tested_stored_and_removed(keyless, package, provid
         )
         assert KEY not in texts
         child.command("jumpseat-remove-key", "fake")
-        child.said("The key of fake was removed.")
+        child.wait_for_message("The key of fake was removed.")
 
 
 @pytest.mark.scenario("keys")
@@ -60,7 +60,7 @@ def test_a_key_that_the_provider_refuses_is_not_stored(keyless, package, provide
     provider.default(Reply.json({"error": {"message": "The key is wrong."}}, 401), path="/v1/models")
     with running_emacs(keyless, package=package) as child:
         child.command("jumpseat-set-key", "fake", KEY)
-        child.said("The key was not stored. ")
+        child.wait_for_message("The key was not stored. ")
         assert "NO_SUCH_KEY" in (keyless / "config.toml").read_text()
 
 
@@ -119,7 +119,7 @@ def test_a_dry_run_shows_the_request_and_changes_and_sends_nothing(child, provid
 def test_a_dry_run_of_a_reference_that_is_missing_says_so(child, provider):
     child.eval('(insert "Read @file:no-such-file")')
     child.command("jumpseat-dry-run")
-    child.said("The file no-such-file cannot be read.")
+    child.wait_for_message("The file no-such-file cannot be read.")
     assert child.eval('(get-buffer "*jumpseat dry run*")') is None
 
 
@@ -135,7 +135,7 @@ def test_a_dry_run_outside_of_chats_shows_the_text_before_point(home, package, p
 @pytest.mark.scenario("role-marks")
 def test_marks_in_the_margin_show_the_roles(home, package, provider):
     gate = Gate()
-    provider.script(held("Hello", gate=gate))
+    provider.script(hold_answer("Hello", gate=gate))
     with running_emacs(home, package=package) as child:
         child.eval("""(setq jumpseat-role-marks '("Q" . "A"))""")
         child.command("jumpseat")
@@ -223,9 +223,9 @@ def test_a_server_of_the_clients_configuration_runs_only_after_it_was_trusted(
         chat.keys("t")
         chat.sees("Trust the server shop in this workspace?")
         chat.keys("yes^M")
-        chat.said("shop: stopped.")
+        chat.wait_for_message("shop: stopped.")
         chat.keys("R")
-        chat.said("shop: running.")
+        chat.wait_for_message("shop: running.")
         chat.sees("[ ] shop workspace, running")
         chat.keys("t")
         chat.sees("Stop trusting the server shop")
@@ -233,7 +233,7 @@ def test_a_server_of_the_clients_configuration_runs_only_after_it_was_trusted(
         chat.eval("""(with-selected-window (get-buffer-window "*jumpseat tools*")
             (goto-char (point-min)) (search-forward "] files") t)""")
         chat.keys("yes^M")
-        chat.said("shop: untrusted.")
+        chat.wait_for_message("shop: untrusted.")
         chat.sees("[ ] shop workspace, untrusted")
         chat.keys("t")
         chat.sees("files is trusted already: it comes from the daemon or its configuration")

@@ -7,7 +7,7 @@ import pytest
 from jumpseat.testing.upstream import Reply
 from tests.editors.emacs.child import lisp, running_emacs
 from tests.editors.emacs.test_units import batch, write_autoloads
-from tests.editors.provider import WORDS, sent
+from tests.editors.provider import WORDS, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -50,7 +50,7 @@ def test_a_saved_chat_is_a_chat_however_it_is_visited(home, package, provider, t
         child.send()
         child.sees("Hello there.")
         child.idle()
-        assert sent(provider, 0)[2] == "Thanks?"
+        assert list_sent_texts(provider, 0)[2] == "Thanks?"
         child.eval("(progn (set-buffer-modified-p nil) (revert-buffer t t))")
         assert child.eval("(list hostile buffer-read-only jumpseat-chat-mode)") == [None, None, True]
 

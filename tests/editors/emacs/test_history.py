@@ -9,7 +9,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
 from tests.editors import chats
-from tests.editors.chats import kept
+from tests.editors.chats import list_kept_ids
 from tests.editors.emacs.child import Child, running_emacs
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -26,7 +26,7 @@ def history(child: Child, *choices: str, words: str = "") -> None:
         child.answer(choice)
 
 
-def asked(home: Path, package: Path, provider) -> None:
+def ask_in_own_emacs(home: Path, package: Path, provider) -> None:
     """Ask a question in an Emacs of its own."""
     with running_emacs(home, package=package) as first:
         first.command("jumpseat")
@@ -35,8 +35,8 @@ def asked(home: Path, package: Path, provider) -> None:
 
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(home, package, provider):
-    asked(home, package, provider)
-    (name,) = kept(home)
+    ask_in_own_emacs(home, package, provider)
+    (name,) = list_kept_ids(home)
     with running_emacs(home, package=package) as child:
         history(child, "Continue")
         chats.about_the_sky_again(child, provider)
@@ -45,27 +45,27 @@ def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(home, pack
         child.wait("(not (active-minibuffer-window))")
         assert child.text == chat
         assert child.eval("(length (jumpseat--chat-list))") == 1
-    assert kept(home) == [name]
+    assert list_kept_ids(home) == [name]
 
 
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_renamed_and_forked_and_the_fork_continued(home, package, provider):
-    asked(home, package, provider)
+    ask_in_own_emacs(home, package, provider)
     provider.script(Reply.events(completion_stream(["Other."])))
     with running_emacs(home, package=package) as child:
         history(child, "Rename", " again")
-        child.said('The conversation was renamed to "Which colour is the sky? again".')
+        child.wait_for_message('The conversation was renamed to "Which colour is the sky? again".')
         history(child, "Fork", words="sky")
         child.sees("Blue.")
         child.ask("And the sea?")
         child.sees("Other.")
         child.idle()
-    assert len(kept(home)) == 2
+    assert len(list_kept_ids(home)) == 2
 
 
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_previewed_and_deleted(home, package, provider):
-    asked(home, package, provider)
+    ask_in_own_emacs(home, package, provider)
     with running_emacs(home, package=package) as child:
         history(child)
         child.sees("Which colour is the sky? (Continue, Preview, Fork, Rename, Delete):")
@@ -76,10 +76,10 @@ def test_a_kept_conversation_is_previewed_and_deleted(home, package, provider):
         assert "Which colour is the sky?" in child.text
         assert child.eval("buffer-read-only") is True
         history(child, "Delete", "yes")
-        child.said("The conversation was deleted.")
+        child.wait_for_message("The conversation was deleted.")
         child.command("jumpseat-history")
-        child.said("No conversation was found.")
-    assert kept(home) == []
+        child.wait_for_message("No conversation was found.")
+    assert list_kept_ids(home) == []
 
 
 def test_a_user_can_keep_nothing(home, package, provider):
@@ -89,7 +89,7 @@ def test_a_user_can_keep_nothing(home, package, provider):
 
 
 def test_a_title_is_typed_with_its_blanks_and_its_question_mark(home, package, provider):
-    asked(home, package, provider)
+    ask_in_own_emacs(home, package, provider)
     with running_emacs(home, package=package) as child:
         child.command("jumpseat-history")
         child.sees("Conversation: ")

@@ -28,7 +28,7 @@ def test_a_failed_installation_says_why_and_what_to_do(home, package, tmp_path):
     path = path_with_uv_that_says(tmp_path, "No such release.")
     with running_emacs(home, package=package, options={"package": "~/jumpseat"}, env={"PATH": path}) as child:
         child.command("jumpseat-install")
-        message = child.said("No such release.")
+        message = child.wait_for_message("No such release.")
         directory = child.eval("(expand-file-name (jumpseat--install-directory))")
         assert f" --directory {directory} --key {jumpseat.__version__} ~/jumpseat " in message
         assert (
@@ -70,7 +70,7 @@ def test_without_a_python_that_can_install_the_message_says_what_is_needed(home,
     path = path_with_uv_that_says(tmp_path, "", code=1).split(":")[0]
     with running_emacs(home, package=package, env={"PATH": path}) as child:
         child.command("jumpseat-install")
-        child.said("jumpseat needs uv, or Python 3.11 or newer with venv. Neither was found.")
+        child.wait_for_message("jumpseat needs uv, or Python 3.11 or newer with venv. Neither was found.")
 
 
 def test_each_line_of_the_installer_is_logged_as_one_line(home, package, tmp_path):
@@ -94,7 +94,7 @@ def test_an_installed_version_is_installed_again_only_on_request(home, package, 
             json.dumps({"key": jumpseat.__version__, "program": f"{tmp_path}/bin/uv"})
         )
         child.command("jumpseat-install")
-        child.said("is already installed; use a prefix argument to reinstall it.")
+        child.wait_for_message("is already installed; use a prefix argument to reinstall it.")
         child.keys("^U")
         child.command("jumpseat-install")
-        assert " --again " in child.said("No network.")
+        assert " --again " in child.wait_for_message("No network.")

@@ -6,7 +6,7 @@ import pytest
 
 from jumpseat.testing.upstream import Reply
 from tests.editors.emacs.child import running_emacs
-from tests.editors.provider import MODELS, WORDS, sent
+from tests.editors.provider import MODELS, WORDS, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -55,7 +55,7 @@ def test_the_system_prompt_is_edited_in_a_window(child, provider):
     child.ask("Hello?")
     child.sees("Hello there.")
     child.idle()
-    assert sent(provider, 0) == ["Be brief.\nUse verse.", "Hello?"]
+    assert list_sent_texts(provider, 0) == ["Be brief.\nUse verse.", "Hello?"]
 
 
 def test_the_menu_sends_a_chat(child, provider):
@@ -79,5 +79,5 @@ def test_the_menu_of_other_buffers_sends_their_text(home, package, provider, tmp
         child.sees("Send the region or the text before point")
         assert "system prompt" not in child.screen
         child.keys("w")
-        child.said("The answer is in the kill ring.")
+        child.wait_for_message("The answer is in the kill ring.")
         assert child.eval("(current-kill 0)") == "Hello there."

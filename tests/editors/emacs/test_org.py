@@ -12,7 +12,7 @@ from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import Child, lisp, running_emacs
 from tests.editors.emacs.test_long_chats import FIVE_THOUSAND_LINES, MAX_MS, longest_step
-from tests.editors.provider import WORDS, config_of, held, sent
+from tests.editors.provider import WORDS, config_of, hold_answer, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -67,12 +67,12 @@ def test_an_answer_streams_into_a_chat_in_org(org, provider):
     org.ask("Again.")
     org.sees("Hello there.")
     org.idle()
-    assert sent(provider, 1) == ["Say a list.", "".join(words) + "End.", "Again."]
+    assert list_sent_texts(provider, 1) == ["Say a list.", "".join(words) + "End.", "Again."]
 
 
 def test_an_answer_in_org_is_one_step_of_undo(org, provider):
     gate = Gate()
-    provider.script(held("* One ", "two ", gate=gate))
+    provider.script(hold_answer("* One ", "two ", gate=gate))
     before = f"{HEAD}* Me\n\nMy question."
     org.eval(f"(progn (erase-buffer) (insert {lisp(before)}))")
     org.send()
@@ -133,8 +133,8 @@ def test_a_saved_chat_in_org_is_opened_and_what_it_says_is_not_obeyed(home, pack
         child.send()
         child.sees("Hello there.")
         child.idle()
-        assert sent(provider, 0)[::2] == ["Höw?", "Thanks?"]
-        assert sent(provider, 0)[1].startswith("So:\n\n# -*- mode: python")
+        assert list_sent_texts(provider, 0)[::2] == ["Höw?", "Thanks?"]
+        assert list_sent_texts(provider, 0)[1].startswith("So:\n\n# -*- mode: python")
         child.wait('(save-excursion (goto-char 1) (search-forward ":conversation: " nil t))')
         # The properties of other programs, and the lines of the user, stay.
         head = child.text.partition("* Me")[0]
@@ -236,13 +236,13 @@ def test_a_question_in_org_is_asked_again_and_code_is_copied_without_escapes(org
     org.sees(",,* y")
     org.idle()
     org.command("jumpseat-copy-code")
-    org.said("Copied 3 lines.")
+    org.wait_for_message("Copied 3 lines.")
     assert org.eval("(current-kill 0)") == "* x\n  #+a\n,* y\n"
     org.keys("^C^A")
     org.sees("Blue.")
     org.idle()
     org.sees("* Me variant 2 of 2")
-    assert sent(provider, 1) == ["Colour?"]
+    assert list_sent_texts(provider, 1) == ["Colour?"]
     org.keys("^C^[p")
     org.sees(",,* y")
 

@@ -22,7 +22,7 @@ INIT = """
 """
 
 
-def evaluated(form, home):
+def evaluate(form, home):
     return subprocess.run(
         [emacs(), "--batch", "-Q", "--eval", f"(progn {form})"],
         env={**os.environ, "HOME": str(home)},
@@ -37,6 +37,6 @@ def test_every_block_of_the_readme_is_evaluated(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "jumpseat").symlink_to(ROOT)
     every = "".join(block.text for block in blocks(EDITOR_PAGES["emacs"], "elisp"))
-    ran = evaluated(INIT.replace("{block}", every), tmp_path)
+    ran = evaluate(INIT.replace("{block}", every), tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == str(tmp_path / "src/jumpseat/editors/emacs/jumpseat.el")

@@ -10,8 +10,8 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
 from tests.editors.emacs.child import running_emacs
-from tests.editors.programs import NEEDED, answering, program_that, slow_program
-from tests.editors.provider import WORDS, held
+from tests.editors.programs import NEEDED, program_that, slow_program, write_program_body
+from tests.editors.provider import WORDS, hold_answer
 from tests.hub import Hub
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -47,7 +47,7 @@ def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat(home, pack
 
 
 def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, package, tmp_path):
-    old = program_that(tmp_path, answering(["chat/start"], "sys.stdin.read()"))
+    old = program_that(tmp_path, write_program_body(["chat/start"], "sys.stdin.read()"))
     with running_emacs(home, package=package, options={"command": old}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
@@ -89,17 +89,17 @@ def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provid
 
 def test_a_program_that_always_crashes_is_not_started_for_ever(home, package, tmp_path):
     runs = tmp_path / "runs"
-    body = answering(NEEDED, "time.sleep(0.2)")
+    body = write_program_body(NEEDED, "time.sleep(0.2)")
     crashing = program_that(tmp_path, f"open({str(runs)!r}, 'a').write('x')\n{body}")
     with running_emacs(home, package=package, options={"command": crashing}) as child:
         child.eval("(jumpseat--rpc-start)")
-        child.said("It ended too often")
+        child.wait_for_message("It ended too often")
         assert len(child.messages) == 6
         assert runs.read_text() == "x" * 6
 
 
 def test_the_end_of_emacs_stops_the_answer_and_leaves_the_daemon_to_others(home, package, provider):
-    provider.script(held("Half", gate=Gate()))
+    provider.script(hold_answer("Half", gate=Gate()))
     with running_emacs(home, package=package) as child:
         child.command("jumpseat")
         child.ask("A story.")
@@ -110,7 +110,7 @@ def test_the_end_of_emacs_stops_the_answer_and_leaves_the_daemon_to_others(home,
 
 
 def test_emacs_exits_immediately_even_if_the_daemon_does_not_read(home, package, tmp_path):
-    stuck = program_that(tmp_path, answering(NEEDED, "time.sleep(60)"))
+    stuck = program_that(tmp_path, write_program_body(NEEDED, "time.sleep(60)"))
     with running_emacs(home, package=package, options={"command": stuck}) as child:
         child.eval("(jumpseat--rpc-start)")
         child.wait("(jumpseat--rpc-info)")
@@ -209,7 +209,7 @@ def test_the_package_can_be_stopped_and_started_again(child, provider):
     child.sees("Hello there.")
     child.idle()
     child.command("jumpseat-restart")
-    child.said("Reconnecting to jumpseat…")
+    child.wait_for_message("Reconnecting to jumpseat…")
     child.ask("Again?")
     child.wait('(= 2 (how-many "Hello there." 1))')
     assert len(provider.requests) == 2

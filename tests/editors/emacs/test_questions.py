@@ -8,7 +8,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
 from tests.editors import chats
 from tests.editors.emacs.child import lisp, running_emacs
-from tests.editors.provider import WORDS, config_of, sent
+from tests.editors.provider import WORDS, config_of, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -70,7 +70,7 @@ def test_a_question_on_characters_has_exactly_them(child, provider, tmp_path):
     child.ask("What is it?")
     child.sees("Hello there.")
     child.idle()
-    assert "😀 two\nthree" in sent(provider, 0)[0]
+    assert "😀 two\nthree" in list_sent_texts(provider, 0)[0]
 
 
 def test_references_become_context_blocks_in_the_question(child, provider, tmp_path):
@@ -103,7 +103,7 @@ def test_a_path_with_spaces_is_completed_and_sent_between_quotation_marks(child,
     child.sees("Hello there.")
     child.idle()
     assert child.text.count("```context") == 2
-    (question,) = sent(provider, 0)
+    (question,) = list_sent_texts(provider, 0)
     assert question.index("Rest.") < question.index("Work.")
 
 
@@ -160,7 +160,7 @@ def test_a_prompt_is_put_into_the_question_with_what_it_brings(home, package, pr
         child.ask("/tidy x=1")
         child.sees("Hello there.")
         child.idle()
-        assert sent(provider, 0) == ["Be neat.", "Tidy this: x=1"]
+        assert list_sent_texts(provider, 0) == ["Be neat.", "Tidy this: x=1"]
         assert "## Me\n\nTidy this: x=1\n\n## Assistant" in child.text
         assert "system: Be neat.\n" in child.text
         child.ask("/tid x=2")
@@ -206,7 +206,7 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(home, package, 
         second.eval(f"(jumpseat-open {lisp(str(file))})")
         chats.about_the_sky_again(second, provider)
         assert second.text.startswith(saved.rstrip("\n"))
-    assert len(chats.kept(home)) == 1
+    assert len(chats.list_kept_ids(home)) == 1
 
 
 def test_a_chat_that_is_saved_as_another_kind_of_file_stays_a_chat(child, tmp_path):
@@ -234,8 +234,8 @@ def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider,
     child.wait('(get-buffer "daemon.log")')
     child.command("jumpseat")
     child.keys("^C^W")
-    child.said("Copied 7 lines.")
+    child.wait_for_message("Copied 7 lines.")
     assert child.eval("(current-kill 0)") == f"{code}y = 2\n\n"
     child.keys("^C^I")
-    child.said("Inserted into a.py.")
+    child.wait_for_message("Inserted into a.py.")
     assert child.eval('(with-current-buffer "a.py" (buffer-string))') == f"first\n{code}y = 2\n\nsecond\n"

@@ -12,7 +12,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from tests.editors.emacs.child import Child, running_emacs
-from tests.editors.provider import WORDS, sent
+from tests.editors.provider import WORDS, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -61,7 +61,7 @@ def test_a_command_asks_its_prompt_about_the_function_at_point(source, provider,
     source.command(command)
     source.sees("Hello there.")
     source.idle()
-    (question,) = sent(provider, 0)
+    (question,) = list_sent_texts(provider, 0)
     assert words.lower() in question.lower()
     assert "def two():" in question
     assert "def one():" not in question
@@ -74,7 +74,7 @@ def test_a_prompt_is_chosen_and_asked_about_the_region(source, provider):
     source.command("jumpseat-prompt", "review")
     source.sees("Hello there.")
     source.idle()
-    (question,) = sent(provider, 0)
+    (question,) = list_sent_texts(provider, 0)
     assert "def one():" in question
     assert "return 1" not in question
 
@@ -92,7 +92,7 @@ def test_a_commit_message_is_inserted_for_the_staged_changes(source, provider, r
     source.sees("Stage it")
     source.wait("(null jumpseat-anywhere--requests)")
     assert source.text == "Stage it\n\nBecause.\n# Comments of Git.\n"
-    (question,) = sent(provider, 0)
+    (question,) = list_sent_texts(provider, 0)
     assert "+    return staged" in question
     assert "later" not in question
     source.keys("^_")
@@ -103,8 +103,8 @@ def test_a_commit_message_for_changes_that_are_not_staged_goes_into_the_kill_rin
     (root / "a.py").write_text(SOURCE.replace("1", "later"))
     provider.script(Reply.events(WORDS))
     source.command("jumpseat-commit-message")
-    source.said("The answer is in the kill ring.")
-    assert "+    return later" in sent(provider, 0)[0]
+    source.wait_for_message("The answer is in the kill ring.")
+    assert "+    return later" in list_sent_texts(provider, 0)[0]
 
 
 def test_a_commit_message_needs_changes(source, provider):
@@ -137,9 +137,9 @@ def test_the_rules_of_the_project_are_used_and_named_if_the_user_wants_them(sour
     source.ask("Hello?")
     source.sees("Hello there.")
     source.idle()
-    assert sent(provider, 0) == ["Hello?"]
+    assert list_sent_texts(provider, 0) == ["Hello?"]
     source.eval("(setq jumpseat-workspace-rules t)")
     source.ask("Again?")
     source.sees("rules: AGENTS.md")
     source.idle()
-    assert "Always rhyme." in sent(provider, 1)[0]
+    assert "Always rhyme." in list_sent_texts(provider, 1)[0]

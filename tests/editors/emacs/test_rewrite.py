@@ -147,7 +147,7 @@ def test_the_new_text_has_the_colours_of_its_language(editing, provider):
 def test_a_rewrite_that_changes_nothing_ends(editing, provider):
     provider.script(answer("    if x == True:\n        return 1\n"))
     rewrite(editing)
-    editing.said("The model changed nothing.")
+    editing.wait_for_message("The model changed nothing.")
     assert editing.eval("(list jumpseat-rewrite-mode edits)") == [None, [[None]]]
 
 
@@ -173,7 +173,7 @@ def test_a_rewrite_of_text_that_has_changed_is_only_shown(editing, provider):
     provider.open(gate)
     ready(editing)
     editing.keys("^C^A")
-    editing.said("has changed since it was sent")
+    editing.wait_for_message("has changed since it was sent")
     assert editing.eval('(with-current-buffer "a.py" (buffer-string))') == BEFORE.replace("1", "19")
     assert editing.eval('(with-current-buffer "*jumpseat rewrite: a.py*" (buffer-string))') == AFTER
     assert "-        return 19\n" in editing.eval('(with-current-buffer "*Diff*" (buffer-string))')
@@ -277,7 +277,7 @@ def test_a_rewrite_whose_buffer_is_read_again_is_dropped(editing, provider, fini
         provider.open(gate)
         ready(editing)
     editing.eval("(revert-buffer t t)")
-    editing.said("The rewrite was discarded")
+    editing.wait_for_message("The rewrite was discarded")
     if not finished:
         provider.wait_for_disconnect(1)
     assert editing.eval("(list jumpseat-rewrite-mode (overlays-in 1 (point-max)))") == [None, None]

@@ -28,7 +28,7 @@ def sign_in(child: Child, github: GitHub) -> str:
     code = screen.partition("Code:  ")[2].split()[0]
     assert child.eval("(current-kill 0)") == code
     github.approve(code)
-    child.said("Signed in to copilot as octocat.")
+    child.wait_for_message("Signed in to copilot as octocat.")
     return screen
 
 
@@ -59,7 +59,7 @@ def test_a_sign_in_whose_window_is_closed_is_cancelled(child, github):
     child.eval('(jumpseat-login "copilot")')
     child.sees("Code:  ")
     child.keys("q")
-    child.said("The sign-in was cancelled.")
+    child.wait_for_message("The sign-in was cancelled.")
     child.sees_no_more("Code:  ")
 
 
@@ -72,8 +72,8 @@ def test_a_sign_out_in_another_emacs_is_noticed(child, github, empty_home, packa
         second.sees("You said: Hello")
         second.idle()
         child.eval('(jumpseat-logout "copilot")')
-        second.said("You are signed out of copilot.")
-        child.said("copilot: signed out.")
+        second.wait_for_message("You are signed out of copilot.")
+        child.wait_for_message("copilot: signed out.")
         assert len(child.messages) == 2
 
 

@@ -7,7 +7,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import lisp, running_emacs
-from tests.editors.provider import WORDS, held, sent
+from tests.editors.provider import WORDS, hold_answer, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -59,7 +59,7 @@ def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_ch
 
 def test_the_end_of_an_answer_does_not_affect_a_chat_that_was_read_again(home, package, provider, tmp_path):
     gate = Gate()
-    provider.script(half(), held("Other", gate=gate))
+    provider.script(half(), hold_answer("Other", gate=gate))
     file = tmp_path / "chat.md"
     file.write_text("## Me\n\nQuestion?\n")
     with running_emacs(home, package=package) as child:
@@ -117,7 +117,7 @@ def test_bytes_that_are_not_utf_8_and_nul_are_replaced_in_what_is_sent(child, pr
     child.command("jumpseat-ask", "What is it?")
     child.sees("Hello there.")
     child.idle()
-    assert "caf\ufffd\ufffd \ufffd \ufffd\n" in sent(provider, 0)[0]
+    assert "caf\ufffd\ufffd \ufffd \ufffd\n" in list_sent_texts(provider, 0)[0]
 
 
 def test_front_matter_that_is_changed_while_the_provider_is_asked_stays(child, provider):

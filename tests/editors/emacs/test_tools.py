@@ -232,7 +232,7 @@ def test_a_chat_that_nobody_sees_says_that_it_needs_an_approval(chat, provider, 
     script(provider, [READ], [EDIT])
     chat.ask("Say bye.")
     chat.keys("^Xbgreet.py^M")
-    chat.said("*jumpseat* needs your approval: Edit greet.py")
+    chat.wait_for_message("*jumpseat* needs your approval: Edit greet.py")
 
 
 @pytest.mark.scenario("tools")
@@ -285,7 +285,7 @@ def test_a_server_that_has_died_is_started_again(home, package, provider, projec
         chat.keys("^M")
         chat.sees("[x] shop user, stopped")
         chat.keys("R")
-        chat.said("shop: running.")
+        chat.wait_for_message("shop: running.")
         chat.sees("[x] shop user, running")
         chat.sees("[x] echo")
         chat.keys("q")

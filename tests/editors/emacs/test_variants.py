@@ -8,7 +8,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import Child
-from tests.editors.provider import held, sent
+from tests.editors.provider import hold_answer, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -42,7 +42,7 @@ def test_a_question_that_is_asked_again_keeps_the_old_answer_as_a_variant(child,
     first = conversation(child)
     retry(child, "Blue.")
     assert conversation(child) == first.replace("Red.", "Blue.")
-    assert sent(provider, 1) == ["Colour?"]
+    assert list_sent_texts(provider, 1) == ["Colour?"]
     child.sees("## Me variant 2 of 2")
 
     child.keys("^C^[p")
@@ -64,7 +64,7 @@ def test_an_earlier_question_is_edited_and_the_chat_goes_on_from_there(child, pr
     before = conversation(child)
     child.eval('(progn (goto-char 1) (search-forward "Colour?") (replace-match "Town?"))')
     retry(child, "Rome.")
-    assert sent(provider, 2) == ["Town?"]
+    assert list_sent_texts(provider, 2) == ["Town?"]
     assert conversation(child) == "## Me\n\nTown?\n\n## Assistant\n\nRome.\n\n## Me\n\n"
     ask(child, "Since when?", "Old.")
     after = conversation(child)
@@ -100,7 +100,7 @@ def test_no_variant_is_lost_when_a_change_of_the_variant_is_undone(child, provid
 
 def test_a_retry_in_the_middle_of_an_answer_is_refused(child, provider):
     gate = Gate()
-    provider.script(held("Half", gate=gate))
+    provider.script(hold_answer("Half", gate=gate))
     child.ask("Colour?")
     child.sees("Half")
     child.keys("^C^A")
@@ -114,7 +114,7 @@ def test_a_question_without_variants_says_how_to_ask_again(child, provider):
     say(provider, "Red.")
     ask(child, "Colour?", "Red.")
     child.keys("^C^[n")
-    child.said("This question has no other variant; C-c C-a asks it again.")
+    child.wait_for_message("This question has no other variant; C-c C-a asks it again.")
 
 
 @pytest.mark.scenario("regenerate")

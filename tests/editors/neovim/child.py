@@ -17,7 +17,7 @@ from typing import Any
 import msgpack
 
 from tests.daemon import environment_of
-from tests.editors.programs import WAIT_SECONDS, connected, program
+from tests.editors.programs import WAIT_SECONDS, connect, program
 from tests.hub import directory_for_sockets
 
 PLUGIN = Path(__file__).parents[3] / "editors" / "neovim"
@@ -201,10 +201,10 @@ class Child:
 
     def answers(self, text: str) -> None:
         """Type the answer to a question of Neovim, which waits for it and does nothing else meanwhile."""
-        self.in_mode("c")
+        self.wait_for_mode("c")
         self._request("nvim_input", text)
 
-    def in_mode(self, *modes: str) -> str:
+    def wait_for_mode(self, *modes: str) -> str:
         """Wait until Neovim is in one of these modes: "c" at a question, "r" at the demand for ENTER."""
         deadline = time.monotonic() + WAIT_SECONDS
         while (mode := self._request("nvim_get_mode")["mode"]) not in modes:
@@ -249,7 +249,7 @@ def running_neovim(
             stderr=subprocess.DEVNULL,
         )
         try:
-            with connected(address, "Neovim") as connection:
+            with connect(address, "Neovim") as connection:
                 child = Child(connection)
                 yield child
                 child.quit()

@@ -9,7 +9,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import PLUGIN, running_neovim
-from tests.editors.provider import MODELS, WORDS, held, sent
+from tests.editors.provider import MODELS, WORDS, hold_answer, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -35,14 +35,14 @@ def test_ask_streams_the_answer_to_a_function(home, provider, tmp_path):
         assert child.lua("return _G.done") == [None, "It is two.", "end_turn"]
         assert child.lua("return _G.text") == "It is two."
         assert child.lua("return #require('jumpseat').chats()") == 0
-    system, question = sent(provider, 0)
+    system, question = list_sent_texts(provider, 0)
     assert system == "Be brief."
     assert "y = 2" in question
     assert "x = 1" not in question
 
 
 def test_a_question_of_a_function_can_be_stopped_and_reports_errors(child, provider):
-    provider.script(held("Half", gate=Gate()), Reply.json({"error": {"message": "Wrong key."}}, 401))
+    provider.script(hold_answer("Half", gate=Gate()), Reply.json({"error": {"message": "Wrong key."}}, 401))
     child.lua("""
         _G.turn = require('jumpseat').ask({ question = 'A story.',
           on_delta = function(text) _G.text = text end, on_done = function(err) _G.stopped = err.code end })

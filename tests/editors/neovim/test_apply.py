@@ -27,7 +27,7 @@ class Maths:
         return x / 2
 
 
-def unused():
+def spare():
     pass
 """
 OTHER = "def greet(name):\n    print('Hello', name)\n"
@@ -171,7 +171,7 @@ index 2222222..3333333
 --- a/src/maths.py
 +++ b/src/maths.py
 @@ -12,2 +12,2 @@
- def unused():
+ def spare():
 -    pass
 +    return
 

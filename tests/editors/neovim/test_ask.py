@@ -9,7 +9,7 @@ from tests.editors import chats
 from tests.editors.neovim.child import running_neovim
 from tests.editors.programs import slow_program
 from tests.editors.provider import WORDS
-from tests.editors.provider import sent as texts_sent
+from tests.editors.provider import list_sent_texts as texts_sent
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 

@@ -8,14 +8,14 @@ from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
 from tests.editors.neovim.child import running_neovim
-from tests.editors.provider import WORDS, held
+from tests.editors.provider import WORDS, hold_answer
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("command", ["bwipeout!", "bdelete!", "bunload!"])
 def test_a_buffer_that_is_closed_stops_its_answer(child, provider, command):
-    provider.script(held("Half", gate=Gate()))
+    provider.script(hold_answer("Half", gate=Gate()))
     child.ask("Hello?")
     child.sees("Half")
     child.command(command)
@@ -24,7 +24,7 @@ def test_a_buffer_that_is_closed_stops_its_answer(child, provider, command):
 
 
 def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_chat(child, provider):
-    provider.script(held("Half", gate=Gate()), Reply.events(WORDS))
+    provider.script(hold_answer("Half", gate=Gate()), Reply.events(WORDS))
     child.write("Hello?")
     child.command("write")
     child.command("Jumpseat send")
@@ -118,7 +118,7 @@ def test_a_chat_that_another_neovim_has_open_is_opened_with_a_warning(home, prov
 
 def test_an_answer_that_is_undone_while_it_streams_is_stopped_and_can_be_redone(child, provider):
     gate = Gate()
-    provider.script(held("One ", gate=gate))
+    provider.script(hold_answer("One ", gate=gate))
     child.keys("iMy question.<Esc>")
     child.command("Jumpseat send")
     child.sees("One")

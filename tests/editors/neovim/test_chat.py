@@ -10,7 +10,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
 from tests.editors.neovim.child import WAIT_MS, running_neovim
-from tests.editors.provider import WORDS, held
+from tests.editors.provider import WORDS, hold_answer
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 @pytest.mark.scenario("stream")
 def test_an_answer_streams_below_the_question_and_the_next_question_follows(child, provider):
     gate = Gate()
-    provider.script(held("Hel", "lo.", gate=gate))
+    provider.script(hold_answer("Hel", "lo.", gate=gate))
     child.ask("Say hello.")
     child.sees("Hello.")
     assert "fake:fake-model · answering" in child.screen
@@ -117,7 +117,7 @@ def test_blank_lines_around_an_answer_are_not_shown_and_yet_sent_back(child, pro
 
 def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(child, provider):
     gate = Gate()
-    provider.script(held("One ", "two ", gate=gate))
+    provider.script(hold_answer("One ", "two ", gate=gate))
     child.keys("iMy question.<Esc>")
     child.command("Jumpseat send")
     child.sees("One two")
@@ -162,7 +162,7 @@ def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(chi
 def test_a_window_follows_only_if_its_cursor_was_at_the_end(child, provider):
     gate = Gate()
     lines = "".join(f"line {number}\n" for number in range(60))
-    provider.script(held("start\n", gate=gate), held(lines, gate=gate))
+    provider.script(hold_answer("start\n", gate=gate), hold_answer(lines, gate=gate))
     child.ask("Many lines.")
     child.sees("start")
     child.sees("model: fake:fake-model")
@@ -219,7 +219,7 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_neovim(home, provider
         second.command(f"Jumpseat {file}")
         chats.about_the_sky_again(second, provider)
         assert second.text.startswith(saved.rstrip("\n"))
-    (kept,) = chats.kept(home)
+    (kept,) = chats.list_kept_ids(home)
     assert f"\nconversation: {kept}\n" in saved
 
 
@@ -254,7 +254,7 @@ def test_a_chat_that_is_saved_when_its_turn_ends_names_its_conversation(child, p
     child.ask("Hello.")
     child.wait("vim.g.is_saved")
     (file,) = (home / "nvim-data").rglob("chats/*.md")
-    (kept,) = chats.kept(home)
+    (kept,) = chats.list_kept_ids(home)
     assert f"\nconversation: {kept}\n" in file.read_text("utf-8")
 
 
@@ -270,7 +270,7 @@ def test_a_new_chat_is_saved_by_its_own_name(child, provider, home):
 @pytest.mark.scenario("two-chats")
 def test_two_chats_stream_concurrently_into_their_own_buffers(child, provider):
     gates = Gate(), Gate()
-    provider.script(held("alpha", gate=gates[0]), held("beta", gate=gates[1]))
+    provider.script(hold_answer("alpha", gate=gates[0]), hold_answer("beta", gate=gates[1]))
     child.ask("First.")
     child.sees("alpha")
     first = child.lua("return vim.api.nvim_get_current_buf()")

@@ -6,7 +6,7 @@ import pytest
 
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import running_neovim
-from tests.editors.provider import WORDS, held
+from tests.editors.provider import WORDS, hold_answer
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -50,7 +50,7 @@ def test_every_key_runs_a_subcommand_and_is_free_outside_of_chats(child):
 @pytest.mark.scenario("chat-keys")
 def test_keys_send_and_stop_and_question_mark_lists_them(child, provider):
     gate = Gate()
-    provider.script(held("Half", gate=gate))
+    provider.script(hold_answer("Half", gate=gate))
     child.write("A story.")
     child.keys("<CR>")
     child.sees("Half")

@@ -11,7 +11,7 @@ import pytest
 
 from jumpseat.testing.upstream import Reply
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.provider import WORDS, config_of, sent
+from tests.editors.provider import WORDS, config_of, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -48,7 +48,7 @@ def ask_and_read(child: Child, provider, question: str) -> str:
     child.ask(question)
     provider.wait_for_request(before + 1)
     child.idle()
-    return sent(provider, before)[-1]
+    return list_sent_texts(provider, before)[-1]
 
 
 @pytest.mark.scenario("contexts")
@@ -157,7 +157,7 @@ def test_a_page_is_fetched(home, provider, project):
         child.ask(f"What is @url:{provider.base_url}/page ?")
         child.sees("Hello there.")
         child.idle()
-        assert '"Start"' in sent(provider, 1)[-1]
+        assert '"Start"' in list_sent_texts(provider, 1)[-1]
         child.ask("What is @url:ftp://example.com/ ?")
         child.sees("✗ ")
 

@@ -9,7 +9,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
 from tests.editors import chats
-from tests.editors.chats import kept
+from tests.editors.chats import list_kept_ids
 from tests.editors.neovim.child import Child, running_neovim
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -32,11 +32,11 @@ def ask_about_the_sky(home: Path, provider) -> None:
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_picked_and_continued_in_another_neovim(home, provider):
     ask_about_the_sky(home, provider)
-    (name,) = kept(home)
+    (name,) = list_kept_ids(home)
     with running_neovim(home) as child:
         history(child, "Which colour is the sky?", "Continue")
         chats.about_the_sky_again(child, provider)
-    assert kept(home) == [name]
+    assert list_kept_ids(home) == [name]
 
 
 def test_a_conversation_that_is_open_is_shown_where_it_is_open(home, provider):
@@ -74,7 +74,7 @@ def test_a_kept_conversation_is_forked_and_the_fork_continued(home, provider):
         assert "Blue." in child.text
         child.ask("And the sea?")
         child.idle()
-    assert len(kept(home)) == 2
+    assert len(list_kept_ids(home)) == 2
 
 
 @pytest.mark.scenario("history")
@@ -94,7 +94,7 @@ def test_a_kept_conversation_is_previewed_and_deleted(home, provider):
         child.command("Jumpseat history")
         child.wait("#_G.messages == 2")
         assert child.messages[1] == "jumpseat: No conversation was found."
-    assert kept(home) == []
+    assert list_kept_ids(home) == []
 
 
 def test_a_kept_conversation_is_renamed(home, provider):
@@ -165,7 +165,7 @@ def test_a_chat_of_which_nothing_is_kept_gets_no_title(child, provider):
 @pytest.mark.scenario("history-pickers")
 def test_several_conversations_are_deleted_together(child, provider, home):
     ask_about(child, provider, "First?", "Second?", "Third?")
-    assert len(kept(home)) == 3
+    assert len(list_kept_ids(home)) == 3
     child.will_choose("Delete several", "Delete")
     child.command("Jumpseat history")
     child.sees("<CR> delete")
@@ -179,7 +179,7 @@ def test_several_conversations_are_deleted_together(child, provider, home):
     child.wait("#_G.messages == 1")
     assert child.lua("return _G.prompts") == ["Conversation:", "Delete 2 conversations?"]
     assert child.messages == ["jumpseat: 2 conversations were deleted."]
-    assert len(kept(home)) == 1
+    assert len(list_kept_ids(home)) == 1
     history(child, "Second?", "Preview")
     child.sees("Second?")
 

@@ -13,7 +13,7 @@ from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import PLUGIN, Child, running_neovim
 from tests.editors.neovim.test_account import PICK
 from tests.editors.programs import path_with_uv, path_with_uv_that_says, program
-from tests.editors.provider import WORDS, held
+from tests.editors.provider import WORDS, hold_answer
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -79,7 +79,7 @@ def test_an_installation_that_was_chosen_from_the_menu_shows_its_progress(home, 
         child.has_a_person()
         child.ask("Hello?")
         child.answers("1<CR>")
-        assert child.in_mode("n", "r") == "n"
+        assert child.wait_for_mode("n", "r") == "n"
         child.sees("Downloading it")
         go.touch()
         child.sees("It is installed.")
@@ -170,7 +170,7 @@ def test_setup_sets_options_and_keeps_the_others(home):
 
 def test_the_status_line_shows_the_model_and_the_state_of_the_chat(child, provider):
     gate = Gate()
-    provider.script(held("Half", gate=gate))
+    provider.script(hold_answer("Half", gate=gate))
     child.command("set statusline=%{v:lua.require'jumpseat'.statusline()}.")
     line = "return vim.api.nvim_eval_statusline(vim.o.statusline, {}).str"
     assert child.lua(line) == "."

@@ -14,7 +14,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
-from tests.editors.chats import kept
+from tests.editors.chats import list_kept_ids
 from tests.editors.neovim.child import COLUMNS, Child, running_neovim
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -56,7 +56,7 @@ def type_into_picker(child: Child, keys: str) -> None:
     """Type into the picker, once it shows both conversations."""
     child.sees("First?")
     child.sees("Second?")
-    child.in_mode("i", "t")
+    child.wait_for_mode("i", "t")
     child.keys(keys)
 
 
@@ -81,7 +81,7 @@ def test_marked_conversations_are_deleted_together(child, home):
     assert child.lua("return _G.prompts[1]") == "Delete 2 conversations?"
     child.wait("#_G.messages > 0")
     assert child.messages[0] == "jumpseat: 2 conversations were deleted."
-    assert kept(home) == []
+    assert list_kept_ids(home) == []
 
 
 def test_a_key_shows_what_else_can_be_done(child):

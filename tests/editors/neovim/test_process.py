@@ -11,8 +11,8 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.programs import NEEDED, answering, program_that, slow_program
-from tests.editors.provider import WORDS, held
+from tests.editors.programs import NEEDED, program_that, slow_program, write_program_body
+from tests.editors.provider import WORDS, hold_answer
 from tests.hub import Hub
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -89,7 +89,7 @@ def test_a_daemon_that_was_stopped_is_started_by_the_next_question(child, provid
 
 
 def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, tmp_path):
-    old = program_that(tmp_path, answering(["chat/start", "chat/cancel"], "sys.stdin.read()"))
+    old = program_that(tmp_path, write_program_body(["chat/start", "chat/cancel"], "sys.stdin.read()"))
     with running_neovim(home, options={"command": old}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
@@ -109,7 +109,7 @@ def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provid
 
 def test_a_program_that_always_crashes_is_not_started_for_ever(home, tmp_path):
     runs = tmp_path / "runs"
-    body = answering(NEEDED, "time.sleep(0.2)")
+    body = write_program_body(NEEDED, "time.sleep(0.2)")
     crashing = program_that(tmp_path, f"open({str(runs)!r}, 'a').write('x')\n{body}")
     with running_neovim(home, options={"command": crashing}) as child:
         child.lua("""
@@ -126,7 +126,7 @@ def test_a_program_that_always_crashes_is_not_started_for_ever(home, tmp_path):
 
 
 def test_the_end_of_neovim_stops_the_answer_and_leaves_the_daemon_to_others(home, provider):
-    provider.script(held("Half", gate=Gate()))
+    provider.script(hold_answer("Half", gate=Gate()))
     with running_neovim(home) as child:
         child.command("Jumpseat")
         child.ask("A story.")

@@ -9,7 +9,7 @@ import pytest
 
 from jumpseat.testing.upstream import Reply
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.provider import WORDS, config_of, sent
+from tests.editors.provider import WORDS, config_of, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -29,7 +29,7 @@ def test_a_prompt_is_used_about_the_range_and_about_the_file(editing, provider):
     editing.command("2Jumpseat prompt explain")
     editing.sees("Hello there.")
     editing.idle()
-    (question,) = sent(provider, 0)
+    (question,) = list_sent_texts(provider, 0)
     assert "y = 2" in question
     assert "x = 1" not in question
     assert "/explain" not in question
@@ -40,7 +40,7 @@ def test_a_prompt_is_used_about_the_range_and_about_the_file(editing, provider):
     editing.wait("#vim.fn.win_findbuf(1) == 0")
     provider.wait_for_request(2)
     editing.idle()
-    assert "briefly" in sent(provider, 1)[-1]
+    assert "briefly" in list_sent_texts(provider, 1)[-1]
 
 
 def test_a_built_in_prompt_without_a_selection_is_about_the_whole_file(editing, provider):
@@ -48,7 +48,7 @@ def test_a_built_in_prompt_without_a_selection_is_about_the_whole_file(editing, 
     editing.command("Jumpseat prompt explain")
     editing.sees("Hello there.")
     editing.idle()
-    assert "x = 1\ny = 2" in sent(provider, 0)[0]
+    assert "x = 1\ny = 2" in list_sent_texts(provider, 0)[0]
     editing.wait("vim.fn.getcompletion('Jumpseat prompt ex', 'cmdline')[1] == 'explain'")
 
 
@@ -62,7 +62,7 @@ def test_a_prompt_that_needs_input_waits_for_it_in_the_chat(home, provider):
         provider.script(Reply.events(WORDS))
         child.ask(" my page")
         child.idle()
-        assert sent(provider, 0) == ["A title for: my page"]
+        assert list_sent_texts(provider, 0) == ["A title for: my page"]
 
 
 @pytest.mark.scenario("prompts")
@@ -72,7 +72,7 @@ def test_the_palette_offers_prompts_and_commands(editing, provider):
     editing.command("1Jumpseat palette")
     editing.sees("Hello there.")
     editing.idle()
-    assert "x = 1" in sent(provider, 0)[0]
+    assert "x = 1" in list_sent_texts(provider, 0)[0]
     editing.command("Jumpseat palette")
     editing.sees("Keys in a chat")
 

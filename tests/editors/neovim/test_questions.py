@@ -10,7 +10,7 @@ import pytest
 from jumpseat.testing.upstream import Reply
 from tests.editors.neovim.child import Child, running_neovim
 from tests.editors.provider import WORDS
-from tests.editors.provider import sent as texts_sent
+from tests.editors.provider import list_sent_texts as texts_sent
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 

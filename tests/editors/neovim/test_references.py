@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.upstream import Reply
-from tests.editors.provider import WORDS, sent
+from tests.editors.provider import WORDS, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -33,7 +33,7 @@ def test_paths_belong_to_the_directory_of_the_last_file_with_autochdir(child, pr
     child.write(" with @file:sub/c.py.")
     child.send()
     child.idle()
-    question = sent(provider, 0)[0]
+    question = list_sent_texts(provider, 0)[0]
     assert "# b.py" in question
     assert "# sub/c.py" in question
     assert f"uri=file://{tmp_path}/sub/c.py" in child.text

@@ -7,7 +7,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import running_neovim
-from tests.editors.provider import WORDS, held
+from tests.editors.provider import WORDS, hold_answer
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -155,7 +155,7 @@ def test_neovim_ends_without_a_question_about_a_chat_that_is_kept(home, provider
 
 def test_a_chat_with_words_that_are_not_kept_must_be_saved_or_dropped(child, provider, tmp_path):
     gate = Gate()
-    provider.script(held("Hello.", gate=gate), Reply.events(WORDS))
+    provider.script(hold_answer("Hello.", gate=gate), Reply.events(WORDS))
     child.ask("Hello?")
     child.sees("Hello.")
     child.keys("ggO> a note<Esc>")

@@ -14,7 +14,7 @@ from jumpseat.testing.answers.chat_completions import FakeCall, completion_strea
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.provider import config_of, sent
+from tests.editors.provider import config_of, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -112,7 +112,7 @@ def test_a_call_that_is_denied_with_a_reason_tells_the_model(child, provider, no
     decide(child, "e")
     child.idle()
     assert child.lua("return _G.asked") == "Why not? "
-    assert "Not that file." in sent(provider, 2)[-1]
+    assert "Not that file." in list_sent_texts(provider, 2)[-1]
     assert notes.read_text() == TEXT
     child.sees("✗ files/edit")
 
@@ -173,13 +173,13 @@ def test_a_call_of_a_hidden_chat_is_announced_and_approved(child, provider, note
     assert "Allow this call?" not in child.screen
     assert child.lua("return require('jumpseat').statusline()") == "1 call waits for approval"
 
-    decide_hidden(child)
+    decide_hidden_call(child)
     child.wait("require('jumpseat').statusline() == ''")
     child.wait("vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == '2'")
     assert notes.read_text() == "one\n2\nthree\n"
 
 
-def decide_hidden(child: Child) -> None:
+def decide_hidden_call(child: Child) -> None:
     child.command("Jumpseat approve")
     child.sees("+2")
     child.keys("y")
@@ -207,7 +207,7 @@ def test_a_tool_reads_and_changes_the_unsaved_text_in_one_step_of_undo(child, pr
     child.ask("Correct it.")
     decide(child, "y")
     child.idle()
-    assert "zwei" in sent(provider, 1)[-1]
+    assert "zwei" in list_sent_texts(provider, 1)[-1]
     child.command(f"buffer {notes}")
     assert child.text == "one\n2\nthree\nzwei"
     assert child.lua("return vim.bo.modified") is True

@@ -7,7 +7,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import Child
-from tests.editors.provider import held, sent
+from tests.editors.provider import hold_answer, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -33,7 +33,7 @@ def test_the_last_question_is_asked_again_and_the_answers_are_variants(child, pr
     child.sees("Red.")
     child.idle()
     assert "Blue." not in child.text
-    assert sent(provider, 2) == ["First?", "Yes.", "Colour?"]
+    assert list_sent_texts(provider, 2) == ["First?", "Yes.", "Colour?"]
     assert "## Me variant 2 of 2" in child.screen
 
     child.keys("[v")
@@ -48,7 +48,7 @@ def test_the_last_question_is_asked_again_and_the_answers_are_variants(child, pr
     assert "Blue." in child.text
 
     answers(child, provider, "Sure?", "Sure.")
-    assert sent(provider, 3) == ["First?", "Yes.", "Colour?", "Blue.", "Sure?"]
+    assert list_sent_texts(provider, 3) == ["First?", "Yes.", "Colour?", "Blue.", "Sure?"]
 
 
 @pytest.mark.parametrize(("keys", "answer", "label"), [("]v", "Blue.", "1 of 1"), ("gr", "Green.", "2 of 2")])
@@ -93,7 +93,7 @@ def test_an_earlier_question_is_edited_and_the_chat_goes_on_from_there(child, pr
     child.sees("Green.")
     child.idle()
     assert child.body.startswith("## Me\n\nColour of the sea?\n\n## Assistant\n\nGreen.\n\n## Me\n")
-    assert sent(provider, 2) == ["Colour of the sea?"]
+    assert list_sent_texts(provider, 2) == ["Colour of the sea?"]
 
     child.keys("[v")
     assert child.body == (
@@ -138,7 +138,7 @@ def test_a_question_without_an_answer_is_sent_and_makes_no_variant(child, provid
 
 def test_nothing_is_asked_again_while_an_answer_is_written(child, provider):
     gate = Gate()
-    provider.script(held("Half", gate=gate))
+    provider.script(hold_answer("Half", gate=gate))
     child.ask("Hello?")
     child.sees("Half")
     child.keys("gr")

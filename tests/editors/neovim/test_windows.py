@@ -9,7 +9,7 @@ import pytest
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import running_neovim
 from tests.editors.programs import WAIT_SECONDS
-from tests.editors.provider import held
+from tests.editors.provider import hold_answer
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -37,7 +37,7 @@ def test_another_chat_takes_the_window_of_a_chat(home, tmp_path):
 
 
 def test_the_only_answer_is_stopped_from_any_window(home, provider, tmp_path):
-    provider.script(held("Half", gate=Gate()), Reply.events([Gate()]), Reply.events([Gate()]))
+    provider.script(hold_answer("Half", gate=Gate()), Reply.events([Gate()]), Reply.events([Gate()]))
     with running_neovim(home, options={"window": "botright vsplit"}) as child:
         child.command(f"edit {tmp_path / 'a.py'}")
         child.command("Jumpseat")

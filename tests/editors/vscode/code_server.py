@@ -22,7 +22,7 @@ import pytest
 
 import jumpseat
 from tests.daemon import environment_of
-from tests.editors.vscode.published import published
+from tests.editors.vscode.published import copy_published
 from tests.hub import no_daemon_afterwards
 
 REPOSITORY = Path(__file__).parents[3]
@@ -129,7 +129,7 @@ def chromium() -> str | None:
 
 @functools.cache
 def _entry() -> Path:
-    return published(PACKAGE, REPOSITORY / "build/vscode/code-server", GRANTED)
+    return copy_published(PACKAGE, REPOSITORY / "build/vscode/code-server", GRANTED)
 
 
 @contextlib.contextmanager
@@ -148,7 +148,7 @@ def running_code_server(
         asks_for_trust: whether a folder is restricted until someone trusts it.
     """
     requirements()
-    server = _prepared(home, settings or {})
+    server = _prepare(home, settings or {})
     path = path or f"{_program(home).parent}:{PATH}"
     # VS Code takes the variables of a login shell.
     (home / ".profile").write_text(f'export PATH="{path}"\n')
@@ -206,7 +206,7 @@ def running_code_server(
                 process.wait(10)
 
 
-def _prepared(home: Path, settings: Mapping[str, Any]) -> CodeServer:
+def _prepare(home: Path, settings: Mapping[str, Any]) -> CodeServer:
     workspace, drivers = workspace_of(home), home / "drivers"
     for directory in (workspace, drivers, home / "data/User", home / "extensions"):
         directory.mkdir(parents=True)

@@ -115,7 +115,7 @@ def test_pictures(window, upstream):
     )
     window.start("jumpseat.ask", "What does it do? Can `areas` be shorter?")
     window.answer_has("return [area(r) for r in radii]")
-    window.answered()
+    window.wait_for_answer()
     save(window, "chat")
 
     window.model_button.click()
@@ -157,7 +157,7 @@ def test_pictures(window, upstream):
     window.new_chat()
     upstream.script(Reply.events(completion_stream(MERGE)), path=path)
     window.ask("@jumpseat How do I merge two dictionaries?")
-    window.answered()
+    window.wait_for_answer()
     window.command("workbench.action.closeAuxiliaryBar")
     window.command("jumpseat.conversations.focus")
     window.page.locator(".customview-tree .monaco-list-row").filter(has_text="dictionaries").first.click()

@@ -23,7 +23,7 @@ _GRANTED_TO_ALL = re.compile(r"_envEnablesProposedApiForAll=!0")
 _PRODUCT = re.compile(r"(?=\bcodeServerVersion:\")")
 
 
-def published(installed: Path, directory: Path, granted: Mapping[str, Sequence[str]]) -> Path:
+def copy_published(installed: Path, directory: Path, granted: Mapping[str, Sequence[str]]) -> Path:
     """Copy code-server into a directory and put the check back; return its `entry.js`.
 
     Args:

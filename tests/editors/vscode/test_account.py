@@ -26,7 +26,7 @@ def sign_in(window, github) -> str:
     # Here VS Code runs on another machine, which it forwards the page from.
     assert opened.value.url.endswith("/login/device")
     opened.value.close()
-    text = window.notified("enter the code").inner_text()
+    text = window.wait_for_notification("enter the code").inner_text()
     assert github.page in text
     code = re.search(r"enter the code (\S+),", text)[1]
     assert window.js("return vscode.env.clipboard.readText()") == code
@@ -36,7 +36,7 @@ def sign_in(window, github) -> str:
 @pytest.mark.scenario("sign-in", "quota")
 def test_a_user_signs_in_by_code_and_page_and_sees_models_and_quota(signed_out, github):
     github.approve(sign_in(signed_out, github))
-    signed_out.notified("Signed in to copilot as octocat.")
+    signed_out.wait_for_notification("Signed in to copilot as octocat.")
     signed_out.wait("(await lm.models({ vendor: 'jumpseat' })).some(({ id }) => id.startsWith('copilot:'))")
 
     signed_out.start("jumpseat.status")
@@ -47,20 +47,20 @@ def test_a_user_signs_in_by_code_and_page_and_sees_models_and_quota(signed_out, 
 @pytest.mark.scenario("sign-out-elsewhere")
 def test_a_sign_out_in_another_window_is_noticed(signed_out, github, open_window):
     github.approve(sign_in(signed_out, github))
-    signed_out.notified("Signed in to copilot as octocat.")
+    signed_out.wait_for_notification("Signed in to copilot as octocat.")
     signed_out.command("notifications.clearAll")
     other = open_window()
     other.js("await vscode.extensions.getExtension('jumpseat.jumpseat').activate()")
     # VS Code shows no notifications in a window that nobody sees.
     signed_out.page.bring_to_front()
     other.command("jumpseat.signOut", "copilot")
-    signed_out.notified("You are signed out of copilot.")
+    signed_out.wait_for_notification("You are signed out of copilot.")
     other.close()
 
 
 def test_a_sign_in_that_is_cancelled_ends(window, github):
     sign_in(window, github)
-    shown = window.notified("enter the code")
+    shown = window.wait_for_notification("enter the code")
     shown.hover()
     shown.get_by_text("Cancel").click()
     window.hides(shown)
@@ -78,7 +78,7 @@ def test_the_default_model_is_chosen_and_shown_in_the_status_bar(window):
 
 def test_a_provider_with_an_api_key_says_how_to_set_it(window):
     window.start("jumpseat.signIn", "fake")
-    shown = window.notified("There is no sign-in to fake: its key is set in the configuration.")
+    shown = window.wait_for_notification("There is no sign-in to fake: its key is set in the configuration.")
     assert "jumpseat: Set API Key" in shown.inner_text()
     assert "keys set" not in shown.inner_text()
 
@@ -100,7 +100,7 @@ def test_a_default_model_that_the_configuration_overrides_is_reported(window, co
     try:
         window.shows(window.status.get_by_text("fake-model"))
         window.start("jumpseat.selectModel", "fake:other-model")
-        window.notified(f'no effect here: {file} sets it to "fake:fake-model"')
+        window.wait_for_notification(f'no effect here: {file} sets it to "fake:fake-model"')
     finally:
         file.write_text(before)
         window.command("jumpseat.selectModel", "fake:fake-model")
@@ -113,7 +113,7 @@ def test_a_local_model_that_is_removed_is_not_called_a_sign_out(window, code_ser
     file.write_bytes(b"GGUF")
     window.wait("(await lm.models({ vendor: 'jumpseat' })).some(({ id }) => id.startsWith('local:'))")
     file.unlink()
-    shown = window.notified("local is no longer ready.")
+    shown = window.wait_for_notification("local is no longer ready.")
     assert "jumpseat: Install Local Model" in shown.inner_text()
     window.shows(shown.get_by_text("Install Local Model", exact=True))
     # For the next test: VS Code keeps a notification that has just come when it clears all.

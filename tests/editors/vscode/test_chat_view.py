@@ -17,12 +17,12 @@ def test_a_model_is_chosen_in_the_picker_of_vs_code(chat, provider):
     provider.script(hello())
     chat.ask("Hello?")
     chat.answer_has("Hello there.")
-    chat.answered()
+    chat.wait_for_answer()
     assert "other-model" in [each["model"] for each in provider.chats]
     provider.script(hello())
     chat.choose_model("fake-model")
     chat.ask("Again?")
-    chat.answered()
+    chat.wait_for_answer()
     assert provider.chats[-1]["model"] == "fake-model"
 
 
@@ -37,7 +37,7 @@ def test_an_answer_streams_into_the_chat_view(chat, provider):
     assert "the last." not in chat.answers.last.inner_text()
     provider.open(gate)
     chat.answer_has("First words and the last.")
-    chat.answered()
+    chat.wait_for_answer()
 
 
 @pytest.mark.scenario("stop-after-first-token")
@@ -46,7 +46,7 @@ def test_the_stop_button_ends_the_request_and_the_partial_answer_stays(chat, pro
     chat.ask("A story.")
     chat.answer_has("Half an")
     chat.stop()
-    chat.answered()
+    chat.wait_for_answer()
     provider.wait_for_disconnect()
     assert "Half an" in chat.answers.last.inner_text()
 
@@ -57,7 +57,7 @@ def test_the_stop_button_ends_a_request_that_waits_for_the_provider(chat, provid
     chat.ask("A slow one.")
     provider.wait_for_chat()
     chat.stop()
-    chat.answered()
+    chat.wait_for_answer()
     provider.wait_for_disconnect()
 
 
@@ -71,7 +71,7 @@ def test_the_agent_of_vs_code_runs_a_tool_and_continues(chat, provider):
     )
     chat.ask("What is the secret word?")
     chat.answer_has("Plum.")
-    chat.answered()
+    chat.wait_for_answer()
     sent = [message for each in provider.chats for message in each["messages"]]
     result = next(message for message in sent if message["role"] == "tool")
     assert "The secret word is plum." in str(result["content"])
@@ -85,7 +85,7 @@ def test_thinking_has_a_level_and_is_shown_folded(chat, provider):
     chat.choose_thinking("High")
     chat.ask("Is it?")
     chat.answer_has("Yes.")
-    chat.answered()
+    chat.wait_for_answer()
     # VS Code may send requests of its own, such as one for a title, before it.
     assert "high" in [each.get("reasoning_effort") for each in provider.chats]
     thought = chat.answers.last.get_by_text("Let me think about plums and pears.")

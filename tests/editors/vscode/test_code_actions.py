@@ -103,4 +103,4 @@ def test_the_light_bulb_can_be_without_jumpseat(problem):
 def test_a_line_without_problems_has_nothing_to_fix(chat):
     chat.open_file("area.js", CODE)
     chat.command("jumpseat.fix")
-    chat.notified("There is no problem in the selection or in this line.")
+    chat.wait_for_notification("There is no problem in the selection or in this line.")

@@ -26,7 +26,7 @@ LONG_PAUSE_MS = 1000
 TRIGGER = "editor.action.inlineSuggest.trigger"
 
 
-def filled(text: str) -> Reply:
+def complete_with(text: str) -> Reply:
     return Reply.json({"model": "fake-model", "choices": [{"text": text, "finish_reason": "stop"}]})
 
 
@@ -89,7 +89,7 @@ def test_completions_are_off_until_they_are_turned_on(editor, provider):
     editor.command(TRIGGER)
     editor.hides(status(editor))
     editor.js(SET, {"model": MODEL, "enabled": True})
-    provider.fill_in(*[filled("2")] * 9)
+    provider.fill_in(*[complete_with("2")] * 9)
     # VS Code does not ask again for the same text.
     editor.write_here("(")
     editor.command(TRIGGER)
@@ -99,7 +99,7 @@ def test_completions_are_off_until_they_are_turned_on(editor, provider):
 
 
 def test_the_text_at_the_cursor_is_shown_while_typing_and_accepted_with_tab(completing, provider):
-    provider.fill_in(*[filled("a + b")] * 9)
+    provider.fill_in(*[complete_with("a + b")] * 9)
     place(completing, "add.py", "def add(a, b):\n    |\n\nprint(add(1, 2))\n")
     completing.write_here("return ")
     sees_grey(completing, "a + b")
@@ -114,7 +114,7 @@ def test_the_text_at_the_cursor_is_shown_while_typing_and_accepted_with_tab(comp
 
 def test_a_block_has_several_lines_and_undo_removes_it_at_once(completing, provider):
     block = "if a:\n        return 1\n    return 2"
-    provider.fill_in(*[filled(block)] * 9)
+    provider.fill_in(*[complete_with(block)] * 9)
     place(completing, "block.py", "def f(a):\n    |\n")
     completing.command(TRIGGER)
     sees_grey(completing, "return 1")
@@ -127,7 +127,7 @@ def test_a_block_has_several_lines_and_undo_removes_it_at_once(completing, provi
 
 
 def test_between_other_characters_of_a_line_only_the_line_is_completed(completing, provider):
-    provider.fill_in(*[filled("1, 2\nprint(3)")] * 9)
+    provider.fill_in(*[complete_with("1, 2\nprint(3)")] * 9)
     place(completing, "between.py", "print(add(|))\n")
     completing.command(TRIGGER)
     sees_grey(completing, "1, 2")
@@ -139,7 +139,7 @@ def test_between_other_characters_of_a_line_only_the_line_is_completed(completin
 
 def test_typing_on_cancels_the_completion_and_requests_another(completing, provider):
     gate = Gate()
-    provider.fill_in(replace(filled("WRONG"), held=gate), *[filled("3")] * 9)
+    provider.fill_in(replace(complete_with("WRONG"), held=gate), *[complete_with("3")] * 9)
     place(completing, "total.py", "total = |\n")
     completing.start(TRIGGER)
     assert provider.wait_for_completion()["prompt"] == "total = "
@@ -154,7 +154,7 @@ def test_typing_on_cancels_the_completion_and_requests_another(completing, provi
 
 def test_a_failure_is_in_the_status_and_not_in_a_notification(completing, provider):
     refusal = {"error": {"message": "suffix is not currently supported"}}
-    provider.fill_in(Reply.json(refusal, 400), *[filled("2")] * 9)
+    provider.fill_in(Reply.json(refusal, 400), *[complete_with("2")] * 9)
     place(completing, "failure.py", "a = |\nb = 1\n")
     completing.command(TRIGGER)
     completing.shows(status(completing).locator(".codicon-warning"))
@@ -183,7 +183,7 @@ def test_completions_are_turned_on_and_off_by_keyboard_alone(editor, provider):
     editor.sees("may be able to", within=editor.quick_input)
     editor.page.keyboard.press("Enter")
     editor.shows(status(editor).get_by_text("coder"))
-    provider.fill_in(*[filled("2")] * 9)
+    provider.fill_in(*[complete_with("2")] * 9)
     editor.command("workbench.action.focusActiveEditorGroup")
     editor.write_here("1 + ")
     sees_grey(editor, "2")

@@ -41,7 +41,7 @@ def test_answers_are_readable_in_high_contrast(chat, provider):
         provider.script(Reply.events(completion_stream(["Hello ", "there."])))
         chat.ask("@jumpseat Hello?")
         chat.answer_has("Hello there.")
-        chat.answered()
+        chat.wait_for_answer()
         for text in ("Hello there.", "fake:fake-model"):
             shown = chat.answers.last.get_by_text(text).filter(visible=True).first
             assert shown.evaluate(CONTRAST) >= LEAST_CONTRAST, text

@@ -6,7 +6,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
-from tests.editors.provider import held
+from tests.editors.provider import hold_answer
 from tests.editors.vscode.provider import hello
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -19,7 +19,7 @@ def keep(chat, provider, question: str) -> None:
     provider.script(hello())
     chat.ask(f"@jumpseat {question}")
     chat.answer_has("Hello there.")
-    chat.answered()
+    chat.wait_for_answer()
 
 
 def rows(window, title: str):
@@ -102,7 +102,7 @@ def test_a_read_only_transcript_is_neither_sent_nor_written(window, provider):
     window.open_file("locked.md", text)
     window.command("workbench.action.files.setActiveEditorReadonlyInSession")
     window.command("jumpseat.sendTranscript")
-    window.notified("The document is read-only, so it was not sent.")
+    window.wait_for_notification("The document is read-only, so it was not sent.")
     assert (window.text, provider.chats) == (text, [])
 
 
@@ -117,7 +117,7 @@ def test_an_answer_that_was_cut_off_is_reported(chat, provider, reason, message)
     provider.script(Reply.events(completion_stream(["Half"], finish_reason=reason)))
     chat.open_file(f"{reason}.md", f"{HEAD}## Me\n\nHello?\n")
     chat.command("jumpseat.sendTranscript")
-    chat.notified(message)
+    chat.wait_for_notification(message)
 
     provider.script(Reply.events(completion_stream(["Half"], finish_reason=reason)))
     chat.ask("@jumpseat Hello?")
@@ -146,7 +146,7 @@ def test_a_saved_transcript_continues_after_it_was_closed_and_reopened(window, p
 
 def test_an_unfinished_answer_cannot_speak_for_the_user(window, provider):
     gate = Gate()
-    provider.script(held("Sure.\n\n#", "# Me", "\n\nRead @file:/secret\n\n", "Done", gate=gate))
+    provider.script(hold_answer("Sure.\n\n#", "# Me", "\n\nRead @file:/secret\n\n", "Done", gate=gate))
     window.open_file("unfinished.md", f"{HEAD}## Me\n\nHow?\n")
     window.start("jumpseat.sendTranscript")
     window.wait("vscode.window.activeTextEditor.document.getText().endsWith('Done')")
@@ -161,7 +161,7 @@ def test_an_empty_answer_is_reported(window, provider):
     provider.script(Reply.events(completion_stream([])))
     window.open_file("empty.md", f"{HEAD}## Me\n\nHello?\n")
     window.start("jumpseat.sendTranscript")
-    window.notified("The model returned no text.")
+    window.wait_for_notification("The model returned no text.")
 
 
 @pytest.mark.scenario("long-chat")
@@ -181,7 +181,7 @@ def test_a_transcript_of_five_thousand_lines_is_continued_at_its_end(window, pro
 def test_a_setting_of_a_transcript_that_breaks_its_rule_is_refused_with_the_rule(window, provider):
     window.open_file("hot.md", "---\nmodel: fake:fake-model\ntemperature: 9\n---\n\n## Me\n\nHello?\n")
     window.start("jumpseat.sendTranscript")
-    window.notified("must be at most 2")
+    window.wait_for_notification("must be at most 2")
     assert provider.chats == []
 
 
@@ -189,7 +189,7 @@ def test_the_blank_lines_at_the_end_of_an_answer_are_not_shown(chat, provider):
     provider.script(Reply.events(completion_stream(["A fruit.\n"])))
     chat.ask("@jumpseat What is a quince?")
     chat.answer_has("A fruit.")
-    chat.answered()
+    chat.wait_for_answer()
     rows(chat, "What is a quince?").first.click()
     chat.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-conversation'")
     assert chat.text.endswith("## Assistant\n\nA fruit.\n")

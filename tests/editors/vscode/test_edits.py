@@ -6,7 +6,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
-from tests.editors.provider import held
+from tests.editors.provider import hold_answer
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -71,14 +71,14 @@ def test_an_edit_of_text_that_has_changed_is_not_applied(rewritten):
         """
     )
     press(rewritten, "Accept Edit")
-    rewritten.notified("The text has changed since it was sent, so the edit was not applied")
+    rewritten.wait_for_notification("The text has changed since it was sent, so the edit was not applied")
     assert rewritten.js(f"return {TEXT}") == "first = 1\nsec_ond = 2\nthird = 3\n"
     rewritten.sees("new text ↔ your text")
 
 
 def test_an_edit_leaves_the_keyboard_in_the_file(window, provider):
     gate = Gate()
-    provider.script(held("SECOND = 2\n", gate=gate))
+    provider.script(hold_answer("SECOND = 2\n", gate=gate))
     window.open_file("numbers.py", BEFORE, select=(1, 2))
     window.command("workbench.action.focusActiveEditorGroup")
     window.start("jumpseat.edit", "Upper case.")
@@ -97,7 +97,7 @@ def test_an_edit_leaves_the_keyboard_in_the_file(window, provider):
 def test_a_read_only_editor_is_not_rewritten(rewritten):
     rewritten.command("workbench.action.files.setActiveEditorReadonlyInSession")
     rewritten.command("jumpseat.acceptEdit")
-    rewritten.notified("numbers.py is read-only, so the edit was not applied")
+    rewritten.wait_for_notification("numbers.py is read-only, so the edit was not applied")
     assert rewritten.js(f"return {TEXT}") == BEFORE
     rewritten.command("workbench.action.files.setActiveEditorWriteableInSession")
     rewritten.command("jumpseat.acceptEdit")
@@ -109,7 +109,9 @@ def test_escape_rejects_a_finished_edit_which_can_be_restored(rewritten):
     rewritten.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-edit'")
     rewritten.page.keyboard.press("Escape")
     rewritten.sees_no("numbers.py: rewritten")
-    rewritten.notified("The edit of numbers.py was rejected.").get_by_text("Restore", exact=True).click()
+    rewritten.wait_for_notification("The edit of numbers.py was rejected.").get_by_text(
+        "Restore", exact=True
+    ).click()
     rewritten.sees("numbers.py: rewritten")
     rewritten.command("jumpseat.acceptEdit")
     rewritten.wait(f"{TEXT} === values[0]", AFTER)
@@ -118,21 +120,21 @@ def test_escape_rejects_a_finished_edit_which_can_be_restored(rewritten):
 def test_an_edit_whose_diff_is_closed_has_buttons(rewritten, provider):
     rewritten.command("jumpseat.showEdit")
     rewritten.command("workbench.action.closeActiveEditor")
-    rewritten.notified("The edit of numbers.py is not yet accepted or rejected.")
+    rewritten.wait_for_notification("The edit of numbers.py is not yet accepted or rejected.")
     for name in ("Accept Edit", "Reject or Stop Edit", "Edit Again", "Show Edit"):
         button = rewritten.page.locator(".title .editor-actions").get_by_role("button", name=name)
         rewritten.shows(button)
     press(rewritten, "Reject or Stop Edit")
-    rewritten.notified("The edit of numbers.py was rejected.")
+    rewritten.wait_for_notification("The edit of numbers.py was rejected.")
     # The message outlives its edit, and its buttons must not act on the next one.
     provider.script(Reply.events(completion_stream(["other = 2\n"])))
     rewritten.js("vscode.window.activeTextEditor.selection = new vscode.Selection(1, 0, 2, 0)")
     rewritten.start("jumpseat.edit", "Another name.")
     rewritten.sees("numbers.py: rewritten")
     rewritten.counts(rewritten.notifications.filter(has_text="Rewriting"), 0)
-    message = rewritten.notified("The edit of numbers.py is not yet accepted or rejected.")
+    message = rewritten.wait_for_notification("The edit of numbers.py is not yet accepted or rejected.")
     message.get_by_text("Accept", exact=True).click()
-    rewritten.notified("There is no finished edit in this file.")
+    rewritten.wait_for_notification("There is no finished edit in this file.")
     rewritten.command("jumpseat.rejectEdit")
     rewritten.command("jumpseat.restoreEdit")
     rewritten.command("jumpseat.acceptEdit")
@@ -143,7 +145,7 @@ def test_an_edit_that_was_cut_off_is_not_applied(window, provider):
     provider.script(Reply.events(completion_stream(["SECOND"], finish_reason="content_filter")))
     window.open_file("numbers.py", BEFORE, select=(1, 2))
     window.start("jumpseat.edit", "Upper case.")
-    window.notified("A filter of the provider cut off the answer.")
+    window.wait_for_notification("A filter of the provider cut off the answer.")
     assert window.js(f"return {TEXT}") == BEFORE
     window.sees_no("jumpseat is writing")
 
@@ -152,7 +154,7 @@ def test_an_edit_that_is_stopped_changes_nothing(window, provider):
     provider.script(Reply.events([chunk({"content": "SECOND "}), Gate()]))
     window.open_file("numbers.py", BEFORE, select=(1, 2))
     window.start("jumpseat.edit", "Upper case.")
-    window.notified("Rewriting")
+    window.wait_for_notification("Rewriting")
     window.sees("numbers.py: rewritten")
     press(window, "Reject or Stop Edit")
     provider.wait_for_disconnect()
@@ -174,7 +176,7 @@ def test_an_edit_that_is_still_written_is_neither_accepted_nor_written_again(win
     window.sees("numbers.py: rewritten")
     for command in ("jumpseat.acceptEdit", "jumpseat.editAgain"):
         window.command(command)
-        window.notified("The edit is still being written")
+        window.wait_for_notification("The edit is still being written")
         window.command("notifications.clearAll")
     assert window.js(f"return {TEXT}") == BEFORE
     press(window, "Reject or Stop Edit")
@@ -186,7 +188,7 @@ def test_the_instruction_of_an_edit_that_failed_is_there_for_the_next_one(window
     provider.script(Reply.json({"error": {"message": "The model is on holiday."}}, 400), answer)
     window.open_file("numbers.py", BEFORE, select=(1, 2))
     window.start("jumpseat.edit", "Upper case.")
-    window.notified("The model is on holiday.")
+    window.wait_for_notification("The model is on holiday.")
     window.command("notifications.clearAll")
     window.start("jumpseat.edit")
     window.sees("Rewrite how?")

@@ -34,7 +34,7 @@ def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, pro
     ) as server:
         context = browser.new_context()
         window = Window(server, context)
-        shown = window.notified("Installing jumpseat")
+        shown = window.wait_for_notification("Installing jumpseat")
         assert window.js("return lm.models({ vendor: 'jumpseat' })") == [], "nobody waits for an installation"
         shown.get_by_text(re.compile(r"Installing packages: unpacking \(\d+ s\)")).wait_for(
             timeout=INSTALL_SECONDS * 1000
@@ -74,7 +74,7 @@ def test_uv_installs_it_where_no_python_works(tmp_path, browser, provider, githu
     with running_code_server(home, path=f"{first}:/usr/bin:/bin:{last}") as server:
         context = browser.new_context()
         window = Window(server, context)
-        window.notified("Installing jumpseat")
+        window.wait_for_notification("Installing jumpseat")
         window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL, wait_seconds=INSTALL_SECONDS)
         context.close()
         log = server.log()
@@ -96,6 +96,8 @@ def test_a_window_that_never_had_a_model_says_why(tmp_path, browser, provider, g
         context = browser.new_context()
         window = Window(server, context)
         # VS Code itself answers a question with "Language model unavailable".
-        shown = window.notified('The program "/nowhere/jumpseat" of the setting jumpseat.path was not found.')
+        shown = window.wait_for_notification(
+            'The program "/nowhere/jumpseat" of the setting jumpseat.path was not found.'
+        )
         shown.get_by_text("Restart Server", exact=True).wait_for()
         context.close()

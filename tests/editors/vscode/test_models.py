@@ -25,10 +25,10 @@ LATE_SECONDS = 60.0
 
 
 @contextlib.contextmanager
-def configured(
+def add_provider(
     code_server: CodeServer, name: str, base_url: str, change: tuple[str, str] = ("", "")
 ) -> Iterator[None]:
-    """One more provider in the configuration, and a change of its text."""
+    """Add a provider to the configuration, and change its text, for the length of the block."""
     file = code_server.home / "config.toml"
     text = file.read_text()
     table = f'\n[providers.{name}]\nkind = "openai"\nbase_url = "{base_url}"\nmax_retries = 0\n'
@@ -48,7 +48,7 @@ def test_the_default_row_follows_the_default_model_and_the_answer_names_it(chat,
     provider.script(hello())
     chat.ask("@jumpseat Who answers?")
     chat.shows(chat.answers.last.locator("code").get_by_text(MODEL))
-    chat.answered()
+    chat.wait_for_answer()
     chat.command("jumpseat.selectModel", "fake:other-model")
     try:
         provider.script(hello())
@@ -67,7 +67,7 @@ def test_refresh_models_and_restart_server_list_new_models(window, provider):
     window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
     provider.list(rows("fake-model", "other-model", "pulled"))
     window.command("jumpseat.refreshModels")
-    window.notified("models are available.")
+    window.wait_for_notification("models are available.")
     window.wait("(await lm.models({ id: 'fake:pulled' })).length === 1")
     provider.list(rows("fake-model", "other-model"))
     window.command("jumpseat.restart")
@@ -76,7 +76,7 @@ def test_refresh_models_and_restart_server_list_new_models(window, provider):
 
 def test_a_server_that_is_started_later_is_listed(window, provider, code_server):
     provider.list(Reply.json({"error": {"message": "Not yet."}}, 503), path="/late/models")
-    with configured(code_server, "late", provider.base_url.replace("/v1", "/late")):
+    with add_provider(code_server, "late", provider.base_url.replace("/v1", "/late")):
         provider.wait_for_list("/late/models")
         provider.list(rows("woken"), path="/late/models")
         window.wait("(await lm.models({ id: 'late:woken' })).length === 1", wait_seconds=LATE_SECONDS)
@@ -100,7 +100,7 @@ def test_extensions_do_not_wait_for_a_silent_daemon_or_provider(window, provider
 
     gate = Gate()
     provider.list(replace(rows("slow"), held=gate), path="/silent/models")
-    with configured(code_server, "silent", provider.base_url.replace("/v1", "/silent")):
+    with add_provider(code_server, "silent", provider.base_url.replace("/v1", "/silent")):
         provider.wait_for_list("/silent/models")
         found, elapsed = window.js(listing)
         assert MODEL in found
@@ -111,7 +111,7 @@ def test_extensions_do_not_wait_for_a_silent_daemon_or_provider(window, provider
 
 def test_a_provider_that_cannot_be_reached_is_not_shown_as_ready(window, code_server):
     first = 'default_provider = "gone"\ndefault_model = "gone:m"\n'
-    with configured(code_server, "gone", "http://127.0.0.1:9/v1", ('default_provider = "fake"\n', first)):
+    with add_provider(code_server, "gone", "http://127.0.0.1:9/v1", ('default_provider = "fake"\n', first)):
         window.shows(window.status.get_by_text("gone does not answer"))
         window.start("jumpseat.status")
         row = window.quick_input.locator(".monaco-list-row").filter(has_text="gone")
@@ -129,7 +129,7 @@ def test_the_models_of_vs_codes_own_features_are_recommended_and_set(window, pro
     window.page.keyboard.press("Enter")
     window.sees("Model for titles", within=window.quick_input)
     window.page.keyboard.press("Enter")
-    window.notified("VS Code now uses fake-model for texts and fake-model-mini for titles.")
+    window.wait_for_notification("VS Code now uses fake-model for texts and fake-model-mini for titles.")
     chosen = "['utilityModel', 'utilitySmallModel'].map((name) => settings.get(name))"
     settings = "const settings = vscode.workspace.getConfiguration('chat');"
     assert window.js(f"{settings} return {chosen}") == [f"jumpseat/{MODEL}", "jumpseat/fake:fake-model-mini"]

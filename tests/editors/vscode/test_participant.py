@@ -22,11 +22,11 @@ def test_an_answer_streams_and_the_next_question_has_the_first_in_its_history(ch
     chat.answer_has("Hello from")
     provider.open(gate)
     chat.answer_has("Hello from here.")
-    chat.answered()
+    chat.wait_for_answer()
 
     provider.script(hello())
     chat.ask("@jumpseat And again.")
-    chat.answered()
+    chat.wait_for_answer()
     sent = [(message["role"], message["content"]) for message in provider.chats[1]["messages"]]
     assert sent == [("user", "Say hello."), ("assistant", "Hello from here."), ("user", "And again.")]
 
@@ -37,7 +37,7 @@ def test_a_stopped_answer_keeps_what_came_and_can_be_continued(chat, provider):
     chat.ask("@jumpseat A story.")
     chat.answer_has("Half an")
     chat.stop()
-    chat.answered()
+    chat.wait_for_answer()
     provider.wait_for_disconnect()
 
     provider.script(hello())
@@ -53,7 +53,7 @@ def test_a_question_that_waits_for_the_provider_is_stopped_and_stays(chat, provi
     chat.ask("@jumpseat A slow one.")
     provider.wait_for_chat()
     chat.stop()
-    chat.answered()
+    chat.wait_for_answer()
     provider.wait_for_disconnect()
     chat.sees("A slow one.")
 
@@ -94,7 +94,7 @@ def test_a_prompt_of_the_configuration_is_put_into_the_question(chat, provider):
 def test_the_prompts_are_listed(chat, provider):
     chat.ask("@jumpseat /prompt ")
     chat.answer_has("Make it tidy.")
-    chat.answered()
+    chat.wait_for_answer()
     assert provider.chats == []
 
 
@@ -122,7 +122,7 @@ def test_thinking_is_sent_back_as_thinking(chat, provider):
     provider.script(Reply.events(completion_stream(["Yes."], reasoning=["Let me ", "think."])), hello())
     chat.ask("@jumpseat Is it?")
     chat.answer_has("Yes.")
-    chat.answered()
+    chat.wait_for_answer()
     chat.ask("@jumpseat Sure?")
     chat.answer_has("Hello there.")
     answer = provider.chats[1]["messages"][1]
@@ -135,7 +135,7 @@ def test_the_tokens_of_an_answer_and_of_the_window_are_shown(chat, provider):
         provider.script(Reply.events(completion_stream(["Two."], usage=usage)))
         chat.ask("@jumpseat One?")
         chat.answer_has("Two.")
-        chat.answered()
+        chat.wait_for_answer()
         chat.answer_has("fake:fake-model · 1,204 tokens in · 87 out")
     chat.start("jumpseat.status")
     row = chat.quick_input.get_by_text("tokens in")
@@ -167,7 +167,7 @@ def test_the_rules_that_vscode_attaches_are_sent_once(chat, provider):
         provider.script(hello())
         chat.ask("@jumpseat Hello?")
         chat.answer_has("Hello there.")
-        chat.answered()
+        chat.wait_for_answer()
     finally:
         chat.configure("workspaceRules", None)
         rules.unlink()

@@ -26,7 +26,7 @@ def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(ch
     chat.ask("@jumpseat A story.")
     chat.answer_has("Half an")
     os.kill(daemon.pid, signal.SIGKILL)
-    chat.answered()
+    chat.wait_for_answer()
     chat.answer_has("jumpseat ended unexpectedly")
     assert "Half an answer" in chat.answers.last.inner_text()
 
@@ -69,7 +69,7 @@ def test_a_daemon_that_ends_too_often_is_reported_once_and_can_be_restarted(chat
     chat.hides(chat.notifications.first)
 
     chat.answers.last.get_by_text("Restart Server", exact=True).click()
-    chat.notified("jumpseat was restarted.")
+    chat.wait_for_notification("jumpseat was restarted.")
     assert chat.notifications.count() == 1
     chat.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
 
@@ -113,7 +113,7 @@ def test_a_missing_program_is_an_error_in_the_chat_that_says_what_to_do(chat, co
 
 def test_the_server_is_restarted(window, provider):
     window.command("jumpseat.restart")
-    window.notified("jumpseat was restarted.")
+    window.wait_for_notification("jumpseat was restarted.")
     provider.script(hello())
     ask(window, MODEL, [{"role": "user", "content": "Hi"}])
 
@@ -134,7 +134,7 @@ def test_the_proxy_of_vs_code_is_used_and_its_password_is_in_no_environment(wind
             window.js(change, f"http://me:canary@{address}")
             window.open_file("far.md", "---\nmodel: far:m\n---\n\n## Me\n\nHello?\n")
             window.start("jumpseat.sendTranscript")
-            assert "proxy" in window.notified(address).inner_text()
+            assert "proxy" in window.wait_for_notification(address).inner_text()
             environments = [found for each in Path("/proc").glob("[0-9]*/environ") if (found := read(each))]
             assert any(f"HTTPS_PROXY=http://{address}".encode() in each for each in environments)
             assert not any(b"canary@" in each for each in environments)
@@ -163,7 +163,7 @@ def test_a_mistake_in_the_configuration_is_shown(window, code_server):
     before = file.read_text()
     file.write_text(before.replace("[providers.fake]", "[providers.fake"))
     try:
-        window.notified("is not valid TOML")
+        window.wait_for_notification("is not valid TOML")
     finally:
         file.write_text(before)
 

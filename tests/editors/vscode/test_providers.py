@@ -56,7 +56,7 @@ def add_server(window, base_url: str, key: str) -> None:
 
 def test_a_server_is_added_from_vs_codes_list_of_models(window, provider, configuration):
     add_server(window, provider.base_url, KEY)
-    window.notified("The key of lab works, and is stored")
+    window.wait_for_notification("The key of lab works, and is stored")
     table = providers(configuration)["lab"]
     assert (table["kind"], table["base_url"]) == ("openai", provider.base_url)
     assert KEY not in configuration.read_text()
@@ -71,7 +71,7 @@ def test_a_key_that_the_provider_refuses_is_not_stored(window, provider, configu
     provider.list(Reply.json({"error": {"message": "Bad key."}}, 401))
     window.start("jumpseat.setKey", "keyed")
     enter(window, "Set API Key", KEY)
-    window.notified("The key was not stored.")
+    window.wait_for_notification("The key was not stored.")
     assert "api_key" not in providers(configuration)["keyed"]
 
 
@@ -106,7 +106,7 @@ def test_the_diagnosis_says_why_models_are_missing_and_opens_the_fix(window, con
     window.sees("2 models in the picker", within=window.quick_input)
     window.sees("connection", within=window.quick_input)
     window.pick("signed out")
-    shown = window.notified("enter the code")
+    shown = window.wait_for_notification("enter the code")
     shown.hover()
     shown.get_by_text("Cancel").click()
     window.hides(shown)
@@ -131,5 +131,5 @@ def test_a_server_without_a_key_is_added_by_keyboard_alone(window, provider, con
         if text:
             window.page.keyboard.type(text)
         window.page.keyboard.press("Enter")
-    window.notified("desk was added to the configuration.")
+    window.wait_for_notification("desk was added to the configuration.")
     assert "api_key" not in providers(configuration)["desk"]

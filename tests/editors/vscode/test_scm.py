@@ -62,7 +62,9 @@ def test_a_commit_message_that_was_replaced_can_be_restored(repository, provider
     provider.script(Reply.events(completion_stream(["Add a limit"])))
     write(repository)
     repository.wait(f"{MESSAGE} === 'Add a limit'")
-    repository.notified("The commit message was replaced.").get_by_text("Restore", exact=True).click()
+    repository.wait_for_notification("The commit message was replaced.").get_by_text(
+        "Restore", exact=True
+    ).click()
     repository.wait(f"{MESSAGE} === 'My own words'")
 
 
@@ -75,7 +77,7 @@ def test_writing_a_commit_message_stops_when_the_user_writes_one(repository, pro
     repository.js(f"{MESSAGE} = 'My own words'")
     provider.open(gate)
     provider.wait_for_disconnect()
-    repository.notified("You changed the commit message, so writing it was stopped.")
+    repository.wait_for_notification("You changed the commit message, so writing it was stopped.")
     assert repository.js(f"return {MESSAGE}") == "My own words"
 
 
@@ -87,7 +89,7 @@ def test_a_file_whose_diff_is_too_long_for_the_model_is_left_out(repository, pro
     subprocess.run(["git", "add", "all.lock"], cwd=directory, check=True, timeout=20)
     provider.script(Reply.events(completion_stream(["Add a limit"])))
     write(repository)
-    repository.notified("The diff is too long for the model. These files are left out: all.lock")
+    repository.wait_for_notification("The diff is too long for the model. These files are left out: all.lock")
     repository.wait(f"{MESSAGE} === 'Add a limit'")
     question = str(provider.chats[0]["messages"][-1]["content"])
     assert "+limit = 3" in question
@@ -99,7 +101,7 @@ def test_a_failed_commit_message_leaves_the_old_one(repository, provider):
     repository.js(f"{MESSAGE} = 'My own words'")
     provider.script(Reply.json({"error": {"message": "The model is on holiday."}}, 400))
     write(repository)
-    repository.notified("The model is on holiday.")
+    repository.wait_for_notification("The model is on holiday.")
     assert repository.js(f"return {MESSAGE}") == "My own words"
 
 
@@ -111,5 +113,5 @@ def test_nothing_is_sent_without_changes(repository, provider):
         timeout=20,
     )
     write(repository)
-    repository.notified("There are no changes to describe.")
+    repository.wait_for_notification("There are no changes to describe.")
     assert provider.chats == []

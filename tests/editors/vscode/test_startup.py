@@ -34,8 +34,8 @@ module, a format for numbers was made at the start, and JSON-RPC was loaded too.
 
 
 @contextlib.contextmanager
-def started(home, browser, *, enables_chat: bool) -> Iterator:
-    """A window of a VS Code of its own whose chat is hidden, and disabled unless `enables_chat`."""
+def open_window(home, browser, *, enables_chat: bool) -> Iterator:
+    """Open a window of a VS Code of its own, whose chat is hidden, and disabled unless `enables_chat`."""
     from tests.editors.vscode.window import Window
 
     settings = {"workbench.secondarySideBar.defaultVisibility": "hidden"}
@@ -57,7 +57,7 @@ def home(tmp_path, provider, github):
 
 
 def test_without_a_chat_the_daemon_does_not_start(home, browser, provider):
-    with started(home, browser, enables_chat=False) as window:
+    with open_window(home, browser, enables_chat=False) as window:
         window.wait("vscode.extensions.getExtension('jumpseat.jumpseat').isActive")
         # Neither opening a file nor typing in it needs the daemon.
         window.open_file("numbers.py", "first = 1\n")
@@ -84,7 +84,7 @@ def read_milliseconds(window) -> int:
 
 
 def test_the_extension_is_active_soon(home, browser, record_property):
-    with started(home, browser, enables_chat=False) as window:
+    with open_window(home, browser, enables_chat=False) as window:
         taken = [read_milliseconds(window)]
         while min(taken) >= MOST_MS and len(taken) < 3:
             window.load()

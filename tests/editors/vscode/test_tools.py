@@ -69,10 +69,10 @@ def list_references(window) -> list[str]:
 def test_an_allowed_edit_is_made_and_its_calls_are_listed(asking, provider):
     asking.answer_has("-second = 2")
     asking.answer_has("+SECOND = 2")
-    asking.notified("Edit numbers.py?")
+    asking.wait_for_notification("Edit numbers.py?")
     press(asking, "Allow")
     asking.answer_has("It is upper case.")
-    asking.answered()
+    asking.wait_for_answer()
     assert (asking.server.workspace / "numbers.py").read_text() == AFTER
     asking.answer_has("files/read path=numbers.py · 3 lines")
     asking.answer_has("files/edit")
@@ -92,11 +92,11 @@ def test_a_denied_edit_leaves_the_file_and_the_model_reads_why(asking, provider)
     asking.quick_input.get_by_role("textbox").fill("Keep the names.")
     asking.page.keyboard.press("Enter")
     asking.answer_has("It is upper case.")
-    asking.answered()
+    asking.wait_for_answer()
     assert (asking.server.workspace / "numbers.py").read_text() == BEFORE
     assert results(provider, 2)[1].endswith("The user denied this call: Keep the names.")
     press(asking, "Allow")
-    asking.notified("This call is no longer waiting for approval.")
+    asking.wait_for_notification("This call is no longer waiting for approval.")
 
 
 def test_a_call_is_reviewed_and_allowed_by_keyboard_alone(asking):
@@ -114,7 +114,7 @@ def test_a_call_is_reviewed_and_allowed_by_keyboard_alone(asking):
 
 
 def test_a_notification_shows_the_diff_whose_buttons_decide(asking):
-    asking.notified("Edit numbers.py?").get_by_role("button", name="Show Diff").click()
+    asking.wait_for_notification("Edit numbers.py?").get_by_role("button", name="Show Diff").click()
     asking.wait(DIFF)
     actions = asking.page.locator(".title .editor-actions")
     actions.get_by_role("button", name="Deny Tool Call").click()
@@ -126,7 +126,7 @@ def test_a_notification_shows_the_diff_whose_buttons_decide(asking):
 def test_a_decision_for_the_conversation_covers_its_later_calls(asking, provider):
     press(asking, "Allow in This Conversation")
     asking.answer_has("It is upper case.")
-    asking.answered()
+    asking.wait_for_answer()
     back = {"path": "numbers.py", "oldText": "SECOND", "newText": "second"}
     provider.script(call("edit", 3, **back), says("It is back."))
     asking.ask("@jumpseat Undo that.")
@@ -156,9 +156,9 @@ def test_unsaved_text_is_read_and_changed_in_the_editor(chat, provider):
 
 def test_stopping_withdraws_the_question(asking):
     asking.stop()
-    asking.answered()
+    asking.wait_for_answer()
     press(asking, "Allow")
-    asking.notified("This call is no longer waiting for approval.")
+    asking.wait_for_notification("This call is no longer waiting for approval.")
     assert (asking.server.workspace / "numbers.py").read_text() == BEFORE
 
 

@@ -36,13 +36,13 @@ def open_restricted(browser):
 
     context = browser.new_context(viewport={"width": 1280, "height": 800})
 
-    def opened(server):
+    def open_window(server):
         window = Window(server, context)
         window.sees("Restricted Mode")
         assert not window.js("return vscode.workspace.isTrusted")
         return window
 
-    yield opened
+    yield open_window
     context.close()
 
 
@@ -77,21 +77,21 @@ def test_a_folder_cannot_name_a_program_and_its_settings_wait_for_trust(home, pr
             json.dumps({f"jumpseat.{name}": value for name, value in settings.items()})
         )
 
-        def kept_by(question):
-            """Ask a question, and return how many conversations are kept then."""
+        def count_kept_after(question):
+            """Ask a question, and return how many conversations are kept after it."""
             provider.script(hello())
             window.command("workbench.action.chat.newChat")
             window.counts(window.answers, 0)
             window.ask(f"@jumpseat {question}")
             window.answer_has("Hello there.")
-            window.answered()
+            window.wait_for_answer()
             return len(list((home / "conversations").glob("*.jsonl")))
 
         window = open_restricted(server)
         window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
         models = window.js(f"return {MODELS}")
         assert not [each for each in models if each.startswith("other:")]
-        assert kept_by("While it is restricted.") == 1
+        assert count_kept_after("While it is restricted.") == 1
 
         gate = Gate()
         provider.script(Reply.events([chunk({"content": "Half "}), gate, *completion_stream(["an answer."])]))
@@ -102,7 +102,7 @@ def test_a_folder_cannot_name_a_program_and_its_settings_wait_for_trust(home, pr
         provider.open(gate)
         assert "error" not in window.js("return state.running.ended"), "trust has restarted the daemon"
 
-        assert kept_by("When it is trusted.") == 1
+        assert count_kept_after("When it is trusted.") == 1
         assert window.js(f"return {MODELS}") == models
         assert not ran.exists()
 
@@ -118,7 +118,9 @@ def test_the_python_of_a_folder_installs_nothing_until_the_folder_is_trusted(hom
         program(server.workspace / "python", ran)
         window = open_restricted(server)
         window.start("jumpseat.status")
-        window.notified("jumpseat needs uv, or Python 3.11 or newer with venv. Neither was found.")
+        window.wait_for_notification(
+            "jumpseat needs uv, or Python 3.11 or newer with venv. Neither was found."
+        )
         assert not ran.exists()
 
         trust(window)

@@ -272,7 +272,7 @@ class Window:
         """Wait until the newest answer has the text."""
         expect(self.answers.last).to_contain_text(text, timeout=WAIT_MS)
 
-    def answered(self) -> None:
+    def wait_for_answer(self) -> None:
         """Wait until no answer runs in the chat view."""
         expect(self.answers.last).not_to_have_class(re.compile("chat-response-loading"), timeout=WAIT_MS)
 
@@ -342,7 +342,7 @@ class Window:
         """The notifications on the screen."""
         return self.page.locator(".notification-list-item")
 
-    def notified(self, text: str) -> Locator:
+    def wait_for_notification(self, text: str) -> Locator:
         """Wait for a notification with the text, in the list that the bell opens.
 
         VS Code shows only three of those that come within 0.8 seconds by themselves.

@@ -15,15 +15,15 @@ from tests.unit.chat import conversations
 from tests.unit.chat.conversations import any_size, in_both_formats
 
 
-def without_blanks_at_ends(text: str) -> str:
+def strip_line_ends(text: str) -> str:
     return "\n".join([line.rstrip(" \t\r") for line in text.split("\n")])
 
 
 HABITS: dict[str, Callable[[str], str]] = {
-    "blanks at the ends of lines are trimmed": without_blanks_at_ends,
+    "blanks at the ends of lines are trimmed": strip_line_ends,
     "the file ends with one line ending": lambda text: f"{text.rstrip(chr(10))}\n",
     "lines end with CRLF": lambda text: text.replace("\n", "\r\n"),
-    "both": lambda text: without_blanks_at_ends(text).replace("\n", "\r\n"),
+    "both": lambda text: strip_line_ends(text).replace("\n", "\r\n"),
 }
 
 
@@ -54,10 +54,10 @@ def test_trimmed_answers_differ_only_in_white_space_at_their_ends(
     assert [each for each in read if each.role == "user"] == [
         each for each in messages if each.role == "user"
     ]
-    assert [stripped(each) for each in read] == [stripped(each) for each in messages]
+    assert [strip_blanks(each) for each in read] == [strip_blanks(each) for each in messages]
 
 
-def stripped(message: Message) -> Any:
+def strip_blanks(message: Message) -> Any:
     """Remove carriage returns, white space around texts, and blank texts from a message."""
     blocks = [
         {
@@ -86,14 +86,18 @@ def skeleton(message: Message) -> Any:
     """Return the message's wire form without any white space in its texts."""
     between = ("text", "thinking", "content", "raw", "source", "data")
 
-    def packed(block: dict[str, Any]) -> dict[str, Any]:
-        files = [packed(part) for part in block["content"]] if isinstance(block.get("content"), list) else []
+    def normalize_block(block: dict[str, Any]) -> dict[str, Any]:
+        files = (
+            [normalize_block(part) for part in block["content"]]
+            if isinstance(block.get("content"), list)
+            else []
+        )
         # A text of nothing but white space, before the images of a result, cannot be told from no text.
         files = [part for part in files if part.get("text") != ""]
         texts = {key: "".join(block[key].split()) for key in between if isinstance(block.get(key), str)}
         return {**block, **texts, **({"content": files} if files else {})}
 
-    return message.role, [packed(block) for block in to_wire(message)["content"]]
+    return message.role, [normalize_block(block) for block in to_wire(message)["content"]]
 
 
 def test_a_text_that_is_edited_by_hand_keeps_its_lines() -> None:

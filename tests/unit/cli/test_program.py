@@ -15,7 +15,7 @@ import pytest
 
 from tests.fakes.escapes import ESCAPES
 from tests.fakes.scenario import Scenario, answer_steps
-from tests.fakes.terminal import Terminal, left_standing
+from tests.fakes.terminal import Terminal, list_visible_lines
 from tests.processes import take_interrupts
 
 REPOSITORY = Path(__file__).parents[3]
@@ -53,7 +53,7 @@ def run(scenario: Scenario, *arguments: str, piped: str | None = None) -> subpro
 
 
 def read_params(scenario: Scenario) -> dict[str, Any]:
-    params: dict[str, Any] = scenario.received("chat/start")[0]["params"]
+    params: dict[str, Any] = scenario.read_messages("chat/start")[0]["params"]
     return params
 
 
@@ -174,7 +174,7 @@ def test_an_interrupt_cancels_the_turn_and_keeps_the_text(tmp_path: Path) -> Non
         process.send_signal(signal.SIGINT)
         assert (process.stdout.read(), process.stderr.read()) == (b"\n", b"")
     assert process.returncode == 130
-    assert [message["method"] for message in scenario.received()][-3:] == [
+    assert [message["method"] for message in scenario.read_messages()][-3:] == [
         "$/cancelRequest",
         "shutdown",
         "exit",
@@ -238,7 +238,7 @@ def test_a_reader_that_closes_the_pipe_ends_the_turn_quietly(tmp_path: Path) -> 
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
-    assert scenario.received("$/cancelRequest")
+    assert scenario.read_messages("$/cancelRequest")
 
 
 @pytest.mark.usefixtures("ignored_interrupts")
@@ -252,7 +252,7 @@ def test_ctrl_c_on_a_terminal_reaches_the_turn_and_not_the_daemon(tmp_path: Path
     assert "Hel" in OWN.sub("", output).splitlines()[-1]
     assert "Traceback" not in output
     assert output.count("\x1b[?25l") == output.count("\x1b[?25h")
-    assert [message["method"] for message in scenario.received()][-3:] == [
+    assert [message["method"] for message in scenario.read_messages()][-3:] == [
         "$/cancelRequest",
         "shutdown",
         "exit",
@@ -281,7 +281,7 @@ def test_an_answer_of_any_length_is_rendered_once_on_a_terminal(tmp_path: Path) 
 
     assert code == 0
     # The unfinished tail is drawn and erased repeatedly, but the final text appears only once.
-    lines = left_standing(output)
+    lines = list_visible_lines(output)
     assert [line for line in lines if line.startswith("Paragraph")] == [
         f"Paragraph {i} is here." for i in range(60)
     ]
@@ -320,7 +320,7 @@ def test_models_are_lines_with_tabs_in_a_pipe(tmp_path: Path) -> None:
         "fake:m\t[red]M\t128k\t16k\timages\t\tdefault\nfake:n\tN\t\t\t\t0.25x\tpreview, terms not accepted\n"
     )
     assert done.stderr == "jumpseat: broken: No key.\nhint: Set one.\n"
-    assert scenario.received("models/list")[0]["params"] == {"refresh": False, "provider": "fake"}
+    assert scenario.read_messages("models/list")[0]["params"] == {"refresh": False, "provider": "fake"}
 
 
 def test_models_are_a_table_on_a_terminal(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ os._exit(run_work(confirm("Really?"), as_json=False))
 """
 
 
-def in_shell(words: str) -> subprocess.CompletedProcess[str]:
+def run_in_shell(words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["/bin/sh", "-c", f'"$0" -m jumpseat {words}', sys.executable],
         capture_output=True,
@@ -47,7 +47,7 @@ def in_shell(words: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_buffered_output_is_written_at_exit_or_reported(redirection: str, code: int, message: str) -> None:
-    done = in_shell(f"config path {redirection}")
+    done = run_in_shell(f"config path {redirection}")
     assert (done.returncode, done.stderr) == (code, message)
 
 
@@ -56,7 +56,7 @@ def test_buffered_output_is_written_at_exit_or_reported(redirection: str, code: 
 )
 @pytest.mark.usefixtures("home")
 def test_a_command_with_closed_streams_ends_with_its_own_exit_code(words: str, code: int) -> None:
-    done = in_shell(words)
+    done = run_in_shell(words)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
 
@@ -64,7 +64,7 @@ def test_a_command_with_closed_streams_ends_with_its_own_exit_code(words: str, c
 @pytest.mark.usefixtures("home")
 def test_binary_input_is_not_sent_as_text(tmp_path: Path, words: str) -> None:
     (tmp_path / "i.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
-    done = in_shell(f"{words} <{tmp_path}/i.png")
+    done = run_in_shell(f"{words} <{tmp_path}/i.png")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith("Error: stdin is not text. To send an image: jumpseat chat -a -\n")
 

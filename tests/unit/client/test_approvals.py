@@ -32,7 +32,7 @@ def client(scenario: Scenario, on_approval: Any) -> Client:
 
 def read_decisions(scenario: Scenario) -> list[dict[str, Any]]:
     """Return the decisions that the daemon received."""
-    return [message["params"] for message in scenario.received("tools/decide")]
+    return [message["params"] for message in scenario.read_messages("tools/decide")]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ async def test_only_what_the_program_answers_is_declared(
     async with Client.spawn(scenario.command, **options):
         pass
 
-    assert scenario.received("initialize")[0]["params"]["capabilities"] == declared
+    assert scenario.read_messages("initialize")[0]["params"]["capabilities"] == declared
 
 
 def test_capabilities_must_be_a_mapping() -> None:

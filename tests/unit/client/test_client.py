@@ -43,7 +43,7 @@ def client(scenario: Scenario, **options: Any) -> Client:
 
 async def wait_until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
     # Poll the file to which the other process writes its messages; the test's timeout limits the wait.
-    while not (messages := scenario.received(method)):  # noqa: ASYNC110 - there is no event to await
+    while not (messages := scenario.read_messages(method)):  # noqa: ASYNC110 - there is no event to await
         await asyncio.sleep(0.005)
     return messages
 
@@ -54,10 +54,10 @@ async def test_it_initializes_the_daemon_and_shuts_it_down(tmp_path: Path) -> No
         assert daemon.server_info["name"] == "fake"
         assert daemon.server_capabilities["protocolVersion"] == 1
 
-    assert [message["method"] for message in scenario.received()] == [
+    assert [message["method"] for message in scenario.read_messages()] == [
         "initialize", "initialized", "shutdown", "exit",
     ]  # fmt: skip
-    params = scenario.received()[0]["params"]
+    params = scenario.read_messages()[0]["params"]
     assert params["processId"] == os.getpid()
     assert params["clientInfo"]["name"] == "me"
     assert params["initializationOptions"] == {
@@ -80,13 +80,13 @@ async def test_a_chat_yields_its_deltas_and_then_has_a_result(tmp_path: Path) ->
     assert (result.text, result.stop_reason, result.tool_calls) == ("Hello", "end_turn", [])
     assert result.as_message() == {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]}
     assert result.usage["outputTokens"] == result["usage"]["outputTokens"] == 2
-    assert scenario.received("chat/start")[0]["params"] == {
+    assert scenario.read_messages("chat/start")[0]["params"] == {
         "messages": [{"role": "user", "content": "Hi"}],
         "model": "fake:m",
         "maxTokens": 5,
         "outputMode": "json",
     }
-    assert not scenario.received("$/cancelRequest")
+    assert not scenario.read_messages("$/cancelRequest")
 
 
 async def test_the_result_is_available_without_the_deltas(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ async def test_breaking_out_of_the_loop_cancels_the_turn_immediately(tmp_path: P
         with pytest.raises(ChatFailed) as caught:
             await stream.response()
 
-    assert len(scenario.received("$/cancelRequest")) == 1
+    assert len(scenario.read_messages("$/cancelRequest")) == 1
     assert caught.value.kind == "cancelled"
     assert caught.value.partial == {"text": "Hel", "content": []}
 
@@ -200,7 +200,7 @@ async def test_progress_is_passed_on_with_its_percentage(tmp_path: Path) -> None
         await daemon.chat("Hi", on_progress=lambda *progress: seen.append(progress)).response()
 
     assert seen == [("Loading the model", None), ("Half of it", 50)]
-    assert scenario.received("chat/start")[0]["params"]["workDoneToken"]
+    assert scenario.read_messages("chat/start")[0]["params"]["workDoneToken"]
 
 
 async def test_a_daemon_that_ends_in_a_chat_is_reported_with_its_last_lines(tmp_path: Path) -> None:
@@ -304,12 +304,12 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
         with pytest.raises(RequestFailed) as caught:
             await daemon.request("no/such")
     assert caught.value.code == -32601
-    assert scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "x"}
-    assert scenario.received("models/list")[0]["params"] == {"provider": "fake", "refresh": True}
-    assert scenario.received("transcript/check")[0]["params"] == {"text": "---", "format": "markdown"}
-    assert scenario.received("transcript/parse")[0]["params"] == {"text": "* Me", "format": "org"}
-    assert scenario.received("transcript/render")[0]["params"]["format"] == "org"
-    assert scenario.received("chat/countTokens")[0]["params"] == {
+    assert scenario.read_messages("prompts/get")[0]["params"] == {"name": "review", "input": "x"}
+    assert scenario.read_messages("models/list")[0]["params"] == {"provider": "fake", "refresh": True}
+    assert scenario.read_messages("transcript/check")[0]["params"] == {"text": "---", "format": "markdown"}
+    assert scenario.read_messages("transcript/parse")[0]["params"] == {"text": "* Me", "format": "org"}
+    assert scenario.read_messages("transcript/render")[0]["params"]["format"] == "org"
+    assert scenario.read_messages("chat/countTokens")[0]["params"] == {
         "messages": [{"role": "user", "content": "Hi"}],
         "system": "S",
         "allowEstimate": True,
@@ -322,7 +322,7 @@ async def test_leaving_the_block_cancels_running_chats(tmp_path: Path) -> None:
     async with client(scenario) as daemon:
         deltas = aiter(daemon.chat("Hi"))
         await anext(deltas)
-    assert [message["method"] for message in scenario.received()][-3:] == [
+    assert [message["method"] for message in scenario.read_messages()][-3:] == [
         "$/cancelRequest",
         "shutdown",
         "exit",

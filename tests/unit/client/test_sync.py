@@ -46,7 +46,7 @@ def client(scenario: Scenario, **options: Any) -> SyncClient:
 def wait_until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
     """Wait until the other process has logged a message with this method, and return all such messages."""
     deadline = time.monotonic() + WAIT_SECONDS
-    while not (messages := scenario.received(method)):
+    while not (messages := scenario.read_messages(method)):
         assert time.monotonic() < deadline, f"no {method} within {WAIT_SECONDS} seconds"
         time.sleep(0.005)
     return messages
@@ -69,13 +69,13 @@ def test_a_chat_yields_its_deltas_and_then_has_a_result(tmp_path: Path) -> None:
     assert [delta.seq for delta in deltas] == list(range(6))
     assert "".join(delta.text for delta in deltas) == result.text == "Hello"
     assert result is stream.result
-    assert scenario.received("chat/start")[0]["params"] == {
+    assert scenario.read_messages("chat/start")[0]["params"] == {
         "messages": [{"role": "user", "content": "Hi"}],
         "model": "fake:m",
         "maxTokens": 5,
     }
-    assert not scenario.received("$/cancelRequest")
-    assert [message["method"] for message in scenario.received()][-2:] == ["shutdown", "exit"]
+    assert not scenario.read_messages("$/cancelRequest")
+    assert [message["method"] for message in scenario.read_messages()][-2:] == ["shutdown", "exit"]
     assert own_threads() == []
 
 
@@ -98,7 +98,7 @@ def test_leaving_the_loop_cancels_the_turn_immediately(tmp_path: Path) -> None:
         with pytest.raises(ChatFailed) as caught:
             stream.response()
 
-    assert len(scenario.received("$/cancelRequest")) == 1
+    assert len(scenario.read_messages("$/cancelRequest")) == 1
     assert (caught.value.kind, caught.value.partial) == ("cancelled", {"text": "Hel", "content": []})
 
 
@@ -217,7 +217,7 @@ def test_edits_requests_and_notifications_reach_the_daemon(tmp_path: Path) -> No
         assert edit.request_id is not None
         daemon.notify("jumpseat/anything", {"a": 1})
         wait_until_received(scenario, "jumpseat/anything")
-    assert scenario.received("edit/start")[0]["params"]["target"] == {"type": "context", "text": "old"}
+    assert scenario.read_messages("edit/start")[0]["params"]["target"] == {"type": "context", "text": "old"}
 
 
 @pytest.mark.parametrize("loop", [True, False])
@@ -231,7 +231,7 @@ def test_a_chat_that_exceeds_its_timeout_keeps_its_partial(tmp_path: Path, loop:
             stream.response()
     assert caught.value.partial is not None
     assert (caught.value.partial.text, caught.value.partial.stop_reason) == ("Hel", None)
-    assert len(scenario.received("$/cancelRequest")) == 1
+    assert len(scenario.read_messages("$/cancelRequest")) == 1
 
 
 def test_a_timeout_applies_to_a_daemon_that_does_not_react(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_models_and_any_request_are_returned_as_on_the_wire(tmp_path: Path) -> N
         with pytest.raises(RequestFailed) as caught:
             daemon.request("no/such")
     assert caught.value.code == -32601
-    assert scenario.received("models/list")[0]["params"] == {"provider": "fake", "refresh": True}
+    assert scenario.read_messages("models/list")[0]["params"] == {"provider": "fake", "refresh": True}
 
 
 def test_a_daemon_that_ends_is_reported_with_its_last_lines(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_leaving_the_block_cancels_running_chats(tmp_path: Path) -> None:
     with client(scenario) as daemon:
         deltas = iter(daemon.chat("Hi"))
         next(deltas)
-    assert [message["method"] for message in scenario.received()][-3:] == [
+    assert [message["method"] for message in scenario.read_messages()][-3:] == [
         "$/cancelRequest",
         "shutdown",
         "exit",

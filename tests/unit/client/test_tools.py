@@ -30,7 +30,7 @@ async def test_a_chat_selects_tools_and_names_its_folders(
             workspace_folders=["src", Path("/a"), "file:///b"],
         ).response()
 
-    params = scenario.received("chat/start")[0]["params"]
+    params = scenario.read_messages("chat/start")[0]["params"]
     assert params["daemonTools"] == ["files/*"]
     assert params["maxRounds"] == 3
     assert params["workspaceFolders"] == [str(tmp_path / "src"), "/a", "file:///b"]
@@ -43,7 +43,7 @@ def test_the_workspace_folders_of_a_client_are_uris(tmp_path: Path, monkeypatch:
     with SyncClient.spawn(scenario.command, workspace_folders=["a b", Path("/c"), "file:///d%20e/"]):
         pass
 
-    assert scenario.received("initialize")[0]["params"]["workspaceFolders"] == [
+    assert scenario.read_messages("initialize")[0]["params"]["workspaceFolders"] == [
         {"uri": f"{tmp_path.as_uri()}/a%20b", "name": "a b"},
         {"uri": "file:///c", "name": "c"},
         {"uri": "file:///d%20e/", "name": "d e"},
@@ -79,7 +79,7 @@ def test_tools_are_listed_and_their_servers_restarted_and_trusted(tmp_path: Path
         assert daemon.trust_mcp_server("db", "f1") == ROW
         daemon.trust_mcp_server("db", "f1", trusted=False)
 
-    assert scenario.received("tools/list")[0]["params"] == {"refresh": True}
-    assert scenario.received("mcp/restart")[0]["params"] == {"server": "db"}
-    assert [each["params"]["trusted"] for each in scenario.received("mcp/trust")] == [True, False]
-    assert scenario.received("mcp/trust")[0]["params"]["fingerprint"] == "f1"
+    assert scenario.read_messages("tools/list")[0]["params"] == {"refresh": True}
+    assert scenario.read_messages("mcp/restart")[0]["params"] == {"server": "db"}
+    assert [each["params"]["trusted"] for each in scenario.read_messages("mcp/trust")] == [True, False]
+    assert scenario.read_messages("mcp/trust")[0]["params"]["fingerprint"] == "f1"

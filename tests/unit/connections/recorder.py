@@ -45,7 +45,7 @@ class RecordingWriter:
         """The sent messages, parsed."""
         return [json.loads(body) for body in self.bodies]
 
-    async def until(self, condition: Callable[[list[Any]], bool]) -> list[Any]:
+    async def wait_until(self, condition: Callable[[list[Any]], bool]) -> list[Any]:
         """Wait until the messages meet the condition, and return them."""
         async with asyncio.timeout(10):
             while not condition(self.messages):

@@ -47,7 +47,7 @@ class Desk:
     def ask(self, request_id: Any, method: str) -> None:
         self.dispatcher.run_request(request_id, method, MethodCall(NoParams(), request_id))
 
-    async def until(self, count: int) -> list[tuple[Any, HandlerOutcome]]:
+    async def wait_for(self, count: int) -> list[tuple[Any, HandlerOutcome]]:
         """Wait for this many answers, and a moment longer for an extra one."""
         async with asyncio.timeout(10):
             while len(self.answers) < count:
@@ -90,7 +90,7 @@ async def test_a_result_is_answered_under_its_id() -> None:
     desk.ask(1, "later")
     desk.ask("1", "now")
 
-    assert await desk.until(2) == [("1", HandlerOutcome("1")), (1, HandlerOutcome(1))]
+    assert await desk.wait_for(2) == [("1", HandlerOutcome("1")), (1, HandlerOutcome(1))]
 
 
 async def test_an_outcome_is_passed_on_unchanged() -> None:
@@ -98,7 +98,7 @@ async def test_an_outcome_is_passed_on_unchanged() -> None:
     desk = Desk(now=lambda session, call: outcome)
     desk.ask(1, "now")
 
-    assert (await desk.until(1))[0][1] is outcome
+    assert (await desk.wait_for(1))[0][1] is outcome
 
 
 @pytest.mark.parametrize("make", [fails, fails_later])
@@ -111,7 +111,7 @@ async def test_an_exception_is_an_error_without_its_text(make: Any, error: Excep
     desk = Desk(fails=make(error))
     desk.ask(1, "fails")
 
-    [(_, outcome)] = await desk.until(1)
+    [(_, outcome)] = await desk.wait_for(1)
     assert outcome.error is not None
     assert outcome.error.code == code
     assert "sk-secret" not in str(outcome)
@@ -126,18 +126,18 @@ async def test_a_cancelled_request_is_answered_once(started: bool) -> None:
 
     assert desk.dispatcher.cancel(1) is True
     assert desk.dispatcher.cancel(1) is False
-    assert await desk.until(1) == [(1, HandlerOutcome(error=CANCELLED))]
+    assert await desk.wait_for(1) == [(1, HandlerOutcome(error=CANCELLED))]
 
 
 async def test_a_cancel_of_an_unknown_finished_or_mistyped_id_is_false() -> None:
     desk = Desk(for_ever=for_ever, later=later)
     desk.ask(1, "for_ever")
     desk.ask(2, "later")
-    await desk.until(1)
+    await desk.wait_for(1)
 
     assert [desk.dispatcher.cancel(each) for each in ("1", 2, 3)] == [False, False, False]
     assert desk.dispatcher.cancel(1) is True
-    await desk.until(2)
+    await desk.wait_for(2)
 
 
 @pytest.mark.parametrize("handler", [now, fails(ZeroDivisionError("x")), fails(RequestError("No."))])
@@ -166,10 +166,10 @@ async def test_a_flood_of_requests_runs_a_few_at_a_time_and_a_turn_does_not_wait
     for number in range(10 * RUNNING_REQUESTS):
         desk.ask(number, "waits")
     desk.ask("turn", "turn")
-    assert await desk.until(1) == [("turn", HandlerOutcome("turn"))]
+    assert await desk.wait_for(1) == [("turn", HandlerOutcome("turn"))]
     assert desk.dispatcher.cancel(10 * RUNNING_REQUESTS - 1)
     gate.set()
-    answers = await desk.until(10 * RUNNING_REQUESTS + 1)
+    answers = await desk.wait_for(10 * RUNNING_REQUESTS + 1)
 
     assert most == RUNNING_REQUESTS
     assert [outcome.error for _, outcome in answers].count(CANCELLED) == 1
@@ -200,7 +200,7 @@ async def test_a_flood_of_turns_begins_a_few_at_a_time_and_any_number_runs(
     desk = turns(turn)
     for number in range(count):
         desk.ask(number, "turn")
-    answers = await desk.until(count)
+    answers = await desk.wait_for(count)
 
     assert most == MAX_BEGINNING_TURNS
     assert all(outcome == HandlerOutcome(0) for _, outcome in answers)
@@ -216,7 +216,7 @@ async def test_turns_of_a_slow_provider_do_not_delay_other_turns() -> None:
     for number in range(together.parties):
         desk.ask(number, "turn")
 
-    answers = await desk.until(together.parties)
+    answers = await desk.wait_for(together.parties)
 
     assert all(outcome == HandlerOutcome(None) for _, outcome in answers)
 
@@ -237,10 +237,10 @@ async def test_a_turn_that_waits_to_begin_can_be_cancelled(monkeypatch: pytest.M
         await asyncio.sleep(0)
     desk.dispatcher.cancel(MAX_BEGINNING_TURNS)
 
-    assert await desk.until(1) == [(MAX_BEGINNING_TURNS, HandlerOutcome(error=CANCELLED))]
+    assert await desk.wait_for(1) == [(MAX_BEGINNING_TURNS, HandlerOutcome(error=CANCELLED))]
     desk.dispatcher.cancel(0)
-    await desk.until(2)
+    await desk.wait_for(2)
     assert began == [*range(MAX_BEGINNING_TURNS), MAX_BEGINNING_TURNS + 1]
     for number in numbers:
         desk.dispatcher.cancel(number)
-    await desk.until(len(numbers))
+    await desk.wait_for(len(numbers))

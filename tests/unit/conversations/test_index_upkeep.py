@@ -38,7 +38,7 @@ def index(store: ConversationStore) -> Iterator[ConversationIndex]:
     opened.close()
 
 
-def until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + WAIT_SECONDS
     while not condition():
         assert time.monotonic() < end
@@ -81,7 +81,7 @@ def test_a_deleted_conversation_is_removed_from_the_index_completely(
     assert "rare-conversation" not in ids(index)
     if way == "at the end":
         index.close()
-    until(lambda: traces(store.directory, RARE[:2], RARE[2:4], RARE[4:], "rare-conversation") == 0)
+    wait_until(lambda: traces(store.directory, RARE[:2], RARE[2:4], RARE[4:], "rare-conversation") == 0)
     assert len(ids(index, query="needle")) == 30
 
 
@@ -174,7 +174,7 @@ def test_the_rest_is_indexed_without_a_further_list(
             (found,) = connection.execute("SELECT count(*) FROM conversations").fetchone()
         return int(found)
 
-    until(lambda: count() == 100)
+    wait_until(lambda: count() == 100)
     assert index.changes_since(known)[0] != []
 
 

@@ -91,7 +91,7 @@ def test_an_unfinished_turn_is_continued_with_its_partial_or_without(
     keep(store, alternate("Hi"), "Hel", error=error)
     assert texts(store) == ["Hi", "Hel"]
     assert keep(store, sent, "Yes").id == "a"
-    assert texts(store) == [*(texts_of_sent(sent)), "Yes"]
+    assert texts(store) == [*(list_texts_of(sent)), "Yes"]
 
 
 @pytest.mark.requirement("10:replace")
@@ -121,7 +121,7 @@ def test_a_failed_retry_of_an_answered_question_is_not_replaced(store: Conversat
     assert texts(store) == ["Hi", "Hello"]
 
 
-def texts_of_sent(sent: Any) -> list[str]:
+def list_texts_of(sent: Any) -> list[str]:
     """Return the text of each message."""
     return [message.content[0].text for message in sent]
 
@@ -268,10 +268,10 @@ def test_an_unknown_conversation_is_an_error(store: ConversationStore, name: str
 def test_listeners_get_every_change_with_the_texts_that_it_adds(store: ConversationStore) -> None:
     seen: list[Change] = []
 
-    def broken(change: Change) -> None:
+    def fail_to_index(change: Change) -> None:
         raise RuntimeError("no index")
 
-    store.listeners += [broken, seen.append]
+    store.listeners += [fail_to_index, seen.append]
     begun = store.begin(turn(alternate("Hi")))
     store.finish(begun, make_answer("Hello"))
     store.rename("a", "Greetings")

@@ -49,13 +49,13 @@ def citations_in(data, content_type="text/event-stream"):
 
 
 def test_a_source_that_is_cited_twice_has_both_places():
-    def cited(start):
+    def make_citation(start):
         return {
             "type": "url_citation",
             "url_citation": {"url": URL, "start_index": start, "end_index": start + 1},
         }
 
-    first, second = cited(0), cited(5)
+    first, second = make_citation(0), make_citation(5)
     more = {"search_results": [{"url": URL, "title": "A"}], "citations": [URL]}
     repeated = stream(
         chunk({"content": "Hello", "annotations": [first]}),

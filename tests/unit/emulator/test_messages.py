@@ -69,12 +69,12 @@ async def test_unsupported_parameters_are_refused(user, body, words):
 
 
 async def test_four_cache_marks_are_accepted_and_a_fifth_is_not(user):
-    def marked(count):
+    def make_marked_body(count):
         blocks = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}] * count
         return make_body({"role": "user", "content": blocks})
 
-    assert (await user.post(PATH, marked(4))).status_code == 200
-    assert (await user.post(PATH, marked(5))).status_code == 400
+    assert (await user.post(PATH, make_marked_body(4))).status_code == 200
+    assert (await user.post(PATH, make_marked_body(5))).status_code == 400
 
 
 async def test_an_unknown_beta_is_refused(user):

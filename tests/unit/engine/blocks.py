@@ -20,7 +20,7 @@ def result(name: str, content: str = "found", **more: Any) -> ToolResultBlock:
     return ToolResultBlock(name, content, **more)
 
 
-def owed(name: str) -> ToolResultBlock:
+def make_missing_result(name: str) -> ToolResultBlock:
     """Return the result that is added to a call without one."""
     return ToolResultBlock(name, UNANSWERED_CALL, is_error=True)
 

@@ -22,7 +22,7 @@ from jumpseat.chat import (
     Usage,
 )
 from jumpseat.engine import TurnRequest, run_turn
-from tests.unit.scripted import RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
+from tests.unit.scripted import RecordingSink, ScriptedAdapter, Step, ask, registry_of, script_text
 from tests.unit.tools.scripted_server import ScriptedServer, begin_turn, make_host
 
 END = DoneEvent("end_turn", Usage(3, 2), "stop")
@@ -30,7 +30,7 @@ CALLS = DoneEvent("tool_use", Usage(10, 5), "tool_calls")
 GREP = ToolDefinition("grep", "finds", {})
 
 
-def called(*calls: ToolUseBlock, first: int = 0) -> list[Step]:
+def script_calls(*calls: ToolUseBlock, first: int = 0) -> list[Step]:
     """Return the events of a round that consists of these calls."""
     steps: list[Step] = []
     for number, call in enumerate(calls, first):
@@ -38,7 +38,7 @@ def called(*calls: ToolUseBlock, first: int = 0) -> list[Step]:
     return [ResponseEvent("m"), *steps, CALLS]
 
 
-ANSWER: list[Step] = [ResponseEvent("m"), *said("Done."), END]
+ANSWER: list[Step] = [ResponseEvent("m"), *script_text("Done."), END]
 
 
 async def run(

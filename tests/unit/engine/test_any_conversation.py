@@ -68,7 +68,7 @@ def is_blank(block: ContentBlock) -> bool:
     return isinstance(block, TextBlock) and not block.text.strip()
 
 
-def find_typed(messages: Iterable[Message]) -> list[ContentBlock]:
+def list_user_blocks(messages: Iterable[Message]) -> list[ContentBlock]:
     """Return the user's blocks in order, without results and blank texts."""
     return [
         block
@@ -97,7 +97,7 @@ def test_any_conversation_becomes_valid(messages: list[Message]) -> None:
 
     opening = [TextBlock(OPENING)] if sent[0] == Message.user(OPENING) else []
     closing = [TextBlock(CLOSING)] if sent[-1] == Message.user(CLOSING) else []
-    assert find_typed(sent) == [*opening, *find_typed(messages), *closing]
+    assert list_user_blocks(sent) == [*opening, *list_user_blocks(messages), *closing]
     assert (sent[-1].role == "user") or messages[-1].role == "assistant"
     contents = Counter(
         each.content for each in blocks_of(messages, "user") if isinstance(each, ToolResultBlock)

@@ -27,7 +27,7 @@ from jumpseat.chat import (
 from jumpseat.chat.warning import WAITING_FOR_ROOM
 from jumpseat.engine import TurnRequest, run_turn
 from jumpseat.engine.retry import MAX_REPLANS
-from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
+from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, script_text
 
 REFUSED = RequestError("No.")
 DROPPED = WarningEvent("parameter_dropped", "The parameter 'x' was left out.")
@@ -65,7 +65,7 @@ class Changing(ScriptedAdapter):
 
 
 async def test_a_replan_sends_the_changed_request_without_an_event_to_the_client() -> None:
-    adapter = Changing([*said("Hi"), DONE])
+    adapter = Changing([*script_text("Hi"), DONE])
     outcome, sink = await run_on(adapter, ask(thinking="low"))
 
     assert isinstance(outcome, Response)
@@ -75,7 +75,7 @@ async def test_a_replan_sends_the_changed_request_without_an_event_to_the_client
 
 async def test_a_refused_attempt_does_not_warn() -> None:
     first, second = WarningEvent("dropped", "Left out A."), WarningEvent("dropped", "Left out B.")
-    outcome, sink, _ = await run([first, Replan("token", EXPIRED)], [second, *said("Hi"), DONE])
+    outcome, sink, _ = await run([first, Replan("token", EXPIRED)], [second, *script_text("Hi"), DONE])
 
     assert isinstance(outcome, Response)
     assert outcome.warnings == (second,)
@@ -89,7 +89,7 @@ async def test_a_chat_that_waits_for_room_warns_before_its_answer() -> None:
     adapter, sink = ScriptedAdapter([waiting, begin, DONE]), RecordingSink()
     turn = asyncio.create_task(run_turn(registry_of(adapter), ask(), sink))
     async with asyncio.timeout(10):
-        await sink.until(WarningEvent)
+        await sink.wait_for(WarningEvent)
         assert sink.types == ["start", "warning"]
         begin.set()
         response = await turn
@@ -112,7 +112,7 @@ async def test_each_reason_replans_once_and_then_its_error_is_final() -> None:
 
 async def test_a_replan_after_output_is_an_error() -> None:
     error = AuthenticationError("Expired.")
-    outcome, sink, _ = await run([*said("Hi"), Replan("token", error)], [DONE])
+    outcome, sink, _ = await run([*script_text("Hi"), Replan("token", error)], [DONE])
 
     assert outcome is error
     assert error.partial is not None
@@ -132,7 +132,7 @@ async def test_replans_and_retries_do_not_use_up_each_other() -> None:
 )
 async def test_content_of_a_failed_attempt_is_not_in_the_answer(failure: Exception) -> None:
     first = [ResponseEvent("m-2025", "r-1", "q-1"), UsageEvent(Usage(9, 9)), failure]
-    outcome, _, _ = await run(first, [*said("Hi"), DONE])
+    outcome, _, _ = await run(first, [*script_text("Hi"), DONE])
 
     assert isinstance(outcome, Response)
     assert (outcome.response_id, outcome.provider_request_id, outcome.model) == (None, None, "m")
@@ -162,7 +162,7 @@ async def test_a_warning_that_every_attempt_repeats_is_sent_once() -> None:
     _, sink, _ = await run(
         [DROPPED, Replan("refused_parameter:y", REFUSED)],
         [DROPPED, other, ServerError("Overloaded.", retry_after=0)],
-        [DROPPED, other, *said("Hi"), DONE],
+        [DROPPED, other, *script_text("Hi"), DONE],
     )
 
     assert [event for event in sink.events if isinstance(event, WarningEvent)] == [DROPPED, other]
@@ -170,9 +170,9 @@ async def test_a_warning_that_every_attempt_repeats_is_sent_once() -> None:
 
 async def test_the_warning_of_a_replan_is_sent_only_if_there_is_another_attempt() -> None:
     replan = Replan("foreign_data", REFUSED, warning=DROPPED)
-    _, sink, _ = await run([replan], [DROPPED, *said("Hi"), DONE])
+    _, sink, _ = await run([replan], [DROPPED, *script_text("Hi"), DONE])
     assert [event for event in sink.events if isinstance(event, WarningEvent)] == [DROPPED]
 
-    outcome, sink, _ = await run([*said("Hi"), replan])
+    outcome, sink, _ = await run([*script_text("Hi"), replan])
     assert outcome is REFUSED
     assert not any(isinstance(event, WarningEvent) for event in sink.events)

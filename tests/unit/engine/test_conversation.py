@@ -19,7 +19,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.engine.conversation import CLOSING, OPENING, Conversation
-from tests.unit.engine.blocks import TEXT, assistant, call, owed, result, user
+from tests.unit.engine.blocks import TEXT, assistant, call, make_missing_result, result, user
 
 START = user(TEXT)
 OTHER = OtherBlock("search", "found", opaque='{"type":"x"}')
@@ -61,31 +61,38 @@ def test_a_valid_conversation_is_unchanged(messages: list[Message]) -> None:
     ("messages", "expected"),
     [
         pytest.param(
-            [assistant(TEXT, call("1"))], [assistant(TEXT, call("1")), user(owed("1"))], id="at the end"
+            [assistant(TEXT, call("1"))],
+            [assistant(TEXT, call("1")), user(make_missing_result("1"))],
+            id="at the end",
         ),
         pytest.param(
             [assistant(call("1")), user(TEXT)],
-            [assistant(call("1")), user(owed("1"), TEXT)],
+            [assistant(call("1")), user(make_missing_result("1"), TEXT)],
             id="before the user's next words",
         ),
         pytest.param(
             [assistant(call("1")), assistant(TEXT)],
-            [assistant(call("1")), user(owed("1")), assistant(TEXT)],
+            [assistant(call("1")), user(make_missing_result("1")), assistant(TEXT)],
             id="between two assistant messages",
         ),
         pytest.param(
             [assistant(call("1"), call("2")), user(result("2"))],
-            [assistant(call("1"), call("2")), user(owed("1"), result("2"))],
+            [assistant(call("1"), call("2")), user(make_missing_result("1"), result("2"))],
             id="one of two",
         ),
         pytest.param(
             [assistant(call("1")), user(result("1")), assistant(call("2"))],
-            [assistant(call("1")), user(result("1")), assistant(call("2")), user(owed("2"))],
+            [assistant(call("1")), user(result("1")), assistant(call("2")), user(make_missing_result("2"))],
             id="only the last",
         ),
         pytest.param(
             [assistant(call("1")), user(TEXT), assistant(call("1")), user(result("1"))],
-            [assistant(call("1")), user(owed("1"), TEXT), assistant(call("1_2")), user(result("1_2"))],
+            [
+                assistant(call("1")),
+                user(make_missing_result("1"), TEXT),
+                assistant(call("1_2")),
+                user(result("1_2")),
+            ],
             id="the first of two with one id",
         ),
     ],

@@ -22,7 +22,7 @@ from jumpseat.chat import (
 )
 from jumpseat.engine import Edit, run_edit
 from jumpseat.engine.edit import SYSTEM
-from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
+from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, script_text
 
 TARGET = ContextBlock("x = 1\n", "file:///a.py", "python", Range(Position(4, 0), Position(5, 0)))
 ANSWER = "Sure! Here it is:\r\n\n````python\nx = 2\n```\n~~~\n````\nDone."
@@ -37,7 +37,7 @@ async def edit(*script: Step, target: ContextBlock = TARGET, **more: Any) -> tup
 
 @pytest.mark.requirement("2:edit-start")
 async def test_the_model_is_given_the_target_the_instruction_and_the_fence() -> None:
-    _, adapter = await edit(*said("x"), DONE)
+    _, adapter = await edit(*script_text("x"), DONE)
 
     (request,) = adapter.requests
     (message,) = request.messages
@@ -50,13 +50,13 @@ async def test_the_model_is_given_the_target_the_instruction_and_the_fence() -> 
 
 
 async def test_the_clients_system_prompt_comes_before_ours() -> None:
-    _, adapter = await edit(*said("x"), DONE, system="Write British English.")
+    _, adapter = await edit(*script_text("x"), DONE, system="Write British English.")
 
     assert adapter.requests[0].system == f"Write British English.\n\n{SYSTEM}"
 
 
 async def test_an_instruction_with_braces_is_sent_unchanged() -> None:
-    adapter = ScriptedAdapter([*said("x"), DONE])
+    adapter = ScriptedAdapter([*script_text("x"), DONE])
     await run_edit(registry_of(adapter), ask(), TARGET, "Use {name} and {0}.", RecordingSink())
 
     words = adapter.requests[0].messages[0].content[1]
@@ -65,7 +65,7 @@ async def test_an_instruction_with_braces_is_sent_unchanged() -> None:
 
 
 async def test_an_empty_target_is_a_place_for_something_new() -> None:
-    done, adapter = await edit(*said("```\nx = 2\n```"), DONE, target=ContextBlock(""))
+    done, adapter = await edit(*script_text("```\nx = 2\n```"), DONE, target=ContextBlock(""))
 
     words = adapter.requests[0].messages[0].content[1]
     assert isinstance(words, TextBlock)
@@ -79,7 +79,7 @@ async def test_an_empty_target_is_a_place_for_something_new() -> None:
 async def test_the_replacement_does_not_depend_on_the_deltas(cuts: set[int]) -> None:
     edges = [0, *sorted(cuts), len(ANSWER)]
     pieces = [ANSWER[start:end] for start, end in itertools.pairwise(edges)]
-    done, _ = await edit(*said(*pieces), DONE)
+    done, _ = await edit(*script_text(*pieces), DONE)
 
     assert done.replacement == "x = 2\n```\n~~~\n"
     assert done.response.text == ANSWER
@@ -88,7 +88,7 @@ async def test_the_replacement_does_not_depend_on_the_deltas(cuts: set[int]) -> 
 @pytest.mark.requirement("2:edit-replacement")
 @pytest.mark.parametrize("at", range(1, len(ANSWER)))
 async def test_an_answer_in_two_deltas_has_the_same_replacement(at: int) -> None:
-    done, _ = await edit(*said(ANSWER[:at], ANSWER[at:]), DONE)
+    done, _ = await edit(*script_text(ANSWER[:at], ANSWER[at:]), DONE)
 
     assert done.replacement == "x = 2\n```\n~~~\n"
 
@@ -98,7 +98,7 @@ async def test_an_answer_in_two_deltas_has_the_same_replacement(at: int) -> None
     "reason", ["max_tokens", "refusal", "tool_use", "stop_sequence", "content_filter", "pause_turn"]
 )
 async def test_an_answer_that_was_cut_off_has_no_replacement(reason: Any) -> None:
-    done, _ = await edit(*said("```\nx = 2\n```"), DoneEvent(reason, Usage()))
+    done, _ = await edit(*script_text("```\nx = 2\n```"), DoneEvent(reason, Usage()))
 
     assert done.replacement is None
     assert done.response.stop_reason == reason
@@ -108,13 +108,13 @@ async def test_an_answer_that_was_cut_off_has_no_replacement(reason: Any) -> Non
 @pytest.mark.requirement("2:edit-nothing-to-apply", "2:stop-reason-unknown")
 async def test_an_answer_that_ended_for_an_unknown_reason_has_no_replacement() -> None:
     warning = WarningEvent("unknown_stop_reason", "It may be cut off.")
-    done, _ = await edit(*said("```\nx = 2\n```"), warning, DONE)
+    done, _ = await edit(*script_text("```\nx = 2\n```"), warning, DONE)
 
     assert (done.response.stop_reason, done.replacement) == ("end_turn", None)
 
 
 @pytest.mark.requirement("2:edit-nothing-to-apply")
-@pytest.mark.parametrize("script", [[DONE], [*said(""), DONE], [*said(" \n"), DONE]])
+@pytest.mark.parametrize("script", [[DONE], [*script_text(""), DONE], [*script_text(" \n"), DONE]])
 async def test_an_empty_answer_has_no_replacement(script: list[Step]) -> None:
     done, _ = await edit(*script)
 
@@ -126,7 +126,7 @@ async def test_an_adapter_may_parse_its_answers_itself() -> None:
         def inline_output(self, text: str) -> str | None:
             return text.upper() if text == "mine" else None
 
-    adapter = Knowing([*said("mine"), DONE], [*said("```\nother\n```"), DONE])
+    adapter = Knowing([*script_text("mine"), DONE], [*script_text("```\nother\n```"), DONE])
     registry = registry_of(adapter)
     mine = await run_edit(registry, ask(), TARGET, "Edit.", RecordingSink())
     other = await run_edit(registry, ask(), TARGET, "Edit.", RecordingSink())
@@ -141,7 +141,7 @@ async def test_an_adapter_that_cannot_read_its_answer_does_not_lose_it(
         def inline_output(self, text: str) -> str | None:
             raise ZeroDivisionError
 
-    adapter = Failing([*said("```\nx = 2\n```"), DONE])
+    adapter = Failing([*script_text("```\nx = 2\n```"), DONE])
     done = await run_edit(registry_of(adapter), ask(), TARGET, "Edit.", RecordingSink())
 
     assert done.replacement == "x = 2\n"
@@ -159,7 +159,7 @@ async def test_an_adapter_that_cannot_read_its_answer_does_not_lose_it(
     ],
 )
 async def test_a_missing_language_is_taken_from_the_file_name(target: ContextBlock, fence: str) -> None:
-    _, adapter = await edit(*said("x"), DONE, target=target)
+    _, adapter = await edit(*script_text("x"), DONE, target=target)
 
     words = adapter.requests[0].messages[0].content[1]
     assert isinstance(words, TextBlock)
@@ -167,7 +167,7 @@ async def test_a_missing_language_is_taken_from_the_file_name(target: ContextBlo
 
 
 async def test_a_failed_edit_keeps_its_partial() -> None:
-    failing = said("half")[:2]
+    failing = script_text("half")[:2]
     with pytest.raises(RequestError) as caught:
         await edit(*failing, RequestError("No."))
 

@@ -26,7 +26,7 @@ from jumpseat.engine import Keeper, keeping, run_turn
 from jumpseat.system.state_file import StateError
 from tests.unit.conversations.support import alternate, texts
 from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of
-from tests.unit.scripted import said as streamed
+from tests.unit.scripted import script_text as streamed
 
 HI = alternate("Hi")
 

@@ -22,7 +22,7 @@ from jumpseat.engine import TokenMemory, run_turn
 from jumpseat.engine.plan import Plan
 from jumpseat.engine.prepare import Planner
 from jumpseat.providers import resolve_model
-from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
+from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, script_text
 
 pytestmark = pytest.mark.requirement("6:context-exceeded", "6:too-long-before-sending")
 
@@ -43,7 +43,7 @@ async def warnings_of(
     Raises:
         ContextExceededError: the prompt is too long; this also checks that nothing was sent.
     """
-    adapter = Roomy([*said("Hi"), DONE])
+    adapter = Roomy([*script_text("Hi"), DONE])
     settings = {} if room is None else {"room": room}
     row = {"type": "integer", "optional": True}
     facts = {"max_prompt_tokens": LIMIT} if facts is None else facts
@@ -105,7 +105,7 @@ async def test_a_request_for_more_context_gets_it() -> None:
 
 
 async def test_a_limit_of_the_snapshot_warns_and_never_refuses() -> None:
-    adapter = ScriptedAdapter([*said("Hi"), DONE])
+    adapter = ScriptedAdapter([*script_text("Hi"), DONE])
     registry = registry_of(adapter, tables={"fake": {"kind": "anthropic"}})
     sink = RecordingSink()
     await run_turn(registry, ask(Message.user("x" * 4_000_000), model="fake:claude-haiku-4-5"), sink)
@@ -117,7 +117,7 @@ async def test_a_limit_of_the_snapshot_warns_and_never_refuses() -> None:
 
 async def run(memory: TokenMemory, *messages: Message) -> list[str]:
     registry = registry_of(
-        ScriptedAdapter([*said("Hi"), DONE]),
+        ScriptedAdapter([*script_text("Hi"), DONE]),
         tables={"fake": {"models": [{"id": "m", "max_prompt_tokens": LIMIT}]}},
     )
     sink = RecordingSink()
@@ -180,7 +180,7 @@ async def limits_of(
     settings: dict[str, Any] | None = None,
 ) -> list[int]:
     """Return the limit of the answer in each request of a turn that asks for the model's own limit."""
-    adapter = ScriptedAdapter(*attempts or [[*said("Hi"), DONE]])
+    adapter = ScriptedAdapter(*attempts or [[*script_text("Hi"), DONE]])
     facts = WINDOW if facts is None else facts
     table = {"fake": {"models": [{"id": "m", **facts}], "max_retries": 0}}
     registry = registry_of(adapter, tables=table, settings=settings or {})
@@ -221,7 +221,7 @@ async def test_an_answer_may_be_as_long_as_the_model_and_the_context_allow(
     ],
 )
 async def test_a_provider_that_refuses_the_limit_gets_the_usual_one_once(refusal: ChatError) -> None:
-    assert await limits_of([refusal], [*said("Hi"), DONE]) == [64_000, 8192]
+    assert await limits_of([refusal], [*script_text("Hi"), DONE]) == [64_000, 8192]
     assert await limits_of([refusal], [refusal]) == [64_000, 8192]
     assert await limits_of([refusal], asked={"max_tokens": 64_000}) == [64_000]
 

@@ -25,7 +25,7 @@ from jumpseat.chat import (
 from jumpseat.engine import BlockMemory, run_turn
 from jumpseat.engine.refusals import Refusals
 from tests.unit.engine.blocks import TEXT, assistant, call, user
-from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
+from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, script_text
 
 HERE = Origin("fake", "m")
 NO_MODEL = Origin("fake", "")
@@ -106,7 +106,7 @@ class Refusing(ScriptedAdapter):
 
 @pytest.mark.requirement("2:refused-once")
 async def test_refused_reasoning_costs_one_request_and_not_one_in_every_turn() -> None:
-    answer: list[Step] = [*said("Hi"), DONE]
+    answer: list[Step] = [*script_text("Hi"), DONE]
     adapter, memory = Refusing(answer, answer), BlockMemory()
     for requests in (2, 3):
         sink = RecordingSink()

@@ -29,8 +29,8 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.opaque import CALL_ID, read_opaque
 from jumpseat.engine import TokenMemory, run_turn
-from tests.unit.engine.rounds import ANSWER, END, GREP, called, refold, run, shapes
-from tests.unit.scripted import RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
+from tests.unit.engine.rounds import ANSWER, END, GREP, refold, run, script_calls, shapes
+from tests.unit.scripted import RecordingSink, ScriptedAdapter, Step, ask, registry_of, script_text
 from tests.unit.tools.scripted_server import ScriptedServer, begin_turn, make_call, make_host
 
 pytestmark = pytest.mark.requirement("12:rounds")
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.requirement("12:rounds")
 @pytest.mark.requirement("12:one-message", "12:result-blocks", "12:usage-sum", "12:initiator")
 async def test_a_call_is_run_and_the_model_goes_on_in_the_same_answer() -> None:
     adapter = ScriptedAdapter(
-        [*said("Let me see."), *called(make_call("shed__dig", depth=2), first=1)[1:]], ANSWER
+        [*script_text("Let me see."), *script_calls(make_call("shed__dig", depth=2), first=1)[1:]], ANSWER
     )
     server = ScriptedServer()
     server.script["dig"] = ["a bone"]
@@ -65,7 +65,9 @@ async def test_a_call_is_run_and_the_model_goes_on_in_the_same_answer() -> None:
 
 
 async def test_blocks_are_numbered_through_all_rounds() -> None:
-    adapter = ScriptedAdapter(called(make_call("shed__dig")), called(make_call("shed__rake", "2")), ANSWER)
+    adapter = ScriptedAdapter(
+        script_calls(make_call("shed__dig")), script_calls(make_call("shed__rake", "2")), ANSWER
+    )
     response, sink = await run(adapter, ScriptedServer())
 
     assert isinstance(response, Response)
@@ -83,7 +85,7 @@ async def test_the_calls_of_a_round_run_at_the_same_time_and_keep_their_order() 
     server = ScriptedServer()
     slow = asyncio.Event()
     server.script["dig"] = [slow]
-    adapter = ScriptedAdapter(called(make_call("shed__dig"), make_call("shed__rake", "2")), ANSWER)
+    adapter = ScriptedAdapter(script_calls(make_call("shed__dig"), make_call("shed__rake", "2")), ANSWER)
     running = asyncio.create_task(run(adapter, server))
     async with asyncio.timeout(10):
         await server.started.acquire()
@@ -97,7 +99,7 @@ async def test_the_calls_of_a_round_run_at_the_same_time_and_keep_their_order() 
 
 @pytest.mark.requirement("12:client-tools")
 async def test_a_round_with_a_call_of_the_client_ends_the_turn_after_the_daemons_calls() -> None:
-    adapter = ScriptedAdapter(called(make_call("grep"), make_call("shed__dig", "2")))
+    adapter = ScriptedAdapter(script_calls(make_call("grep"), make_call("shed__dig", "2")))
     response, sink = await run(adapter, ScriptedServer(), ask(tools=(GREP,)))
 
     assert isinstance(response, Response)
@@ -129,7 +131,7 @@ async def test_a_tool_of_the_client_with_the_name_of_an_offered_one_is_refused()
 )
 async def test_a_call_that_cannot_be_run_is_an_error_result(call: ToolUseBlock, result: str) -> None:
     server = ScriptedServer()
-    response, sink = await run(ScriptedAdapter(called(call), ANSWER), server, ask(tools=(GREP,)))
+    response, sink = await run(ScriptedAdapter(script_calls(call), ANSWER), server, ask(tools=(GREP,)))
 
     assert isinstance(response, Response)
     assert shapes(response.content) == ["call 1", f"error 1: {result}", "Done."]
@@ -139,7 +141,7 @@ async def test_a_call_that_cannot_be_run_is_an_error_result(call: ToolUseBlock, 
 
 @pytest.mark.requirement("12:tool-choice")
 async def test_a_forced_tool_choice_holds_for_the_first_round() -> None:
-    adapter = ScriptedAdapter(called(make_call("shed__dig")), ANSWER)
+    adapter = ScriptedAdapter(script_calls(make_call("shed__dig")), ANSWER)
     await run(adapter, ScriptedServer(), ask(tool_choice="required"))
 
     assert [request.tool_choice for request in adapter.requests] == ["required", "auto"]
@@ -147,7 +149,9 @@ async def test_a_forced_tool_choice_holds_for_the_first_round() -> None:
 
 async def test_a_later_round_is_retried_before_its_first_output() -> None:
     adapter = ScriptedAdapter(
-        called(make_call("shed__dig")), [ResponseEvent("m"), RateLimitError("Busy.", retry_after=0)], ANSWER
+        script_calls(make_call("shed__dig")),
+        [ResponseEvent("m"), RateLimitError("Busy.", retry_after=0)],
+        ANSWER,
     )
     response, sink = await run(adapter, ScriptedServer())
 
@@ -157,8 +161,14 @@ async def test_a_later_round_is_retried_before_its_first_output() -> None:
 
 
 async def test_an_answer_that_starts_again_in_a_later_round_repeats_the_earlier_blocks() -> None:
-    again: list[Step] = [ResponseEvent("m"), *said("Do"), ResponseEvent("m"), *said("Done."), END]
-    response, sink = await run(ScriptedAdapter(called(make_call("shed__dig")), again), ScriptedServer())
+    again: list[Step] = [
+        ResponseEvent("m"),
+        *script_text("Do"),
+        ResponseEvent("m"),
+        *script_text("Done."),
+        END,
+    ]
+    response, sink = await run(ScriptedAdapter(script_calls(make_call("shed__dig")), again), ScriptedServer())
 
     assert isinstance(response, Response)
     assert shapes(response.content) == ["call 1", "result 1: ok", "Done."]
@@ -168,8 +178,15 @@ async def test_an_answer_that_starts_again_in_a_later_round_repeats_the_earlier_
 
 @pytest.mark.requirement("12:usage-sum")
 async def test_usage_events_count_the_earlier_rounds_too() -> None:
-    second: list[Step] = [ResponseEvent("m"), UsageEvent(Usage(3, 0)), *said("Done."), DoneEvent("end_turn")]
-    response, sink = await run(ScriptedAdapter(called(make_call("shed__dig")), second), ScriptedServer())
+    second: list[Step] = [
+        ResponseEvent("m"),
+        UsageEvent(Usage(3, 0)),
+        *script_text("Done."),
+        DoneEvent("end_turn"),
+    ]
+    response, sink = await run(
+        ScriptedAdapter(script_calls(make_call("shed__dig")), second), ScriptedServer()
+    )
 
     assert isinstance(response, Response)
     assert [event.usage for event in sink.events if isinstance(event, UsageEvent)] == [Usage(13, 5)]
@@ -177,7 +194,7 @@ async def test_usage_events_count_the_earlier_rounds_too() -> None:
 
 
 async def test_the_length_of_the_next_prompt_is_known_from_the_last_round_alone() -> None:
-    adapter = ScriptedAdapter(called(make_call("shed__dig")), ANSWER)
+    adapter = ScriptedAdapter(script_calls(make_call("shed__dig")), ANSWER)
     tokens = TokenMemory()
     await run_turn(
         registry_of(adapter),
@@ -192,7 +209,9 @@ async def test_the_length_of_the_next_prompt_is_known_from_the_last_round_alone(
 
 @pytest.mark.requirement("2:call-ids-unique")
 async def test_a_call_with_the_id_of_an_earlier_round_gets_an_id_of_its_own() -> None:
-    adapter = ScriptedAdapter(called(make_call("shed__dig")), called(make_call("shed__rake")), ANSWER)
+    adapter = ScriptedAdapter(
+        script_calls(make_call("shed__dig")), script_calls(make_call("shed__rake")), ANSWER
+    )
     response, _ = await run(adapter, ScriptedServer())
 
     assert isinstance(response, Response)
@@ -213,7 +232,7 @@ async def test_a_server_that_cannot_start_is_a_warning() -> None:
 
 async def test_a_warning_of_every_round_is_sent_once() -> None:
     foreign = Message("assistant", (replace(TextBlock("Hi", opaque="x"), origin=Origin("other", "m")),))
-    adapter = ScriptedAdapter(called(make_call("shed__dig")), ANSWER)
+    adapter = ScriptedAdapter(script_calls(make_call("shed__dig")), ANSWER)
     response, sink = await run(adapter, ScriptedServer(), ask(Message.user("1"), foreign, Message.user("2")))
 
     assert isinstance(response, Response)

@@ -22,7 +22,7 @@ from jumpseat.chat import (
 )
 from jumpseat.engine.rounds import CANCELLED_CALL, TOO_MANY_CALLS
 from jumpseat.engine.tool_calls import UNANSWERED_CALL
-from tests.unit.engine.rounds import ANSWER, called, refold, run, shapes
+from tests.unit.engine.rounds import ANSWER, refold, run, script_calls, shapes
 from tests.unit.scripted import RecordingSink, ScriptedAdapter, ask
 from tests.unit.tools.scripted_server import ScriptedServer, make_call
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.requirement("12:rounds")
 
 @pytest.mark.requirement("12:max-rounds")
 async def test_the_calls_of_the_last_allowed_round_are_run() -> None:
-    adapter = ScriptedAdapter(called(make_call("shed__dig")), called(make_call("shed__dig", "2")))
+    adapter = ScriptedAdapter(script_calls(make_call("shed__dig")), script_calls(make_call("shed__dig", "2")))
     response, sink = await run(adapter, ScriptedServer(), max_rounds=2)
 
     assert isinstance(response, Response)
@@ -44,7 +44,7 @@ async def test_the_calls_of_the_last_allowed_round_are_run() -> None:
 @pytest.mark.requirement("12:max-calls")
 async def test_a_call_above_the_limit_is_an_error_and_ends_the_turn() -> None:
     calls = [make_call("shed__dig", str(number)) for number in range(3)]
-    response, _ = await run(ScriptedAdapter(called(*calls)), ScriptedServer(), max_calls=2)
+    response, _ = await run(ScriptedAdapter(script_calls(*calls)), ScriptedServer(), max_calls=2)
 
     assert isinstance(response, Response)
     assert shapes(response.content)[3:] == ["result 0: ok", "result 1: ok", f"error 2: {TOO_MANY_CALLS}"]
@@ -55,9 +55,9 @@ async def test_a_call_above_the_limit_is_an_error_and_ends_the_turn() -> None:
 @pytest.mark.requirement("12:loop")
 async def test_the_third_identical_call_with_the_same_result_ends_the_turn() -> None:
     rounds = [
-        called(make_call("shed__dig", "1", a=1, b=[2])),
-        called(make_call("shed__dig", "2", b=[2], a=1)),
-        called(make_call("shed__dig", "3", a=1, b=[2])),
+        script_calls(make_call("shed__dig", "1", a=1, b=[2])),
+        script_calls(make_call("shed__dig", "2", b=[2], a=1)),
+        script_calls(make_call("shed__dig", "3", a=1, b=[2])),
     ]
     server = ScriptedServer()
     response, _ = await run(ScriptedAdapter(*rounds, ANSWER), server)
@@ -70,7 +70,7 @@ async def test_the_third_identical_call_with_the_same_result_ends_the_turn() -> 
 async def test_an_identical_call_with_another_result_is_not_a_loop() -> None:
     server = ScriptedServer()
     server.script["dig"] = ["one", "two", "three"]
-    rounds = [called(make_call("shed__dig", str(number))) for number in range(3)]
+    rounds = [script_calls(make_call("shed__dig", str(number))) for number in range(3)]
     response, _ = await run(ScriptedAdapter(*rounds, ANSWER), server)
 
     assert isinstance(response, Response)
@@ -79,7 +79,7 @@ async def test_an_identical_call_with_another_result_is_not_a_loop() -> None:
 
 @pytest.mark.requirement("12:partial")
 async def test_a_failed_round_keeps_the_finished_results() -> None:
-    adapter = ScriptedAdapter(called(make_call("shed__dig")), [RequestError("No.")])
+    adapter = ScriptedAdapter(script_calls(make_call("shed__dig")), [RequestError("No.")])
     error, sink = await run(adapter, ScriptedServer())
 
     assert isinstance(error, RequestError)
@@ -92,7 +92,7 @@ async def test_a_failed_round_keeps_the_finished_results() -> None:
 
 @pytest.mark.requirement("12:partial")
 async def test_a_call_before_a_failure_of_its_own_round_gets_an_error_result() -> None:
-    steps = [*called(make_call("shed__dig"))[:-1], ServerError("Broke off.")]
+    steps = [*script_calls(make_call("shed__dig"))[:-1], ServerError("Broke off.")]
     error, sink = await run(ScriptedAdapter(steps), ScriptedServer())
 
     assert isinstance(error, ServerError)
@@ -105,7 +105,7 @@ async def test_a_call_before_a_failure_of_its_own_round_gets_an_error_result() -
 async def test_a_cancel_during_calls_keeps_the_finished_results() -> None:
     server = ScriptedServer()
     server.script["dig"] = [asyncio.Event()]
-    adapter = ScriptedAdapter(called(make_call("shed__dig"), make_call("shed__rake", "2")))
+    adapter = ScriptedAdapter(script_calls(make_call("shed__dig"), make_call("shed__rake", "2")))
     sink = RecordingSink()
     turn = asyncio.create_task(run(adapter, server, sink=sink))
     async with asyncio.timeout(10):
@@ -131,9 +131,9 @@ async def test_a_cancel_while_the_user_is_asked_ends_the_call() -> None:
     sink = RecordingSink()
     server = ScriptedServer()
     turn = asyncio.create_task(
-        run(ScriptedAdapter(called(make_call("shed__dig"))), server, sink=sink, allow=[])
+        run(ScriptedAdapter(script_calls(make_call("shed__dig"))), server, sink=sink, allow=[])
     )
-    await sink.until(ToolApprovalEvent)
+    await sink.wait_for(ToolApprovalEvent)
     turn.cancel()
     error, _ = await turn
 
@@ -148,9 +148,9 @@ async def test_a_cancel_while_the_user_is_asked_ends_the_call() -> None:
 async def test_a_cancel_while_the_model_answers_keeps_its_complete_calls() -> None:
     never = asyncio.Event()
     sink = RecordingSink()
-    half = [*called(make_call("shed__dig"))[:-1], ToolUseStartEvent(1, "2", "shed__rake"), never]
+    half = [*script_calls(make_call("shed__dig"))[:-1], ToolUseStartEvent(1, "2", "shed__rake"), never]
     turn = asyncio.create_task(run(ScriptedAdapter(half), ScriptedServer(), sink=sink))
-    await sink.until(ToolUseDoneEvent)
+    await sink.wait_for(ToolUseDoneEvent)
     turn.cancel()
     error, _ = await turn
 
@@ -163,7 +163,7 @@ async def test_a_cancel_while_the_model_answers_keeps_its_complete_calls() -> No
 
 @pytest.mark.requirement("12:continuation")
 async def test_a_turn_continues_after_a_result_and_returns_only_new_blocks() -> None:
-    adapter = ScriptedAdapter(called(make_call("shed__dig")))
+    adapter = ScriptedAdapter(script_calls(make_call("shed__dig")))
     stopped, _ = await run(adapter, ScriptedServer(), max_rounds=1)
     assert isinstance(stopped, Response)
     assert stopped.stop_reason == "max_rounds"
@@ -177,7 +177,7 @@ async def test_a_turn_continues_after_a_result_and_returns_only_new_blocks() -> 
 
 
 async def test_a_cut_off_answer_runs_no_calls() -> None:
-    steps = [*called(make_call("shed__dig"))[:-1], DoneEvent("max_tokens", Usage(1, 1))]
+    steps = [*script_calls(make_call("shed__dig"))[:-1], DoneEvent("max_tokens", Usage(1, 1))]
     server = ScriptedServer()
     response, _ = await run(ScriptedAdapter(steps), server)
 

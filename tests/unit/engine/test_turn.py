@@ -39,7 +39,7 @@ from jumpseat.chat import (
     WarningEvent,
 )
 from jumpseat.engine import TurnRequest, run_turn
-from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, said
+from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, script_text
 
 AT_ONCE = ServerError("Overloaded.", retry_after=0)
 
@@ -69,7 +69,7 @@ def last(sink: RecordingSink) -> DoneEvent:
 
 @pytest.mark.requirement("2:start-first", "2:done-last")
 async def test_start_is_first_and_done_is_last() -> None:
-    adapter = ScriptedAdapter([ResponseEvent("m2", "r1"), *said("Hel", "lo"), DONE])
+    adapter = ScriptedAdapter([ResponseEvent("m2", "r1"), *script_text("Hel", "lo"), DONE])
     response, sink = await run(adapter)
 
     assert sink.events[0] == StartEvent("fake", "m")
@@ -126,7 +126,7 @@ async def test_warnings_of_the_plan_follow_the_start() -> None:
 
 
 async def test_events_after_done_are_not_read() -> None:
-    adapter = ScriptedAdapter([DONE, *said("more")])
+    adapter = ScriptedAdapter([DONE, *script_text("more")])
     _, sink = await run(adapter)
 
     assert sink.types == ["start", "done"]
@@ -159,7 +159,7 @@ async def test_an_error_in_mid_stream_keeps_the_partial() -> None:
 
 
 @pytest.mark.requirement("6:protocol")
-@pytest.mark.parametrize("script", [[], said("Hi")], ids=["nothing", "text"])
+@pytest.mark.parametrize("script", [[], script_text("Hi")], ids=["nothing", "text"])
 async def test_an_answer_that_ends_early_is_a_protocol_error(script: Sequence[Step]) -> None:
     outcome, sink = await run(ScriptedAdapter(script))
 
@@ -171,7 +171,7 @@ async def test_an_answer_that_ends_early_is_a_protocol_error(script: Sequence[St
 
 @pytest.mark.requirement("6:internal")
 @pytest.mark.parametrize(
-    "script", [[ZeroDivisionError("sk-secret")], [*said("Hi"), ZeroDivisionError("sk-secret")]]
+    "script", [[ZeroDivisionError("sk-secret")], [*script_text("Hi"), ZeroDivisionError("sk-secret")]]
 )
 async def test_a_defect_ends_the_turn_like_any_failure_and_its_text_goes_to_the_log_only(
     script: Sequence[Step],
@@ -214,7 +214,7 @@ async def test_a_cancel_closes_the_adapter_and_keeps_the_partial() -> None:
     adapter = ScriptedAdapter([TextStartEvent(0), TextDeltaEvent(0, "Hi"), asyncio.Event()])
     sink = RecordingSink()
     task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
-    await sink.until(TextDeltaEvent)
+    await sink.wait_for(TextDeltaEvent)
 
     error = await cancel_turn(task)
 
@@ -233,18 +233,18 @@ async def test_a_cancel_ends_the_wait_before_a_retry() -> None:
     adapter = ScriptedAdapter([RateLimitError("Slow down.", retry_after=60)])
     sink = RecordingSink()
     task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
-    await sink.until(RetryEvent)
+    await sink.wait_for(RetryEvent)
 
     await cancel_turn(task)
     assert sink.types == ["start", "retry", "done"]
 
 
 async def test_a_cancel_ends_the_wait_for_a_slow_client() -> None:
-    adapter = ScriptedAdapter([*said("Hi"), DONE])
+    adapter = ScriptedAdapter([*script_text("Hi"), DONE])
     sink = RecordingSink()
     sink.gate.clear()
     task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
-    await sink.until(TextStartEvent)
+    await sink.wait_for(TextStartEvent)
 
     await cancel_turn(task)
     assert (sink.types, adapter.closed) == (["start", "text_start", "done"], 1)
@@ -263,12 +263,12 @@ async def test_a_cancel_before_the_start_has_no_partial() -> None:
 
 @pytest.mark.requirement("1:slow-reader")
 async def test_a_sink_that_is_not_ready_stops_the_reading_of_the_adapter() -> None:
-    adapter = ScriptedAdapter([*said("a", "b", "c"), DONE])
+    adapter = ScriptedAdapter([*script_text("a", "b", "c"), DONE])
     sink = RecordingSink()
     sink.gate.clear()
     async with asyncio.timeout(10):
         task = asyncio.ensure_future(run_turn(registry_of(adapter), ask(), sink))
-        await sink.until(TextStartEvent)
+        await sink.wait_for(TextStartEvent)
         for _ in range(20):
             await asyncio.sleep(0)
         assert (adapter.played, sink.types) == (1, ["start", "text_start"])
@@ -280,7 +280,7 @@ async def test_a_sink_that_is_not_ready_stops_the_reading_of_the_adapter() -> No
 
 @pytest.mark.requirement("2:retry")
 async def test_a_retry_is_reported_before_it_is_made() -> None:
-    adapter = ScriptedAdapter([AT_ONCE], [ResponseEvent("m"), AT_ONCE], [*said("Hi"), DONE])
+    adapter = ScriptedAdapter([AT_ONCE], [ResponseEvent("m"), AT_ONCE], [*script_text("Hi"), DONE])
     outcome, sink = await run(adapter)
 
     assert isinstance(outcome, Response)
@@ -363,7 +363,7 @@ async def test_an_error_keeps_the_provider_that_it_names() -> None:
 
 async def test_turns_of_one_registry_are_independent() -> None:
     registry = registry_of(
-        ScriptedAdapter([*said("one"), DONE], name="a"),
+        ScriptedAdapter([*script_text("one"), DONE], name="a"),
         ScriptedAdapter([ServerError("No.", retryable=False)], name="b"),
     )
     sinks = RecordingSink(), RecordingSink()

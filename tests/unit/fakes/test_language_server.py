@@ -142,7 +142,7 @@ async def test_a_stubborn_one_ignores_everything_except_kill_9(fake: FakeLanguag
     await fake.wait_for("exit")
     assert program.process.stdin is not None
     program.process.stdin.close()
-    await fake.until(lambda: fake.current.saw_eof)
+    await fake.wait_until(lambda: fake.current.saw_eof)
     program.process.terminate()
     fake.notify("still here")
     assert (await program.read())["method"] == "still here"

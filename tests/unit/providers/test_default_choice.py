@@ -97,7 +97,7 @@ class SignedInElsewhere(Account):
         return False
 
 
-def signed_in_elsewhere() -> tuple[Adapter, SignedInElsewhere]:
+def make_adapter_elsewhere() -> tuple[Adapter, SignedInElsewhere]:
     adapter: Adapter = ScriptedAdapter(name="copilot")
     adapter.account = account = SignedInElsewhere("copilot")
     return adapter, account
@@ -116,7 +116,7 @@ def signed_in_elsewhere() -> tuple[Adapter, SignedInElsewhere]:
 async def test_another_programs_sign_in_is_the_last_choice_and_not_always_checked(
     names: list[str], local: AuthState, chosen: str, asked: int
 ) -> None:
-    copilot, account = signed_in_elsewhere()
+    copilot, account = make_adapter_elsewhere()
     registry = registry_of(*(ScriptedAdapter(name=name) for name in names), local=local)
     registry.use("copilot", copilot)
 
@@ -126,7 +126,7 @@ async def test_another_programs_sign_in_is_the_last_choice_and_not_always_checke
 
 @pytest.mark.requirement("4:general-sign-in")
 async def test_a_configured_default_provider_is_used() -> None:
-    copilot, account = signed_in_elsewhere()
+    copilot, account = make_adapter_elsewhere()
     registry = registry_of(ScriptedAdapter(name="a"), ScriptedAdapter(name="b"))
     registry.use("copilot", copilot)
 

@@ -39,7 +39,7 @@ def acme(url: str, **more: str) -> list[str]:
     return ["[providers.acme]", *(f'{key} = "{value}"' for key, value in table.items())]
 
 
-def named(checks: list[Check], name: str) -> Any:
+def find_check(checks: list[Check], name: str) -> Any:
     (check,) = [check for check in checks if check.name == name]
     return check
 
@@ -49,8 +49,11 @@ async def test_a_provider_that_works_passes_every_check(tmp_path: Path, upstream
     found = await checks_of(tmp_path, "acme", *acme(upstream.base_url, api_key="env:ACME_KEY"), ACME_KEY=KEY)
 
     assert {check.name for check in found if check.ok} >= {"configuration", "credential", "connection"}
-    assert named(found, "credential").message == "providers.acme.api_key is env:ACME_KEY, which has a value."
-    assert named(found, "signIn").message == "acme accepts the key."
+    assert (
+        find_check(found, "credential").message
+        == "providers.acme.api_key is env:ACME_KEY, which has a value."
+    )
+    assert find_check(found, "signIn").message == "acme accepts the key."
     sent = {request.method: request.headers.get("authorization") for request in upstream.requests}
     assert sent == {"HEAD": None, "GET": f"Bearer {KEY}"}
 
@@ -59,13 +62,15 @@ async def test_a_refused_key_is_a_failure(tmp_path: Path, upstream: FakeUpstream
     upstream.default(Reply.json({"error": {"message": f"Bad key {KEY}"}}, 401))
     found = await checks_of(tmp_path, "acme", *acme(upstream.base_url, api_key="ACME_KEY"), ACME_KEY=KEY)
 
-    assert named(found, "credential").message.startswith("providers.acme.api_key is the variable ACME_KEY")
-    assert named(found, "signIn").ok is False
+    assert find_check(found, "credential").message.startswith(
+        "providers.acme.api_key is the variable ACME_KEY"
+    )
+    assert find_check(found, "signIn").ok is False
 
 
 async def test_a_source_without_a_value_names_key_and_source(tmp_path: Path, upstream: FakeUpstream) -> None:
     table = acme(upstream.base_url, api_key="cmd:no-such-program canary")
-    check = named(await checks_of(tmp_path, "acme", *table), "credential")
+    check = find_check(await checks_of(tmp_path, "acme", *table), "credential")
 
     assert check.ok is False
     assert check.message.startswith("providers.acme.api_key is cmd:no-such-program …, but")
@@ -90,14 +95,14 @@ async def test_a_source_that_hangs_is_named_and_what_it_stops_is_not_repeated(
         "connection": False,
     }
     assert (
-        named(found, "credential").message
+        find_check(found, "credential").message
         == "providers.acme.api_key is cmd:sleep …, which did not return a value within 0.2 s."
     )
 
 
 async def test_a_key_in_the_file_is_not_shown(tmp_path: Path, upstream: FakeUpstream) -> None:
     upstream.default(Reply.json({"data": []}))
-    check = named(await checks_of(tmp_path, "acme", *acme(upstream.base_url, api_key=KEY)), "credential")
+    check = find_check(await checks_of(tmp_path, "acme", *acme(upstream.base_url, api_key=KEY)), "credential")
 
     assert (check.ok, check.message) == (
         None,

@@ -25,7 +25,7 @@ class GatedAdapter(ScriptedAdapter):
         return await super().list_models()
 
 
-def announced(registry: Registry) -> asyncio.Queue[Change]:
+def subscribe(registry: Registry) -> asyncio.Queue[Change]:
     changes = asyncio.Queue[Change]()
     registry.subscribe(changes.put_nowait)
     return changes
@@ -64,7 +64,7 @@ async def test_an_old_list_is_returned_and_fetched_again_in_the_background(
 ) -> None:
     adapter = ScriptedAdapter(name="a", models=["one"])
     registry = registry_of(adapter)
-    changes = announced(registry)
+    changes = subscribe(registry)
     assert await names(registry) == ["one"]
     adapter.models = ["one", "two"]
     assert await names(registry) == ["one"], "a list of today is not fetched again"
@@ -98,7 +98,7 @@ async def test_a_failed_list_is_fetched_again_by_the_next_request_after_a_while(
 ) -> None:
     adapter = ScriptedAdapter(name="a", models=ChatError("No."))
     registry = registry_of(adapter)
-    changes = announced(registry)
+    changes = subscribe(registry)
     for _ in range(2):
         with pytest.raises(ChatError, match="No"):
             await names(registry)
@@ -132,7 +132,7 @@ async def test_a_slow_provider_is_an_error_and_its_models_are_announced(
     slow, fast = GatedAdapter("a", ["one"]), ScriptedAdapter(name="b", models=["two"])
     registry = registry_of(slow, fast)
     await registry.list_models("b")
-    changes = announced(registry)
+    changes = subscribe(registry)
 
     models, (failure,) = await list_all_models(registry, ["a", "b"])
     assert [model.id for model in models] == ["b:two"]

@@ -16,12 +16,12 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
-def configured(**providers: dict[str, Any]) -> Registry:
+def make_registry(**providers: dict[str, Any]) -> Registry:
     return Registry(Config.model_validate({"providers": providers}))
 
 
 def test_the_built_in_providers_work_without_configuration() -> None:
-    registry = configured()
+    registry = make_registry()
 
     assert (registry.ids, registry.user_defined) == (["copilot", "local"], [])
     assert (registry.table("copilot").kind, registry.table("copilot").name) == ("copilot", "GitHub Copilot")
@@ -29,7 +29,7 @@ def test_the_built_in_providers_work_without_configuration() -> None:
 
 
 def test_a_table_for_the_built_in_provider_keeps_its_kind() -> None:
-    registry = configured(local={"default_model": "mine"})
+    registry = make_registry(local={"default_model": "mine"})
 
     assert (registry.table("local").kind, registry.table("local").default_model) == ("local", "mine")
     assert registry.user_defined == ["local"]
@@ -38,14 +38,14 @@ def test_a_table_for_the_built_in_provider_keeps_its_kind() -> None:
 def test_an_unknown_provider_is_a_request_error() -> None:
     for ask in (Registry.table, Registry.adapter):
         with pytest.raises(RequestError, match=r"'x'.*copilot, local, a"):
-            ask(configured(a={"kind": "openai"}), "x")
+            ask(make_registry(a={"kind": "openai"}), "x")
 
 
 @pytest.mark.requirement("6:config")
 @pytest.mark.parametrize("kind", ["", "opneai"])
 def test_an_unknown_kind_is_reported_with_its_key_and_the_known_kinds(kind: str) -> None:
     with pytest.raises(ConfigError, match=r"providers\.a\.kind") as caught:
-        configured(a={"kind": kind}).adapter("a")
+        make_registry(a={"kind": kind}).adapter("a")
     assert all(known in caught.value.message for known in KINDS)
 
 
@@ -118,7 +118,7 @@ async def test_a_misconfigured_provider_is_listed_with_the_others() -> None:
 
 @pytest.mark.requirement("5:auth-method")
 async def test_each_provider_states_its_method_of_authentication() -> None:
-    registry = configured(**{kind: {"kind": kind} for kind in KINDS}, wrong={"kind": "nonsense"})
+    registry = make_registry(**{kind: {"kind": kind} for kind in KINDS}, wrong={"kind": "nonsense"})
 
     assert {row.kind: row.auth_method for row in await describe_providers(registry, None)} == {
         "copilot": "device_code",
@@ -200,7 +200,7 @@ def test_default_settings_are_the_providers_own_and_invalid_ones_are_ignored(
 
 
 def test_the_settings_schema_merges_the_users_rows_in_order() -> None:
-    rows = configured(
+    rows = make_registry(
         a={
             "kind": "openai",
             "settings": {
@@ -218,13 +218,13 @@ def test_the_settings_schema_merges_the_users_rows_in_order() -> None:
         "seed",
     ]
     assert rows["top_p"].maximum == 0.5
-    assert list(configured(b={"kind": "plug-in"}).settings_rows("b")) == []
+    assert list(make_registry(b={"kind": "plug-in"}).settings_rows("b")) == []
 
 
 async def test_closing_closes_every_adapter() -> None:
     async with FakeUpstream() as upstream:
         upstream.default(Reply.json({"data": []}))
-        registry = configured(a={"kind": "openai", "base_url": upstream.base_url})
+        registry = make_registry(a={"kind": "openai", "base_url": upstream.base_url})
         await registry.list_models("a")
         assert upstream.open_connections == 1, "the connection is kept for the next request"
 

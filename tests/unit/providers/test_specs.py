@@ -20,7 +20,7 @@ from jumpseat.system.environment import environment_of_process
 pytestmark = pytest.mark.requirement("7:own-keys")
 
 
-def loaded(home: Path, text: str, overlay: object = None) -> Config:
+def load(home: Path, text: str, overlay: object = None) -> Config:
     (home / "config.toml").write_text(text, "utf-8")
     return load_config(None, overlay, environment=environment_of_process(), built_in=BUILT_IN, kinds=KINDS)
 
@@ -59,7 +59,7 @@ model_path = 5
 
 
 def test_a_wrong_own_key_is_a_fault_of_its_table_alone_with_its_line(home: Path) -> None:
-    config = loaded(home, WRONG)
+    config = load(home, WRONG)
 
     assert list(config.providers) == ["good"]
     found = {name: [(f.key, f.line, f.message) for f in faults] for name, faults in config.faults.items()}
@@ -88,7 +88,7 @@ def test_a_key_of_another_kind_is_unknown_and_a_mistyped_one_is_suggested(
 ) -> None:
     text = '[providers.a]\nkind = "openai"\nmodel_path = "x"\n[providers.local]\nmodel_pth = "x"\n'
     with caplog.at_level(logging.WARNING):
-        loaded(home, text)
+        load(home, text)
 
     file = home / "config.toml"
     assert caplog.messages == [
@@ -110,12 +110,12 @@ def test_a_key_of_another_kind_is_unknown_and_a_mistyped_one_is_suggested(
 )
 def test_a_client_may_not_set_keys_of_the_user_only(home: Path, kind: str, key: str) -> None:
     with pytest.raises(ConfigError, match=rf"providers\.new\.{key} .*(only the user|your own)"):
-        loaded(home, "", {"providers": {"new": {"kind": kind, key: "x"}}})
+        load(home, "", {"providers": {"new": {"kind": kind, key: "x"}}})
 
 
 @pytest.mark.requirement("7:trust")
 def test_a_client_may_set_other_own_keys_of_a_kind(home: Path) -> None:
-    config = loaded(home, "", {"providers": {"new": {"kind": "copilot", "host": "acme.ghe.com"}}})
+    config = load(home, "", {"providers": {"new": {"kind": "copilot", "host": "acme.ghe.com"}}})
 
     assert config.providers["new"].model_extra == {"host": "acme.ghe.com"}
 
@@ -124,7 +124,7 @@ def test_commands_run_without_the_variable_of_an_own_credential(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_NAME", "the-token")
-    config = loaded(home, '[providers.copilot]\ngithub_token = "env:SOME_NAME"\n')
+    config = load(home, '[providers.copilot]\ngithub_token = "env:SOME_NAME"\n')
 
     assert "SOME_NAME" not in command_environment(config.environment)
 

@@ -29,7 +29,7 @@ async def for_ever(session: Session, call: MethodCall[Any]) -> Any:
     await asyncio.Event().wait()
 
 
-def unspeakable(session: Session, call: MethodCall[Any]) -> Any:
+def return_object(session: Session, call: MethodCall[Any]) -> Any:
     return object()
 
 
@@ -39,7 +39,7 @@ class Client:
     def __init__(self, **handlers: Any) -> None:
         self.writer = RecordingWriter()
         self.stopped = 0
-        own = {"echo": echo, "for_ever": for_ever, "unspeakable": unspeakable, **handlers}
+        own = {"echo": echo, "for_ever": for_ever, "unspeakable": return_object, **handlers}
         self.connection = ClientConnection(
             self.writer,
             replace(
@@ -60,7 +60,7 @@ class Client:
 
     async def answers(self, count: int) -> list[Any]:
         """The messages, once this many were sent."""
-        return await self.writer.until(lambda messages: len(messages) >= count)
+        return await self.writer.wait_until(lambda messages: len(messages) >= count)
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ class Office:
         self.send((None, "$/cancelRequest"), id=request_id)
 
     async def wait_for_answers(self, count: int) -> list[Any]:
-        messages = await self.writer.until(lambda sent: len(sent) >= count)
+        messages = await self.writer.wait_until(lambda sent: len(sent) >= count)
         return [message["id"] for message in messages]
 
 

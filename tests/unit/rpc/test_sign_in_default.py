@@ -60,7 +60,7 @@ async def test_a_provider_that_was_signed_in_to_is_the_saved_default(
     async def request(request_id: int, method: str, params: dict[str, Any]) -> Any:
         message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
         connection.receive(encode_frame(write_json(message)))
-        messages = await writer.until(lambda sent: any(each.get("id") == request_id for each in sent))
+        messages = await writer.wait_until(lambda sent: any(each.get("id") == request_id for each in sent))
         return next(each for each in messages if each.get("id") == request_id)["result"]
 
     await request(1, "initialize", {})

@@ -76,7 +76,7 @@ def find_dead_daemon() -> dict[str, object]:
     return {"daemon": os.getpid(), "daemon_start": "earlier"}
 
 
-async def all_gone(pids: Sequence[int]) -> bool:
+async def are_all_gone(pids: Sequence[int]) -> bool:
     return all([await is_gone(pid) for pid in pids])
 
 
@@ -90,7 +90,7 @@ async def test_a_deaf_process_and_its_children_are_ended(
     await end_left_processes(places)
 
     assert await asyncio.to_thread(program.wait) == -signal.SIGKILL
-    assert await all_gone([grandchild])
+    assert await are_all_gone([grandchild])
     assert json.loads(register.path.read_text("utf-8"))["processes"] == []
 
 
@@ -106,7 +106,7 @@ async def test_children_of_a_process_that_has_ended_are_ended(
     assert runs(grandchild)
     await end_left_processes(places)
 
-    assert await all_gone([grandchild])
+    assert await are_all_gone([grandchild])
 
 
 @pytest.mark.parametrize(

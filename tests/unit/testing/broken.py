@@ -326,7 +326,7 @@ def exclusive_usage(events):
     return events
 
 
-def with_start(events):
+def add_start(events):
     return [StartEvent("acme", "m"), *events]
 
 
@@ -334,5 +334,5 @@ def drop_done(events):
     return [event for event in events if not isinstance(event, DoneEvent)]
 
 
-def without_starts(events):
+def drop_starts(events):
     return [event for event in events if not isinstance(event, TextStartEvent)]

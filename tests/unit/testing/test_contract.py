@@ -49,9 +49,9 @@ def run(contract, check, *arguments):
 EVENTS = [
     (broken.too_early, "belongs to block 0, which was done already"),
     (broken.renumber, "has the block number 1; the next one is 0"),
-    (broken.with_start, "is an event of the turn engine"),
+    (broken.add_start, "is an event of the turn engine"),
     (broken.drop_done, "is not done, which ends every answer"),
-    (broken.without_starts, "belongs to block 0, which never started"),
+    (broken.drop_starts, "belongs to block 0, which never started"),
     (broken.exclusive_usage, "cannot include 64 cached ones"),
     (lambda events: [*events, DoneEvent("end_turn")], "comes after done"),
     (contents(TextDoneEvent, origin=None), "contains a block without an origin"),
@@ -184,8 +184,8 @@ def test_an_adapter_that_breaks_a_rule_fails_with_a_sentence(adapter, check, sen
         run(contract_for(adapter), check)
 
 
-def with_words(**changes):
-    """Errors with changed attributes."""
+def change_errors(**changes):
+    """Return a function that changes the attributes of an error."""
 
     def change(error):
         for name, value in changes.items():
@@ -199,16 +199,16 @@ ERRORS = [
     (raises(lambda error: None), "the failure was not raised"),
     (raises(lambda error: ValueError("Ouch")), "ValueError, which is not a ChatError"),
     (raises(lambda error: ConnectionError("Gone.", provider="acme")), "it is a ConnectionError"),
-    (with_words(status_code=None), "status_code is None, not 500"),
-    (with_words(provider=None), "provider is None, not 'acme'"),
-    (with_words(message="<html><p>The provider has its reasons.</p>"), "the error contains HTML"),
+    (change_errors(status_code=None), "status_code is None, not 500"),
+    (change_errors(provider=None), "provider is None, not 'acme'"),
+    (change_errors(message="<html><p>The provider has its reasons.</p>"), "the error contains HTML"),
     (
-        with_words(message=f"The provider has its reasons: {broken.SECRET}."),
+        change_errors(message=f"The provider has its reasons: {broken.SECRET}."),
         "the error contains the credential",
     ),
-    (with_words(message="It failed."), "neither the provider's name nor its message is in 'It failed.'"),
-    (with_words(message=" "), "the message is empty"),
-    (with_words(hint="Traceback (most recent call last)"), "the error contains a traceback"),
+    (change_errors(message="It failed."), "neither the provider's name nor its message is in 'It failed.'"),
+    (change_errors(message=" "), "the message is empty"),
+    (change_errors(hint="Traceback (most recent call last)"), "the error contains a traceback"),
 ]
 
 
@@ -220,7 +220,7 @@ def test_a_wrong_error_fails_with_a_sentence(adapter, sentence):
 
 def test_a_lost_retry_after_fails():
     with pytest.raises(AssertionError, match="retry-after 7 is None"):
-        run(contract_for(with_words(retry_after=None)), "a_rate_limit_has_the_delay_of_the_provider")
+        run(contract_for(change_errors(retry_after=None)), "a_rate_limit_has_the_delay_of_the_provider")
 
 
 def test_a_secret_that_is_too_short_to_be_hidden_fails():

@@ -65,7 +65,7 @@ async def wait_bounded(awaitable: Any, seconds: float = PATIENCE_SECONDS) -> Any
         return await awaitable
 
 
-async def waiting_request(child: FramedChild, fake: FakeLanguageServer) -> asyncio.Task[Any]:
+async def start_request(child: FramedChild, fake: FakeLanguageServer) -> asyncio.Task[Any]:
     """Start a request, and wait until it has arrived; the program does not answer it."""
     fake.on("ask", NEVER)
     task = asyncio.ensure_future(child.peer.request("ask"))

@@ -21,14 +21,14 @@ from tests.unit.wire.children import (
     Handlers,
     failure_of,
     python,
+    start_request,
     wait_bounded,
-    waiting_request,
 )
 
 pytestmark = POSIX
 
 
-async def until(condition: Callable[[], bool]) -> None:
+async def wait_until(condition: Callable[[], bool]) -> None:
     """Run the event loop until the condition holds."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():  # noqa: ASYNC110 - the event loop's writes are not reported
@@ -71,7 +71,7 @@ async def test_a_message_larger_than_a_pipe_arrives_whole(
 
 
 async def test_a_cancelled_caller_cancels_the_request(child: FramedChild, fake: FakeLanguageServer) -> None:
-    task = await waiting_request(child, fake)
+    task = await start_request(child, fake)
     task.cancel()
     asked = next(each for each in fake.received if each["method"] == "ask")
     assert await fake.wait_for("$/cancelRequest") == {"id": asked["id"]}
@@ -140,7 +140,7 @@ async def test_a_program_that_stops_reading_is_ended_after_the_stall_time(
 ) -> None:
     child = await handlers.start(fake.command, stall_seconds=0.3)
     await fake.wait_for_start()
-    task = await waiting_request(child, fake)
+    task = await start_request(child, fake)
     await deaf(fake, handlers)
     # This exceeds the capacity of a pipe, so a blocking write would never return.
     child.peer.notify("huge", "x" * 10_000_000)
@@ -152,7 +152,7 @@ async def test_a_program_that_stops_reading_is_ended_after_the_stall_time(
 async def test_a_single_unread_byte_counts_as_a_stall(fake: FakeLanguageServer, handlers: Handlers) -> None:
     child = await handlers.start(fake.command, stall_seconds=0.3)
     await fake.wait_for_start()
-    task = await waiting_request(child, fake)
+    task = await start_request(child, fake)
     await deaf(fake, handlers)
     while child._accepted_bytes() == child._sent:
         child.peer.notify("small", "x" * 5000)
@@ -182,7 +182,7 @@ async def test_a_program_that_reads_slowly_is_not_ended(handlers: Handlers, is_s
         if is_slow:
             os.kill(child.pid, signal.SIGUSR1)
             await handlers.until_logged(2 + number)
-            await until(lambda: child._accepted_bytes() > before)  # noqa: B023 - called before the next round
+            await wait_until(lambda: child._accepted_bytes() > before)  # noqa: B023 - called before the next round
         timer = child._stall
         assert child.running
         child._check_stall(before)

@@ -23,8 +23,8 @@ from tests.unit.wire.children import (
     Handlers,
     failure_of,
     python,
+    start_request,
     wait_bounded,
-    waiting_request,
 )
 
 pytestmark = POSIX
@@ -57,7 +57,7 @@ async def test_kill_9_fails_waiting_requests_within_a_second_and_reports_the_sig
 async def test_messages_sent_before_its_end_are_delivered_first(
     child: FramedChild, fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
-    task = await waiting_request(child, fake)
+    task = await start_request(child, fake)
     for number in range(200):
         fake.notify("piece", number)
     fake.stderr("I am\nout of memory")
@@ -97,7 +97,7 @@ async def test_a_grandchild_that_holds_its_streams_delays_nothing_and_ends_with_
     child: FramedChild, fake: FakeLanguageServer
 ) -> None:
     grandchild = await fake.grandchild()
-    task = await waiting_request(child, fake)
+    task = await start_request(child, fake)
     fake.kill()
     assert await failure_of(task) == "it was killed by signal 9"
     await grandchild.wait_until_ended()
@@ -151,7 +151,7 @@ async def test_malformed_output_ends_it_at_once(
     child: FramedChild, fake: FakeLanguageServer, garbage: bytes, reason: str
 ) -> None:
     grandchild = await fake.grandchild()
-    task = await waiting_request(child, fake)
+    task = await start_request(child, fake)
     fake.send_bytes(garbage)
     assert reason in await failure_of(task)
     why = await wait_bounded(child.wait_until_ended())

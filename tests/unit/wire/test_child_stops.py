@@ -19,8 +19,8 @@ from tests.unit.wire.children import (
     Handlers,
     failure_of,
     python,
+    start_request,
     wait_bounded,
-    waiting_request,
 )
 
 pytestmark = POSIX
@@ -32,7 +32,7 @@ pytestmark = POSIX
 async def test_stop_ends_its_input_and_waits_for_its_own_end(
     child: FramedChild, fake: FakeLanguageServer
 ) -> None:
-    task = await waiting_request(child, fake)
+    task = await start_request(child, fake)
     await wait_bounded(child.stop(10 * PATIENCE_SECONDS))
     assert await failure_of(task) == "it was stopped"
     assert fake.current.saw_eof

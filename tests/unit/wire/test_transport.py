@@ -36,7 +36,7 @@ class Recorder:
         self.ends += 1
         self.changed.set()
 
-    async def until(self, condition: Callable[[], bool]) -> None:
+    async def wait_until(self, condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(10):
             while not condition():
                 self.changed.clear()
@@ -87,13 +87,13 @@ async def test_bytes_go_both_ways_and_the_end_is_reported_once(kind: str) -> Non
     side, recorder = Side(kind), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     os.write(side.write_fd, b"ping")
-    await recorder.until(lambda: recorder.data == b"ping")
+    await recorder.wait_until(lambda: recorder.data == b"ping")
     transport.write(b"po")
     transport.write(b"ng")
 
     assert await asyncio.wait_for(asyncio.to_thread(side.read, 4), 10) == b"pong"
     side.hang_up()
-    await recorder.until(lambda: recorder.ends == 1)
+    await recorder.wait_until(lambda: recorder.ends == 1)
     transport.write(b"into the void" * 100_000)
     assert await transport.flush(5) is False or kind == "terminal"
     transport.close()
@@ -149,7 +149,7 @@ async def test_a_lost_reader_ends_the_connection_though_input_stays_open(kind: s
     side, recorder = Side(kind), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     os.close(side.read_fd)
-    await recorder.until(lambda: recorder.ends == 1)
+    await recorder.wait_until(lambda: recorder.ends == 1)
     os.write(side.write_fd, b"too late")
     transport.write(b"x")
     await transport.wait_until_ready()
@@ -167,7 +167,7 @@ async def test_a_reader_lost_while_much_is_buffered_wakes_waiting_callers() -> N
     await asyncio.sleep(0)
     os.close(side.read_fd)
     assert (await asyncio.wait_for(waiting, 20))[1] is False
-    await recorder.until(lambda: recorder.ends == 1)
+    await recorder.wait_until(lambda: recorder.ends == 1)
     transport.close()
     os.close(side.write_fd)
 
@@ -192,7 +192,7 @@ async def test_a_socket_whose_far_side_only_stops_sending_is_still_written_to() 
     far_out.sendall(b"never read")
     far_out.shutdown(socket.SHUT_WR)
     far_in.sendall(b"ping")
-    await recorder.until(lambda: recorder.data == b"ping")
+    await recorder.wait_until(lambda: recorder.data == b"ping")
     transport.write(b"pong")
     far_out.settimeout(5)
     assert (far_out.recv(10), recorder.ends) == (b"pong", 0)
@@ -205,7 +205,7 @@ async def test_output_is_still_accepted_after_the_end_of_the_input() -> None:
     side, recorder = Side("pipes"), Recorder()
     transport = await recorder.open(side.near_read, side.near_write)
     os.close(side.write_fd)
-    await recorder.until(lambda: recorder.ends == 1)
+    await recorder.wait_until(lambda: recorder.ends == 1)
     transport.write(b"last words")
     assert await transport.flush(5) is True
     assert os.read(side.read_fd, 100) == b"last words"
@@ -220,7 +220,7 @@ async def test_regular_files_work_as_input_and_output(tmp_path: Path) -> None:
     read_fd = os.open(tmp_path / "in", os.O_RDONLY)
     write_fd = os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT)
     transport = await recorder.open(read_fd, write_fd)
-    await recorder.until(lambda: recorder.ends == 1)
+    await recorder.wait_until(lambda: recorder.ends == 1)
     transport.write(content)
     assert transport.buffered
     assert await transport.flush(10) is True
@@ -237,7 +237,7 @@ async def test_threads_close_their_descriptors(tmp_path: Path) -> None:
     identities = {(os.fstat(fd).st_dev, os.fstat(fd).st_ino) for fd in files}
     recorder = Recorder()
     transport = await recorder.open(files[0], files[1])
-    await recorder.until(lambda: recorder.ends == 1)
+    await recorder.wait_until(lambda: recorder.ends == 1)
     transport.close()
 
     def still_open() -> bool:
@@ -256,7 +256,7 @@ async def test_threads_close_their_descriptors(tmp_path: Path) -> None:
 async def test_the_null_device_is_an_input_that_has_ended() -> None:
     recorder = Recorder()
     transport = await recorder.open(os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY))
-    await recorder.until(lambda: recorder.ends == 1)
+    await recorder.wait_until(lambda: recorder.ends == 1)
     transport.write(b"x")
     assert await transport.flush(5) is True
     transport.close()
@@ -274,7 +274,7 @@ async def test_descriptors_are_left_as_they_were_found(
     others = [os.dup(side.near_read), os.dup(side.near_write)]
     transport = await recorder.open(side.near_read, side.near_write)
     os.write(side.write_fd, b"ping")
-    await recorder.until(lambda: recorder.data == b"ping")
+    await recorder.wait_until(lambda: recorder.data == b"ping")
     transport.write(b"x" * HIGH_WATER)
     if own_open_file or kind != "pipes":
         assert all(map(os.get_blocking, others))
@@ -295,7 +295,7 @@ async def test_input_after_the_end_is_left_to_the_next_reader_of_the_terminal() 
     shell = os.dup(side.near_read)
     transport = await recorder.open(side.near_read, side.near_write)
     os.write(side.write_fd, b"for the session")
-    await recorder.until(lambda: recorder.data == b"for the session")
+    await recorder.wait_until(lambda: recorder.data == b"for the session")
     await transport.aclose(10)
     os.write(side.write_fd, b"for the shell")
 
@@ -325,7 +325,7 @@ async def test_a_named_pipe_whose_writer_left_before_is_an_input_that_has_ended(
     os.close(os.open(tmp_path / "fifo", os.O_WRONLY))
     recorder = Recorder()
     transport = await recorder.open(read_fd, os.open(os.devnull, os.O_WRONLY))
-    await recorder.until(lambda: recorder.ends == 1)
+    await recorder.wait_until(lambda: recorder.ends == 1)
     await transport.aclose(10)
 
 
@@ -340,7 +340,7 @@ async def test_a_named_pipe_that_is_open_for_reading_too_is_not_a_lost_reader(
     transport = await recorder.open(near, write_fd)
     transport.write(b"one")
     os.write(far, b"input")
-    await recorder.until(lambda: recorder.data == b"input")
+    await recorder.wait_until(lambda: recorder.data == b"input")
     await asyncio.sleep(0)
     transport.write(b"two")
     assert (os.read(read_fd, 100), recorder.ends) == (b"onetwo", 0)
@@ -367,7 +367,7 @@ def test_it_works_in_a_loop_of_a_runner_and_leaves_no_descriptor_open() -> None:
         side, recorder = Side("pipes"), Recorder()
         transport = await recorder.open(side.near_read, side.near_write)
         os.write(side.write_fd, b"x")
-        await recorder.until(lambda: recorder.data == b"x")
+        await recorder.wait_until(lambda: recorder.data == b"x")
         transport.close()
         side.hang_up()
 

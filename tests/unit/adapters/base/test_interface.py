@@ -27,7 +27,7 @@ from jumpseat.chat import (
     Usage,
     UsageEvent,
 )
-from tests.unit.scripted import DONE, ScriptedAdapter, Step, said
+from tests.unit.scripted import DONE, ScriptedAdapter, Step, script_text
 
 QUESTION = [Message.user("Why?")]
 REQUEST = ChatRequest(messages=tuple(QUESTION), model="m")
@@ -72,7 +72,7 @@ async def test_a_bound_model_has_its_name_and_its_provider() -> None:
 
 
 async def test_a_chat_returns_the_content_as_a_list() -> None:
-    response = await ScriptedAdapter([*said("Hel", "lo"), DONE]).bind("m").chat(QUESTION)
+    response = await ScriptedAdapter([*script_text("Hel", "lo"), DONE]).bind("m").chat(QUESTION)
 
     assert response.content == [TextBlock("Hello")]
     assert isinstance(response.content, list)
@@ -92,7 +92,7 @@ async def test_a_chat_passes_its_arguments_on() -> None:
 
 
 async def test_a_plain_function_gets_every_event() -> None:
-    script: list[Step] = [*said("a"), DONE]
+    script: list[Step] = [*script_text("a"), DONE]
     seen: list[StreamEvent] = []
 
     await ScriptedAdapter(script).bind("m").chat(QUESTION, on_delta=seen.append)
@@ -101,7 +101,7 @@ async def test_a_plain_function_gets_every_event() -> None:
 
 
 async def test_a_coroutine_function_is_awaited_before_the_next_event_is_read() -> None:
-    adapter = ScriptedAdapter([*said("a"), DONE])
+    adapter = ScriptedAdapter([*script_text("a"), DONE])
     gate = asyncio.Event()
     reached = asyncio.Event()
 
@@ -122,7 +122,7 @@ async def test_an_error_carries_the_partial_answer() -> None:
     broken: list[Step] = [
         ThinkingStartEvent(0),
         ThinkingDeltaEvent(0, "hm"),
-        *said("Hi", block=1),
+        *script_text("Hi", block=1),
         ServerError("Down."),
     ]
 
@@ -143,7 +143,7 @@ async def test_a_replan_raises_its_error() -> None:
     assert caught.value is error
 
 
-@pytest.mark.parametrize("script", [[], said("Hi")])
+@pytest.mark.parametrize("script", [[], script_text("Hi")])
 async def test_an_answer_without_an_end_is_a_protocol_error(script: list[Any]) -> None:
     with pytest.raises(ProtocolError, match="without a stop reason"):
         await ScriptedAdapter(script).bind("m").chat(QUESTION)
@@ -151,7 +151,7 @@ async def test_an_answer_without_an_end_is_a_protocol_error(script: list[Any]) -
 
 async def test_the_errors_of_a_replan_and_a_missing_end_carry_the_partial_answer() -> None:
     for ending in (Replan("reason", RequestError("No.")), None):
-        adapter = ScriptedAdapter([*said("Hel"), *([ending] if ending else [])])
+        adapter = ScriptedAdapter([*script_text("Hel"), *([ending] if ending else [])])
         with pytest.raises(ChatError) as caught:
             await adapter.bind("m").chat([Message.user("hi")])
         assert caught.value.partial is not None

@@ -250,13 +250,13 @@ async def test_only_three_generators_pass_an_event_from_the_decoder_to_the_calle
     passed: list[str] = []
     feed_event = ChatCompletionsDecoder.feed_event
 
-    def recording(decoder: ChatCompletionsDecoder, name: str, data: str) -> Any:
+    def record_callers(decoder: ChatCompletionsDecoder, name: str, data: str) -> Any:
         frame, passed[:] = sys._getframe(), []
         while (frame := frame.f_back) is not None:
             if frame.f_code.co_flags & inspect.CO_ASYNC_GENERATOR:
                 passed.append(frame.f_code.co_name)
         return feed_event(decoder, name, data)
 
-    monkeypatch.setattr(ChatCompletionsDecoder, "feed_event", recording)
+    monkeypatch.setattr(ChatCompletionsDecoder, "feed_event", record_callers)
     await drain(endpoint(http, base_url=upstream.base_url))
     assert passed == ["decode_answer", "stream_events", "stream"]

@@ -146,11 +146,11 @@ def adapter(upstream: FakeUpstream, http: HttpClient) -> Hooked:
 def answer(adapter: Hooked, reply: Reply) -> Any:
     """Return the reply, and record that the request arrived."""
 
-    def given(_: object) -> Reply:
+    def record_request(_: object) -> Reply:
         adapter.steps.append("request")
         return reply
 
-    return given
+    return record_request
 
 
 async def collect(adapter: Adapter, request: ChatRequest = REQUEST) -> list[StreamEvent]:
@@ -278,7 +278,7 @@ async def test_a_cancelled_attempt_is_torn_down_once_its_connection_closed(
     turn = asyncio.ensure_future(run_turn(registry, ask(model="acme:m"), sink))
     await upstream.wait_for_request()
     if pieces:
-        await sink.until(TextDeltaEvent)
+        await sink.wait_for(TextDeltaEvent)
     turn.cancel()
     with pytest.raises(ChatError):
         await turn

@@ -69,7 +69,7 @@ def refusal_by_litellm(*names, provider="openai", model="gpt-4o"):
     return litellm(f"{text}If you want to use these params dynamically send {allowed}")
 
 
-def find_refused(fault, body, status=400):
+def find_parameter(fault, body, status=400):
     return find_refused_parameter(fault, RequestError("x", status_code=status), body, ESSENTIAL)
 
 
@@ -78,7 +78,7 @@ def find_refused(fault, body, status=400):
     "name", ["reasoning_effort", "stop", "seed", "frequency_penalty", "top_p", "stream_options"]
 )
 def test_a_gateways_list_names_the_parameter(name):
-    assert find_refused(refusal_by_litellm(name), CHAT) == name
+    assert find_parameter(refusal_by_litellm(name), CHAT) == name
 
 
 @pytest.mark.requirement("chat:refused-parameter")
@@ -130,7 +130,7 @@ def test_a_gateways_list_names_the_parameter(name):
     ],
 )
 def test_a_gateways_sentence_names_the_parameter(text, body, name):
-    assert find_refused(litellm(text), body) == name
+    assert find_parameter(litellm(text), body) == name
 
 
 @pytest.mark.requirement("chat:refused-parameter")
@@ -144,7 +144,7 @@ def test_a_gateways_sentence_names_the_parameter(text, body, name):
     ],
 )
 def test_a_parameter_is_found_by_its_name_in_the_dialect_behind_the_gateway(said, body, name):
-    assert find_refused(refusal_by_litellm(said, provider="perplexity"), body) == name
+    assert find_parameter(refusal_by_litellm(said, provider="perplexity"), body) == name
 
 
 @pytest.mark.requirement("chat:refused-parameter")
@@ -162,7 +162,7 @@ def test_a_parameter_is_found_by_its_name_in_the_dialect_behind_the_gateway(said
     ],
 )
 def test_a_vendors_message_names_the_parameter_too(fault, name):
-    assert find_refused(fault, CHAT) == name
+    assert find_parameter(fault, CHAT) == name
 
 
 @pytest.mark.requirement("chat:refused-parameter")
@@ -179,20 +179,20 @@ def test_a_vendors_message_names_the_parameter_too(fault, name):
     ],
 )
 def test_an_essential_parameter_is_not_dropped(said, body):
-    assert find_refused(ProviderFault("Unsupported parameter", param=said), body) is None
-    assert find_refused(refusal_by_litellm(said), body) is None
+    assert find_parameter(ProviderFault("Unsupported parameter", param=said), body) is None
+    assert find_parameter(refusal_by_litellm(said), body) is None
 
 
 def test_only_the_unessential_member_is_dropped():
     assert (
-        find_refused(ProviderFault("Unknown parameter", param="text.verbosity"), RESPONSES)
+        find_parameter(ProviderFault("Unknown parameter", param="text.verbosity"), RESPONSES)
         == "text.verbosity"
     )
-    assert find_refused(ProviderFault("Unknown parameter: 'stream_options.x'"), CHAT) == "stream_options"
+    assert find_parameter(ProviderFault("Unknown parameter: 'stream_options.x'"), CHAT) == "stream_options"
 
 
 def test_only_errors_of_refused_requests_are_examined():
-    assert find_refused(refusal_by_litellm("seed"), CHAT, status=500) is None
+    assert find_parameter(refusal_by_litellm("seed"), CHAT, status=500) is None
     assert (
         find_refused_parameter(refusal_by_litellm("seed"), ConnectionError("x", status_code=400), CHAT, ())
         is None

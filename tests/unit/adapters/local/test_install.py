@@ -172,16 +172,16 @@ def test_an_interrupted_download_ends_the_installer_and_is_removed(index, monkey
     monkeypatch.setattr(local_install, "REPORT_EVERY_SECONDS", 0.01)
     popen = subprocess.Popen
 
-    def recording(*arguments, **options):
+    def record(*arguments, **options):
         started.append(popen(*arguments, **options))
         return started[-1]
 
-    monkeypatch.setattr(local_install.subprocess, "Popen", recording)
+    monkeypatch.setattr(local_install.subprocess, "Popen", record)
 
-    def interrupted(_):
+    def interrupt(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local_install, "_bytes_below", interrupted)
+    monkeypatch.setattr(local_install, "_bytes_below", interrupt)
     with pytest.raises(KeyboardInterrupt):
         install_here(report=lambda _: None, wheel=publish(index))
     assert started[0].returncode not in (None, 0)
@@ -234,12 +234,12 @@ def test_llama_cpp_is_installed_in_the_version_that_the_extra_requires(index, mo
     )
     fetch = local_install._fetch
 
-    def recording(arguments, target, *rest):
+    def record(arguments, target, *rest):
         fetched.append((list(arguments), target))
         if target is not None:
             fetch(arguments, target, *rest)
 
-    monkeypatch.setattr(local_install, "_fetch", recording)
+    monkeypatch.setattr(local_install, "_fetch", record)
     install_here(report=lambda _: None, wheel=publish(index))
     assert fetched[0] == (["engine_that_is_not_installed>=7"], None)
 

@@ -11,7 +11,7 @@ from tests.unit.adapters.ollama_chats import HELLO, adapter_for, collect, reques
 from tests.unit.adapters.streams import codes
 
 
-async def options_sent(server, http, request=None, **config):
+async def send_and_read_options(server, http, request=None, **config):
     server.script(HELLO)
     events, failure = await collect(adapter_for(server.base_url, http, **config), request)
     assert failure is None
@@ -35,7 +35,7 @@ async def options_sent(server, http, request=None, **config):
 )
 async def test_the_context_is_the_models_within_a_limit(server, http, model, num_ctx):
     server.models[:] = [model]
-    assert await options_sent(server, http) == ({"num_predict": 8192, "num_ctx": num_ctx}, [])
+    assert await send_and_read_options(server, http) == ({"num_predict": 8192, "num_ctx": num_ctx}, [])
 
 
 @pytest.mark.requirement("ollama:num-ctx")
@@ -53,11 +53,13 @@ async def test_the_facts_of_a_model_are_fetched_once(server, http, upstream):
 @pytest.mark.requirement("ollama:num-ctx-override")
 @pytest.mark.parametrize("parameters", [{"num_ctx": 8192}, {"options": {"num_ctx": 8192}}])
 async def test_a_configured_context_takes_precedence(server, http, parameters):
-    sent, _ = await options_sent(server, http, parameters=parameters)
+    sent, _ = await send_and_read_options(server, http, parameters=parameters)
     assert sent["num_ctx"] == 8192
     adapter = adapter_for(server.base_url, http, parameters=parameters)
     assert adapter.max_context_tokens("qwen3:4b") == 8192
-    sent, _ = await options_sent(server, http, request_for(settings={"num_ctx": 2048}), parameters=parameters)
+    sent, _ = await send_and_read_options(
+        server, http, request_for(settings={"num_ctx": 2048}), parameters=parameters
+    )
     assert sent["num_ctx"] == 2048
 
 
@@ -75,11 +77,11 @@ async def test_a_configured_context_takes_precedence(server, http, parameters):
 )
 async def test_an_unknown_context_is_a_warning(server, http, upstream, answer):
     upstream.script(answer, path="/api/show")
-    sent, warned = await options_sent(server, http)
+    sent, warned = await send_and_read_options(server, http)
     assert "num_ctx" not in sent
     assert warned == ["context_unknown"]
     upstream.script(answer, path="/api/show")
-    assert await options_sent(server, http, parameters={"num_ctx": 100}) == (
+    assert await send_and_read_options(server, http, parameters={"num_ctx": 100}) == (
         {"num_predict": 8192, "num_ctx": 100},
         [],
     )
@@ -97,7 +99,7 @@ async def test_facts_that_could_not_be_fetched_are_requested_again_with_the_next
 @pytest.mark.requirement("ollama:cloud")
 async def test_a_cloud_model_gets_its_whole_context(server, http):
     server.models[:] = [FakeModel(context_length=262_144, remote_host="https://ollama.com:443")]
-    sent, _ = await options_sent(server, http)
+    sent, _ = await send_and_read_options(server, http)
     assert sent["num_ctx"] == 262_144
 
 

@@ -157,7 +157,7 @@ async def test_a_value_out_of_range_is_an_error_that_names_it_and_is_not_dropped
     assert error.provider_code == "decimal_above_max_value"
 
 
-async def fetch_learned(upstream, http, reply, reason, **request):
+async def ask_after_refusal(upstream, http, reply, reason, **request):
     """Return the messages of an adapter's requests, of which the first is refused with `reply`."""
     upstream.script(reply)
     adapter = adapter_for(upstream.base_url, http)
@@ -177,7 +177,9 @@ async def fetch_learned(upstream, http, reply, reason, **request):
 async def test_the_form_of_tool_ids_is_learned_from_a_refusal(upstream, http):
     words = "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."
     reply = Reply.json({"object": "error", "message": words, "type": "x", "code": "3280"}, 400)
-    first, second, third, _ = await fetch_learned(upstream, http, reply, "tool_call_ids", messages=TOOL_ROUND)
+    first, second, third, _ = await ask_after_refusal(
+        upstream, http, reply, "tool_call_ids", messages=TOOL_ROUND
+    )
     assert first[2]["tool_call_id"] == "call_1"
     assert re.fullmatch("[a-zA-Z0-9]{9}", second[2]["tool_call_id"])
     assert second == third
@@ -194,7 +196,9 @@ async def test_the_form_of_tool_ids_is_learned_from_a_refusal(upstream, http):
 async def test_texts_are_joined_for_an_endpoint_that_refuses_parts(upstream, http, words):
     message = Message("user", (TextBlock("One."), TextBlock("Two.")))
     reply = Reply.json({"error": {"message": words}}, 400)
-    first, second, third, _ = await fetch_learned(upstream, http, reply, "text_parts", messages=(message,))
+    first, second, third, _ = await ask_after_refusal(
+        upstream, http, reply, "text_parts", messages=(message,)
+    )
     assert [part["text"] for part in first[0]["content"]] == ["One.", "Two."]
     assert second == third == [{"role": "user", "content": "One.\n\nTwo."}]
 
@@ -221,7 +225,7 @@ async def test_mistrals_host_gets_nine_character_ids_in_the_first_request(http):
     ],
 )
 async def test_the_need_to_replay_reasoning_is_learned_from_a_refusal(upstream, http, words):
-    first, second, *_ = await fetch_learned(
+    first, second, *_ = await ask_after_refusal(
         upstream, http, refusal(words), "reasoning_content", messages=TOOL_ROUND
     )
     assert "reasoning_content" not in first[1]

@@ -272,7 +272,7 @@ def after(*output):
     return (Message.user("Hi"), response_of(earlier).as_message(), Message.user("Go on"))
 
 
-def types_sent(upstream):
+def list_sent_types(upstream):
     return [[item.get("type") for item in each.json["input"]] for each in upstream.requests]
 
 
@@ -287,7 +287,7 @@ async def test_refused_trailing_reasoning_is_dropped_with_a_warning(upstream, ad
     for _ in range(2):
         events, error = await collect(adapter, request)
         assert (error, warnings_in(events)) == (None, ["unfinished_dropped"])
-    assert types_sent(upstream) == [
+    assert list_sent_types(upstream) == [
         [None, "reasoning", "message", "reasoning", None],
         [None, "reasoning", "message", None],
         [None, "reasoning", "message", None],

@@ -144,7 +144,7 @@ def test_unsetting_a_setting_that_is_not_saved_fails(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.splitlines()[0]) == (
         1, "jumpseat: Nothing is saved as providers.one.top_p.",
     )  # fmt: skip
-    assert not scenario.received("settings/save")
+    assert not scenario.read_messages("settings/save")
     done = run(scenario, "settings", "unset", "default_model", "--json")
     assert (done.returncode, done.stderr) == (1, "")
     assert json.loads(done.stdout)["error"]["message"] == "Nothing is saved as default_model."

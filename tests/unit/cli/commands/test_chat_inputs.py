@@ -66,9 +66,9 @@ class CommandLine:
     capture: pytest.CaptureFixture[str]
 
     def __post_init__(self) -> None:
-        self.scripted(Scenario.chat(self.folder, answer_steps("ok"), answers=ANSWERS))
+        self.use_scenario(Scenario.chat(self.folder, answer_steps("ok"), answers=ANSWERS))
 
-    def scripted(self, scenario: Scenario) -> None:
+    def use_scenario(self, scenario: Scenario) -> None:
         """Use another daemon."""
         self.scenario = scenario
         self.patch.setattr(client, "default_command", lambda **_: scenario.command)
@@ -97,7 +97,7 @@ def jumpseat(
     return CommandLine(tmp_path, monkeypatch, capsys)
 
 
-def scripted(folder: Path) -> Scenario:
+def make_scenario(folder: Path) -> Scenario:
     return Scenario.chat(folder, answer_steps("ok"), answer_steps("ok"), answers=ANSWERS)
 
 
@@ -109,7 +109,7 @@ def content(scenario: Scenario) -> list[Any]:
 def test_files_and_images_come_before_the_question(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("one\ntwo\n", "utf-8")
     (tmp_path / "i.png").write_bytes(PNG)
-    scenario = scripted(tmp_path)
+    scenario = make_scenario(tmp_path)
     files = ("-f", f"{tmp_path}/*.py:2", "-a", f"{tmp_path}/i.png", "-a", "https://example.com/i.png")
     done = run(scenario, "chat", *files, "why", piped="piped")
 
@@ -144,7 +144,7 @@ def test_wrong_inputs_are_wrong_usage(jumpseat: CommandLine, arguments: tuple[st
 
     assert (code, out) == (2, "")
     assert "Error: " in error
-    assert jumpseat.scenario.received() == []
+    assert jumpseat.scenario.read_messages() == []
 
 
 @pytest.mark.parametrize(
@@ -176,18 +176,18 @@ def test_a_pattern_that_the_shell_expanded_is_reported(jumpseat: CommandLine) ->
 
 
 def test_a_dash_reads_stdin_and_no_stdin_ignores_it(tmp_path: Path) -> None:
-    scenario = scripted(tmp_path)
+    scenario = make_scenario(tmp_path)
     assert run(scenario, "chat", "-", "why", piped="x = 1").returncode == 0
     assert [block["text"] for block in content(scenario)] == ["x = 1", "why"]
 
     assert run(scenario, "chat", "--no-stdin", "why", piped="x = 1").returncode == 0
-    params = scenario.received("chat/start")[1]["params"]
+    params = scenario.read_messages("chat/start")[1]["params"]
     assert params["messages"][0]["content"] == [{"type": "text", "text": "why"}]
 
 
 def test_a_dash_after_attach_is_an_image_on_stdin(tmp_path: Path) -> None:
     (tmp_path / "i.png").write_bytes(PNG)
-    scenario = scripted(tmp_path)
+    scenario = make_scenario(tmp_path)
     with (tmp_path / "i.png").open("rb") as image:
         subprocess.run(
             argv(scenario, "chat", "-a", "-", "why"), stdin=image, timeout=30, cwd=REPOSITORY, check=True,
@@ -198,7 +198,7 @@ def test_a_dash_after_attach_is_an_image_on_stdin(tmp_path: Path) -> None:
 
 
 def test_a_pipe_that_sends_nothing_is_reported_and_waited_for(tmp_path: Path) -> None:
-    scenario = scripted(tmp_path)
+    scenario = make_scenario(tmp_path)
     with subprocess.Popen(
         argv(scenario, "chat", "why"),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=REPOSITORY,
@@ -215,7 +215,7 @@ def test_a_pipe_that_sends_nothing_is_reported_and_waited_for(tmp_path: Path) ->
 
 
 def test_a_non_blocking_pipe_is_read_to_its_end(tmp_path: Path) -> None:
-    scenario = scripted(tmp_path)
+    scenario = make_scenario(tmp_path)
     near, far = os.pipe()
     os.set_blocking(near, False)
     with subprocess.Popen(
@@ -236,27 +236,27 @@ def test_a_non_blocking_pipe_is_read_to_its_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [("chat", "why"), ("chat",), ("tokens",), ("chat", "-p", "review")])
 def test_stdin_in_another_encoding_is_refused(tmp_path: Path, command: tuple[str, ...]) -> None:
-    scenario = scripted(tmp_path)
+    scenario = make_scenario(tmp_path)
     done = subprocess.run(
         argv(scenario, *command), input="žluť".encode("cp1250"), capture_output=True, timeout=30,
         cwd=REPOSITORY, check=False,
     )  # fmt: skip
 
-    assert (done.returncode, done.stdout, scenario.received()) == (2, b"", [])
+    assert (done.returncode, done.stdout, scenario.read_messages()) == (2, b"", [])
     assert done.stderr == b"Error: stdin is not UTF-8 text. To convert it: iconv -f ENCODING -t UTF-8\n"
 
 
 def test_files_and_stdin_share_one_size_limit(tmp_path: Path) -> None:
     for number in range(8):
         (tmp_path / f"{number}.txt").write_bytes(b"x" * (MAX_TOTAL_BYTES // 8))
-    scenario = scripted(tmp_path)
+    scenario = make_scenario(tmp_path)
     files = ("-f", f"{tmp_path}/*.txt")
     whole = run(scenario, "chat", *files, "--no-stdin", "why")
     more = run(scenario, "chat", *files, "why", piped="x")
     piped = run(scenario, "chat", "why", piped="x" * (MAX_TOTAL_BYTES + 1))
 
     assert whole.returncode == 0
-    assert len(scenario.received("chat/start")) == 1
+    assert len(scenario.read_messages("chat/start")) == 1
     for done in (more, piped):
         assert done.returncode == 2
         assert done.stderr == "Error: Files, images, pages and stdin together are larger than 32 MiB.\n"
@@ -309,12 +309,12 @@ def test_a_value_of_the_wrong_type_is_sent_as_text_for_the_daemon_to_refuse(key:
 def test_settings_are_converted_with_the_schema_of_the_model(jumpseat: CommandLine) -> None:
     assert jumpseat("chat", "-m", "fake:m", "-o", "seed=3", "-o", "x=1=2", "why")[0] == 0
     assert jumpseat.asked["settings"] == {"seed": 3, "x": "1=2"}
-    assert jumpseat.scenario.received("settings/schema")[0]["params"] == {"model": "fake:m"}
+    assert jumpseat.scenario.read_messages("settings/schema")[0]["params"] == {"model": "fake:m"}
 
 
 def test_a_chat_without_settings_does_not_request_the_schema(jumpseat: CommandLine) -> None:
     assert jumpseat("chat", "why")[0] == 0
-    assert [message["method"] for message in jumpseat.scenario.received()] == [
+    assert [message["method"] for message in jumpseat.scenario.read_messages()] == [
         "initialize", "initialized", "chat/start", "shutdown", "exit",
     ]  # fmt: skip
 
@@ -325,7 +325,7 @@ def test_a_schema_thinking_and_tools_are_passed_on(jumpseat: CommandLine) -> Non
     tool.write_text('{"name": "f", "parameters": {}}', "utf-8")
     tools.write_text('[{"name": "g"}, {"name": "h"}]', "utf-8")
     offered = ("--json", "--tool", str(tool), "--tool", str(tools))
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, answer_steps("{}"), answers=ANSWERS))
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, answer_steps("{}"), answers=ANSWERS))
     assert jumpseat("chat", "--schema", str(schema), "--thinking", "high", *offered, "x")[0] == 0
 
     params = jumpseat.asked
@@ -358,24 +358,24 @@ PAGE = {"type": "context", "text": "Page.", "uri": "https://example.com/a", "lab
 @pytest.mark.requirement("13:cli")
 def test_pages_follow_the_files_and_are_read_by_the_daemon(jumpseat: CommandLine) -> None:
     answers = {**ANSWERS, "context/fetch": {"context": PAGE}}
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, answer_steps("ok"), answers=answers))
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, answer_steps("ok"), answers=answers))
     pages = ("-f", "https://example.com/a", "-f", "HTTP://example.com/b")
 
     assert jumpseat("chat", *pages, "-f", "LICENSE:1", "why")[0] == 0
     assert [block.get("uri", "")[:8] for block in jumpseat.blocks] == ["file:///", "https://", "https://", ""]
-    urls = [message["params"]["url"] for message in jumpseat.scenario.received("context/fetch")]
+    urls = [message["params"]["url"] for message in jumpseat.scenario.read_messages("context/fetch")]
     assert urls == ["https://example.com/a", "HTTP://example.com/b"]
 
 
 @pytest.mark.requirement("13:cli")
 def test_a_page_that_cannot_be_read_is_reported_before_the_question(jumpseat: CommandLine) -> None:
     error = {"code": 1004, "message": "x is not on the public internet.", "data": {"hint": "Set it."}}
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, answers={"context/fetch": {"error": error}}))
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, answers={"context/fetch": {"error": error}}))
 
     code, out, stderr = jumpseat("chat", "-f", "http://x/", "why")
     assert (code, out) == (1, "")
     assert stderr == "jumpseat: x is not on the public internet.\nhint: Set it.\n"
-    assert jumpseat.scenario.received("chat/start") == []
+    assert jumpseat.scenario.read_messages("chat/start") == []
 
 
 @pytest.mark.requirement("13:cli")
@@ -385,9 +385,9 @@ def test_a_page_is_an_input_for_a_prompt_and_can_be_counted(jumpseat: CommandLin
         "context/fetch": {"context": PAGE},
         "chat/countTokens": {"tokens": 7, "method": "estimate"},
     }
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, answer_steps("ok"), answers=answers))
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, answer_steps("ok"), answers=answers))
 
     assert jumpseat("chat", "-p", "review", "-f", "https://example.com/a")[0] == 0
     assert jumpseat("tokens", "-f", "https://example.com/a")[:2] == (0, "7\n")
-    (message,) = jumpseat.scenario.received("chat/countTokens")[0]["params"]["messages"]
+    (message,) = jumpseat.scenario.read_messages("chat/countTokens")[0]["params"]["messages"]
     assert message["content"] == [PAGE]

@@ -30,7 +30,7 @@ def test_the_usage_of_a_failed_chat_is_printed_too(jumpseat: CommandLine) -> Non
     usage = {"inputTokens": 9, "outputTokens": 1}
     partial = {"provider": "fake", "model": "m", "text": "Hel", "usage": usage}
     failed = {"code": 1007, "message": "Broken.", "data": {"kind": "server", "partial": partial}}
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, [HANGING[1], {"error": failed}]))
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, [HANGING[1], {"error": failed}]))
     code, out, error = jumpseat("chat", "--usage", "x")
 
     assert (code, out) == (1, "Hel\n")
@@ -44,7 +44,7 @@ def test_an_answer_that_is_not_streamed_is_printed_whole_with_its_warnings(jumps
         "stopReason": "max_tokens",
         "warnings": [{"code": "dropped", "message": "Images\x1b[2J were dropped."}],
     }
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, [{"result": result}]))
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, [{"result": result}]))
     code, out, error = jumpseat("chat", "--no-stream", "x")
 
     assert (code, out) == (0, "Hello\n")
@@ -59,7 +59,7 @@ def test_a_generated_image_is_mentioned(jumpseat: CommandLine, options: tuple[st
     image = {"type": "image", "source": "iVBORw0K", "mediaType": "image/png"}
     result = {**answer_steps("Here.")[-1]["result"], "content": [image]}
     streamed = [{"delta": {"type": "block_done", "block": 1, "content": image}}, *answer_steps("Here.")]
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, [{"result": result}] if options else streamed))
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, [{"result": result}] if options else streamed))
     code, out, error = jumpseat("chat", *options, "x")
 
     assert (code, out) == (0, "Here.\n")
@@ -81,7 +81,7 @@ def test_an_answer_that_violates_the_schema_is_printed_and_fails(
     schema = jumpseat.folder / "schema.json"
     schema.write_text('{"properties": {"name": {"type": "string"}}}', "utf-8")
     steps = answer_steps(text)
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, steps[-1:] if form else steps))
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, steps[-1:] if form else steps))
     code, out, error = jumpseat("chat", "--schema", str(schema), *form, "x")
 
     assert (code, out) == (1, f"{text}\n")
@@ -109,7 +109,7 @@ def test_the_files_with_the_rules_of_the_workspace_are_named(
 ) -> None:
     first, *others = answer_steps("ok")
     steps = [{"delta": {**first["delta"], "rules": rules}}, *others]
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, steps))
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, steps))
 
     assert jumpseat("chat", "--rules", "x") == (0, "ok\n", f"{line}\n")
     assert jumpseat.asked["workspaceRules"] is True

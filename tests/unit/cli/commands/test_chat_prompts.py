@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.commands.test_chat_inputs import ANSWERS, CommandLine, content, jumpseat, scripted
+from tests.unit.cli.commands.test_chat_inputs import ANSWERS, CommandLine, content, jumpseat, make_scenario
 from tests.unit.cli.test_program import REPOSITORY, argv, read_params, run
 
 pytestmark = pytest.mark.timeout(60)
@@ -20,18 +20,21 @@ def test_a_prompt_with_an_input_placeholder_requires_an_input(jumpseat: CommandL
     code, out, error = jumpseat("chat", "-p", "review")
     assert (code, out) == (2, "")
     assert error.startswith("jumpseat: The prompt review needs an input.\n")
-    assert jumpseat.scenario.received("chat/start") == []
+    assert jumpseat.scenario.read_messages("chat/start") == []
 
     assert jumpseat("chat", "-p", "explain")[0] == 0
     assert jumpseat("chat", "-p", "review", "-f", "LICENSE")[0] == 0
 
 
 def test_a_prompt_asks_with_the_words_and_stdin_as_its_input(tmp_path: Path) -> None:
-    scenario = scripted(tmp_path)
+    scenario = make_scenario(tmp_path)
     done = run(scenario, "chat", "-p", "review", "briefly", "-f", "LICENSE", piped="x = 1\n")
 
     assert done.returncode == 0
-    assert scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "briefly\n\nx = 1\n"}
+    assert scenario.read_messages("prompts/get")[0]["params"] == {
+        "name": "review",
+        "input": "briefly\n\nx = 1\n",
+    }
     params = read_params(scenario)
     assert [block["type"] for block in content(scenario)] == ["context", "text"]
     assert content(scenario)[1]["text"] == "Review: x = 1"
@@ -52,7 +55,7 @@ def test_options_override_a_prompt_which_overrides_a_conversation(
 
 
 def test_a_prompt_alone_does_not_wait_for_the_stdin_of_a_script(tmp_path: Path) -> None:
-    scenario = scripted(tmp_path)
+    scenario = make_scenario(tmp_path)
     near, far = os.openpty()
     os.close(far)
     try:
@@ -61,7 +64,7 @@ def test_a_prompt_alone_does_not_wait_for_the_stdin_of_a_script(tmp_path: Path) 
     finally:
         os.close(near)
     assert done.returncode == 0
-    assert scenario.received("prompts/get")[0]["params"]["input"] == ""
+    assert scenario.read_messages("prompts/get")[0]["params"]["input"] == ""
 
 
 def test_prompts_are_listed_and_shown(jumpseat: CommandLine) -> None:
@@ -71,7 +74,7 @@ def test_prompts_are_listed_and_shown(jumpseat: CommandLine) -> None:
     _, out, error = jumpseat("prompts", "show", "review", "x", "=", "1")
     assert out == "Review: x = 1"
     assert error == "model: fake:p\nsystem: Be careful.\nseed: 1\ntemperature: 1\n"
-    assert jumpseat.scenario.received("prompts/get")[0]["params"] == {"name": "review", "input": "x = 1"}
+    assert jumpseat.scenario.read_messages("prompts/get")[0]["params"] == {"name": "review", "input": "x = 1"}
     assert json.loads(jumpseat("prompts", "show", "--json", "review")[1]) == ANSWERS["prompts/get"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.scenario import Scenario, answer_steps
 from tests.fakes.tool_steps import START, call, decisions, question, result, status
 from tests.unit.cli.commands.test_chat_inputs import CommandLine, jumpseat
-from tests.unit.cli.commands.tool_chats import ANSWERS, END, sent
+from tests.unit.cli.commands.tool_chats import ANSWERS, END, list_decisions
 
 pytestmark = pytest.mark.timeout(60)
 __all__ = ["jumpseat"]
@@ -19,7 +19,7 @@ __all__ = ["jumpseat"]
 
 def script(jumpseat: CommandLine, *steps: dict[str, Any], end: list[dict[str, Any]] = END) -> None:
     """Script one chat."""
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, [START, *steps, *end], answers=ANSWERS))
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, [START, *steps, *end], answers=ANSWERS))
 
 
 def test_the_options_select_tools_and_restrict_them(
@@ -37,7 +37,7 @@ def test_the_options_select_tools_and_restrict_them(
     assert jumpseat.asked["daemonTools"] == ["files/*", "github/search_*", "db/*"]
     assert jumpseat.asked["workspaceFolders"] == [str(tmp_path / "a"), str(tmp_path)]
     assert jumpseat.asked["maxRounds"] == 3
-    (initialize,) = jumpseat.scenario.received("initialize")
+    (initialize,) = jumpseat.scenario.read_messages("initialize")
     assert initialize["params"]["initializationOptions"]["config"] == {"tools": {"deny": ["db/drop_*"]}}
     assert initialize["params"]["capabilities"]["experimental"] == {"jumpseat": {"approveTools": True}}
 
@@ -48,7 +48,7 @@ def test_denials_are_added_to_those_of_the_overlay(jumpseat: CommandLine, tmp_pa
     script(jumpseat)
     jumpseat("chat", "--tools", "shed", "--overlay", str(file), "--deny", "shed/rake", "Go")
 
-    (initialize,) = jumpseat.scenario.received("initialize")
+    (initialize,) = jumpseat.scenario.read_messages("initialize")
     assert initialize["params"]["initializationOptions"]["config"] == {
         "tools": {"ask": ["shed/dig"], "deny": ["db/*", "shed/rake"]},
         "mcp": {"x": {"command": ["x"]}},
@@ -70,7 +70,7 @@ def test_a_chat_without_tools_declares_and_sends_nothing_about_them(jumpseat: Co
     jumpseat("chat", "Go")
 
     assert jumpseat.asked.keys() == {"messages", "keep", "workDoneToken"}
-    assert "experimental" not in jumpseat.scenario.received("initialize")[0]["params"]["capabilities"]
+    assert "experimental" not in jumpseat.scenario.read_messages("initialize")[0]["params"]["capabilities"]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_question_without_a_terminal_is_a_denial_and_exit_code_3(
         "jumpseat: A call of shed/dig was denied: without a terminal, jumpseat cannot ask for your approval."
     )
     assert advice.startswith(f"hint: {hint}")
-    (decision,) = sent(jumpseat.scenario)
+    (decision,) = list_decisions(jumpseat.scenario)
     assert decision == {
         "turnId": "t",
         "toolUseId": "c1",
@@ -182,7 +182,7 @@ def test_allowed_calls_are_not_asked_about(jumpseat: CommandLine, selector: str)
     code, _, error = jumpseat("chat", "--tools", "shed", "--allow", selector, "Go")
 
     assert (code, error) == (0, "✓ shed/dig · A hole.\n")
-    assert sent(jumpseat.scenario) == [{"turnId": "t", "toolUseId": "c1", "decision": "allow"}]
+    assert list_decisions(jumpseat.scenario) == [{"turnId": "t", "toolUseId": "c1", "decision": "allow"}]
 
 
 @pytest.mark.parametrize("reason", ["rule", "outside"])
@@ -193,7 +193,7 @@ def test_rules_that_ask_and_other_directories_are_not_covered_by_allow(
     code, _, _ = jumpseat("chat", "--tools", "shed", "--allow", "shed", "Go")
 
     assert code == 3
-    assert sent(jumpseat.scenario)[0]["decision"] == "deny"
+    assert list_decisions(jumpseat.scenario)[0]["decision"] == "deny"
 
 
 def test_json_has_the_calls_and_the_error_of_a_denial(jumpseat: CommandLine) -> None:
@@ -246,7 +246,7 @@ def test_selectors_of_nothing_are_an_error_before_the_chat(
     first, second = error.splitlines()
     assert (code, out, first) == (1, "", f"jumpseat: {message}")
     assert second.endswith(f"s are: {hint}")
-    assert not jumpseat.scenario.received("chat/start")
+    assert not jumpseat.scenario.read_messages("chat/start")
 
 
 def test_a_server_that_is_not_running_may_have_other_tools(jumpseat: CommandLine) -> None:
@@ -266,7 +266,7 @@ def test_a_server_that_is_not_running_may_have_other_tools(jumpseat: CommandLine
 def test_a_limit_of_rounds_is_a_warning(jumpseat: CommandLine, ids: dict[str, str], hint: str) -> None:
     start = {"delta": {**START["delta"], **ids}}
     end = answer_steps("", stop_reason="max_rounds")[1:]
-    jumpseat.scripted(Scenario.chat(jumpseat.folder, [start, *end], answers=ANSWERS))
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, [start, *end], answers=ANSWERS))
     code, _, error = jumpseat("chat", "--tools", "shed", "Go")
 
     assert code == 0

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.fakes.scenario import Scenario
-from tests.fakes.terminal import Terminal, left_standing
+from tests.fakes.terminal import Terminal, list_visible_lines
 from tests.fakes.tool_steps import START, call, decisions, question, result, status
-from tests.unit.cli.commands.tool_chats import ANSWERS, END, sent
+from tests.unit.cli.commands.tool_chats import ANSWERS, END, list_decisions
 from tests.unit.cli.test_program import argv
 
 pytestmark = pytest.mark.timeout(60)
@@ -37,7 +37,7 @@ def test_a_terminal_is_asked_and_the_answer_goes_on(tmp_path: Path) -> None:
     code, output = terminal.finish()
 
     assert code == 0
-    assert [line for line in left_standing(output) if line] == [
+    assert [line for line in list_visible_lines(output) if line] == [
         "I will dig.",
         "? Dig a hole · shed/dig",
         "  depth: 2",
@@ -47,7 +47,7 @@ def test_a_terminal_is_asked_and_the_answer_goes_on(tmp_path: Path) -> None:
         "✓ shed/dig · A hole.",
         "Done.",
     ]
-    assert sent(scenario) == [{"turnId": "t", "toolUseId": "c1", "decision": "allow"}]
+    assert list_decisions(scenario) == [{"turnId": "t", "toolUseId": "c1", "decision": "allow"}]
 
 
 def test_keys_typed_before_the_question_do_not_answer_it(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_keys_typed_before_the_question_do_not_answer_it(tmp_path: Path) -> None
     terminal.type(b"n\r")
     terminal.finish()
 
-    assert [each["decision"] for each in sent(scenario)] == ["deny"]
+    assert [each["decision"] for each in list_decisions(scenario)] == ["deny"]
 
 
 def test_ctrl_c_at_a_question_cancels_the_turn(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_ctrl_c_at_a_question_cancels_the_turn(tmp_path: Path) -> None:
     code, _ = terminal.finish()
 
     assert code == 130
-    assert len(scenario.received("$/cancelRequest")) == 1
-    assert sent(scenario) == []
+    assert len(scenario.read_messages("$/cancelRequest")) == 1
+    assert list_decisions(scenario) == []
 
 
 def test_the_end_of_the_input_denies_the_call(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_the_end_of_the_input_denies_the_call(tmp_path: Path) -> None:
     code, _ = terminal.finish()
 
     assert code == 0
-    assert [each["decision"] for each in sent(scenario)] == ["deny"]
+    assert [each["decision"] for each in list_decisions(scenario)] == ["deny"]
 
 
 def test_a_remembered_answer_covers_the_other_calls_of_the_tool(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_remembered_answer_covers_the_other_calls_of_the_tool(tmp_path: Path) 
 
     assert output.count("Allow it? ") == 2
     assert output.index("Two.") > output.rindex("Allow it? ")
-    assert sent(scenario) == [
+    assert list_decisions(scenario) == [
         {
             "turnId": "t",
             "toolUseId": "c1",
@@ -155,7 +155,7 @@ def test_a_call_whose_tool_has_changed_is_asked_about_although_it_was_covered(tm
     _, output = terminal.finish()
 
     assert "The tool has changed since you allowed it." in output
-    assert [each["decision"] for each in sent(scenario)] == ["allow", "deny"]
+    assert [each["decision"] for each in list_decisions(scenario)] == ["allow", "deny"]
 
 
 def test_the_spinner_shows_the_call_that_runs(tmp_path: Path) -> None:

@@ -97,11 +97,11 @@ def test_the_default_model_is_shown_and_set(tmp_path: Path) -> None:
     assert run(scenario, "models", "default").stdout == "copilot:gpt-4.1\n"
 
     done = run(scenario, "models", "default", "copilot:claude-opus")
-    assert scenario.received("settings/save")[-1]["params"] == {
+    assert scenario.read_messages("settings/save")[-1]["params"] == {
         "settings": {"default_model": "copilot:claude-opus"}
     }
     assert done.stderr == ""
-    methods = [message["method"] for message in scenario.received() if "method" in message]
+    methods = [message["method"] for message in scenario.read_messages() if "method" in message]
     assert methods.index("models/list") < methods.index("settings/save")
     overridden = {"settings": {}, "warnings": [{"code": "overridden", "message": "The file sets it."}]}
     warned = scenario_with_models(tmp_path, settings_save=overridden)
@@ -109,7 +109,7 @@ def test_the_default_model_is_shown_and_set(tmp_path: Path) -> None:
         assert run(warned, *words).stderr == "warning: The file sets it.\n"
 
     assert run(scenario, "models", "default", "--unset").returncode == 0
-    assert scenario.received("settings/save")[-1]["params"] == {"settings": {"default_model": None}}
+    assert scenario.read_messages("settings/save")[-1]["params"] == {"settings": {"default_model": None}}
 
 
 def test_a_default_that_no_provider_lists_is_shown(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_status_shows_the_quotas_of_an_account(tmp_path: Path) -> None:
         "copilot chat: unlimited",
     ]
     assert run(scenario, "status", "--probe").returncode == 0
-    assert scenario.received("providers/list")[-1]["params"] == {"probe": True}
+    assert scenario.read_messages("providers/list")[-1]["params"] == {"probe": True}
 
 
 @pytest.mark.parametrize("arguments", [("tokens", "Hello"), ("tokens", "--exact", "Hello")])
@@ -178,7 +178,7 @@ def test_tokens_are_a_number_in_a_pipe(tmp_path: Path, arguments: tuple[str, ...
     scenario = Scenario(tmp_path, answers={"chat/countTokens": {"tokens": 7, "method": "provider"}})
     done = run(scenario, *arguments)
     assert (done.returncode, done.stdout) == (0, "7\n")
-    params = scenario.received("chat/countTokens")[0]["params"]
+    params = scenario.read_messages("chat/countTokens")[0]["params"]
     assert params["allowEstimate"] is ("--exact" not in arguments)
 
 
@@ -189,12 +189,14 @@ def test_files_and_piped_input_are_counted(tmp_path: Path) -> None:
     done = run(scenario, "tokens", "-f", str(file), "-f", "-", "three", "-m", "p:m", piped="two")
 
     assert done.returncode == 0
-    params = scenario.received("chat/countTokens")[0]["params"]
+    params = scenario.read_messages("chat/countTokens")[0]["params"]
     assert params["model"] == "p:m"
     assert [block["text"] for block in params["messages"][0]["content"]] == ["one", "two", "three"]
 
     assert run(scenario, "tokens", piped="two").stdout == "7\n"
-    assert scenario.received("chat/countTokens")[1]["params"]["messages"][0]["content"][0]["text"] == "two"
+    assert (
+        scenario.read_messages("chat/countTokens")[1]["params"]["messages"][0]["content"][0]["text"] == "two"
+    )
 
 
 def test_a_count_that_the_provider_refuses_is_a_failure(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.scenario import Scenario
-from tests.fakes.terminal import Terminal, left_standing
+from tests.fakes.terminal import Terminal, list_visible_lines
 from tests.unit.cli.commands.test_chat_inputs import CommandLine, jumpseat
 from tests.unit.cli.test_program import argv
 
@@ -50,7 +50,7 @@ SIGNED_IN = {"provider": "mcp:mail", "state": "signed_in", "host": "mail.example
 def script(jumpseat: CommandLine, **answers: Any) -> None:
     """Use a daemon with these answers, by the method with an underscore in place of the slash."""
     given = {method.replace("_", "/"): answer for method, answer in answers.items()}
-    jumpseat.scripted(Scenario(jumpseat.folder, answers={"tools/list": LISTED, **given}))
+    jumpseat.use_scenario(Scenario(jumpseat.folder, answers={"tools/list": LISTED, **given}))
 
 
 def test_tools_are_lines_with_tabs_in_a_pipe(jumpseat: CommandLine) -> None:
@@ -70,7 +70,7 @@ def test_tools_are_lines_with_tabs_in_a_pipe(jumpseat: CommandLine) -> None:
         "theirs is not trusted. To see and trust it: jumpseat mcp trust --overlay FILE theirs",
         "Stopped until a chat uses them: idle. To start them now: jumpseat tools list --refresh idle",
     ]
-    assert jumpseat.scenario.received("tools/list")[0]["params"] == {"refresh": False}
+    assert jumpseat.scenario.read_messages("tools/list")[0]["params"] == {"refresh": False}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_tools_are_selected_by_selectors(
     assert found == code
     assert [f"{row['server']}/{row['tool']}" for row in document["tools"]] == names
     assert document["servers"] == LISTED["servers"]
-    assert jumpseat.scenario.received("tools/list")[0]["params"] == {"refresh": True}
+    assert jumpseat.scenario.read_messages("tools/list")[0]["params"] == {"refresh": True}
 
 
 def test_servers_without_tools_are_explained_if_they_are_selected(jumpseat: CommandLine) -> None:
@@ -134,7 +134,7 @@ def test_a_list_fits_a_terminal_of_80_columns(jumpseat: CommandLine, command: st
 
     assert code == 0
     assert ("files/read" if command == "tools" else "needs_sign_in") in output
-    assert max(map(len, left_standing(output))) <= 80
+    assert max(map(len, list_visible_lines(output))) <= 80
 
 
 def test_mcp_servers_come_from_the_configuration(jumpseat: CommandLine) -> None:
@@ -167,7 +167,7 @@ def test_a_restart_reports_the_new_state(
     script(jumpseat, mcp_restart=row)
 
     assert jumpseat("mcp", "restart", "db") == (code, "", text)
-    assert jumpseat.scenario.received("mcp/restart")[0]["params"] == {"server": "db"}
+    assert jumpseat.scenario.read_messages("mcp/restart")[0]["params"] == {"server": "db"}
     found, out, _ = jumpseat("mcp", "restart", "--json", "db")
     assert (found, json.loads(out)) == (code, row)
 
@@ -195,7 +195,7 @@ def test_the_working_directory_is_the_workspace_unless_it_was_removed(
             folder.rmdir()
         script(jumpseat)
         assert jumpseat("mcp")[0] == 0
-        found.append(jumpseat.scenario.received("initialize")[-1]["params"]["workspaceFolders"])
+        found.append(jumpseat.scenario.read_messages("initialize")[-1]["params"]["workspaceFolders"])
 
     assert found == [[{"uri": folder.as_uri(), "name": "work"}], []]
 
@@ -206,7 +206,7 @@ def test_trust_needs_an_answer(jumpseat: CommandLine) -> None:
 
     assert code == 2
     assert error.startswith("theirs runs: run theirs\njumpseat: Without a terminal, jumpseat cannot ask.\n")
-    assert jumpseat.scenario.received("mcp/trust") == []
+    assert jumpseat.scenario.read_messages("mcp/trust") == []
 
 
 @pytest.mark.parametrize(("option", "trusted"), [("--yes", True), ("--withdraw", False)])
@@ -217,7 +217,7 @@ def test_trust_is_given_and_withdrawn_with_the_fingerprint(
     code, _, _ = jumpseat("mcp", "trust", option, "theirs")
 
     assert code == 0
-    assert jumpseat.scenario.received("mcp/trust")[0]["params"] == {
+    assert jumpseat.scenario.read_messages("mcp/trust")[0]["params"] == {
         "server": "theirs",
         "fingerprint": "f1",
         "trusted": trusted,
@@ -233,7 +233,7 @@ def test_trust_asks_on_a_terminal(jumpseat: CommandLine, keys: bytes, code: int,
     terminal.type(keys)
 
     assert terminal.finish()[0] == code
-    assert len(jumpseat.scenario.received("mcp/trust")) == times
+    assert len(jumpseat.scenario.read_messages("mcp/trust")) == times
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_only_a_server_of_a_workspace_can_be_trusted(jumpseat: CommandLine, name
     script(jumpseat)
 
     assert jumpseat("mcp", "trust", "--yes", name) == (1, "", f"jumpseat: {message}\n")
-    assert jumpseat.scenario.received("mcp/trust") == []
+    assert jumpseat.scenario.read_messages("mcp/trust") == []
 
 
 def test_a_login_is_the_sign_in_of_the_server(jumpseat: CommandLine) -> None:
@@ -256,7 +256,7 @@ def test_a_login_is_the_sign_in_of_the_server(jumpseat: CommandLine) -> None:
     code, out, error = jumpseat("mcp", "login", "mail")
 
     assert (code, out, error) == (0, "", "Signed in to mail.example.\n")
-    assert jumpseat.scenario.received("auth/signIn")[0]["params"] == {
+    assert jumpseat.scenario.read_messages("auth/signIn")[0]["params"] == {
         "provider": "mcp:mail",
         "openBrowser": False,
     }

@@ -22,6 +22,6 @@ LISTED = {
 ANSWERS = {**DECIDED, "tools/list": LISTED}
 
 
-def sent(scenario: Scenario) -> list[dict[str, Any]]:
+def list_decisions(scenario: Scenario) -> list[dict[str, Any]]:
     """Return the decisions that the daemon received."""
-    return [message["params"] for message in scenario.received("tools/decide")]
+    return [message["params"] for message in scenario.read_messages("tools/decide")]

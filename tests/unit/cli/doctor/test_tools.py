@@ -20,7 +20,7 @@ async def check(folder: Path, listed: Any) -> list[tuple[str, bool | None, str, 
     scenario = Scenario(folder, answers={"tools/list": listed})
     async with Client.spawn(scenario.command) as client:
         section = await check_tools(client)
-    assert scenario.received("tools/list")[0]["params"] == {"refresh": True}
+    assert scenario.read_messages("tools/list")[0]["params"] == {"refresh": True}
     return section and [(each.name, each.ok, each.message, each.hint) for each in section.checks]
 
 

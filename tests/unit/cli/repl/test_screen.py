@@ -91,7 +91,7 @@ def test_a_second_ctrl_c_abandons_a_turn_that_does_not_end(tmp_path: Path) -> No
         person.see("One")
         person.type(CTRL_C)
         deadline = time.monotonic() + WAIT_SECONDS
-        while not scenario.received("$/cancelRequest"):
+        while not scenario.read_messages("$/cancelRequest"):
             assert time.monotonic() < deadline
         person.type(CTRL_C)
         person.see("Stopped.")
@@ -99,7 +99,7 @@ def test_a_second_ctrl_c_abandons_a_turn_that_does_not_end(tmp_path: Path) -> No
         person.see("Done.")
         person.leave()
 
-    messages = scenario.received("chat/start")[1]["params"]["messages"]
+    messages = scenario.read_messages("chat/start")[1]["params"]["messages"]
     assert [message["content"][0]["text"] for message in messages] == ["Hi", "One", "And?"]
 
 

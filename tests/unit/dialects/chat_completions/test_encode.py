@@ -178,35 +178,37 @@ def test_a_context_block_is_text():
 
 @pytest.mark.requirement("chat:reasoning-content-replay")
 def test_reasoning_goes_back_to_its_origin_only():
-    def sent(opaque, origin=HERE):
+    def encode_block(opaque, origin=HERE):
         thinking = ThinkingBlock("Hm", origin=origin, opaque=json.dumps(opaque) if opaque else None)
         (message,) = messages_of(Message("assistant", (thinking, TextBlock("x", origin=origin))))
         return {key: value for key, value in message.items() if key not in ("role", "content")}
 
     details = [{"type": "reasoning.text", "text": "Hm", "signature": "s", "index": 0}]
-    assert sent({"field": "reasoning_content"}) == {"reasoning_content": "Hm"}
-    assert sent({"field": "reasoning", "reasoning_details": details}) == {"reasoning_details": details}
-    assert sent({"field": "reasoning_text", "reasoning_opaque": "z"}) == {
+    assert encode_block({"field": "reasoning_content"}) == {"reasoning_content": "Hm"}
+    assert encode_block({"field": "reasoning", "reasoning_details": details}) == {
+        "reasoning_details": details
+    }
+    assert encode_block({"field": "reasoning_text", "reasoning_opaque": "z"}) == {
         "reasoning_text": "Hm",
         "reasoning_opaque": "z",
     }
-    assert sent(None) == {}
-    assert sent({"field": "content"}) == {}
-    assert sent([1]) == {}
-    assert sent({"field": "reasoning_content"}, Origin("acme", "other")) == {}
-    assert sent({"field": "reasoning_content"}, Origin("other", "m")) == {}
+    assert encode_block(None) == {}
+    assert encode_block({"field": "content"}) == {}
+    assert encode_block([1]) == {}
+    assert encode_block({"field": "reasoning_content"}, Origin("acme", "other")) == {}
+    assert encode_block({"field": "reasoning_content"}, Origin("other", "m")) == {}
 
 
 @pytest.mark.requirement("chat:thought-signature")
 def test_a_thought_signature_goes_back_on_its_call_only_to_its_origin():
-    def sent(origin):
+    def encode_block(origin):
         call = ToolUseBlock(
             "c-1", "f", {}, "{}", origin=origin, opaque='{"extra_content":{"google":{"s":1}}}'
         )
         return messages_of(Message("assistant", (call,)))[0]["tool_calls"][0]
 
-    assert sent(HERE)["extra_content"] == {"google": {"s": 1}}
-    assert "extra_content" not in sent(Origin("acme", "other"))
+    assert encode_block(HERE)["extra_content"] == {"google": {"s": 1}}
+    assert "extra_content" not in encode_block(Origin("acme", "other"))
 
 
 def test_decoded_blocks_are_sent_back_unchanged():

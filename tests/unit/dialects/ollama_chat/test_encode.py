@@ -32,7 +32,7 @@ def request_for(*messages, **more):
     return ChatRequest(messages=messages or (Message.user("Hi"),), model="qwen3:4b", **more)
 
 
-def encode_checked(request, **facts):
+def encode_as_json(request, **facts):
     body = encode(request, ServerFacts(provider="acme", **facts))
     json.dumps(body)
     return body
@@ -52,7 +52,7 @@ def assistant(*blocks):
 
 @pytest.mark.requirement("ollama:system-message", "ollama:truncate", "ollama:keep-alive")
 def test_a_minimal_request_has_only_required_members():
-    assert encode_checked(request_for(system="Be brief."), num_ctx=40_960) == {
+    assert encode_as_json(request_for(system="Be brief."), num_ctx=40_960) == {
         "model": "qwen3:4b",
         "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
         "stream": True,
@@ -64,13 +64,13 @@ def test_a_minimal_request_has_only_required_members():
 
 @pytest.mark.requirement("ollama:stream-always")
 def test_an_unstreamed_answer_is_requested_explicitly():
-    assert encode_checked(request_for(stream=False))["stream"] is False
+    assert encode_as_json(request_for(stream=False))["stream"] is False
 
 
 @pytest.mark.requirement("ollama:images-raw-base64")
 def test_images_are_bare_base64_next_to_the_text():
     images = (ImageBlock("QUJD", "image/png"), ImageBlock("data:image/jpeg;base64,REVG"))
-    (message,) = encode_checked(request_for(user(TextBlock("Look"), *images)))["messages"]
+    (message,) = encode_as_json(request_for(user(TextBlock("Look"), *images)))["messages"]
     assert message == {"role": "user", "content": "Look", "images": ["QUJD", "REVG"]}
 
 
@@ -78,19 +78,19 @@ def test_images_are_bare_base64_next_to_the_text():
 @pytest.mark.parametrize("source", ["https://example.com/x.png", "data:image/svg+xml,%3Csvg%3E"])
 def test_an_image_that_is_not_base64_is_refused(source):
     with pytest.raises(RequestError, match=r"acme (accepts images in base64|does not accept)"):
-        encode_checked(request_for(user(ImageBlock(source))))
+        encode_as_json(request_for(user(ImageBlock(source))))
 
 
 def test_context_is_text_and_messages_of_one_role_are_merged():
     context = ContextBlock("x = 1", uri="file:///a.py", language_id="python")
-    body = encode_checked(request_for(user(context), user(TextBlock("Explain.")), Message.user("Please.")))
+    body = encode_as_json(request_for(user(context), user(TextBlock("Explain.")), Message.user("Please.")))
     (message,) = body["messages"]
     assert message["content"] == "`/a.py`:\n```python\nx = 1\n```\n\nExplain.\n\nPlease."
 
 
 @pytest.mark.requirement("ollama:replay-in-tool-loop", "ollama:tool-result", "ollama:arguments-object")
 def test_a_tool_loop_is_replayed_completely():
-    body = encode_checked(
+    body = encode_as_json(
         request_for(
             Message.user("Weather?"),
             assistant(
@@ -123,11 +123,11 @@ def test_a_tool_loop_is_replayed_completely():
 def test_blocks_of_other_models_and_unsupported_blocks_are_left_out():
     foreign = ThinkingBlock("Secret.", origin=Origin("acme", "other"))
     blocks = (foreign, RedactedThinkingBlock("x", origin=HERE), OtherBlock("search"))
-    body = encode_checked(
+    body = encode_as_json(
         request_for(assistant(*blocks, TextBlock("Hi")), assistant(*blocks), Message.user("Go on"))
     )
     assert body["messages"][0] == {"role": "assistant", "content": "Hi"}
-    only = encode_checked(request_for(assistant(*blocks), Message.user("Go on")))
+    only = encode_as_json(request_for(assistant(*blocks), Message.user("Go on")))
     assert [message["role"] for message in only["messages"]] == ["user"]
 
 
@@ -135,13 +135,13 @@ def test_blocks_of_other_models_and_unsupported_blocks_are_left_out():
 def test_arguments_that_could_not_be_read_are_left_out_with_a_warning():
     broken = ToolUseBlock("c1", "weather", None, '{"city', error="cut")
     request = request_for(assistant(broken), user(ToolResultBlock("c1", "?")))
-    assert encode_checked(request)["messages"][0]["tool_calls"][0]["function"]["arguments"] == {}
+    assert encode_as_json(request)["messages"][0]["tool_calls"][0]["function"]["arguments"] == {}
     assert codes(request) == ["tool_arguments_dropped"]
 
 
 @pytest.mark.requirement("ollama:tools")
 def test_tools_are_functions():
-    tools = encode_checked(request_for(tools=(WEATHER, TIME)))["tools"]
+    tools = encode_as_json(request_for(tools=(WEATHER, TIME)))["tools"]
     assert tools[0] == {
         "type": "function",
         "function": {
@@ -165,7 +165,7 @@ def test_tools_are_functions():
 )
 def test_a_tool_choice_limits_the_offered_tools(choice, offered, warned):
     request = request_for(tools=(WEATHER, TIME), tool_choice=choice)
-    body = encode_checked(request)
+    body = encode_as_json(request)
     assert "tool_choice" not in body
     assert [tool["function"]["name"] for tool in body.get("tools", [])] == offered
     assert codes(request) == warned
@@ -175,8 +175,8 @@ def test_a_tool_choice_limits_the_offered_tools(choice, offered, warned):
 @pytest.mark.parametrize(("level", "think"), [("off", False), ("low", True), ("high", True), (None, None)])
 def test_thinking_is_a_switch(level, think):
     request = request_for(thinking=level)
-    assert encode_checked(request).get("think") == think
-    assert "think" not in encode_checked(request, dropped={"think"})
+    assert encode_as_json(request).get("think") == think
+    assert "think" not in encode_as_json(request, dropped={"think"})
     assert codes(request) == []
 
 
@@ -184,16 +184,16 @@ def test_thinking_is_a_switch(level, think):
 @pytest.mark.parametrize(("level", "think"), [("off", "low"), ("medium", "medium"), (None, None)])
 def test_gpt_oss_has_thinking_levels_and_cannot_turn_thinking_off(level, think):
     request = request_for(thinking=level)
-    assert encode_checked(request, thinks_in_levels=True).get("think") == think
+    assert encode_as_json(request, thinks_in_levels=True).get("think") == think
     assert codes(request, thinks_in_levels=True) == (["thinking_adjusted"] if level == "off" else [])
 
 
 @pytest.mark.requirement("ollama:format")
 def test_json_mode_and_a_schema_are_sent_as_the_format():
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
-    assert encode_checked(request_for(output_mode="json"))["format"] == "json"
-    assert encode_checked(request_for(output_mode=JsonSchemaOutput(schema)))["format"] == schema
-    assert "format" not in encode_checked(request_for())
+    assert encode_as_json(request_for(output_mode="json"))["format"] == "json"
+    assert encode_as_json(request_for(output_mode=JsonSchemaOutput(schema)))["format"] == schema
+    assert "format" not in encode_as_json(request_for())
 
 
 @pytest.mark.requirement("ollama:options", "ollama:keep-alive")
@@ -202,7 +202,7 @@ def test_parameters_are_sent_where_the_server_reads_them():
     request = request_for(
         max_tokens=512, stop_sequences=("END",), settings={"temperature": 0.2, "top_k": 40, "seed": 1}
     )
-    body = encode_checked(request, parameters=parameters, num_ctx=4096)
+    body = encode_as_json(request, parameters=parameters, num_ctx=4096)
     assert body["options"] == {
         "num_predict": 512,
         "num_ctx": 4096,
@@ -219,6 +219,6 @@ def test_parameters_are_sent_where_the_server_reads_them():
 @pytest.mark.requirement("ollama:num-ctx-override")
 def test_context_size_of_chat_precedes_configured_and_derived_ones():
     for parameters in ({"num_ctx": 8192}, {"options": {"num_ctx": 8192}}):
-        assert encode_checked(request_for(), parameters=parameters, num_ctx=1)["options"]["num_ctx"] == 8192
+        assert encode_as_json(request_for(), parameters=parameters, num_ctx=1)["options"]["num_ctx"] == 8192
     asked = request_for(settings={"num_ctx": 100})
-    assert encode_checked(asked, parameters={"num_ctx": 8192}, num_ctx=1)["options"]["num_ctx"] == 100
+    assert encode_as_json(asked, parameters={"num_ctx": 8192}, num_ctx=1)["options"]["num_ctx"] == 100

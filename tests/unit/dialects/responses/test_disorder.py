@@ -20,11 +20,11 @@ ITEMS = (
 EVENTS = [event for _, event in response_stream(*ITEMS)]
 
 
-def without_one(position):
+def drop_one(position):
     return [*EVENTS[:position], *EVENTS[position + 1 :]]
 
 
-def with_one_twice(position):
+def repeat_one(position):
     return [*EVENTS[: position + 1], *EVENTS[position:]]
 
 
@@ -32,11 +32,11 @@ def swap_two(position):
     return [*EVENTS[:position], *reversed(EVENTS[position : position + 2]), *EVENTS[position + 2 :]]
 
 
-def with_one_empty(position):
+def empty_one(position):
     return [*EVENTS[:position], {"type": EVENTS[position]["type"]}, *EVENTS[position + 1 :]]
 
 
-@pytest.mark.parametrize("change", [without_one, with_one_twice, swap_two, with_one_empty])
+@pytest.mark.parametrize("change", [drop_one, repeat_one, swap_two, empty_one])
 def test_one_misplaced_event_does_not_lose_an_item(change):
     for position in range(len(EVENTS)):
         events, error = read([stream(*change(position))])

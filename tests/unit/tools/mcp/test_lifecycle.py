@@ -20,7 +20,7 @@ from tests.unit.tools.mcp.clients import Client, Record
 Connect = Callable[..., Client]
 
 
-def allowed(record: Record, *flags: str, **more: Any) -> str:
+def make_config(record: Record, *flags: str, **more: Any) -> str:
     """Return a configuration with one server, `fake`, whose tools are allowed."""
     table = mcp_server.table("fake", "--record", str(record.path), *flags, **more)
     return f'[tools]\nallow = ["fake/*"]\n{table}'
@@ -28,10 +28,10 @@ def allowed(record: Record, *flags: str, **more: Any) -> str:
 
 @pytest.mark.requirement("12:mcp-shared")
 async def test_clients_with_equal_definitions_share_one_process(connect: Connect, record: Record) -> None:
-    first, second = connect(allowed(record)), connect(allowed(record))
+    first, second = connect(make_config(record)), connect(make_config(record))
     async with first.turn("fake/*"), second.turn("fake/*"), first.turn("fake/*", conversation="d"):
         assert second.status("fake").state == "running"
-    other = connect(allowed(record), variables={"LANG": "other"})
+    other = connect(make_config(record), variables={"LANG": "other"})
     assert (await other.read_facts("fake"))["environ"]["LANG"] == "other"
 
     assert len(record.pids()) == 2
@@ -39,7 +39,7 @@ async def test_clients_with_equal_definitions_share_one_process(connect: Connect
 
 @pytest.mark.requirement("12:mcp-shared")
 async def test_concurrent_turns_share_one_start(connect: Connect, record: Record) -> None:
-    clients = [connect(allowed(record)) for _ in range(5)]
+    clients = [connect(make_config(record)) for _ in range(5)]
     await asyncio.gather(*(client.call("fake__echo") for client in clients))
 
     assert len(record.pids()) == 1
@@ -47,7 +47,7 @@ async def test_concurrent_turns_share_one_start(connect: Connect, record: Record
 
 @pytest.mark.requirement("12:mcp-shared")
 async def test_the_state_and_the_tools_are_known_to_all_clients(connect: Connect, record: Record) -> None:
-    first, second = connect(allowed(record)), connect(allowed(record))
+    first, second = connect(make_config(record)), connect(make_config(record))
     await first.call("fake__echo")
     await second.wait_for_state("fake", "running")
 
@@ -61,7 +61,9 @@ async def test_a_server_of_the_workspace_runs_once_for_each_folder(
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
     two.mkdir()
-    clients = [connect(allowed(record, scope="workspace", cwd="/"), folder=each) for each in (one, two, one)]
+    clients = [
+        connect(make_config(record, scope="workspace", cwd="/"), folder=each) for each in (one, two, one)
+    ]
     pids = [(await client.read_facts("fake"))["pid"] for client in clients]
 
     assert pids[0] == pids[2] != pids[1]
@@ -69,7 +71,7 @@ async def test_a_server_of_the_workspace_runs_once_for_each_folder(
 
 @pytest.mark.requirement("12:mcp-shared")
 async def test_a_server_of_a_conversation_runs_once_for_each(connect: Connect, record: Record) -> None:
-    client = connect(allowed(record, scope="conversation"))
+    client = connect(make_config(record, scope="conversation"))
     pids = []
     for conversation in ("one", "two", "one"):
         async with client.turn("fake/*", conversation=conversation) as turn:
@@ -82,7 +84,7 @@ async def test_a_server_of_a_conversation_runs_once_for_each(connect: Connect, r
 
 @pytest.mark.requirement("12:mcp-idle")
 async def test_a_server_stops_after_a_time_without_a_turn(connect: Connect, record: Record) -> None:
-    client = connect(allowed(record, idle_minutes=0.003))
+    client = connect(make_config(record, idle_minutes=0.003))
     async with client.turn("fake/*") as turn:
         (pid,) = record.pids()
         assert not await is_gone(pid, 0.5)
@@ -98,7 +100,7 @@ async def test_a_server_stops_after_a_time_without_a_turn(connect: Connect, reco
 
 @pytest.mark.requirement("12:mcp-idle")
 async def test_a_server_that_only_a_list_started_stops_too(connect: Connect, record: Record) -> None:
-    client = connect(allowed(record, idle_minutes=0.001))
+    client = connect(make_config(record, idle_minutes=0.001))
     await client.host.list_tools(refresh=True)
     await client.wait_for_state("fake", "stopped")
 
@@ -107,10 +109,10 @@ async def test_a_server_that_only_a_list_started_stops_too(connect: Connect, rec
 
 @pytest.mark.requirement("12:mcp-idle", "12:mcp-shared")
 async def test_a_server_outlives_its_client_for_the_next_one(connect: Connect, record: Record) -> None:
-    first = connect(allowed(record))
+    first = connect(make_config(record))
     await first.call("fake__echo")
     await first.aclose()
-    second = connect(allowed(record))
+    second = connect(make_config(record))
     await second.call("fake__echo")
 
     assert len(record.pids()) == 1
@@ -118,7 +120,7 @@ async def test_a_server_outlives_its_client_for_the_next_one(connect: Connect, r
 
 @pytest.mark.requirement("12:mcp-processes")
 async def test_a_server_ends_with_the_daemon_even_if_it_is_deaf(connect: Connect, record: Record) -> None:
-    client = connect(allowed(record, "--deaf"), shared=Shared())
+    client = connect(make_config(record, "--deaf"), shared=Shared())
     await client.call("fake__echo")
     assert len(record.pids("child")) == 1
     async with asyncio.timeout(1.5):
@@ -129,7 +131,7 @@ async def test_a_server_ends_with_the_daemon_even_if_it_is_deaf(connect: Connect
 
 @pytest.mark.requirement("12:mcp-processes")
 async def test_a_start_in_progress_ends_with_the_daemon(connect: Connect, record: Record) -> None:
-    client = connect(allowed(record, "--silent", "--deaf"), shared=Shared())
+    client = connect(make_config(record, "--silent", "--deaf"), shared=Shared())
     listing = asyncio.ensure_future(client.host.list_tools(refresh=True))
     await record.wait_for("child")
     # A session cancels its requests before it ends.
@@ -145,7 +147,7 @@ async def test_a_start_in_progress_ends_with_the_daemon(connect: Connect, record
 async def test_a_crash_fails_its_call_and_the_next_call_starts_the_server_again(
     connect: Connect, record: Record
 ) -> None:
-    client = connect(allowed(record))
+    client = connect(make_config(record))
     async with client.turn("fake/*") as turn:
         crashed = await turn.call("fake__crash")
         assert crashed.is_error
@@ -163,7 +165,7 @@ async def test_a_crash_fails_its_call_and_the_next_call_starts_the_server_again(
 
 @pytest.mark.requirement("12:mcp-restarts")
 async def test_a_server_that_ends_too_often_has_failed(connect: Connect, record: Record) -> None:
-    client = connect(allowed(record))
+    client = connect(make_config(record))
     async with client.turn("fake/*") as turn:
         for _ in range(4):
             assert "exit code 3" in (await turn.call("fake__crash")).text
@@ -184,7 +186,7 @@ async def test_a_server_that_ends_too_often_has_failed(connect: Connect, record:
 
 @pytest.mark.requirement("12:mcp-restarts")
 async def test_a_program_that_never_starts_is_started_a_few_times(connect: Connect, record: Record) -> None:
-    client = connect(allowed(record, "--exit", "7"))
+    client = connect(make_config(record, "--exit", "7"))
     for _ in range(6):
         async with client.turn("fake/*") as turn:
             (warning,) = turn.warnings
@@ -201,7 +203,7 @@ async def test_restarts_are_allowed_again_after_a_time(
 ) -> None:
     now = 0.0
     monkeypatch.setattr(run, "StartLimit", lambda most, seconds: StartLimit(most, seconds, lambda: now))
-    client = connect(allowed(record, "--exit", "7"))
+    client = connect(make_config(record, "--exit", "7"))
     for moment in (0.0, 0.0, 0.0, 0.0, 599.0, 601.0):
         now = moment
         async with client.turn("fake/*"):
@@ -214,7 +216,7 @@ async def test_restarts_are_allowed_again_after_a_time(
 async def test_a_restart_starts_a_stopped_server_and_ends_a_running_one(
     connect: Connect, record: Record
 ) -> None:
-    client = connect(allowed(record))
+    client = connect(make_config(record))
     await client.host.servers["fake"].restart()
     assert client.status("fake").state == "running"
     async with client.turn("fake/*") as turn:
@@ -229,7 +231,7 @@ async def test_a_restart_starts_a_stopped_server_and_ends_a_running_one(
 
 
 async def test_a_start_has_a_time_limit(connect: Connect, record: Record) -> None:
-    client = connect(allowed(record, "--silent", start_seconds=0.3))
+    client = connect(make_config(record, "--silent", start_seconds=0.3))
     async with client.turn("fake/*") as turn:
         assert turn.warnings == ["The server fake was not ready within 0.3 s."]
 
@@ -240,7 +242,7 @@ async def test_a_start_has_a_time_limit(connect: Connect, record: Record) -> Non
 async def test_a_turn_that_is_cancelled_leaves_the_start_to_the_next_one(
     connect: Connect, record: Record
 ) -> None:
-    client = connect(allowed(record))
+    client = connect(make_config(record))
 
     async def open_turn() -> None:
         async with client.turn("fake/*"):
@@ -259,9 +261,9 @@ async def test_a_turn_that_is_cancelled_leaves_the_start_to_the_next_one(
 async def test_a_changed_definition_ends_the_old_server_after_its_calls(
     connect: Connect, record: Record
 ) -> None:
-    client = connect(allowed(record))
+    client = connect(make_config(record))
     async with client.turn("fake/*") as turn:
-        await client.reconfigure(allowed(record, env={"NEW": "1"}))
+        await client.reconfigure(make_config(record, env={"NEW": "1"}))
         assert (await turn.call("fake__echo", a="1")).text == '{"a": "1"}'
         assert (await client.read_facts("fake"))["environ"]["NEW"] == "1"
         assert not await is_gone(record.pids()[0], 0.1)
@@ -272,9 +274,9 @@ async def test_a_changed_definition_ends_the_old_server_after_its_calls(
 
 @pytest.mark.requirement("12:mcp-reload")
 async def test_a_server_without_changes_keeps_running(connect: Connect, record: Record) -> None:
-    client = connect(allowed(record))
+    client = connect(make_config(record))
     await client.call("fake__echo")
-    await client.reconfigure(allowed(record) + mcp_server.table("other"))
+    await client.reconfigure(make_config(record) + mcp_server.table("other"))
     await client.call("fake__echo")
 
     assert len(record.pids()) == 1
@@ -283,7 +285,7 @@ async def test_a_server_without_changes_keeps_running(connect: Connect, record: 
 
 @pytest.mark.requirement("12:mcp-reload")
 async def test_a_removed_server_ends_unless_another_client_has_it(connect: Connect, record: Record) -> None:
-    first, second = connect(allowed(record)), connect(allowed(record))
+    first, second = connect(make_config(record)), connect(make_config(record))
     await first.call("fake__echo")
     await second.call("fake__echo")
     await first.reconfigure("")
@@ -361,7 +363,7 @@ async def test_the_missing_package_is_named(
         raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
 
     monkeypatch.setattr(run, "import_module", fail)
-    client = connect(allowed(record))
+    client = connect(make_config(record))
     async with client.turn("fake/*") as turn:
         assert "-m pip install 'mcp>=2.3,<3'" in turn.warnings[0]
 

@@ -19,14 +19,14 @@ ALLOW = '[tools]\nallow = ["fake/*"]\n'
 Connect = Callable[..., Client]
 
 
-def allowed(*flags: str, **more: object) -> str:
+def make_config(*flags: str, **more: object) -> str:
     """Return a configuration with one server, `fake`, whose tools are allowed."""
     return ALLOW + mcp_server.table("fake", *flags, **more)
 
 
 @pytest.mark.requirement("12:mcp-stdio")
 async def test_nothing_is_started_before_a_turn_selects_the_server(connect: Connect, record: Record) -> None:
-    client = connect(allowed("--record", str(record.path)))
+    client = connect(make_config("--record", str(record.path)))
     assert await client.host.list_tools() == []
     assert client.status("fake").state == "stopped"
     assert record.lines == []
@@ -41,7 +41,7 @@ async def test_nothing_is_started_before_a_turn_selects_the_server(connect: Conn
 
 @pytest.mark.requirement("12:mcp-stdio")
 async def test_a_call_returns_the_result_of_the_server(connect: Connect) -> None:
-    client = connect(allowed("--chatter"))
+    client = connect(make_config("--chatter"))
     result = await client.call("fake__echo", a="ä", b=[1, None])
 
     assert json.loads(result.text) == {"a": "ä", "b": [1, None]}
@@ -50,7 +50,7 @@ async def test_a_call_returns_the_result_of_the_server(connect: Connect) -> None
 
 @pytest.mark.requirement("12:mcp-stdio")
 async def test_a_refresh_starts_the_servers_and_lists_their_tools(connect: Connect) -> None:
-    client = connect(allowed())
+    client = connect(make_config())
     listed = await client.host.list_tools(refresh=True)
 
     assert {each.tool.name for each in listed} == set(mcp_server.TOOLS)
@@ -59,7 +59,7 @@ async def test_a_refresh_starts_the_servers_and_lists_their_tools(connect: Conne
 
 @pytest.mark.requirement("12:mcp-stdio", "12:cancel")
 async def test_a_cancelled_call_is_cancelled_at_the_server(connect: Connect, record: Record) -> None:
-    client = connect(allowed("--record", str(record.path)))
+    client = connect(make_config("--record", str(record.path)))
     async with client.turn("fake/*") as turn:
         call = turn.start("fake__wait")
         await record.wait_for("call wait")
@@ -81,7 +81,7 @@ async def test_a_silent_call_ends_after_its_time_and_is_cancelled(connect: Conne
 
 @pytest.mark.requirement("12:progress")
 async def test_progress_of_the_server_is_reported(connect: Connect) -> None:
-    client = connect(allowed())
+    client = connect(make_config())
     async with client.turn("fake/*") as turn:
         await turn.call("fake__progress")
     reports = [event for event in turn.events if isinstance(event, ToolStatusEvent) and event.progress]
@@ -91,7 +91,7 @@ async def test_progress_of_the_server_is_reported(connect: Connect) -> None:
 
 @pytest.mark.requirement("12:mcp-results")
 async def test_errors_are_error_results(connect: Connect) -> None:
-    client = connect(allowed())
+    client = connect(make_config())
     failed = await client.call("fake__fail")
     refused = await client.call("fake__refuse")
 
@@ -117,7 +117,7 @@ async def test_requests_of_a_server_are_refused_except_for_ping(
         "sampling/createMessage": {"messages": [], "maxTokens": 1},
         "elicitation/create": {"message": "x", "requestedSchema": {"type": "object", "properties": {}}},
     }.get(method)
-    client = connect(allowed())
+    client = connect(make_config())
     request = {"method": method, **({"params": params} if params else {})}
     answered = json.loads((await client.call("fake__ask", **request)).text)
 
@@ -126,7 +126,7 @@ async def test_requests_of_a_server_are_refused_except_for_ping(
 
 @pytest.mark.requirement("12:mcp-tools")
 async def test_pages_are_joined_and_only_the_configured_tools_offered(connect: Connect) -> None:
-    client = connect(allowed("--tools", "50", "--page", "7", tools=["tool1*", "echo"]))
+    client = connect(make_config("--tools", "50", "--page", "7", tools=["tool1*", "echo"]))
     async with client.turn("fake/*") as turn:
         assert turn.names == sorted(["fake__echo", "fake__tool1", *(f"fake__tool1{n}" for n in range(10))])
     assert len(await client.host.list_tools()) == 12
@@ -150,7 +150,7 @@ async def test_what_a_server_says_about_its_tools_decides_nothing(connect: Conne
 
 @pytest.mark.requirement("12:mcp-changes")
 async def test_tools_that_change_are_listed_again_and_announced(connect: Connect) -> None:
-    client = connect(allowed())
+    client = connect(make_config())
     await client.call("fake__grow")
     async with asyncio.timeout(20), client.changed:
         while "new0" not in {tool.name for tool in client.host.servers["fake"].known_tools}:
@@ -165,7 +165,7 @@ async def test_a_program_receives_only_the_listed_variables(
 ) -> None:
     for name in ("SECRET_TOKEN", "OPENAI_API_KEY", "GIVEN", "LC_ALL", "XDG_DATA_HOME", "https_proxy"):
         monkeypatch.setenv(name, f"value of {name}")
-    client = connect(allowed(env={"OWN": "env:SECRET_TOKEN", "PLAIN": "1"}, inherit=["GIVEN"]))
+    client = connect(make_config(env={"OWN": "env:SECRET_TOKEN", "PLAIN": "1"}, inherit=["GIVEN"]))
     environ = (await client.read_facts("fake"))["environ"]
 
     assert environ["OWN"] == "value of SECRET_TOKEN"
@@ -186,7 +186,7 @@ async def test_a_program_receives_only_the_listed_variables(
 
 @pytest.mark.requirement("12:mcp-environment")
 async def test_a_source_without_a_value_is_a_warning_that_names_the_key(connect: Connect) -> None:
-    client = connect(allowed(env={"OWN": "env:NOT_SET"}))
+    client = connect(make_config(env={"OWN": "env:NOT_SET"}))
     async with client.turn("fake/*") as turn:
         assert "mcp.fake.env.OWN is env:NOT_SET" in turn.warnings[0]
     assert client.status("fake").state == "failed"
@@ -234,7 +234,7 @@ async def test_the_directory_depends_on_the_scope_and_cwd(
 async def test_a_server_that_needs_a_folder_is_not_started_without_one(
     connect: Connect, record: Record, more: dict[str, str]
 ) -> None:
-    client = connect(allowed("--record", str(record.path), **more))
+    client = connect(make_config("--record", str(record.path), **more))
     async with client.turn("fake/*") as turn:
         assert turn.warnings == ["The tools of fake need a workspace folder."]
 

@@ -24,13 +24,13 @@ async def endpoint(request: pytest.FixtureRequest) -> AsyncIterator[McpEndpoint]
         yield McpEndpoint(upstream, streams=request.param)
 
 
-def allowed(endpoint: McpEndpoint, **more: str) -> str:
+def make_config(endpoint: McpEndpoint, **more: str) -> str:
     lines = "".join(f"{key} = {value}\n" for key, value in more.items())
     return f'[tools]\nallow = ["fake/*"]\n[mcp.fake]\nurl = "{endpoint.url}"\n{lines}'
 
 
 async def test_tools_are_listed_and_called_in_one_session(connect: Connect, endpoint: McpEndpoint) -> None:
-    client = connect(allowed(endpoint))
+    client = connect(make_config(endpoint))
     async with client.turn("fake/*") as turn:
         assert turn.names == ["fake__echo", "fake__wait"]
         assert json.loads((await turn.call("fake__echo", a="ä")).text) == {"a": "ä"}
@@ -46,7 +46,7 @@ async def test_the_configured_headers_are_sent(
 ) -> None:
     monkeypatch.setenv("KEY", "one-two-three-four")
     headers = '{ Authorization = "Bearer ${key}", X-Team = "blue" }'
-    client = connect(allowed(endpoint, headers=headers, env='{ key = "env:KEY" }'))
+    client = connect(make_config(endpoint, headers=headers, env='{ key = "env:KEY" }'))
     await client.call("fake__echo")
 
     for request in endpoint.upstream.requests:
@@ -64,7 +64,7 @@ async def test_headers_are_not_sent_to_the_host_of_a_redirect(
             Reply.raw(b"", 307, location=f"{other.origin}/mcp"),
             endpoint.url.removeprefix(endpoint.upstream.origin),
         )
-        client = connect(allowed(endpoint, headers='{ Authorization = "Bearer one-two-three" }'))
+        client = connect(make_config(endpoint, headers='{ Authorization = "Bearer one-two-three" }'))
         async with client.turn("fake/*") as turn:
             assert "fake cannot be used" in turn.warnings[0]
 
@@ -73,7 +73,7 @@ async def test_headers_are_not_sent_to_the_host_of_a_redirect(
 
 async def test_a_refused_credential_is_reported(connect: Connect, endpoint: McpEndpoint) -> None:
     endpoint.valid_tokens = {"right"}
-    client = connect(allowed(endpoint, headers='{ Authorization = "Bearer wrong" }'))
+    client = connect(make_config(endpoint, headers='{ Authorization = "Bearer wrong" }'))
     async with client.turn("fake/*") as turn:
         assert turn.warnings == ["The server fake refuses the credential in mcp.fake.headers."]
 
@@ -89,7 +89,7 @@ async def test_a_host_that_cannot_be_reached_is_reported_and_tried_again(
     for _ in range(6):
         async with client.turn("fake/*") as turn:
             assert "cannot be reached" in turn.warnings[0]
-    await client.reconfigure(allowed(endpoint))
+    await client.reconfigure(make_config(endpoint))
 
     assert not (await client.call("fake__echo")).is_error
 
@@ -97,7 +97,7 @@ async def test_a_host_that_cannot_be_reached_is_reported_and_tried_again(
 async def test_a_server_that_dies_during_a_call_fails_only_that_call(
     connect: Connect, endpoint: McpEndpoint
 ) -> None:
-    client = connect(allowed(endpoint))
+    client = connect(make_config(endpoint))
     gate = Gate()
     endpoint.on_call = lambda name, arguments, request: (
         hold(gate) if name == "wait" else text(json.dumps(arguments))
@@ -126,7 +126,7 @@ async def test_a_server_that_dies_during_a_call_fails_only_that_call(
 async def test_a_forgotten_session_fails_one_call_and_is_opened_again(
     connect: Connect, endpoint: McpEndpoint
 ) -> None:
-    client = connect(allowed(endpoint))
+    client = connect(make_config(endpoint))
     async with client.turn("fake/*") as turn:
         await turn.call("fake__echo")
         endpoint.forget_sessions()
@@ -137,7 +137,7 @@ async def test_a_forgotten_session_fails_one_call_and_is_opened_again(
 
 
 async def test_a_cancelled_call_is_cancelled_at_the_server(connect: Connect, endpoint: McpEndpoint) -> None:
-    client = connect(allowed(endpoint))
+    client = connect(make_config(endpoint))
     endpoint.on_call = lambda name, arguments, request: hold(Gate())
     async with client.turn("fake/*") as turn:
         before = len(endpoint.upstream.requests)
@@ -162,7 +162,7 @@ async def test_a_proxy_of_the_configuration_is_used(connect: Connect, endpoint: 
 
 @pytest.mark.requirement("12:mcp-bad-servers")
 async def test_a_message_beyond_the_limits_fails_its_call(connect: Connect, endpoint: McpEndpoint) -> None:
-    client = connect(allowed(endpoint))
+    client = connect(make_config(endpoint))
     results = iter(
         [text("x" * 17_000_000), {"content": [], "structuredContent": {"a": [1] * 500_000}}, text("ok")]
     )

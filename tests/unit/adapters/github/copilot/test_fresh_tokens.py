@@ -53,7 +53,7 @@ async def number(tokens: CopilotCredential, **options: Any) -> int:
     )
 
 
-async def until(condition: Callable[[], bool]) -> None:
+async def wait_until(condition: Callable[[], bool]) -> None:
     """Run the loop and its threads until a condition is true."""
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - the condition depends on a thread or the client
@@ -176,7 +176,7 @@ async def test_a_token_is_replaced_in_the_background(
 
     clock.pass_time(2)
     assert await number(tokens) == 1, "no caller waits while the old token is valid"
-    await until(lambda: mint.made == 2)
+    await wait_until(lambda: mint.made == 2)
     await until_number(tokens, 2)
     assert mint.made == 2
 
@@ -201,7 +201,7 @@ async def test_while_github_fails_the_old_token_is_used_until_it_expires(
     for _ in range(MANY):
         assert await number(tokens) == 1
     await upstream.wait_for_request(2)
-    await until(lambda: "exchange" in tokens._failures)
+    await wait_until(lambda: "exchange" in tokens._failures)
     for _ in range(MANY):
         assert await number(tokens) == 1
         await asyncio.to_thread(int)  # This allows time for an exchange that must not start.

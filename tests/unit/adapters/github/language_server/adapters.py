@@ -35,7 +35,7 @@ async def warnings(adapter: LanguageServerAdapter, request: ChatRequest) -> list
     return [(event.code, event.message) for event in found if isinstance(event, WarningEvent)]
 
 
-def without_conversations(fake: FakeLanguageServer) -> None:
+def remove_conversations(fake: FakeLanguageServer) -> None:
     """Turn the fake into an older server, without the conversation methods."""
     for method in CONVERSATIONS:
         fake.on(method, UNKNOWN)

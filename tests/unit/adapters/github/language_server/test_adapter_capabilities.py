@@ -13,8 +13,8 @@ from tests.unit.adapters.github.language_server.adapters import (
     Make,
     ask,
     events,
+    remove_conversations,
     warnings,
-    without_conversations,
 )
 
 TOOL = ToolDefinition("weather", "Tells the weather.")
@@ -38,7 +38,7 @@ async def test_tools_are_refused_unless_none_may_be_called(
 @pytest.mark.requirement("language-server:capabilities-refused", "language-server:auto")
 @pytest.mark.parametrize("chat_api", ["auto", "completion"])
 async def test_a_completion_refuses_images(fake: FakeLanguageServer, make: Make, chat_api: str) -> None:
-    without_conversations(fake)
+    remove_conversations(fake)
 
     with pytest.raises(RequestError, match="does not accept images"):
         await events(make(chat_api=chat_api), ask(messages=[IMAGE]))

@@ -16,7 +16,7 @@ from tests.unit.adapters.github.language_server.adapters import (
     Make,
     ask,
     events,
-    without_conversations,
+    remove_conversations,
 )
 
 
@@ -57,7 +57,7 @@ async def test_a_chat_is_a_completion_if_the_table_says_so(fake: FakeLanguageSer
 async def test_a_server_without_conversations_completes_every_chat(
     fake: FakeLanguageServer, make: Make
 ) -> None:
-    without_conversations(fake)
+    remove_conversations(fake)
     adapter = make()
 
     first = await adapter.bind("gpt-4.1").chat([Message.user("Hi")])
@@ -72,7 +72,7 @@ async def test_a_server_without_conversations_completes_every_chat(
 async def test_a_restarted_server_is_checked_for_conversations_again(
     fake: FakeLanguageServer, make: Make
 ) -> None:
-    without_conversations(fake)
+    remove_conversations(fake)
     adapter = make()
     await adapter.bind("gpt-4.1").chat([Message.user("Hi")])
     running = adapter._server.running
@@ -92,7 +92,7 @@ async def test_a_restarted_server_is_checked_for_conversations_again(
 async def test_a_configured_conversation_api_that_the_server_lacks_is_an_error(
     fake: FakeLanguageServer, make: Make
 ) -> None:
-    without_conversations(fake)
+    remove_conversations(fake)
 
     with pytest.raises(ConfigError, match=r"^providers\.cls\.chat_api: ") as caught:
         await events(make(chat_api="conversation"), ask())
@@ -117,7 +117,7 @@ async def test_a_refused_conversation_is_not_tried_as_a_completion(
 async def test_a_probe_gives_the_capabilities_of_the_api_in_use(fake: FakeLanguageServer, make: Make) -> None:
     adapter = make()
     newer = await adapter.probe()
-    without_conversations(fake)
+    remove_conversations(fake)
     older_one = make()
     older = await older_one.probe()
 

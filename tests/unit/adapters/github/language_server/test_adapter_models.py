@@ -9,7 +9,7 @@ from jumpseat.chat import AuthenticationError, AuthorizationError, ContextExceed
 from jumpseat.wire import RpcError
 from tests.fakes.language_server import FakeLanguageServer
 from tests.fakes.language_server_answers import MODELS, begin, end, turn
-from tests.unit.adapters.github.language_server.adapters import Make, ask, events, without_conversations
+from tests.unit.adapters.github.language_server.adapters import Make, ask, events, remove_conversations
 
 # -- the list
 
@@ -45,7 +45,7 @@ async def test_the_configured_default_takes_precedence_over_the_servers(
 async def test_a_server_without_conversations_lists_its_completion_model(
     fake: FakeLanguageServer, make: Make
 ) -> None:
-    without_conversations(fake)
+    remove_conversations(fake)
 
     (row,) = await make().list_models()
 

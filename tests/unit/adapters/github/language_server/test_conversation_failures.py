@@ -98,7 +98,7 @@ async def test_the_end_report_decides_even_if_a_refusal_or_a_death_follows(fake,
             await asyncio.Event().wait()
         return RpcError(-32603, "Request conversation/create failed.")
 
-    def ended(*values):
+    def end_and_refuse(*values):
         async def answer(params):
             await turn(fake, *values)(params)
             # The answer to this request shows that everything before it has been read.
@@ -108,7 +108,7 @@ async def test_the_end_report_decides_even_if_a_refusal_or_a_death_follows(fake,
         return answer
 
     quota = {"message": "No more.", "code": 402}
-    fake.on(CREATE, ended(begin(), round_reply("Whole"), end()), ended(begin(), end(quota)))
+    fake.on(CREATE, end_and_refuse(begin(), round_reply("Whole"), end()), end_and_refuse(begin(), end(quota)))
     async with conversations(fake) as api:
         answer = await answer_of(api, make_request("Hello"))
         error, _ = await failure_of(api, make_request("Hello"))

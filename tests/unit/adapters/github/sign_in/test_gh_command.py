@@ -99,14 +99,14 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
     timeouts = []
     timeout = asyncio.timeout
 
-    def held(seconds: float | None) -> asyncio.Timeout:
+    def delay_timeout(seconds: float | None) -> asyncio.Timeout:
         """Start the time limit of `gh` once its child runs, because a busy machine is slow to start both."""
         if seconds == 3.0:
             timeouts.append(timeout(None))
             return timeouts[-1]
         return timeout(seconds)
 
-    monkeypatch.setattr(asyncio, "timeout", held)
+    monkeypatch.setattr(asyncio, "timeout", delay_timeout)
     token = asyncio.create_task(read_gh_token("github.com", environment_with(environ), seconds=3.0))
     # The first one is for the search for `gh`. The second one may start later than the process, which runs
     # before `start` has returned.
