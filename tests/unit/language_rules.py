@@ -25,6 +25,8 @@ _TRANSLATED = re.compile(
     re.IGNORECASE,
 )
 
+_REPLACE_BY = re.compile(r"\breplac(?:e|es|ing)\b[^.;:()\"]{1,60}?\bby\b", re.IGNORECASE)
+
 # A noun is missing after these words.
 _DANGLING = re.compile(
     rf"\b(?:is|are|was|were){_GAP}(?:not{_GAP})?(?:that|those){_GAP}of\b|[a-z]'s\.(?=\s|\"\"\"|$)",
@@ -50,9 +52,14 @@ _PARTICIPLES = re.compile(
     r"|left|lost|met|written|done|gone|bought|chosen|broken|hidden|got|spent"
 )
 _NOT_PARTICIPLES = re.compile(r"need|seed|speed|feed|embed|shed|exceed|proceed|succeed")
-_ASYNC = {
-    # Fixtures are named by their value.
-    ".py": re.compile(r"^(?P<fixture>@\S*fixture.*\n)?[ \t]*async def (?P<name>\w+)", re.MULTILINE),
+_FUNCTIONS = {
+    # A name of several words that begins with a participle may be a noun, unless the function is async.
+    # Fixtures and properties are named by their value.
+    ".py": re.compile(
+        r"^(?P<value>[ \t]*@\S*(?:fixture|property).*\n)?"
+        r"[ \t]*(?:async def (?P<name>\w+)|def (?P<word>_*[a-z]+)\b)",
+        re.MULTILINE,
+    ),
     ".ts": re.compile(r"\basync (?:function )?#?(?P<name>\w+)\("),
 }
 _TEST = re.compile(r"^[ \t]*(?:async )?def (test_\w+)", re.MULTILINE)
@@ -74,14 +81,16 @@ def faults_of_source(source: str, suffix: str) -> Iterator[tuple[int, str]]:
         (_NEGATED_NOUN, "negate the verb, not the noun"),
         (_TRANSLATED, "say it plainly"),
         (_DANGLING, "say the noun"),
+        (_REPLACE_BY, "say replace with"),
     )
     for pattern, advice in rules:
         for found in pattern.finditer(source):
             yield _line(source, found), f"{advice}: {found[0]}"
-    if suffix in _ASYNC:
-        for found in _ASYNC[suffix].finditer(source):
-            if is_named_by_participle(found["name"]) and not found.groupdict().get("fixture"):
-                yield _line(source, found), f"name the function by a verb: {found['name']}"
+    for found in _FUNCTIONS[suffix].finditer(source) if suffix in _FUNCTIONS else ():
+        groups = found.groupdict()
+        name = groups["name"] or groups["word"]
+        if is_named_by_participle(name) and not groups.get("value"):
+            yield _line(source, found), f"name the function by a verb: {name}"
     for found in _TEST.finditer(source) if suffix == ".py" else ():
         if len(found[1]) > MAX_TEST_NAME or re.search(r"_(?:is|are|was|were)_no_(?!longer)", found[1]):
             yield _line(source, found), f"shorten the test's name, or negate its verb: {found[1]}"

@@ -2,8 +2,8 @@
 
 The proxies, certificates and limits of the configuration apply. A library that validates a large message
 would block the event loop, so each message of the endpoint is parsed here and passed to a function, which
-may replace it by a small one. A failed request becomes an answer with the status `FAILED`, because a library
-may end all of its requests after an exception.
+may replace it with a small one. A failed request becomes an answer with the status `FAILED`, because a
+library may end all of its requests after an exception.
 """
 
 from __future__ import annotations

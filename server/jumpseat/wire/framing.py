@@ -331,7 +331,7 @@ def _find_id(head: bytes, tail: bytes) -> RequestId | None:
 
 
 def _restore_ids(value: Any, exact: Any) -> Any:
-    """Replace the ids in a message or batch by the ids in `exact`, the same value with U+0000 unchanged."""
+    """Replace the ids in a message or batch with those in `exact`, the same value with U+0000 unchanged."""
     if isinstance(exact, list):
         return [_restore_ids(*pair) for pair in zip(value, exact, strict=True)]
     if isinstance(exact, dict):

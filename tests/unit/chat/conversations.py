@@ -40,7 +40,7 @@ PIECES = (
 )  # fmt: skip
 
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
-"""The characters of texts in the daemon, which replaces U+0000 by U+FFFD."""
+"""The characters of texts in the daemon, which replaces U+0000 with U+FFFD."""
 
 texts = st.one_of(
     st.lists(st.sampled_from((*PIECES, "\n", "\n", "\n")), max_size=12).map("".join),

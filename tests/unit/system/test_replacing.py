@@ -208,7 +208,7 @@ def rewrite(file: Path) -> None:
 
 
 def exchange(file: Path) -> None:
-    """Replace the file by another one with the same size and time."""
+    """Replace the file with another one of the same size and time."""
     before = file.stat()
     other = file.with_name("other")
     other.write_bytes(b"OLD")

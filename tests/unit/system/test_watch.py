@@ -49,7 +49,7 @@ async def wait_for_change(watcher: Watcher) -> frozenset[Path]:
 
 
 def replace(path: Path) -> None:
-    """Replace the file by one of the same size and time, which may happen in an atomic write."""
+    """Replace the file with one of the same size and time, which may happen in an atomic write."""
     old = path.stat()
     other = path.with_name("other")
     other.write_bytes(path.read_bytes())

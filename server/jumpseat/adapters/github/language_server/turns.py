@@ -134,7 +134,7 @@ def _data_url(block: ImageBlock) -> str:
 
 def _escape_command(content: RequestContent) -> RequestContent:
     """Keep the server from reading the request's first word as a command or an agent."""
-    # The server answers `/help`, replaces `/tests` by its own prompt, and routes `@name` to an agent.
+    # The server answers `/help`, replaces `/tests` with its own prompt, and routes `@name` to an agent.
     if isinstance(content, str):
         return f"{_NO_COMMAND}{content}" if _COMMAND.match(content) else content
     numbers = [number for number, part in enumerate(content) if part["type"] == "text"]
