@@ -25,15 +25,15 @@ class ToolSelection(NamedTuple):
 
     max_rounds: int | None = None
 
-    of_workspace: Mapping[str, Any] | None = None
+    workspace_config: Mapping[str, Any] | None = None
     """The configuration of the workspace."""
 
     @property
     def overlay(self) -> Mapping[str, Any] | None:
         """The configuration to lay over the user's file, which can deny tools but never allow them."""
         if not self.denied:
-            return self.of_workspace
-        config = self.of_workspace or {}
+            return self.workspace_config
+        config = self.workspace_config or {}
         rules = config.get("tools", {})
         denied = rules.get("deny", []) if isinstance(rules, Mapping) else None
         if not isinstance(denied, list):

@@ -13,7 +13,7 @@ from jumpseat_cli.terminal.text import clean
 from jumpseat_cli.terminal.wrapping import wrap
 
 _DIM, _NORMAL = "\x1b[2m", "\x1b[0m"
-_OF_A_DIFF = {"+": "green", "-": "red", "@": "cyan", "\\": "bright_black"}
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan", "\\": "bright_black"}
 
 
 def note(text: str) -> None:
@@ -43,4 +43,4 @@ def print_diff(lines: Iterable[str], *, err: bool = False) -> None:
     from jumpseat.tools.display import escape  # Deferred: few commands print a diff.
 
     for line in lines:
-        print_styled(escape(line, lines=True), err=err, fg=_OF_A_DIFF.get(line[:1]))
+        print_styled(escape(line, lines=True), err=err, fg=_DIFF_COLOURS.get(line[:1]))

@@ -37,7 +37,7 @@ def run(contract: Contract, options: SessionOptions, *, not_shared: str | None =
     except OSError:
         sys.exit("jumpseat: stdin and stdout must be open, because messages go through both")
     try:
-        log = open_session_log(options, environment, _duplicate_stderr(), of_process=True)
+        log = open_session_log(options, environment, _duplicate_stderr(), is_fallback=True)
     except LogFileError as error:
         sys.exit(f"jumpseat serve: {error}")
     if not_shared is not None:

@@ -69,7 +69,7 @@ class LogFileError(Exception):
 
 
 def open_session_log(
-    options: SessionOptions, environment: Environment, stderr: int | None, *, of_process: bool = False
+    options: SessionOptions, environment: Environment, stderr: int | None, *, is_fallback: bool = False
 ) -> Log:
     """Open the log of a session.
 
@@ -77,7 +77,7 @@ def open_session_log(
         options: the command line options.
         environment: relative paths are resolved against its directory.
         stderr: the destination if there is no log file. The log owns it from now on, or it is closed.
-        of_process: see `open_log`.
+        is_fallback: see `open_log`.
 
     Raises:
         LogFileError: the log file cannot be opened; the caller still owns `stderr`.
@@ -93,7 +93,7 @@ def open_session_log(
             os.close(stderr)
     elif stderr is not None:
         sink = LogSink(stderr)
-    return open_log(options.log_level, sink, of_process=of_process)
+    return open_log(options.log_level, sink, is_fallback=is_fallback)
 
 
 async def serve_connection(

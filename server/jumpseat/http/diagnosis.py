@@ -43,7 +43,7 @@ async def check_hosts(
     """
     hosts = list(dict.fromkeys(_root_of(url) for url in urls))
     checked = await asyncio.gather(*(_check_host(http, url, provider, now) for url in hosts))
-    checks = [check for of_host, _ in checked for check in of_host]
+    checks = [check for host_checks, _ in checked for check in host_checks]
     clocks = [clock for _, clock in checked if clock is not None]
     return [*checks, *clocks[:1]]
 

@@ -61,7 +61,7 @@ def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
 
     files = daemon_files(state_dir)
     rotate(files.log)
-    log = logs.open_log("info", LogSink(2), of_process=True)
+    log = logs.open_log("info", LogSink(2), is_fallback=True)
     raise_mmap_threshold()
     ownership = Ownership(files, directory)
     hub = Hub(ownership.publish(), ownership, installation, on_disconnect=lambda: rotate(files.log))

@@ -32,7 +32,7 @@ CATALOGUES: Mapping[str, str] = {
 """The hosts of the providers that the snapshot describes, by the providers' names in its source."""
 
 # A provider of one of these kinds uses this catalogue if its table has no `base_url`.
-_OF_KIND: Mapping[str, str] = {
+_KIND_CATALOGUES: Mapping[str, str] = {
     "anthropic": "anthropic",
     "copilot": "github-copilot",
     "openai": "openai",
@@ -63,7 +63,7 @@ def find_catalogue(table: ProviderConfig) -> str | None:
     # Another server may run a model of the same name with a different context length.
     address = table.url or table.base_url
     if address is None:
-        return _OF_KIND.get(table.kind)
+        return _KIND_CATALOGUES.get(table.kind)
     try:
         host = urlsplit(address).hostname
     except ValueError:

@@ -162,7 +162,7 @@ class _Writer(logging.Handler):
         # Check the level first, because this filter searches the text for every secret.
         self.addFilter(SecretFilter())
 
-    def add(self, log: Log, *, of_process: bool) -> None:
+    def add(self, log: Log, *, is_fallback: bool) -> None:
         with self._changed:
             root = logging.getLogger()
             if not self._logs:
@@ -174,7 +174,7 @@ class _Writer(logging.Handler):
                     logging.getLogger(name).setLevel(logging.CRITICAL + 1)
                 threading.Thread(target=self._run, name="jumpseat-log", daemon=True).start()
             self._logs.append(log)
-            if of_process:
+            if is_fallback:
                 self._own = log
             root.setLevel(min(each.level for each in self._logs))
 
@@ -241,16 +241,16 @@ class _Writer(logging.Handler):
 _writer = _Writer()
 
 
-def open_log(level: str, sink: LogSink | None, *, of_process: bool = False) -> Log:
+def open_log(level: str, sink: LogSink | None, *, is_fallback: bool = False) -> Log:
     """Open a log, which the caller must close.
 
     Args:
         level: the lowest level to log: a level name of `logging`, in any case.
         sink: the output, which the log owns from now on; None to drop all lines.
-        of_process: whether records go to this log if they do not belong to another open log.
+        is_fallback: whether records go to this log if they do not belong to another open log.
     """
     log = Log(logging.getLevelNamesMapping()[level.upper()], sink)
-    _writer.add(log, of_process=of_process)
+    _writer.add(log, is_fallback=is_fallback)
     return log
 
 

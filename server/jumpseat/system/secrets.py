@@ -116,17 +116,17 @@ class KnownSecrets:
         return text[:start]
 
 
-_of_process = KnownSecrets()
+_process_secrets = KnownSecrets()
 
 
 def register_secret(value: str, *, short_lived: bool = False) -> Secret:
     """Redact a credential in logs and errors from now on. For `short_lived`, see `KnownSecrets.add`."""
-    return _of_process.add(Secret(value), short_lived=short_lived)
+    return _process_secrets.add(Secret(value), short_lived=short_lived)
 
 
 def redact(text: str) -> str:
     """Return the text with every secret of this process replaced by `***`."""
-    return _of_process.redact(text)
+    return _process_secrets.redact(text)
 
 
 def credentials_in_url(url: str) -> list[str]:

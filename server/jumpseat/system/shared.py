@@ -109,10 +109,10 @@ class Shared:
         await asyncio.gather(*self._closing)
 
     def _end_surplus(self, kind: Hashable, most: int) -> list[asyncio.Task[None]]:
-        of_kind = [(key, entry) for key, entry in self._entries.items() if entry.kind == kind]
-        lingering = [(entry.end.when(), key, entry) for key, entry in of_kind if entry.end is not None]
+        same_kind = [(key, entry) for key, entry in self._entries.items() if entry.kind == kind]
+        lingering = [(entry.end.when(), key, entry) for key, entry in same_kind if entry.end is not None]
         lingering.sort(key=lambda each: each[0])
-        return [self._end(key, entry) for _, key, entry in lingering[: max(0, len(of_kind) - most)]]
+        return [self._end(key, entry) for _, key, entry in lingering[: max(0, len(same_kind) - most)]]
 
     def _end(self, key: Hashable, entry: _Entry) -> asyncio.Task[None]:
         if entry.end is not None:

@@ -132,7 +132,7 @@ class ToolHost:
         return TurnTools(
             [servers[name] for name in names],
             parsed,
-            replace(context, memory=state.of_servers),
+            replace(context, memory=state.server_states),
             options,
             turn_id=turn_id,
             max_rounds=min(max_rounds or options.max_rounds, options.max_rounds),

@@ -23,7 +23,7 @@ class ConversationState:
     allowed: set[str] = field(default_factory=set)
     """The digests of the tools that the user allowed for the conversation."""
 
-    of_servers: dict[str, Any] = field(default_factory=dict)
+    server_states: dict[str, Any] = field(default_factory=dict)
     """A server's own state by its name, such as the files that the conversation has read."""
 
 

@@ -72,15 +72,15 @@ def output(request: pytest.FixtureRequest) -> Iterator[Output]:
     made.close()
 
 
-def file_log(path: Path, level: str = "info", *, of_process: bool = False) -> Log:
-    return open_log(level, LogSink(open_log_file(path)), of_process=of_process)
+def file_log(path: Path, level: str = "info", *, is_fallback: bool = False) -> Log:
+    return open_log(level, LogSink(open_log_file(path)), is_fallback=is_fallback)
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Path]:
     """Open the log of the process, and return its file."""
     path = tmp_path / "own"
-    log = file_log(path, "warning", of_process=True)
+    log = file_log(path, "warning", is_fallback=True)
     yield path
     log.close()
 

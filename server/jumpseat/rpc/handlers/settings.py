@@ -48,9 +48,9 @@ async def settings_save(session: Session, call: MethodCall[SettingsSaveParams]) 
 
 def _describe_overridden(patch: Mapping[str, Any], config: Config) -> Iterator[str]:
     """Yield a sentence for each new value that the configuration overrides."""
-    of_file = dict(find_overridden(patch, config.setting_values_of_file))
+    in_file = dict(find_overridden(patch, config.setting_values_of_file))
     for key, value in find_overridden(patch, config.setting_values):
-        who = str(config.file) if of_file.get(key) == value else "the configuration of this editor"
+        who = str(config.file) if in_file.get(key) == value else "the configuration of this editor"
         yield f"{key} was saved, but has no effect here: {who} sets it to {write_json(value).decode()}."
 
 

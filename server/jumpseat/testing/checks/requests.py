@@ -72,9 +72,9 @@ class RequestChecks(ContractBase):
                 (bound, 1234, 1234),
                 (stage.adapter.bind(self.model), None, DEFAULT_MAX_TOKENS),
             ]
-            for model, of_the_call, expected in limits:
+            for model, call_limit, expected in limits:
                 stage.answer(script.text_answer(["Yes."], streamed=False))
-                await model.chat(self.hello().messages, max_tokens=of_the_call)
+                await model.chat(self.hello().messages, max_tokens=call_limit)
                 numbers = [value for value in values_in(stage.request_body()) if type(value) is int]
                 check(
                     expected in numbers,

@@ -124,8 +124,8 @@ def _render(excerpt: Excerpt, location: Location, arguments: ReadArguments) -> s
         raise ToolError(f"There are no lines from {first} to {arguments.end_line}.")
     if first == 1 and excerpt.last == total and not excerpt.is_cut:
         return excerpt.text
-    of_total = "" if total is None else f" of {total}"
+    total_suffix = "" if total is None else f" of {total}"
     if excerpt.is_cut:
-        return f"[Line {first}{of_total} is too long. This is only its beginning.]\n{excerpt.text}"
+        return f"[Line {first}{total_suffix} is too long. This is only its beginning.]\n{excerpt.text}"
     more = "" if excerpt.last == (arguments.end_line or total) else " Read on with startLine."
-    return f"[Lines {first} to {excerpt.last}{of_total}.{more}]\n{excerpt.text}"
+    return f"[Lines {first} to {excerpt.last}{total_suffix}.{more}]\n{excerpt.text}"
