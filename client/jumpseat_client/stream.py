@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class ChatStream:
     """A chat. Iterate over the stream for the deltas, or await `response()` for the result alone.
 
-    The first of the two sends the request. The turn is cancelled if the loop is left early (by `break`, by an
-    exception or because the task is cancelled), or if the chat takes longer than the `timeout`. After that,
-    `response()` raises `ChatFailed` of kind "cancelled" with the result so far in `partial`.
+    Whichever you do first sends the request. The turn is cancelled if the loop is left early (by `break`, by
+    an exception or because the task is cancelled), or if the chat takes longer than the `timeout`. After
+    that, `response()` raises `ChatFailed` of kind "cancelled" with the result so far in `partial`.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ The rewrites turn it on and off.  The header line shows the keys."
                    'waiting)
                   (t 'streaming)))))
 
-(defun jumpseat--rewrite-review (edit)
+(defun jumpseat--rewrite-show-remaining (edit)
   "Show the remaining hunks of EDIT, or end it if there are none.
 Return their number."
   (let ((count (jumpseat--preview-review edit)))
@@ -119,7 +119,7 @@ Return non-nil if there is anything to review."
    ((not (jumpseat--edit-sync edit))
     (jumpseat--preview-hide edit)
     t)
-   ((zerop (jumpseat--rewrite-review edit))
+   ((zerop (jumpseat--rewrite-show-remaining edit))
     (jumpseat--say "The model changed nothing.")
     nil)
    (t (jumpseat--say "The rewrite is ready.")

@@ -58,14 +58,14 @@ If the old text has changed, show the new text beside this buffer instead."
   (jumpseat-settle--call-with-unchanged
    (lambda (edit)
      ;; After an undo, the hunks that are shown do not match the text.
-     (jumpseat--rewrite-review edit)
+     (jumpseat--rewrite-show-remaining edit)
      (when-let ((current (jumpseat--hunks-find-current (jumpseat--hunks-find-shown edit))))
        (goto-char (overlay-start current))
        (save-excursion
          (save-restriction
            (widen)
            (funcall settle edit (overlay-get current 'jumpseat-hunk))))
-       (unless (zerop (jumpseat--rewrite-review edit))
+       (unless (zerop (jumpseat--rewrite-show-remaining edit))
          (goto-char (overlay-start (jumpseat--hunks-find-current
                                     (jumpseat--hunks-find-shown edit)))))))))
 
@@ -134,7 +134,7 @@ the rewrite ends."
      (jumpseat--compare-ediff
       edit (lambda ()
              (when (memq edit jumpseat--edit-list)
-               (if (jumpseat--edit-sync edit) (jumpseat--rewrite-review edit)
+               (if (jumpseat--edit-sync edit) (jumpseat--rewrite-show-remaining edit)
                  (jumpseat--rewrite-clear edit))))))))
 
 (defun jumpseat-rewrite-merge ()

@@ -339,7 +339,9 @@ async def test_a_refused_key_that_looks_like_an_unset_variable_gets_a_hint(
 
 
 @pytest.mark.requirement("7:bare-names", "7:trust-sources")
-async def test_a_workspace_cannot_send_a_variable_by_its_name(home: Path, upstream: FakeUpstream) -> None:
+async def test_an_overlay_that_names_a_variable_sends_only_the_name(
+    home: Path, upstream: FakeUpstream
+) -> None:
     upstream.default(OK)
     async with running_daemon(home, env={"TEST_CANARY": "canary-of-the-user"}) as daemon:
         await daemon.initialize(

@@ -89,7 +89,7 @@ class Asker:
         before = self._conversation.question_text
         try:
             # Ctrl-C is for the editor, so ignore it here.
-            with self._terminal.as_before(), self._interrupts.stopped_by(lambda: None):
+            with self._terminal.with_usual_modes(), self._interrupts.stopped_by(lambda: None):
                 text = await _edit(before)
         except click.ClickException as error:
             print_failure(error.message, "Set $EDITOR to the command of your editor.")
@@ -207,7 +207,7 @@ class Asker:
             self._history.allow()
         if outcome.keep_warning is not None:
             self._history.forbid()
-            # The daemon repeats this warning for every turn that is sent without the id of a conversation.
+            # The daemon warns once for each id of a conversation. The first turn has none, so it warns twice.
             if outcome.keep_warning != self._keep_warning:
                 outcome.notes.append(outcome.keep_warning)
             self._keep_warning = outcome.keep_warning

@@ -35,7 +35,7 @@ class QuietTerminal:
         self._restore()
 
     @contextmanager
-    def as_before(self) -> Iterator[None]:
+    def with_usual_modes(self) -> Iterator[None]:
         """Restore the usual modes for a program that needs them, such as an editor."""
         self._restore()
         try:

@@ -35,9 +35,9 @@ export class Launcher {
     });
   }
 
-  /** Return the daemon's command line. A failed or cancelled installation is retried only if `again` is set. */
-  async launch(again = false): Promise<Launch> {
-    if (again) {
+  /** Return the daemon's command line. A failed or cancelled installation is retried only if `byUser` is set. */
+  async launch(byUser = false): Promise<Launch> {
+    if (byUser) {
       this.#failure = undefined;
     }
     const chosen = readSettings();

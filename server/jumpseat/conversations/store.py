@@ -326,7 +326,7 @@ class ConversationStore:
         return read
 
     def _read_for_change(self, conversation_id: str) -> ReadFile | None:
-        """Read the conversation for a change, like `_read_existing`. Needs the lock."""
+        """Read the conversation before it is changed, and set a damaged file aside. Needs the lock."""
         read = self._files.read(conversation_id)
         if read is not None and (read.is_damaged or not read.state.version):
             return self._files.set_aside(read)
@@ -334,7 +334,7 @@ class ConversationStore:
 
     @contextlib.contextmanager
     def _lock_for_change(self, *, synced: bool = True) -> Iterator[None]:
-        """Lock the store for a change.
+        """Lock the store while it is changed.
 
         Args:
             synced: whether to wait until the writes are on the disk, after the lock has been released.
@@ -391,9 +391,9 @@ class ConversationStore:
 
 def _place_turn(state: State, messages: Sequence[Message], known_secrets: KnownSecrets) -> Placing:
     before_last = 0 if state.last is None else state.last.before
-    known = Known(state.inputs, state.answer, judge_last_turn(state), before_last)
+    kept = Known(state.inputs, state.answer, judge_last_turn(state), before_last)
     # A secret may have become known after a message was stored.
-    return place_turn(known, messages, lambda message: redact_message(message, known_secrets))
+    return place_turn(kept, messages, lambda message: redact_message(message, known_secrets))
 
 
 def _now() -> datetime:

@@ -241,8 +241,8 @@ class _SinkOfRound(Sink):
 
     def send(self, event: StreamEvent) -> None:
         if isinstance(event, ResponseEvent):
-            # A client discards all blocks when another response begins. So pass this on only if an attempt of
-            # this round is repeated after output, and then repeat the blocks of the earlier rounds.
+            # A client discards all blocks when another response begins. So pass this on only if the provider
+            # starts the answer of this round again, and then repeat the blocks of the earlier rounds.
             if self._has_output:
                 self._has_output = False
                 self._sink.send(event)

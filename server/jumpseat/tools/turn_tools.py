@@ -148,9 +148,9 @@ class TurnTools:
             await run_blocking(self._always.read)
         warnings = await asyncio.gather(*(self._open_server(server, send) for server in self._servers))
         count = sum(map(len, self._tools_of.values()))
-        by_name = await compute(count > MANY_TOOLS, self._select_tools)
-        self._check_tool_count([server for server, _ in by_name])
-        self._offered = {name: by_name[pair] for name, pair in name_tools(by_name).items()}
+        selected = await compute(count > MANY_TOOLS, self._select_tools)
+        self._check_tool_count([server for server, _ in selected])
+        self._offered = {name: selected[pair] for name, pair in name_tools(selected).items()}
         for index, name in enumerate(taken):
             if name in self._offered:
                 problem = Problem(f"tools.{index}.name", f"{name!r} is the name of a tool of the daemon")
@@ -309,18 +309,18 @@ class TurnTools:
             return ApprovalQuestion("rule", ())
         digest = digest_of(server, tool)
         earlier = self._for_turn.get(digest)
-        # This is None if only another version of the tool was allowed.
-        always = self._always.find(server, tool)
+        # True if this version of the tool was allowed, None if a different version was, else False.
+        always_allowed = self._always.find(server, tool)
         if earlier is not None:
             is_allowed = earlier.is_allowed
         else:
-            is_allowed = always or digest in self._state.allowed or rule == "allow"
+            is_allowed = always_allowed or digest in self._state.allowed or rule == "allow"
         if is_allowed:
             return None
         remember: tuple[Remember, ...] = ("turn", "conversation", "always")
         if not self._has_conversation_id:
             remember = ("turn", "always")
-        return ApprovalQuestion("changed" if always is None else "ask", remember)
+        return ApprovalQuestion("changed" if always_allowed is None else "ask", remember)
 
     async def _remember(self, offered: OfferedTool, decision: Decision, choices: Sequence[Remember]) -> None:
         """Remember a decision, and apply it to the waiting calls that it covers."""

@@ -29,8 +29,8 @@ const TRY_AGAIN = l10n.t(
 );
 
 export interface DaemonOptions {
-  /** Find or install the program. Called for each start; `again` is true if the user asked for this start. */
-  launch(again: boolean): Promise<Launch>;
+  /** Find or install the program. This is called for each start; `byUser` is true if the user restarts the daemon. */
+  launch(byUser: boolean): Promise<Launch>;
   initializeParams(): InitializeParams;
   /** The functions that answer the daemon's requests to this window; `initializeParams` must announce the requests. */
   answers?: Partial<Answers>;
@@ -178,7 +178,7 @@ export class Daemon implements Disposable {
     }
   }
 
-  async #start(generation: number, again = false): Promise<Session> {
+  async #start(generation: number, byUser = false): Promise<Session> {
     let session: Session | undefined;
     try {
       // Yield, so that the caller sets `#attempt` before listeners are called: a listener for the state `starting` that
@@ -192,7 +192,7 @@ export class Daemon implements Disposable {
         );
       }
       this.#change('starting');
-      const launch = await this.#options.launch(again);
+      const launch = await this.#options.launch(byUser);
       // The JSON-RPC library is a third of the bundle, so it is loaded only when a request needs it.
       const { Connection } = await import('./connection');
       this.#checkCurrent(generation);

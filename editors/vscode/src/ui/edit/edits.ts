@@ -133,8 +133,8 @@ export class Edits {
     const { piece, hunk, old } = chosen;
     const acceptedSpan = piece.recordAccepted(hunk, edit.document.getText());
     if (await applyChanges(edit, [{ span: old, text: piece.textOf(hunk) }])) {
-      // `piece.follow` has moved the span as for a change by the user, which excludes text inserted at an edge of the
-      // piece. The text of a hunk belongs to the piece.
+      // `piece.follow` has already moved the span, but it leaves out text that is inserted at an edge of the piece, as
+      // it must if the user inserts the text. The text of an accepted hunk belongs to the piece, so set the span here.
       piece.span = acceptedSpan;
       await this.#settle(edit);
     }

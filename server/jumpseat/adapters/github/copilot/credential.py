@@ -142,7 +142,7 @@ class CopilotCredential:
             try:
                 return await self._get_direct_bearer(insist=insist)
             except AuthenticationError:
-                # The kind of token is not the cause, so the exchange may work once the account is in order.
+                # Both routes failed, so the account is the cause. They may work once it is in order.
                 self._routes = ["exchange", "direct"]
                 raise
         return Bearer(token.secret, token.data_host, token)
@@ -184,8 +184,8 @@ class CopilotCredential:
 
     def record_state(self, *, failure: ChatError | None, denial: ChatError | None = None) -> None:
         """Record why no bearer is available (`failure`), or why Copilot's API rejects it (`denial`)."""
-        before, (self.failure, self.denial) = (self.failure, self.denial), (failure, denial)
-        if before != (failure, denial):
+        if (failure, denial) != (self.failure, self.denial):
+            self.failure, self.denial = failure, denial
             self.announce()
 
     async def record_denial(self, error: ChatError) -> None:
@@ -395,6 +395,6 @@ class CopilotCredential:
 
 
 def _last_replacement(*tokens: CopilotToken | None) -> float | None:
-    """Return when a refused token was last replaced, according to these tokens."""
+    """Return the time at which one of these tokens last replaced a refused one; None if none did."""
     moments = [each.replaced_at for each in tokens if each is not None and each.replaced_at is not None]
     return max(moments, default=None)
