@@ -474,6 +474,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "13:keys-remove": "keys/remove deletes a stored key and restores the source that it replaced",
     "13:keys-secret": "the key is in no log, error, notification, kept conversation or other result",
     "13:prompts": "six prompts are built in, marked as such; a table in the file replaces one of them",
+    "13:diffs": "a prompt for diffs leaves out what is too long for the model, and names it",
     "13:rules": "workspaceRules adds three files to the system prompt, bounded, in chats, edits and counts",
     "13:fetch": "context/fetch gives the text of a page or file at its final address, without credentials",
     "13:fetch-addresses": "only public addresses, checked after name resolution and for each redirect",

@@ -261,16 +261,42 @@ class Requests(ABC):
         return dict(await self.request("mcp/trust", params))
 
     async def list_prompts(self) -> list[dict[str, Any]]:
-        """List the prompts by name: `[{"name", "builtin"?, "description"?, "model"?, "usesInput"}]`."""
+        """List the prompts by name.
+
+        Each is `{"name", "builtin"?, "description"?, "model"?, "usesInput", "takesDiff"}`.
+        """
         return list((await self.request("prompts/list"))["prompts"])
 
-    async def get_prompt(self, name: str, input_text: str = "") -> dict[str, Any]:
+    async def get_prompt(
+        self,
+        name: str,
+        input_text: str = "",
+        *,
+        context: Sequence[Mapping[str, Any]] = (),
+        model: str | None = None,
+        default_model: str | None = None,
+    ) -> dict[str, Any]:
         """Fill in a prompt with the input: `{"name", "builtin"?, "text", "system"?, "model"?, "settings"?}`.
+
+        If the prompt takes a diff that is too long for the model, the result also has `leftOut` or `cutOff`,
+        and `warnings`.
+
+        Args:
+            name: the prompt's name.
+            input_text: the input.
+            context: the context blocks of the question. The result's `context` replaces them.
+            model: the model of the question, if it overrides that of the prompt.
+            default_model: the model of the question if the prompt has none; None for the daemon's default.
 
         Raises:
             RequestFailed: there is no prompt with this name (1004).
         """
-        return dict(await self.request("prompts/get", {"name": name, "input": input_text}))
+        params: dict[str, Any] = {"name": name, "input": input_text}
+        if context:
+            params["context"] = list(context)
+        models = {"model": model, "defaultModel": default_model}
+        params |= {key: value for key, value in models.items() if value is not None}
+        return dict(await self.request("prompts/get", params))
 
     async def list_conversations(
         self,

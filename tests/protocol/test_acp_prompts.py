@@ -242,6 +242,26 @@ async def test_the_built_in_prompts_are_commands_too(agent: AcpAgent, upstream: 
     assert message["content"].endswith("\n\nx = 1")
 
 
+@pytest.mark.requirement("11:commands", "13:diffs")
+async def test_a_diff_in_a_command_is_shortened_with_a_notice(
+    hub: Hub, upstream: FakeUpstream, tmp_path: Path
+) -> None:
+    answers(upstream, "Add a.py")
+    short, long = (f"diff --git a/{name} b/{name}\n+{'x' * size}\n" for name, size in (("a", 9), ("b", 9999)))
+    models = '[{ id = "m", max_prompt_tokens = 2000 }]'
+    config = provider_table(upstream.base_url).replace('["m", "n"]', models)
+    async with running_agent(hub, tmp_path, config=config) as agent:
+        await agent.initialize(session={"notices": {}})
+        answer = await agent.prompt(await agent.new_session(), f"/commit {short}{long}")
+
+    (notice,) = answer.updates("notice")
+    assert notice["title"] == "The diff is too long for the model. These files are left out: b"
+    (message,) = sent_messages(upstream)
+    assert message["content"].endswith(
+        f"\n\n{short}\nThese files have changed too, but their diffs are too long: b\n"
+    )
+
+
 @pytest.mark.requirement("11:commands")
 async def test_an_unknown_command_is_a_question(agent: AcpAgent, upstream: FakeUpstream) -> None:
     answers(upstream, "a path")

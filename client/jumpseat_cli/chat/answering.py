@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jumpseat_cli.chat.printing import AnswerForm, print_answer
+from jumpseat_cli.chat.printing import AnswerForm, format_warning, print_answer
 from jumpseat_cli.chat.tool_selection import ToolSelection
 from jumpseat_cli.daemon.conversations import FindContinued
 from jumpseat_cli.daemon.session import daemon
-from jumpseat_cli.terminal.failures import USAGE, print_failure
+from jumpseat_cli.terminal.failures import USAGE, print_failure, say
 from jumpseat_cli.terminal.output import make_spinner
 from jumpseat_client.client import Client
 
@@ -60,7 +60,17 @@ async def ask(
                 hint = f"Add it as words, or pipe it: git diff | jumpseat chat -p {prompt}"
                 print_failure(f"The prompt {prompt} needs an input.", hint)
                 return USAGE
-            filled = {} if prompt is None else await client.get_prompt(prompt, question.as_input)
+            filled = {}
+            if prompt is not None:
+                filled = await client.get_prompt(
+                    prompt,
+                    question.as_input,
+                    model=options.get("model"),
+                    default_model=kept.get("model"),
+                )
+                for warning in filled.get("warnings", ()):
+                    spinner.pause()
+                    say(format_warning(warning))
             if question.addresses:
                 spinner.show("Reading the pages")
                 question = await question.with_pages(client)

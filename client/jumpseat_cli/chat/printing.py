@@ -261,7 +261,7 @@ def handle_delta(delta: Delta, spinner: Spinner, *, is_kept: bool = True) -> str
         case "thinking_start":
             spinner.show("Thinking")
         case "warning":
-            return _format_warning(delta)
+            return format_warning(delta)
         case "block_done":
             return _describe_image(delta.get("content") or {})
         case "done":
@@ -285,7 +285,7 @@ def thinking_in(result: ChatResult) -> str:
 def notes_of(result: ChatResult) -> list[str]:
     """Return the warnings for an answer that was not streamed."""
     notes = [*map(_describe_image, result.content), warning_about(result.stop_reason)]
-    return [*map(_format_warning, result.warnings), *filter(None, notes)]
+    return [*map(format_warning, result.warnings), *filter(None, notes)]
 
 
 def _describe_image(block: Mapping[str, Any]) -> str | None:
@@ -294,5 +294,6 @@ def _describe_image(block: Mapping[str, Any]) -> str | None:
     )
 
 
-def _format_warning(warning: Mapping[str, Any]) -> str:
+def format_warning(warning: Mapping[str, Any]) -> str:
+    """Return the line to print for one of the daemon's warnings."""
     return f"warning: {clean_line(str(warning.get('message', '')))}"

@@ -11,6 +11,7 @@ import click
 from jumpseat.system.threads import run_blocking
 from jumpseat_cli.chat.answering import needs_input
 from jumpseat_cli.chat.approving import Approver
+from jumpseat_cli.chat.printing import format_warning
 from jumpseat_cli.chat.usage import format_usage
 from jumpseat_cli.daemon.rows import has_sign_in
 from jumpseat_cli.repl.commands import find_near_name
@@ -134,8 +135,11 @@ class Asker:
         if lacks_input and await self._link.request(lambda client: needs_input(client, name)):
             print_failure(f"The prompt {name} needs an input.", f"Type it after the name: /{name} TEXT")
             return
-        found = await self._link.request(lambda client: client.get_prompt(name, text))
         options = self._conversation.options
+        model = options.get("model")
+        found = await self._link.request(lambda client: client.get_prompt(name, text, default_model=model))
+        for warning in found.get("warnings", ()):
+            note(format_warning(warning))
         options |= {key: found[key] for key in ("model", "system") if key in found}
         if "settings" in found:
             options["settings"] = {**(options.get("settings") or {}), **found["settings"]}

@@ -14,9 +14,10 @@ from jumpseat.acp.models import list_models, resolve_choice
 from jumpseat.acp.options import announce_options, choose_model
 from jumpseat.acp.turns import run_question
 from jumpseat.acp.updates import show_text
-from jumpseat.chat import ChatError, ContentBlock, Message, RequestError, TextBlock
+from jumpseat.chat import ChatError, ContentBlock, ContextBlock, Message, RequestError, TextBlock
 from jumpseat.config import Prompt
 from jumpseat.connections.session import InFlight
+from jumpseat.engine import fill_prompt
 from jumpseat.providers import resolve_model
 
 _COMMAND = re.compile(r"/([A-Za-z0-9._-]+)(?:\s+(.*))?", re.DOTALL)
@@ -89,7 +90,13 @@ async def _run_prompt(
     prompt: Prompt,
     line: CommandLine,
 ) -> str:
-    question = Message("user", (TextBlock(prompt.fill(line.argument)), *line.others))
+    context = [block for block in line.others if isinstance(block, ContextBlock)]
+    model = prompt.model or conversation.model
+    filled = await fill_prompt(client.registry, prompt, line.argument, context, model)
+    for warning in filled.warnings:
+        client.notify(conversation.id, "warning", warning.message)
+    others = [block for block in line.others if not isinstance(block, ContextBlock)]
+    question = Message("user", (TextBlock(filled.text), *filled.context, *others))
     return await run_question(
         client,
         conversation,

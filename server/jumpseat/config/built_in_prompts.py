@@ -55,6 +55,7 @@ only comments.
     ),
     "commit": Prompt(
         description="Write a commit message for a diff",
+        takes_diff=True,
         text="""\
 Write a Git commit message for the following diff: one line in the imperative, of at most 72 characters. \
 If the reason is not obvious, add an empty line and a short paragraph that explains it. Write only the \

@@ -88,12 +88,13 @@ class Config(BaseModel):
     def offered_prompts(self) -> Mapping[str, Prompt]:
         """The prompts that clients offer, by name: `prompts`, and the built-in ones that they do not replace.
 
-        A prompt with faults is left out, and so is the built-in one with its name.
+        A prompt with faults is left out, and so is the built-in one with its name. A prompt that replaces a
+        built-in one inherits its `takes_diff`.
         """
         built_in = {
             name: each for name, each in BUILT_IN_PROMPTS.items() if name not in self.faults_of_prompts
         }
-        return {**built_in, **self.prompts}
+        return {**built_in, **{name: _complete_prompt(name, each) for name, each in self.prompts.items()}}
 
     @property
     def fetch_network(self) -> ProviderConfig:
@@ -157,6 +158,13 @@ class Config(BaseModel):
         self._from_client = frozenset(self.providers) - frozenset(own.providers)
         for name in self._from_client:
             self.providers[name].is_from_client = True
+
+
+def _complete_prompt(name: str, prompt: Prompt) -> Prompt:
+    built_in = BUILT_IN_PROMPTS.get(name)
+    if built_in is None or "takes_diff" in prompt.model_fields_set:
+        return prompt
+    return prompt.model_copy(update={"takes_diff": built_in.takes_diff})
 
 
 def _get_table(tables: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from jumpseat.engine.check import Finding, check_turn, to_finding
 from jumpseat.engine.count import TokenCount, count_tokens
 from jumpseat.engine.edit import Edit, run_edit
+from jumpseat.engine.filled_prompt import FilledPrompt, fill_prompt
 from jumpseat.engine.keeping import Keeper
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.engine.reopened import restore_answers
@@ -15,6 +16,7 @@ from jumpseat.engine.turn_request import Sink, TurnRequest
 __all__ = [
     "BlockMemory",
     "Edit",
+    "FilledPrompt",
     "Finding",
     "Keeper",
     "ShownPaths",
@@ -24,6 +26,7 @@ __all__ = [
     "TurnRequest",
     "check_turn",
     "count_tokens",
+    "fill_prompt",
     "restore_answers",
     "run_edit",
     "run_turn",

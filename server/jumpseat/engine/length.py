@@ -38,7 +38,7 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
     """
     planned = _fit_answer_limit(target, planned, memory)
     request = planned.request
-    known = _find_prompt_limit(target, request)
+    known = find_prompt_limit(target, request)
     if known is None:
         return planned
     limit, is_firm = known
@@ -76,7 +76,7 @@ def _fit_answer_limit(target: ResolvedModel, planned: Plan, memory: TokenMemory)
     return replace(planned, request=request)
 
 
-def _find_prompt_limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:
+def find_prompt_limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:
     """Return the longest prompt in tokens and whether the provider or the user set it; None if unknown."""
     setting = target.adapter.traits.context_setting
     requested = None if setting is None else request.settings.get(setting)

@@ -122,6 +122,9 @@ class PromptsGetParams(Params):
 
     name: str
     input: str = ""
+    context: list[ContextParam] = Field(default_factory=list)
+    model: Annotated[str, Field(min_length=1)] | None = None
+    default_model: Annotated[str, Field(min_length=1)] | None = None
 
 
 class ContextFetchParams(Params):

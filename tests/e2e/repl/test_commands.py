@@ -293,3 +293,19 @@ def test_a_conversation_is_continued(typist: Start, upstream: ThreadedUpstream) 
     assert list_messages(upstream) == [("user", "Hi"), ("assistant", "Hello"), ("user", "And?")]
     assert models(upstream) == ["big"] * 3
     assert shown.splitlines()[-2:][0].split("--conversation ")[-1] in first.shown + shown
+
+
+def test_a_prompt_is_fitted_to_the_model_of_the_conversation(
+    typist: Start, upstream: ThreadedUpstream, configuration: Path
+) -> None:
+    with configuration.open("a") as config:
+        config.write('[[providers.fake.models]]\nid = "other-model"\nmax_prompt_tokens = 200\n')
+    person = typist("--model", "fake:other-model")
+    person.enter(f"/commit diff --git a/b.py b/b.py{ALT_ENTER}+{'x' * 400}")
+    person.see("warning: The diff of b.py is too long for the model. Only its beginning is used.")
+    person.see("Hello")
+    person.leave()
+
+    (question,) = questions(upstream)
+    assert "diff --git a/b.py b/b.py" in question
+    assert "xxx" not in question

@@ -289,6 +289,7 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
         "prompts/list": {"prompts": [{"name": "review", "usesInput": True}]},
         "prompts/get": {"name": "review", "text": "Review: x"},
     }
+    block = {"type": "context", "text": "x"}
     scenario = Scenario(tmp_path, answers=answers)
     async with client(scenario) as daemon:
         assert await daemon.list_models(provider="fake", refresh=True) == answers["models/list"]
@@ -301,10 +302,20 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
         assert await daemon.render_transcript([], format="org") == "* Me"
         assert await daemon.list_prompts() == [{"name": "review", "usesInput": True}]
         assert await daemon.get_prompt("review", "x") == answers["prompts/get"]
+        await daemon.get_prompt("review", context=[block], model="fake:m", default_model="fake:n")
         with pytest.raises(RequestFailed) as caught:
             await daemon.request("no/such")
     assert caught.value.code == -32601
-    assert scenario.read_messages("prompts/get")[0]["params"] == {"name": "review", "input": "x"}
+    assert [each["params"] for each in scenario.read_messages("prompts/get")] == [
+        {"name": "review", "input": "x"},
+        {
+            "name": "review",
+            "input": "",
+            "context": [block],
+            "model": "fake:m",
+            "defaultModel": "fake:n",
+        },
+    ]
     assert scenario.read_messages("models/list")[0]["params"] == {"provider": "fake", "refresh": True}
     assert scenario.read_messages("transcript/check")[0]["params"] == {"text": "---", "format": "markdown"}
     assert scenario.read_messages("transcript/parse")[0]["params"] == {"text": "* Me", "format": "org"}

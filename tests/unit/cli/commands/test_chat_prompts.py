@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.scenario import Scenario, answer_steps
 from tests.unit.cli.commands.test_chat_inputs import ANSWERS, CommandLine, content, jumpseat, make_scenario
 from tests.unit.cli.test_program import REPOSITORY, argv, read_params, run
 
@@ -65,6 +66,31 @@ def test_a_prompt_alone_does_not_wait_for_the_stdin_of_a_script(tmp_path: Path) 
         os.close(near)
     assert done.returncode == 0
     assert scenario.read_messages("prompts/get")[0]["params"]["input"] == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "models"),
+    [
+        ((), {}),
+        (("-m", "fake:o"), {"model": "fake:o"}),
+        (("--conversation", "c1"), {"defaultModel": "fake:k"}),
+        (("--conversation", "c1", "-m", "fake:o"), {"model": "fake:o", "defaultModel": "fake:k"}),
+    ],
+)
+def test_a_prompt_is_fitted_to_the_model_with_a_warning(
+    jumpseat: CommandLine, options: tuple[str, ...], models: dict[str, str]
+) -> None:
+    warning = {"code": "diff_shortened", "message": "These files are left out: b.py"}
+    prompt = {"name": "review", "text": "Review: a", "leftOut": ["b.py"], "warnings": [warning]}
+    answers = {**ANSWERS, "prompts/get": prompt}
+    jumpseat.use_scenario(Scenario.chat(jumpseat.folder, answer_steps("ok"), answers=answers))
+
+    assert jumpseat("chat", *options, "-p", "review", "x") == (
+        *(0, "ok\n"),
+        "warning: These files are left out: b.py\n",
+    )
+    params = jumpseat.scenario.read_messages("prompts/get")[0]["params"]
+    assert params == {"name": "review", "input": "x", **models}
 
 
 def test_prompts_are_listed_and_shown(jumpseat: CommandLine) -> None:
