@@ -98,23 +98,24 @@ def test_lists_the_viewport_and_the_help_are_sent(child, provider, project):
     child.sees("✗ @help: there is no tag no-such-tag.")
 
 
+def git(project: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run(["git", "-C", project, *identity, *arguments], check=True, capture_output=True)
+
+
 @pytest.mark.scenario("contexts")
 def test_changes_are_sent_as_git_shows_them(child, provider, project):
-    def git(*arguments: str) -> None:
-        identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
-        subprocess.run(["git", "-C", project, *identity, *arguments], check=True, capture_output=True)
-
     child.ask("What is @diff ?")
     child.sees("✗ @diff: ")
     child.command("Jumpseat!")
     child.ask("What is @staged ?")
     child.sees("✗ @staged: ")
     child.command("Jumpseat!")
-    git("init")
-    git("add", "a.py", "src/b.py")
-    git("commit", "-m", "first")
+    git(project, "init")
+    git(project, "add", "a.py", "src/b.py")
+    git(project, "commit", "-m", "first")
     (project / "a.py").write_text("a = 10\n")
-    git("add", "a.py")
+    git(project, "add", "a.py")
     (project / "src" / "b.py").write_text("b = 20\n")
     everything = ask_and_read(child, provider, "What is @diff ?")
     assert "+a = 10" in everything

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.upstream import Reply
+from tests.editors.changes import NOTE, WARNING, WIDE, git, stage_long_change
 from tests.editors.neovim.child import Child, running_neovim
 from tests.editors.provider import WORDS, config_of, list_sent_texts
 
@@ -93,3 +94,40 @@ def test_the_rules_of_the_workspace_are_an_option_and_named_in_the_chat(home, pr
         assert "pirate" in provider.requests[1].json["messages"][0]["content"]
         child.sees("Rules of the workspace: AGENTS.md")
         assert "AGENTS.md" not in child.text
+
+
+@pytest.mark.scenario("commit-message")
+def test_a_file_whose_diff_is_too_long_is_left_out_of_a_commit_message(home, provider, tmp_path):
+    provider.default(Reply.events(WORDS))
+    with (home / "config.toml").open("a") as config:
+        config.write(WIDE)
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / "a.py").write_text("limit = 3\n")
+    git(root, "init", "--quiet")
+    git(root, "commit", "--quiet", "--allow-empty", "--message", "First")
+    git(root, "add", "a.py")
+    stage_long_change(root)
+    with running_neovim(home, str(root / "a.py")) as child:
+        child.command("Jumpseat prompt commit")
+        child.sees("Hello there.")
+        child.idle()
+        assert child.messages == [f"jumpseat: {WARNING}"]
+        assert "\ngit diff HEAD\n" in child.text
+        child.command("Jumpseat regenerate")
+        provider.wait_for_request(2)
+        child.idle()
+        child.command("Jumpseat!")
+        head = ["---", "model: fake:other-model", "---", ""]
+        child.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, ...)", head)
+        child.ask("/commit @staged")
+        provider.wait_for_request(3)
+        child.idle()
+        assert child.messages == [f"jumpseat: {WARNING}"]
+    first, again, whole = (list_sent_texts(provider, number)[-1] for number in range(3))
+    assert first == again
+    assert "+limit = 3" in first
+    assert NOTE in first
+    assert "pinned" not in first
+    assert whole.count("+pinned = 1\n") == 7000
+    assert whole.endswith("\n\ngit diff --staged")

@@ -275,6 +275,21 @@ function M.is_reference(word)
   return PLAIN[word] ~= nil or OF_BUFFER[word] ~= nil
 end
 
+--- Return those of the references that stand for a diff of Git, each once.
+---@param words string[]
+---@return string[]
+function M.select_diffs(words)
+  return vim.tbl_filter(
+    function(word) return vim.list_contains(words, word) end,
+    { '@diff', '@staged', '@unstaged' }
+  )
+end
+
+--- Read a reference to a diff, which may be too large to send, since the daemon shortens it.
+---@param word string
+---@param callback jumpseat.ContextCallback
+function M.read_diff(word, callback) PLAIN[word](callback) end
+
 --- Read a reference, unless its text is too large to send. The callback may run before this returns.
 ---@param word string
 ---@param callback jumpseat.ContextCallback

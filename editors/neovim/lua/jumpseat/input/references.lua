@@ -3,6 +3,8 @@ local client = require('jumpseat.daemon.client')
 local contexts = require('jumpseat.input.contexts')
 local files = require('jumpseat.input.files')
 local folds = require('jumpseat.display.folds')
+local lists = require('jumpseat.daemon.lists')
+local log = require('jumpseat.core.log')
 local region = require('jumpseat.core.region')
 local transcript = require('jumpseat.daemon.transcript')
 local wire = require('jumpseat.core.wire')
@@ -38,11 +40,12 @@ end
 ---@param words string[]
 ---@param skips_unreadable boolean whether a reference that cannot be read is left out, or is the reason for a failure
 ---@param callback jumpseat.ContextCallback
-local function read_all(words, skips_unreadable, callback)
+---@param read? fun(word: string, callback: jumpseat.ContextCallback)
+local function read_all(words, skips_unreadable, callback, read)
   local blocks = {}
   local function read_from(number)
     if number > #words then return callback(nil, blocks) end
-    contexts.read(words[number], function(reason, found)
+    (read or contexts.read)(words[number], function(reason, found)
       if reason and not skips_unreadable then return callback(reason) end
       vim.list_extend(blocks, found or {})
       read_from(number + 1)
@@ -51,23 +54,45 @@ local function read_all(words, skips_unreadable, callback)
   read_from(1)
 end
 
---- If the question starts with `/NAME`, replace it with the text of that prompt, and add the prompt's model, system prompt
---- and settings to the front matter.
----@param parsed jumpseat.Parsed
----@param callback fun(err: jumpseat.Error?, changed: boolean?)
-local function expand_prompt(parsed, callback)
-  local message = parsed.messages[#parsed.messages]
-  local block = vim.iter(message.content):find(function(each) return each.type == 'text' end)
-  local text = block and block.text .. '\n' or ''
-  local name, input = text:match('^/([%w._-]+)%s+(.-)\n?$')
-  if not name then return callback(nil, false) end
-  client.request('prompts/get', { name = name, input = input }, function(err, prompt)
+--- Read the diffs that the input of a prompt refers to. The labels of their blocks replace the references, so that a
+--- question that is sent again does not contain the diffs twice: the daemon may have shortened them.
+---@param input string
+---@param callback fun(reason: string?, input: string?, blocks: table[]?)
+local function read_diffs(input, callback)
+  local words = contexts.select_diffs(find_words(input))
+  read_all(words, false, function(reason, blocks)
+    if reason then return callback(reason) end
+    for number, word in ipairs(words) do
+      input = (' ' .. input):gsub('(%s)' .. word .. '%f[^%w]', '%1' .. blocks[number].label):sub(2)
+    end
+    callback(nil, input, blocks)
+  end, contexts.read_diff)
+end
+
+--- Request a prompt with its input. If it takes a diff, the daemon shortens the diffs in the input to fit the model.
+---@param name string
+---@param input string
+---@param model string?
+---@param callback fun(err: jumpseat.Error?, prompt: table?)
+local function get_prompt(name, input, model, callback)
+  local function request(text, blocks)
+    local context = #blocks > 0 and blocks or nil
+    local params = { name = name, input = text, context = context, model = model }
+    client.request('prompts/get', params, function(err, prompt)
+      for _, warning in ipairs(prompt and prompt.warnings or {}) do
+        log.warn(warning.message)
+      end
+      callback(err, prompt)
+    end)
+  end
+  lists.prompts:get(function(err, result)
     if err then return callback(err) end
-    block.text = prompt.text
-    parsed.model = parsed.model or prompt.model
-    parsed.system = parsed.system or prompt.system
-    parsed.settings = vim.tbl_extend('keep', parsed.settings or {}, prompt.settings or {})
-    callback(nil, true)
+    local row = vim.iter(result.prompts):find(function(each) return each.name == name end)
+    if not row or not row.takesDiff then return request(input, {}) end
+    read_diffs(input, function(reason, text, blocks)
+      if reason then return callback(wire.error('request', reason)) end
+      request(text, blocks)
+    end)
   end)
 end
 
@@ -138,6 +163,27 @@ local function insert_blocks(message, blocks)
     end
   end
   return changed
+end
+
+--- If the question starts with `/NAME`, replace it with the text of that prompt, and add the prompt's model, system prompt
+--- and settings to the front matter.
+---@param parsed jumpseat.Parsed
+---@param callback fun(err: jumpseat.Error?, changed: boolean?)
+local function expand_prompt(parsed, callback)
+  local message = parsed.messages[#parsed.messages]
+  local block = vim.iter(message.content):find(function(each) return each.type == 'text' end)
+  local text = block and block.text .. '\n' or ''
+  local name, input = text:match('^/([%w._-]+)%s+(.-)\n?$')
+  if not name then return callback(nil, false) end
+  get_prompt(name, input, parsed.model, function(err, prompt)
+    if err then return callback(err) end
+    block.text = prompt.text
+    insert_blocks(message, prompt.context or {})
+    parsed.model = parsed.model or prompt.model
+    parsed.system = parsed.system or prompt.system
+    parsed.settings = vim.tbl_extend('keep', parsed.settings or {}, prompt.settings or {})
+    callback(nil, true)
+  end)
 end
 
 --- Read the references of the last question, and those that earlier questions have pinned: a pinned one is added again if
