@@ -99,13 +99,14 @@
 (defun jumpseat-commit-message ()
   "Write a commit message for the staged difference, or else for the whole one.
 In a buffer for a commit message, such as Magit's, it is inserted at the
-beginning, in one step of undo.  Elsewhere it goes into the kill ring."
+beginning, in one step of undo.  Elsewhere it goes into the kill ring.
+The longest files are left out if the model would not accept them."
   (interactive)
   (let ((changes (jumpseat-ready--read-changes))
         (buffer (current-buffer))
         (here (jumpseat-ready--message-buffer-p)))
-    (jumpseat--rpc-request
-     "prompts/get" (list :name "commit" :input changes)
+    (jumpseat--references-get-prompt
+     "commit" changes (list :defaultModel jumpseat-model)
      (jumpseat--make-callback
       (lambda (prompt)
         (when (buffer-live-p buffer)

@@ -135,10 +135,23 @@ Signal `jumpseat--references-missing' if one cannot be resolved."
 
 ;;; Prompts
 
-(defun jumpseat-references--expand-prompt (content step callback)
+(defun jumpseat--references-get-prompt (name input models callback)
+  "Request the prompt NAME with INPUT; call CALLBACK with an error or nil, and it.
+If the prompt takes a diff, the daemon shortens INPUT to fit the model, and what
+it leaves out is shown.  MODELS is a property list: `:model' overrides the
+prompt's own model, which overrides `:defaultModel'."
+  (jumpseat--rpc-request
+   "prompts/get" (append (list :name name :input input) models)
+   (lambda (err prompt)
+     (seq-do (lambda (warning) (jumpseat--say "%s" (plist-get warning :message)))
+             (plist-get prompt :warnings))
+     (funcall callback err prompt))))
+
+(defun jumpseat-references--expand-prompt (content model step callback)
   "Replace the name of a prompt at the start of CONTENT with the prompt's text.
-Call CALLBACK with the new content, and the daemon's response or nil.  STEP
-makes callbacks of requests; see `jumpseat-send--make-step'."
+MODEL is the question's model, or nil.  Call CALLBACK with the new content, and
+the daemon's response or nil.  STEP makes callbacks of requests; see
+`jumpseat-send--make-step'."
   (let* ((index (seq-position content "text"
                               (lambda (block type) (equal (plist-get block :type) type))))
          (block (and index (elt content index)))
@@ -147,8 +160,8 @@ makes callbacks of requests; see `jumpseat-send--make-step'."
         (funcall callback content nil)
       (let ((name (match-string 1 text))
             (input (substring text (match-end 0))))
-        (jumpseat--rpc-request
-         "prompts/get" (list :name name :input input)
+        (jumpseat--references-get-prompt
+         name input (list :model model)
          (funcall step
                   (lambda (prompt)
                     (let ((changed (copy-sequence content)))
@@ -175,7 +188,7 @@ with the conversation to send.  STEP makes callbacks of requests; see
   (let* ((place (cons (copy-marker (car section)) (copy-marker (cdr section))))
          (before (plist-get (jumpseat--transcript-find-last conversation) :content)))
     (jumpseat-references--expand-prompt
-     before step
+     before (plist-get conversation :model) step
      (lambda (prompted prompt)
        (condition-case missing
            (let ((content (vconcat (jumpseat-references--list-new-context conversation)

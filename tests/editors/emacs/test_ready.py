@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,17 +11,13 @@ import pytest
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
+from tests.editors.changes import NOTE, WARNING, WIDE, git, stage_long_change
 from tests.editors.emacs.child import Child, running_emacs
 from tests.editors.provider import WORDS, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 SOURCE = "def one():\n    return 1\n\n\ndef two():\n    return 2\n"
-
-
-def git(root: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=Mona", "-c", "user.email=mona@example.org")
-    subprocess.run(["git", *identity, *arguments], cwd=root, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -79,6 +75,7 @@ def test_a_prompt_is_chosen_and_asked_about_the_region(source, provider):
     assert "return 1" not in question
 
 
+@pytest.mark.scenario("commit-message")
 def test_a_commit_message_is_inserted_for_the_staged_changes(source, provider, root):
     (root / "a.py").write_text(SOURCE.replace("1", "staged"))
     git(root, "add", ".")
@@ -105,6 +102,57 @@ def test_a_commit_message_for_changes_that_are_not_staged_goes_into_the_kill_rin
     source.command("jumpseat-commit-message")
     source.wait_for_message("The answer is in the kill ring.")
     assert "+    return later" in list_sent_texts(provider, 0)[0]
+
+
+@pytest.mark.scenario("commit-message")
+def test_a_file_whose_diff_is_too_long_is_left_out_of_a_commit_message(source, provider, root):
+    (root / "a.py").write_text(SOURCE.replace("1", "staged"))
+    git(root, "add", ".")
+    stage_long_change(root)
+    provider.script(Reply.events(WORDS))
+    source.command("jumpseat-commit-message")
+    source.wait_for_message(WARNING)
+    source.wait_for_message("The answer is in the kill ring.")
+    (question,) = list_sent_texts(provider, 0)
+    assert "+    return staged" in question
+    assert NOTE in question
+    assert "pinned" not in question
+
+
+def test_a_commit_message_is_fitted_to_the_model_of_the_user(home, package, provider, root):
+    with (home / "config.toml").open("a") as config:
+        config.write(WIDE)
+    stage_long_change(root)
+    provider.script(Reply.events(WORDS))
+    with running_emacs(home, str(root / "a.py"), package=package) as child:
+        child.eval('(setq jumpseat-model "fake:other-model")')
+        child.command("jumpseat-commit-message")
+        child.wait_for_message("The answer is in the kill ring.")
+    assert provider.requests[0].json["model"] == "other-model"
+    assert list_sent_texts(provider, 0)[0].count("+pinned = 1") == 7000
+
+
+def test_a_diff_in_a_question_is_fitted_to_the_model_of_the_chat(home, package, provider, root):
+    with (home / "config.toml").open("a") as config:
+        config.write(WIDE)
+    stage_long_change(root)
+    changes = root.parent / "changes"
+    git(root, "diff", "--cached", f"--output={changes}")
+    provider.default(Reply.events(WORDS))
+    with running_emacs(home, str(root / "a.py"), package=package) as child:
+        for number, head in enumerate(("---\nmodel: fake:other-model\n---\n\n", "")):
+            child.command("jumpseat-new")
+            child.wait("jumpseat-chat-mode")
+            child.eval(f"(progn (goto-char 1) (insert {json.dumps(head)}) (goto-char (point-max)))")
+            child.eval('(insert "/commit ")')
+            child.eval(f"(insert-file-contents {json.dumps(str(changes))})")
+            child.command("jumpseat-send")
+            provider.wait_for_request(number + 1)
+            child.idle()
+        child.wait_for_message("The diff of all.lock is too long for the model. Only its beginning is used.")
+    whole, shortened = list_sent_texts(provider, 0)[-1], list_sent_texts(provider, 1)[-1]
+    assert whole.count("+pinned = 1") == 7000
+    assert "The diff of all.lock is too long, so it is cut off." in shortened
 
 
 def test_a_commit_message_needs_changes(source, provider):
