@@ -9,6 +9,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
+from tests.editors.changes import NOTE, WARNING, stage_long_change
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -84,16 +85,14 @@ def test_writing_a_commit_message_stops_when_the_user_writes_one(repository, pro
 @pytest.mark.scenario("commit-message")
 def test_a_file_whose_diff_is_too_long_for_the_model_is_left_out(repository, provider):
     directory = repository.server.workspace / "repository"
-    # The window of the model is unknown; half of what is assumed are 240 kB.
-    (directory / "all.lock").write_text("pinned = 1\n" * 25_000)
-    subprocess.run(["git", "add", "all.lock"], cwd=directory, check=True, timeout=20)
+    stage_long_change(directory)
     provider.script(Reply.events(completion_stream(["Add a limit"])))
     write(repository)
-    repository.wait_for_notification("The diff is too long for the model. These files are left out: all.lock")
+    repository.wait_for_notification(WARNING)
     repository.wait(f"{MESSAGE} === 'Add a limit'")
     question = str(provider.chats[0]["messages"][-1]["content"])
     assert "+limit = 3" in question
-    assert "These files have changed too, but their diffs are too long: all.lock" in question
+    assert NOTE in question
     assert "pinned" not in question
 
 

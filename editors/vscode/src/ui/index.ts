@@ -77,7 +77,7 @@ export function registerUi(
     registerCommand('jumpseat.explain', (problems?: vscode.Diagnostic[]) => explain(problems)),
     registerCommand('jumpseat.explainTerminal', explainTerminal),
     registerCommand('jumpseat.writeCommitMessage', (control?: unknown) =>
-      writeCommitMessage(daemon, models, control),
+      writeCommitMessage(daemon, control),
     ),
     transcripts.register(),
     new TranscriptSender(daemon, transcripts, refreshQuota).register(),

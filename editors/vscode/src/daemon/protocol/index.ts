@@ -13,6 +13,7 @@ import type {
   Diagnostic,
   ModelInfo,
   Prompt,
+  PromptParams,
   PromptRow,
   Provider,
   SavedSettings,
@@ -96,7 +97,7 @@ export interface Requests {
   'transcript/render': Call<TranscriptContent & { trimAnswers?: boolean }, { text: string }>;
   'transcript/check': Call<{ text: string }, { diagnostics: Diagnostic[] }>;
   'prompts/list': Call<Record<string, never>, { prompts: PromptRow[] }>;
-  'prompts/get': Call<{ name: string; input?: string }, Prompt>;
+  'prompts/get': Call<PromptParams, Prompt>;
   'auth/status': Call<{ provider?: string; refresh?: boolean }, AuthStatus>;
   'auth/signIn': Call<{ provider?: string; token?: string | number; openBrowser?: boolean }, AuthStatus>;
   'auth/signOut': Call<{ provider?: string }, AuthStatus>;

@@ -168,10 +168,20 @@ export interface PromptRow {
   usesInput: boolean;
 }
 
+export interface PromptParams {
+  name: string;
+  input?: string;
+  /** The model of the question, if it overrides the model of the prompt. */
+  model?: string;
+  /** The model of the question, unless the prompt has its own. */
+  defaultModel?: string;
+}
+
 export interface Prompt {
   name: string;
   text: string;
   system?: string;
   model?: string;
   settings?: Record<string, unknown>;
+  warnings?: { code: string; message: string }[];
 }

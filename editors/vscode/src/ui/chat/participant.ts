@@ -13,7 +13,7 @@ import { markShown } from '../common/messages';
 import { findActions, asMarkdown, SELECT_MODEL } from '../common/problems';
 import { formatUsage } from '../common/usage';
 import { questionBlocks } from '../input/contexts';
-import { parsePromptCall, formatPromptList, type PromptCall } from '../input/prompts';
+import { formatPromptList, getPrompt, parsePromptCall, type PromptCall } from '../input/prompts';
 import { readAttachedBlocks, readSelectedBlocks } from '../input/references';
 import type { Approvals } from '../tools/approvals';
 import { selectTools } from '../tools/selection';
@@ -84,7 +84,14 @@ export class Participant {
       if (call?.name === '') {
         return await this.#listPrompts(stream, token);
       }
-      const prompt = call && (await this.#daemon.request('prompts/get', call, token));
+      const defaultModel = selectedModel(request);
+      const prompt =
+        call &&
+        (await getPrompt(
+          this.#daemon,
+          { ...call, ...(defaultModel !== undefined && { defaultModel }) },
+          token,
+        ));
       const past = readPastTurns(context);
       const attached = await readAttachedBlocks(request.references);
       if (attached.length === 0 && isAboutCode(request)) {
@@ -206,6 +213,11 @@ function readPastTurns(context: vscode.ChatContext): PastTurn[] {
   return past;
 }
 
+/** Return the selected model, or undefined for the default one, which also replaces a model of another vendor. */
+function selectedModel({ model }: vscode.ChatRequest): string | undefined {
+  return model.vendor === VENDOR && model.id !== DEFAULT_ID ? model.id : undefined;
+}
+
 function buildParams(
   request: vscode.ChatRequest,
   prompt: Prompt | undefined,
@@ -213,9 +225,7 @@ function buildParams(
   question: Block[],
 ): ChatParams & { turnId: string } {
   const turnId = randomUUID();
-  // If a model of another vendor is selected, the daemon answers with its default model.
-  const isNamed = request.model.vendor === VENDOR && request.model.id !== DEFAULT_ID;
-  const model = prompt?.model ?? (isNamed ? request.model.id : undefined);
+  const model = prompt?.model ?? selectedModel(request);
   const thinking = thinkingOf(modelConfiguration(request));
   const conversationId = findConversation(past);
   return {

@@ -4,7 +4,7 @@ import { rulesParams } from '../../base/settings';
 import type { ContextBlock, EditParams, EditResult } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
 import { showRules } from '../common/messages';
-import { parsePromptCall } from '../input/prompts';
+import { getPrompt, parsePromptCall } from '../input/prompts';
 import { rangeOf, readSurroundings } from '../input/references';
 import { rangeOfSpan } from '../text/spans';
 import type { Edit } from './edit';
@@ -58,7 +58,7 @@ async function buildRequest(
   { instruction, stop }: Edit,
 ): Promise<Omit<EditParams, 'target' | 'turnId'>> {
   const call = parsePromptCall(instruction);
-  const prompt = call && (await daemon.request('prompts/get', call, stop?.token));
+  const prompt = call && (await getPrompt(daemon, call, stop?.token));
   return {
     instruction: prompt?.text ?? instruction,
     // A truncated edit cannot be applied.

@@ -1,6 +1,8 @@
-import { l10n } from 'vscode';
+import { l10n, type CancellationToken } from 'vscode';
 
-import type { PromptRow } from '../../daemon/protocol';
+import type { Prompt, PromptParams, PromptRow } from '../../daemon/protocol';
+import type { Daemon } from '../../daemon/supervisor';
+import { showWarning } from '../common/messages';
 
 export interface PromptCall {
   name: string;
@@ -11,6 +13,19 @@ export interface PromptCall {
 export function parsePromptCall(text: string): PromptCall | undefined {
   const match = /^\s*\/([A-Za-z0-9._-]+)(?=\s|$)/.exec(text);
   return match?.[1] === undefined ? undefined : { name: match[1], input: text.slice(match[0].length).trim() };
+}
+
+/** Return a prompt with its input. If the input is a diff that is too long for the model, the user is told what is left out. */
+export async function getPrompt(
+  daemon: Daemon,
+  params: PromptParams,
+  token?: CancellationToken,
+): Promise<Prompt> {
+  const prompt = await daemon.request('prompts/get', params, token);
+  for (const { message } of prompt.warnings ?? []) {
+    showWarning(message);
+  }
+  return prompt;
 }
 
 /** Format the prompts as a list to choose from. */

@@ -3,18 +3,10 @@ import * as vscode from 'vscode';
 
 import { cutOff } from '../../base/cutOff';
 import { asDaemonError } from '../../daemon/errors';
-import type { Prompt } from '../../daemon/protocol';
 import type { Daemon } from '../../daemon/supervisor';
-import { limitsOf } from '../../provider/models';
-import type { ModelProvider } from '../../provider/provider';
 import { runWithCancel, showWarning } from '../common/messages';
-import { describeRest, fitDiff } from './fit';
+import { getPrompt } from '../input/prompts';
 import { findRepository, findRepositoryOf, listRepositories, readChanges, type Repository } from './git';
-
-/** The most bytes of a diff for each token of the model's input: half of the input, as a token has about four bytes. */
-const BYTES_PER_TOKEN = 2;
-
-type Models = Pick<ModelProvider, 'findModel'>;
 
 /** The repositories whose message is being written. */
 const written = new Set<Repository>();
@@ -23,7 +15,7 @@ const written = new Set<Repository>();
  * Write a message for the staged changes, or for all changes if none are staged, into the input box of a repository.
  * `control` is the source control in whose title the command was chosen.
  */
-export async function writeCommitMessage(daemon: Daemon, models: Models, control: unknown): Promise<void> {
+export async function writeCommitMessage(daemon: Daemon, control: unknown): Promise<void> {
   const repository = await chooseRepository(control);
   if (!repository || written.has(repository)) {
     return;
@@ -36,7 +28,7 @@ export async function writeCommitMessage(daemon: Daemon, models: Models, control
   written.add(repository);
   try {
     await runWithCancel(vscode.l10n.t('Writing a commit message'), (token) =>
-      write(daemon, models, repository, diff, token),
+      write(daemon, repository, diff, token),
     );
   } finally {
     written.delete(repository);
@@ -64,7 +56,6 @@ async function chooseRepository(control: unknown): Promise<Repository | undefine
 /** Stream the message into the input box. Restores the old text if the turn fails, and stops if the user types. */
 async function write(
   daemon: Daemon,
-  models: Models,
   { inputBox }: Repository,
   diff: string,
   token: vscode.CancellationToken,
@@ -84,7 +75,7 @@ async function write(
     }
   };
   try {
-    const prompt = await getPrompt(daemon, models, diff, stop.token);
+    const prompt = await getPrompt(daemon, { name: 'commit', input: diff }, stop.token);
     const { model, system, settings } = prompt;
     const result = await daemon.turn(
       'chat/start',
@@ -125,24 +116,6 @@ async function write(
   } finally {
     stop.dispose();
   }
-}
-
-/** Return the prompt with as much of the diff as fits its model. Both it and the user are told what the diff lacks. */
-async function getPrompt(
-  daemon: Daemon,
-  models: Models,
-  diff: string,
-  token: vscode.CancellationToken,
-): Promise<Prompt> {
-  const { model: id } = await daemon.request('prompts/get', { name: 'commit' }, token);
-  const model = await models.findModel(id);
-  const fitted = fitDiff(diff, limitsOf(model ?? {}).maxInputTokens * BYTES_PER_TOKEN);
-  const rest = describeRest(fitted);
-  if (rest) {
-    showWarning(rest.warning);
-  }
-  const input = rest ? `${fitted.diff}\n${rest.note}\n` : diff;
-  return daemon.request('prompts/get', { name: 'commit', input }, token);
 }
 
 function offerOldMessage(inputBox: Repository['inputBox'], before: string): void {

@@ -14,7 +14,7 @@ import {
   runWithStatus,
   showRules,
 } from '../common/messages';
-import { parsePromptCall } from '../input/prompts';
+import { getPrompt, parsePromptCall } from '../input/prompts';
 import { bodyOf, endOfText, frontMatterLength, onlyText } from './text';
 import type { Transcripts } from './transcripts';
 import { DocumentWriter } from './writer';
@@ -194,7 +194,7 @@ export class TranscriptSender {
     if (!call || !turn) {
       return false;
     }
-    const prompt = await this.#daemon.request('prompts/get', call);
+    const prompt = await getPrompt(this.#daemon, { ...call, ...modelOf(parsed) });
     const message: Message = { role: 'user', content: prompt.text };
     const rendered = bodyOf(await this.#render({ messages: [message], ...modelOf(parsed) }));
     const start = document.offsetAt(new vscode.Position(turn.startLine, 0));
