@@ -110,7 +110,9 @@ If there is none, request it for the next call: completion cannot wait."
                              (format ", %s output" (jumpseat-models--format-size output)))))
                  (when multiplier (format "%gx" multiplier))
                  (when abilities (mapconcat #'cdr abilities ", "))
-                 (when (and policy (not (equal policy "enabled"))) "terms not accepted")
+                 (pcase policy
+                   ("unconfigured" "terms not accepted")
+                   ("disabled" "disabled"))
                  (when (jumpseat--true-p (plist-get model :isDefault)) "default")))
      " · ")))
 

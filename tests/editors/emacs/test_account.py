@@ -35,6 +35,20 @@ def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(c
     assert child.text.count("## Assistant") == 2
 
 
+def test_the_policy_of_a_model_is_described_unless_it_is_unknown(child):
+    model = '(list :name "m" :model "m" :supportsToolUse t :policy "{}")'
+    described = {
+        policy: child.eval(f"(jumpseat--models-describe {model.format(policy)})")
+        for policy in ("enabled", "unconfigured", "disabled", "sound_asleep")
+    }
+    assert described == {
+        "enabled": "tools",
+        "unconfigured": "tools · terms not accepted",
+        "disabled": "tools · disabled",
+        "sound_asleep": "tools",
+    }
+
+
 def test_a_model_that_is_chosen_outside_of_a_chat_becomes_the_default(home, package, provider):
     provider.default(MODELS, path="/v1/models")
     with running_emacs(home, package=package) as child:

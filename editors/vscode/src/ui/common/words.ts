@@ -63,8 +63,10 @@ export function describeAbilities(model: ModelInfo): string {
   if (model.deprecated) {
     parts.push(l10n.t('deprecated'));
   }
-  if (model.policy !== undefined && model.policy !== 'enabled') {
+  if (model.policy === 'unconfigured') {
     parts.push(l10n.t('terms not accepted'));
+  } else if (model.policy === 'disabled') {
+    parts.push(l10n.t('disabled'));
   }
   if (model.isDefault) {
     parts.push(l10n.t('default'));

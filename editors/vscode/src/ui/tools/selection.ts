@@ -94,10 +94,7 @@ export function toRows(
   return servers.map(({ name, state, error }) => {
     const own = tools.filter(({ server, decision }) => server === name && decision !== 'deny');
     const tokens = own.reduce((sum, each) => sum + each.tokens, 0);
-    const cost =
-      own.length > 0
-        ? vscode.l10n.t('{0} tools · about {1} tokens in each request', own.length, formatNumber(tokens))
-        : wordsFor(state, STATES);
+    const cost = own.length > 0 ? describeCost(own.length, formatNumber(tokens)) : wordsFor(state, STATES);
     const asking = own.filter(({ decision }) => decision === 'ask').map(({ tool }) => tool);
     const detail =
       error ??
@@ -112,4 +109,10 @@ export function toRows(
       picked: selected.includes(`${name}/*`),
     };
   });
+}
+
+function describeCost(tools: number, tokens: string): string {
+  return tools === 1
+    ? vscode.l10n.t('1 tool · about {0} tokens in each request', tokens)
+    : vscode.l10n.t('{0} tools · about {1} tokens in each request', tools, tokens);
 }

@@ -60,6 +60,14 @@ test('a model whose terms are not accepted says so', () => {
   assert.equal(describeAbilities(model), 'images, tools · preview · terms not accepted');
 });
 
+test('a model that a policy disables says so, and a state of a newer daemon is not shown', () => {
+  const describe = (policy: string): string =>
+    describeAbilities({ ...MODEL, isDefault: false, policy: policy as NonNullable<ModelInfo['policy']> });
+  assert.equal(describe('disabled'), 'images, tools · disabled');
+  assert.equal(describe('sound_asleep'), 'images, tools');
+  assert.equal(describe('enabled'), 'images, tools');
+});
+
 test('the default model says so', () => {
   assert.equal(describeAbilities(MODEL), 'images, tools · default');
 });

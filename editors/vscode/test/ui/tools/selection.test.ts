@@ -16,6 +16,11 @@ test('a server with tools is shown with their cost and the need for approval', (
   );
 });
 
+test('one tool is counted in the singular', () => {
+  const [row] = toRows([TOOL], [{ name: 'git', state: 'running' }], []);
+  assert.equal(row?.description, '1 tool · about 40 tokens in each request');
+});
+
 test('a server without tools is shown with its state, even one of a newer daemon', () => {
   const states = ['needs_sign_in', 'sound_asleep'];
   const servers = states.map((state) => ({ name: 'git', state })) as unknown as ToolServerRow[];
