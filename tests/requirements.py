@@ -188,6 +188,7 @@ _ROWS: dict[str, str | tuple[str, str]] = {
     "5:transcript": "transcript/parse and transcript/render, the one Markdown form of a conversation",
     "5:transcript-org": "format org: headings, blocks, escapes and input by hand are as the page says",
     "5:transcript-org-round-trip": "in Org too, parse(render(x)) is x, in linear time",
+    "5:transcript-org-branches": "in Org, a line chooses a branch: its messages, properties and place",
     "5:transcript-org-head": "an Org property drawer has the model and settings; other lines are left out",
     "5:transcript-org-editors": "a message in Org has no headline, keyword or editor settings unescaped",
     "5:transcript-org-answer": "chat/start with transcript org streams the section, escaped at any moment",

@@ -27,24 +27,31 @@ class Requests(ABC):
         text: str,
         *,
         format: TranscriptFormat = "markdown",  # noqa: A002 - the protocol's name
+        line: int | None = None,
     ) -> dict[str, Any]:
         """Parse a conversation written as Markdown or Org.
 
-        `{"messages", "system"?, "model"?, "settings"?, "conversationId"?, "turns"}`.
+        In Org, `line` chooses a branch. It is counted from 0; the default is the last line.
+
+        `{"messages", "system"?, "model"?, "settings"?, "conversationId"?, "turns", "branch"?}`.
         """
-        return dict(await self.request("transcript/parse", {"text": text, "format": format}))
+        params = {"text": text, "format": format, "line": line}
+        return dict(await self.request("transcript/parse", params))
 
     async def check_transcript(
         self,
         text: str,
         *,
         format: TranscriptFormat = "markdown",  # noqa: A002 - the protocol's name
+        line: int | None = None,
     ) -> list[dict[str, Any]]:
         """Return the problems that a chat would report in a transcript, as LSP diagnostics.
 
+        In Org, `line` chooses a branch, as for `parse_transcript`.
+
         `[{"range", "severity": 1 | 2, "message", "code"}]`; 1 is an error, 2 a warning.
         """
-        params = {"text": text, "format": format}
+        params = {"text": text, "format": format, "line": line}
         return list((await self.request("transcript/check", params))["diagnostics"])
 
     async def render_transcript(
@@ -56,8 +63,12 @@ class Requests(ABC):
         settings: Mapping[str, Any] | None = None,
         conversation_id: str | None = None,
         format: TranscriptFormat = "markdown",  # noqa: A002 - the protocol's name
+        level: int = 1,
     ) -> str:
-        """Render a conversation as text, which people can edit and `parse_transcript` can read."""
+        """Render a conversation as text, which people can edit and `parse_transcript` can read.
+
+        In Org, `level` is the number of stars in the headings.
+        """
         params = {
             "messages": list(messages),
             "system": system,
@@ -65,6 +76,7 @@ class Requests(ABC):
             "settings": settings,
             "conversationId": conversation_id,
             "format": format,
+            "level": level,
         }
         return str((await self.request("transcript/render", params))["text"])
 

@@ -106,3 +106,48 @@ async def test_an_answer_is_in_markdown_by_default(daemon: Daemon, upstream: Fak
     answer = await daemon.request("chat/start", {"messages": [user("Why?")], "transcript": form})
 
     assert "".join(delta.get("transcript", "") for delta in answer.deltas) == "* a\n\\## Me"
+
+
+BRANCHES = (
+    ":PROPERTIES:\n:model: fake:m\n:tools: files\n:END:\n\n* Me\n\nWhy?\n\n* Assistant\n\nSo.\n\n"
+    "** Side\n:PROPERTIES:\n:model: fake:other\n:settings: {temperature: 9}\n:END:\n\nReally?\n\n"
+    "*** Me\n\n* Me\n"
+)
+
+
+@pytest.mark.requirement("5:transcript-org-branches")
+async def test_a_line_chooses_a_branch_with_its_own_values(chatty: Daemon) -> None:
+    params = {"text": BRANCHES, "format": "org", "line": 18}
+    read = (await chatty.request("transcript/parse", params)).result
+
+    assert [message["content"][0]["text"] for message in read["messages"]] == ["Why?", "So.", "Really?"]
+    assert read["branch"] == {
+        "startLine": 13,
+        "endLine": 23,
+        "level": 3,
+        "model": "fake:other",
+        "settings": {"temperature": 9},
+    }
+    assert (read["model"], read["daemonTools"]) == ("fake:other", ["files/*"])
+    trunk = (await chatty.request("transcript/parse", {**params, "line": 0})).result
+    assert len(trunk["messages"]) == 2
+    assert "branch" not in trunk
+
+
+@pytest.mark.requirement("5:transcript-org-branches", "5:transcript-check")
+@pytest.mark.asyncio(loop_scope="module")
+async def test_only_the_branch_of_the_line_is_checked(served: Daemon) -> None:
+    params = {"text": BRANCHES, "format": "org", "line": 18}
+    text = BRANCHES.replace(":tools: files\n", "")
+
+    (found,) = (await served.request("transcript/check", {**params, "text": text})).result["diagnostics"]
+    assert found["range"]["start"] == {"line": 15, "character": 12}
+    trunk = {**params, "text": text, "line": 0}
+    assert (await served.request("transcript/check", trunk)).result["diagnostics"] == []
+
+
+@pytest.mark.requirement("5:transcript-org-branches")
+async def test_headings_are_written_on_the_level_of_the_branch(chatty: Daemon) -> None:
+    assert await render(chatty, [user("Hi.\n*** Me")], level=3) == "*** Me\n\nHi.\n,*** Me\n"
+    error = (await chatty.request("transcript/render", {"level": 0, "format": "org"})).error
+    assert error["data"]["errors"][0]["path"] == "level"

@@ -102,6 +102,7 @@ class TranscriptParams(Params):
 
     text: str = ""
     format: Format = "markdown"
+    line: Annotated[int, Field(ge=0)] | None = None
 
 
 class TranscriptRenderParams(Params):
@@ -115,6 +116,7 @@ class TranscriptRenderParams(Params):
     conversation_id: Annotated[str, Field(min_length=1)] | None = None
     trim_answers: bool = False
     format: Format = "markdown"
+    level: Annotated[int, Field(ge=1, le=10_000)] = 1
 
 
 class PromptsGetParams(Params):

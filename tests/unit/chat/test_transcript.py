@@ -35,12 +35,14 @@ def test_a_text_is_read_and_written_as_the_vector_says(vector: dict[str, Any]) -
     read = parse(vector["text"])
 
     assert to_wire(read.messages) == vector["messages"]
-    assert (read.system, read.model) == (vector.get("system"), vector.get("model"))
-    assert read.settings == vector.get("settings", {})
-    assert repr(read.settings) == repr(vector.get("settings", {}))
+    assert (read.front.system, read.front.model) == (vector.get("system"), vector.get("model"))
+    assert read.front.settings == vector.get("settings", {})
+    assert repr(read.front.settings) == repr(vector.get("settings", {}))
     if "turns" in vector:
         assert to_wire(read.turns) == vector["turns"]
-    written = render(read.messages, system=read.system, model=read.model, settings=read.settings)
+    written = render(
+        read.messages, system=read.front.system, model=read.front.model, settings=read.front.settings
+    )
     assert written == vector.get("rendered", vector["text"])
 
 
@@ -57,8 +59,15 @@ def test_the_example_of_the_protocol_page_is_what_would_be_written() -> None:
         "tool_use",
         "tool_result",
     ]
-    assert (read.model, read.system, read.settings) == ("fake:m", "Be brief.", {"temperature": 0.2})
-    assert render(read.messages, system=read.system, model=read.model, settings=read.settings) == text
+    assert (read.front.model, read.front.system, read.front.settings) == (
+        "fake:m",
+        "Be brief.",
+        {"temperature": 0.2},
+    )
+    assert (
+        render(read.messages, system=read.front.system, model=read.front.model, settings=read.front.settings)
+        == text
+    )
 
 
 @pytest.mark.requirement(
@@ -96,9 +105,9 @@ def test_a_written_conversation_is_read_back_unchanged(
     read = parse(text, roles=roles, syntax=syntax)
 
     assert list(read.messages) == messages
-    assert (read.system, read.model, read.conversation) == (system, model, conversation)
+    assert (read.front.system, read.front.model, read.front.conversation) == (system, model, conversation)
     # Compare the JSON, because 1 == 1.0 and True == 1 in Python.
-    assert json.dumps(read.settings, sort_keys=True) == json.dumps(values, sort_keys=True)
+    assert json.dumps(read.front.settings, sort_keys=True) == json.dumps(values, sort_keys=True)
     assert [turn.message for turn in read.turns] == list(range(len(messages)))
     assert [turn.role for turn in read.turns] == [message.role for message in messages]
 
@@ -165,8 +174,8 @@ def test_only_lines_that_an_editor_would_obey_get_a_backslash(line: str) -> None
 def test_a_conversation_that_is_not_text_is_left_out(written: str) -> None:
     read = parse(f"---\nconversation: {written}\ntemperature: 1\n---\n\nHi.\n")
 
-    assert read.conversation is None
-    assert (read.settings, read.messages) == ({"temperature": 1}, (Message.user("Hi."),))
+    assert read.front.conversation is None
+    assert (read.front.settings, read.messages) == ({"temperature": 1}, (Message.user("Hi."),))
 
 
 @pytest.mark.requirement("5:transcript-thinking")

@@ -25,7 +25,7 @@ SLOWEST = 30.0
 
 
 def settings_of(front: str) -> Any:
-    return parse(f"---\n{front}\n---\n\n## Me\n\nHi.\n").settings
+    return parse(f"---\n{front}\n---\n\n## Me\n\nHi.\n").front.settings
 
 
 @pytest.mark.requirement("5:transcript-front-matter")
@@ -61,13 +61,13 @@ def test_a_plain_value_is_a_json_value_or_a_string(plain: str, value: Any) -> No
     ],
 )
 def test_tools_are_a_list_of_selectors_or_text_with_commas(plain: str, selectors: list[str]) -> None:
-    assert parse(f"---\ntools: {plain}\n---\n").tools == selectors
+    assert parse(f"---\ntools: {plain}\n---\n").front.tools == selectors
 
 
 @pytest.mark.parametrize("nothing", ["", "null", "~", "Null"])
 def test_a_key_without_a_value_is_absent(nothing: str) -> None:
     assert settings_of(f"x: {nothing}") == {}
-    assert parse(f"---\nmodel: {nothing}\nsystem: {nothing}\nsettings: {nothing}\n---\n").model is None
+    assert parse(f"---\nmodel: {nothing}\nsystem: {nothing}\nsettings: {nothing}\n---\n").front.model is None
 
 
 @pytest.mark.requirement("5:transcript-front-matter")
@@ -126,13 +126,13 @@ def test_front_matter_without_an_end_is_reported_and_not_read_as_text(text: str,
 def test_a_bom_and_blanks_do_not_hide_the_front_matter() -> None:
     read = parse("\ufeff--- \nmodel: m\n---\t\n## Me\nHi.")
 
-    assert (read.model, read.messages) == ("m", (Message.user("Hi."),))
+    assert (read.front.model, read.messages) == ("m", (Message.user("Hi."),))
 
 
 def test_empty_front_matter_is_ignored() -> None:
     read = parse("---\n\n---\nHi.")
 
-    assert (read.model, read.system, read.settings) == (None, None, {})
+    assert (read.front.model, read.front.system, read.front.settings) == (None, None, {})
     assert read.messages == (Message.user("Hi."),)
 
 
@@ -154,7 +154,7 @@ def test_a_system_prompt_is_written_readably() -> None:
 def test_the_largest_front_matter_is_read_in_time_and_a_larger_one_refused() -> None:
     begun = time.process_time()
     for system in ("x" * 1_000_000, "a line\n" * 20_000, "\t" * 100_000):
-        assert parse(render([], system=system)).system == system
+        assert parse(render([], system=system)).front.system == system
     assert time.process_time() - begun < SLOWEST
 
     with pytest.raises(InvalidRequestError, match="too long for a transcript") as caught:
@@ -177,7 +177,7 @@ def test_a_value_that_is_too_deep_to_be_read_back_is_not_written() -> None:
 def test_any_front_matter_is_read_or_refused_with_a_sentence(front: str) -> None:
     read = None
     with suppress(InvalidRequestError):
-        read = parse(f"---\n{front}\n---\n").settings
+        read = parse(f"---\n{front}\n---\n").front.settings
     assert json.loads(json.dumps(read, allow_nan=False)) == read
 
 

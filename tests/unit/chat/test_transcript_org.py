@@ -45,13 +45,23 @@ def render_org(text: str) -> str:
 
 @pytest.mark.requirement("5:transcript-org")
 def test_the_org_example_of_the_page_is_what_would_be_written() -> None:
-    (text,) = fences(PROTOCOL, "org")
+    text, _ = fences(PROTOCOL, "org")
     (markdown,) = fences(PROTOCOL, "markdown")
     read, same = parse(text, syntax=ORG), parse(markdown)
 
     assert read.messages == same.messages
-    assert (read.model, read.system, read.settings) == (same.model, same.system, same.settings)
-    written = render(read.messages, system=read.system, model=read.model, settings=read.settings, syntax=ORG)
+    assert (read.front.model, read.front.system, read.front.settings) == (
+        same.front.model,
+        same.front.system,
+        same.front.settings,
+    )
+    written = render(
+        read.messages,
+        system=read.front.system,
+        model=read.front.model,
+        settings=read.front.settings,
+        syntax=ORG,
+    )
     assert written == text
 
 
@@ -113,7 +123,7 @@ def test_settings_of_an_editor_in_a_message_are_read_back_and_mean_nothing(line:
     read = parse(text, syntax=ORG)
 
     assert read.messages == messages
-    assert (read.model, read.settings) == ("a:m", {})
+    assert (read.front.model, read.front.settings) == ("a:m", {})
     assert "Local Variables:" not in text
     assert org_structure_in(text) == ["* Me", "* Assistant"]
 
@@ -127,7 +137,7 @@ def test_the_head_may_have_lines_of_other_programs() -> None:
         syntax=ORG,
     )
 
-    assert (read.messages, read.model, read.settings) == (HELLO, "a:m", {"temperature": 0.2})
+    assert (read.messages, read.front.model, read.front.settings) == (HELLO, "a:m", {"temperature": 0.2})
 
 
 @pytest.mark.requirement("5:transcript-org-head")
@@ -137,7 +147,12 @@ def test_the_head_may_have_lines_of_other_programs() -> None:
 def test_a_head_without_values_is_not_a_message(head: str) -> None:
     for text in (f"{head}* Me\n\nHi.\n", f"{head}Hi.\n", f"{head}Hi.\n".replace("\n", "\r\n")):
         read = parse(text, syntax=ORG)
-        assert (read.messages, read.model, read.system, read.settings) == (HELLO, None, None, {})
+        assert (read.messages, read.front.model, read.front.system, read.front.settings) == (
+            HELLO,
+            None,
+            None,
+            {},
+        )
 
 
 @pytest.mark.requirement("5:transcript-org-head")
@@ -156,7 +171,7 @@ def test_each_value_of_the_drawer_is_on_one_line() -> None:
     assert lines[1] == ":model: a:m"
     assert lines[3] == ":tools: [files/*]"
     read = parse(text, syntax=ORG)
-    assert (read.system, read.tools, read.settings) == (system, ["files/*"], values)
+    assert (read.front.system, read.front.tools, read.front.settings) == (system, ["files/*"], values)
 
 
 @pytest.mark.requirement("5:transcript-org-head")
@@ -220,13 +235,6 @@ def test_a_drawer_below_a_blank_line_is_text() -> None:
     text = "* Me\n\n:PROPERTIES:\n:ID: 1\n:END:\n"
 
     assert parse(text, syntax=ORG).messages == (Message.user(":PROPERTIES:\n:ID: 1\n:END:"),)
-
-
-@pytest.mark.requirement("5:transcript-org")
-def test_other_headings_are_text_of_their_section() -> None:
-    text = "* Me\n\nWhy?\n\n** Background\n* Notes\n** Me\n"
-
-    assert parse(text, syntax=ORG).messages == (Message.user("Why?\n\n** Background\n* Notes\n** Me"),)
 
 
 @pytest.mark.requirement("5:transcript-org")

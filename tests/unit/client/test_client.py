@@ -297,9 +297,9 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
         assert await daemon.auth_status() == status
         assert await daemon.count_tokens("Hi", system="S", thinking="low") == answers["chat/countTokens"]
         assert await daemon.settings_schema("fake:m") == [{"key": "seed"}]
-        assert await daemon.check_transcript("---") == [{"code": "model"}]
-        assert await daemon.parse_transcript("* Me", format="org") == answers["transcript/parse"]
-        assert await daemon.render_transcript([], format="org") == "* Me"
+        assert await daemon.check_transcript("---", line=2) == [{"code": "model"}]
+        assert await daemon.parse_transcript("* Me", format="org", line=0) == answers["transcript/parse"]
+        assert await daemon.render_transcript([], format="org", level=3) == "* Me"
         assert await daemon.list_prompts() == [{"name": "review", "usesInput": True}]
         assert await daemon.get_prompt("review", "x") == answers["prompts/get"]
         await daemon.get_prompt("review", context=[block], model="fake:m", default_model="fake:n")
@@ -317,9 +317,20 @@ async def test_lists_and_status_are_returned_as_on_the_wire(tmp_path: Path) -> N
         },
     ]
     assert scenario.read_messages("models/list")[0]["params"] == {"provider": "fake", "refresh": True}
-    assert scenario.read_messages("transcript/check")[0]["params"] == {"text": "---", "format": "markdown"}
-    assert scenario.read_messages("transcript/parse")[0]["params"] == {"text": "* Me", "format": "org"}
-    assert scenario.read_messages("transcript/render")[0]["params"]["format"] == "org"
+    assert scenario.read_messages("transcript/check")[0]["params"] == {
+        "text": "---",
+        "format": "markdown",
+        "line": 2,
+    }
+    assert scenario.read_messages("transcript/parse")[0]["params"] == {
+        "text": "* Me",
+        "format": "org",
+        "line": 0,
+    }
+    assert (
+        scenario.read_messages("transcript/render")[0]["params"].items()
+        >= {"format": "org", "level": 3}.items()
+    )
     assert scenario.read_messages("chat/countTokens")[0]["params"] == {
         "messages": [{"role": "user", "content": "Hi"}],
         "system": "S",

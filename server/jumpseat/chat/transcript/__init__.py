@@ -5,9 +5,9 @@ The page `docs/protocol/transcripts.md` describes both formats.
 `parse(render(x)) == x`, except for `opaque`, `signature` and most origins, which the text does not contain.
 """
 
-from jumpseat.chat.transcript.form import LinePart, RoleNames, Section, Transcript
+from jumpseat.chat.transcript.form import LinePart, RoleNames, Section
 from jumpseat.chat.transcript.front_matter import FrontMatter, FrontMatterError
-from jumpseat.chat.transcript.parse import parse, parse_front_matter, split_lines
+from jumpseat.chat.transcript.parse import Branch, Transcript, parse, parse_front_matter, split_lines
 from jumpseat.chat.transcript.render import render
 from jumpseat.chat.transcript.stream import TranscriptStream
 from jumpseat.chat.transcript.syntax import MARKDOWN, ORG, SYNTAXES, Format, Syntax
@@ -16,6 +16,7 @@ __all__ = [
     "MARKDOWN",
     "ORG",
     "SYNTAXES",
+    "Branch",
     "Format",
     "FrontMatter",
     "FrontMatterError",

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-from jumpseat.chat.blocks import Message, Position, Range, Role
+from jumpseat.chat.blocks import Position, Range, Role
 from jumpseat.chat.transcript.editor_settings import escape_settings, unescape_settings
 from jumpseat.chat.transcript.syntax import END, Syntax, match_beginnings
 
@@ -67,27 +66,10 @@ class Section:
 
     end_line: int
     message: int | None
-    """The index of the section's message; None for an empty section."""
+    """The index of the section's message; None for an empty section, or one of another branch."""
 
     thinking: Sequence[Lines] | None = None
     """The lines of the section's thinking, including those that open and close it; None if it has none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transcript:
-    """A parsed transcript."""
-
-    messages: Sequence[Message]
-    system: str | None = None
-    model: str | None = None
-    tools: Sequence[str] = ()
-    """Selectors of the tools that the daemon runs."""
-
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    conversation: str | None = None
-    """The id of the conversation from the front matter."""
-
-    turns: Sequence[Section] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,25 +169,32 @@ class Form:
         # Put longer names first: an alternation uses the first match, and a name may be a prefix of another.
         named = "|".join(re.escape(name) for name in sorted(self._roles, key=len, reverse=True))
         self._sign = syntax.heading.rstrip()
-        sign = re.escape(self._sign)
-        heading = rf"{sign}[ \t]+(?P<name>{named}){syntax.after_role}{END}"
-        self._heading = re.compile(heading)
+        sign, level_sign = re.escape(self._sign), re.escape(syntax.level_sign)
+        role = rf"(?P<name>{named}){syntax.after_role}{END}"
+        self._headline = re.compile(
+            rf"(?P<level_sign>{level_sign and f'{level_sign}*'}){sign}[ \t]+(?:{role})?"
+        )
         # A line may be a heading or not, whatever is above it: an unclosed fence cannot hide a heading.
-        heading = heading.replace("(?P<name>", "(?:")
+        heading = rf"{sign}[ \t]+{role}".replace("(?P<name>", "(?:")
         begun_heading = f"{match_beginnings([self._sign])}|{sign}[ \t]+(?:{match_beginnings(self._roles)})"
         self.in_text, self.in_thinking, self.in_fence = (
             Region.create(syntax, (heading, *lines.complete), (begun_heading, *lines.begun))
             for lines in (syntax.in_text, syntax.in_thinking, syntax.in_fence)
         )
 
-    def heading(self, role: Role) -> str:
-        """Return the heading for a message of this role."""
-        return self.syntax.heading + self.names[role]
+    def write_heading(self, role: Role, level: int = 1) -> str:
+        """Return the heading for a message of this role. Formats without levels ignore the level."""
+        return f"{self.syntax.level_sign * (level - 1)}{self.syntax.heading}{self.names[role]}"
 
-    def read_role(self, line: str) -> Role | None:
-        """Return the role of a heading; None if the line is not a heading with a role name."""
-        found = self._heading.match(line) if line.startswith(self._sign) else None
-        return self._roles[found["name"]] if found else None
+    def read_heading(self, line: str) -> tuple[int, Role | None] | None:
+        """Return the level and the role of a heading; None if the line is not a heading.
+
+        In formats without levels, only headings with the name of a role count.
+        """
+        found = self._headline.match(line) if line.startswith(self._sign) else None
+        if found is None or (not found["name"] and not self.syntax.level_sign):
+            return None
+        return 1 + len(found["level_sign"]), self._roles[found["name"]] if found["name"] else None
 
 
 @lru_cache(maxsize=16)

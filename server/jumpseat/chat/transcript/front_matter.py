@@ -8,7 +8,7 @@ In Markdown, it is between two lines `---`. The syntax is a subset of YAML 1.2 w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from jumpseat.chat.errors import InvalidRequestError, Problem
@@ -37,6 +37,19 @@ class FrontMatter:
     places: Mapping[str, LinePart] = field(default_factory=dict)
     """The places of the keys and their values, by path: `model`, `settings.temperature`."""
 
+    def override(self, inner: FrontMatter) -> FrontMatter:
+        """Return the values that apply to a branch with a property drawer of its own.
+
+        Args:
+            inner: the values of the drawer. Each replaces the whole value of its key.
+        """
+        keys = [key for key in KEYS if key in inner.places]
+        outer_places = {
+            path: place for path, place in self.places.items() if path.partition(".")[0] not in keys
+        }
+        values: dict[str, Any] = {key: getattr(inner, key) for key in keys}
+        return replace(self, **values, places=outer_places | dict(inner.places))
+
 
 class FrontMatterError(InvalidRequestError):
     """The front matter is invalid."""
@@ -63,13 +76,23 @@ def read_front_matter(lines: Sequence[str], syntax: Syntax) -> FrontMatter:
     if start == len(lines) or not syntax.front_start.match(lines[start]):
         return FrontMatter(end_line=start)
     end = _find_closing(lines, start, syntax)
-    first, end_line = start + 1, _skip_asides(lines, end + 1, syntax)
+    front = read_values(lines, start, end, syntax)
+    return replace(front, end_line=_skip_asides(lines, end + 1, syntax))
+
+
+def read_values(lines: Sequence[str], start: int, end: int, syntax: Syntax) -> FrontMatter:
+    """Parse the values between the first and the last line of front matter or of a property drawer.
+
+    Raises:
+        FrontMatterError: they are too large, or not valid in the subset.
+    """
+    first = start + 1
     yaml, columns = _extract_yaml(lines[first:end], syntax)
     text = "".join([f"{line}\n" for line in yaml])
     if len(text) > LARGEST:
         raise FrontMatterError(start, f"the {syntax.front_name} has more than {LARGEST} characters")
     if not text.strip():
-        return FrontMatter(end_line=end_line)
+        return FrontMatter()
 
     # Import this late: PyYAML is slow to import, and most texts have no front matter.
     from jumpseat.chat.transcript.yaml_subset import YamlFault, read_yaml
@@ -78,7 +101,7 @@ def read_front_matter(lines: Sequence[str], syntax: Syntax) -> FrontMatter:
         pairs = read_yaml(text)
     except YamlFault as fault:
         raise FrontMatterError(first + fault.line, fault.problem) from None
-    return FrontMatter(**_read_pairs(pairs, first, columns), end_line=end_line)
+    return FrontMatter(**_read_pairs(pairs, first, columns))
 
 
 def _read_pairs(pairs: Mapping[str, YamlPair], first: int, columns: Sequence[int]) -> dict[str, Any]:

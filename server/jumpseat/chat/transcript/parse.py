@@ -6,14 +6,13 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from jumpseat.chat.blocks import (
     ContentBlock,
     DocumentBlock,
     ImageBlock,
     Message,
-    Role,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -24,13 +23,43 @@ from jumpseat.chat.transcript.form import (
     Lines,
     RoleNames,
     Section,
-    Transcript,
     get_form,
     is_blank,
     is_mark,
 )
-from jumpseat.chat.transcript.front_matter import FrontMatter, read_front_matter
+from jumpseat.chat.transcript.front_matter import FrontMatter, read_front_matter, read_values
+from jumpseat.chat.transcript.outline import Headline, Outline
 from jumpseat.chat.transcript.syntax import MARKDOWN, Syntax
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The part of a text that belongs to a branch. Lines are counted from 0, and the end is exclusive."""
+
+    start_line: int
+    """The line of the headline that encloses the branch."""
+
+    end_line: int
+    level: int
+    """The level of the headings of roles in the branch."""
+
+    front: FrontMatter
+    """The values of the branch's own property drawer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """A parsed transcript: the conversation that one line belongs to."""
+
+    messages: Sequence[Message]
+    front: FrontMatter
+    """The values that apply to the conversation."""
+
+    turns: Sequence[Section]
+    """All sections of the text, including those of other branches."""
+
+    branch: Branch | None
+    """The branch; None if the line is not part of any."""
 
 
 def parse(
@@ -39,6 +68,7 @@ def parse(
     roles: RoleNames | None = None,
     front: FrontMatter | None = None,
     syntax: Syntax = MARKDOWN,
+    line: int | None = None,
 ) -> Transcript:
     """Parse a text that was written by `render` or by hand.
 
@@ -51,32 +81,42 @@ def parse(
         roles: names in headings, in addition to the standard ones.
         front: the text's front matter, if it has already been parsed.
         syntax: the text's format.
+        line: a line of the branch to parse, counted from 0; None for the last line.
 
     Raises:
-        InvalidRequestError: the front matter is invalid; the message names the line.
+        FrontMatterError: the front matter, or the branch's property drawer, is invalid.
     """
     form = get_form(roles or RoleNames(), syntax)
     lines = split_lines(text)
     front = read_front_matter(lines, syntax) if front is None else front
+    outline = Outline(lines, form, front.end_line)
+    path = outline.find_path(line)
+    selected = outline.select(path)
     body = _Body(lines, form)
     messages: list[Message] = []
     turns: list[Section] = []
-    for role, heading, first, end in body.sections(front.end_line):
+    for headline in outline.sections:
+        heading, first, end = body.find_text(headline)
+        role = headline.role or "user"
         thinking: list[Lines] = []
         content = body.blocks(first, end, thinking)
-        index = None if content is None else len(messages)
-        if content is not None:  # An empty list is a message without blocks, None an empty section.
+        if headline.role is None and content is None:
+            continue
+        index = None
+        # An empty list is a message without blocks, None an empty section.
+        if content is not None and headline in selected:
+            index = len(messages)
             messages.append(Message(role, tuple(content)))
         turns.append(Section(role, heading, end, index, thinking or None))
-    return Transcript(
-        messages=tuple(messages),
-        system=front.system,
-        model=front.model,
-        tools=front.tools,
-        settings=front.settings,
-        conversation=front.conversation,
-        turns=tuple(turns),
-    )
+    values = [body.read_properties(each) for each in path[1:]]
+    for each in values:
+        front = front.override(each)
+    *_, inmost = path
+    branch = None
+    if values:
+        level = inmost.last_inside.level if inmost.last_inside else inmost.level + 1
+        branch = Branch(inmost.line, outline.find_end(inmost), level, values[-1])
+    return Transcript(messages=tuple(messages), front=front, turns=tuple(turns), branch=branch)
 
 
 def parse_front_matter(text: str, syntax: Syntax = MARKDOWN) -> FrontMatter:
@@ -119,35 +159,39 @@ class _Body:
             elif is_mark(line, syntax.thinking_end):
                 self._thinking_ends.append(index)
 
-    def sections(self, first: int) -> list[tuple[Role, int, int, int]]:
-        """Return the role, line of the heading, first line and end of each section."""
-        total = len(self._lines)
-        heads: list[tuple[Role, int, int]] = []
-        while first < total and is_blank(self._lines[first]):
-            first += 1
-        if first < total and self._form.read_role(self._lines[first]) is None:
-            heads.append(("user", first, first))
-        for index in range(first, total):
-            role = self._form.read_role(self._lines[index])
-            if role is not None:
-                heads.append((role, index, index + 1))
-        ends = [*(heading for _, heading, _ in heads[1:]), total]
-        return [
-            (role, heading, self._skip_properties(heading, first, end), end)
-            for (role, heading, first), end in zip(heads, ends, strict=False)
-        ]
+    def find_text(self, headline: Headline) -> tuple[int, int, int]:
+        """Return the first line of a section, the first line of its text, and the line after it.
 
-    def _skip_properties(self, heading: int, first: int, end: int) -> int:
-        """Return the line after the property drawer that is directly below a heading, or else `first`."""
-        syntax = self._syntax
-        if (
-            not syntax.front_property
-            or not heading < first < end
-            or not syntax.front_start.match(self._lines[first])
-        ):
-            return first
+        A section without a heading of its own begins with its text.
+        """
+        first, end = headline.line, headline.text_end
+        if headline.parent:
+            drawer = self._find_drawer(headline)
+            first = drawer[1] + 1 if drawer else first + 1
+        if headline.role:
+            return headline.line, first, end
+        while first < end and is_blank(self._lines[first]):
+            first += 1
+        return first, first, end
+
+    def read_properties(self, headline: Headline) -> FrontMatter:
+        """Parse the property drawer directly below a headline; empty if there is none.
+
+        Raises:
+            FrontMatterError: a value is invalid.
+        """
+        drawer = self._find_drawer(headline)
+        return read_values(self._lines, *drawer, self._syntax) if drawer else FrontMatter()
+
+    def _find_drawer(self, headline: Headline) -> tuple[int, int] | None:
+        """Return the first and the last line of a headline's property drawer; None if there is none."""
+        lines, syntax, first, end = self._lines, self._syntax, headline.line + 1, headline.text_end
+        if syntax.planning and first < end and syntax.planning.match(lines[first]):
+            first += 1
+        if not (syntax.front_property and first < end and syntax.front_start.match(lines[first])):
+            return None
         return next(
-            (index + 1 for index in range(first, end) if syntax.front_end.match(self._lines[index])), first
+            ((first, line) for line in range(first, end) if syntax.front_end.match(lines[line])), None
         )
 
     def blocks(self, first: int, end: int, thinking: list[Lines]) -> list[ContentBlock] | None:

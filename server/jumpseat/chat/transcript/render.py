@@ -39,6 +39,7 @@ def render(
     roles: RoleNames | None = None,
     trim_answers: bool = False,
     syntax: Syntax = MARKDOWN,
+    level: int = 1,
 ) -> str:
     """Render a conversation as text, which is empty if there are no messages and no front matter.
 
@@ -52,6 +53,7 @@ def render(
         trim_answers: whether to omit carriage returns, leading blank lines and trailing white space from the
             assistant's text and thinking. The result is then the same as from `TranscriptStream`.
         syntax: the format of the text.
+        level: the level of the headings, counted from 1; always 1 in Markdown.
 
     Raises:
         InvalidRequestError: the front matter would be larger, or nested deeper, than `parse` allows.
@@ -66,7 +68,7 @@ def render(
         content = message.content
         if trim_answers and message.role == "assistant":
             content = [trimmed for block in content if (trimmed := _trim(block)) is not None]
-        lines += [form.heading(message.role), "", *_render_body(content, form)]
+        lines += [form.write_heading(message.role, level), "", *_render_body(content, form)]
     return "\n".join([*lines, ""]) if lines else ""
 
 

@@ -50,7 +50,10 @@ class Syntax:
     """The character before a line of text that looks like a marker."""
 
     heading: str
-    """The text before the name of a role."""
+    """The text before the name of a role, on the first level."""
+
+    level_sign: str = ""
+    """The character that is before a heading once for each further level; empty if all are on one level."""
 
     after_role: str = ""
     """A pattern for text that may follow the name of a role."""
@@ -86,6 +89,9 @@ class Syntax:
     front_end: re.Pattern[str]
     front_property: re.Pattern[str] | None = None
     """The groups `key` and `value` of a line that has a value; None if all lines are YAML."""
+
+    planning: re.Pattern[str] | None = None
+    """A line that may be between a headline and its property drawer."""
 
     aside: re.Pattern[str] | None = None
     """A line outside of the conversation, before the first heading."""
@@ -149,6 +155,7 @@ _HEADLINES = Reserved((r"\*+(?=[ \t\r]|\Z)",), (r"\**",))
 ORG = Syntax(
     escape=",",
     heading="* ",
+    level_sign="*",
     after_role=r"(?:[ \t]+:[\w@#%:]+:)?",
     thinking="#+begin_thinking",
     thinking_end="#+end_thinking",
@@ -165,6 +172,7 @@ ORG = Syntax(
     front_start=re.compile(rf"[ \t]*(?i::PROPERTIES:){END}"),
     front_end=re.compile(rf"[ \t]*(?i::END:){END}"),
     front_property=re.compile(rf"[ \t]*:(?P<key>(?i:{'|'.join(KEYS)})):(?P<value>(?:[ \t].*?)?)\r?\Z"),
+    planning=re.compile(r"[ \t]*(?:CLOSED|DEADLINE|SCHEDULED):[ \t]"),
     aside=re.compile(r"[ \t]*#(?:\+[^\s:]+:|[ \t\r]|\Z)"),
     in_text=_HEADLINES,
     in_thinking=_HEADLINES,

@@ -7,7 +7,7 @@ from typing import Any
 
 from jumpseat.chat import ChatError
 from jumpseat.chat.long import is_long
-from jumpseat.chat.transcript import SYNTAXES, RoleNames, parse, parse_front_matter, render
+from jumpseat.chat.transcript import SYNTAXES, FrontMatter, RoleNames, parse, parse_front_matter, render
 from jumpseat.connections.keeping import can_be_kept
 from jumpseat.connections.method import MethodCall
 from jumpseat.connections.session import Session
@@ -27,24 +27,40 @@ async def transcript_parse(session: Session, call: MethodCall[TranscriptParams])
     takes_long = len(text) > LONG_TEXT
     front = await compute(takes_long, parse_front_matter, text, syntax)
     roles = await find_role_names(session, front.model)
-    read = await compute(takes_long, parse, text, roles=roles, front=front, syntax=syntax)
+    read = await compute(
+        takes_long, parse, text, roles=roles, front=front, syntax=syntax, line=call.params.line
+    )
 
     def to_result() -> dict[str, Any]:
         messages = restore_answers(read.messages, session.memory)
         return {"messages": to_wire(messages), "turns": to_wire(read.turns)}
 
-    result = await compute(takes_long, to_result)
-    if read.system is not None:
-        result["system"] = read.system
-    if read.model is not None:
-        result["model"] = read.model
-    if read.tools:
-        result["daemonTools"] = list(read.tools)
-    if read.settings:
-        result["settings"] = dict(read.settings)
-    if read.conversation is not None and can_be_kept(read.conversation):
-        result["conversationId"] = read.conversation
+    values = {key: value for key, value in _encode_front_matter(read.front).items() if value not in ([], {})}
+    result = await compute(takes_long, to_result) | values
+    if branch := read.branch:
+        result["branch"] = {
+            "startLine": branch.start_line,
+            "endLine": branch.end_line,
+            "level": branch.level,
+            **_encode_front_matter(branch.front),
+        }
     return result
+
+
+def _encode_front_matter(front: FrontMatter) -> dict[str, Any]:
+    """Return the values that the front matter has. Empty ones override those of the enclosing branch."""
+    values: dict[str, Any] = {}
+    if front.system is not None:
+        values["system"] = front.system
+    if front.model is not None:
+        values["model"] = front.model
+    if "tools" in front.places:
+        values["daemonTools"] = list(front.tools)
+    if front.settings or "settings" in front.places:
+        values["settings"] = dict(front.settings)
+    if front.conversation is not None and can_be_kept(front.conversation):
+        values["conversationId"] = front.conversation
+    return values
 
 
 async def transcript_render(session: Session, call: MethodCall[TranscriptRenderParams]) -> dict[str, Any]:
@@ -62,6 +78,7 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
         roles=await find_role_names(session, params.model),
         trim_answers=params.trim_answers,
         syntax=SYNTAXES[params.format],
+        level=params.level,
     )
     return {"text": text}
 

@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from jumpseat.chat import InvalidRequestError, Problem
 from jumpseat.chat.transcript import (
     SYNTAXES,
-    FrontMatter,
     FrontMatterError,
     LinePart,
     Transcript,
@@ -47,24 +46,27 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
     takes_long = len(text) > LONG_TEXT
     try:
         front = await compute(takes_long, parse_front_matter, text, syntax)
+        roles = await find_role_names(session, front.model)
+        read = await compute(
+            takes_long, parse, text, roles=roles, front=front, syntax=syntax, line=call.params.line
+        )
     except FrontMatterError as error:
         finding = Finding("", f"The front matter cannot be read: {error.problem}.", "front_matter")
         return {"diagnostics": _encode_diagnostics([(finding, LinePart(error.line))], text)}
-    roles = await find_role_names(session, front.model)
-    read = await compute(takes_long, parse, text, roles=roles, front=front, syntax=syntax)
+    front = read.front
     turn_request, findings = await compute(takes_long, _decode_turn, read)
     findings += await check_turn(session.registry, turn_request, session.tokens)
-    if read.tools:
+    if front.tools:
         servers = (await open_tools(session)).servers
         findings += [
             Finding("tools", f"There is no tool server named {name}.", InvalidRequestError.kind)
-            for name in dict.fromkeys(selector.partition("/")[0] for selector in read.tools)
+            for name in dict.fromkeys(selector.partition("/")[0] for selector in front.tools)
             if name not in servers
         ]
     if "conversation" in front.places and not (front.conversation and can_be_kept(front.conversation)):
         message = f"conversation is ignored: it {ID_RULE}."
         findings.append(Finding("conversation", message, "conversation_id", is_error=False))
-    placed = [(each, _find_place(each.path, front, read)) for each in findings[:MAX_DIAGNOSTICS]]
+    placed = [(each, _find_place(each.path, read)) for each in findings[:MAX_DIAGNOSTICS]]
     diagnostics = await compute(takes_long, _encode_diagnostics, placed, text)
     return {"diagnostics": insert_commands(diagnostics, session.commands)}
 
@@ -73,9 +75,9 @@ def _decode_turn(read: Transcript) -> tuple[TurnRequest, list[Finding]]:
     """Return the turn of a chat with this text without its invalid params, and a finding for each of them."""
     given = {
         "messages": to_wire(read.messages) or _QUESTION,
-        "model": read.model,
-        "system": read.system,
-        "settings": dict(read.settings),
+        "model": read.front.model,
+        "system": read.front.system,
+        "settings": dict(read.front.settings),
     }
     params = {key: value for key, value in given.items() if value is not None}
     findings: list[Finding] = []
@@ -94,10 +96,10 @@ def _decode_turn(read: Transcript) -> tuple[TurnRequest, list[Finding]]:
             params.setdefault("messages", _QUESTION)
 
 
-def _find_place(path: str, front: FrontMatter, read: Transcript) -> LinePart:
+def _find_place(path: str, read: Transcript) -> LinePart:
     """Return the place of a chat's param in the text, or the first line if the text does not contain it."""
-    if path in front.places:
-        return front.places[path]
+    if path in read.front.places:
+        return read.front.places[path]
     sections = [section for section in read.turns if section.message is not None]
     if not (path.startswith("messages") and sections):
         return LinePart(0)
