@@ -29,20 +29,23 @@
   usage
   conversation)              ; the kept conversation that the turn belongs to
 
-(defun jumpseat--answer-new (heading)
-  "Start an answer with HEADING below the last text in this buffer."
-  (let* ((last (save-excursion
+(defun jumpseat--answer-new (heading &optional branch)
+  "Start an answer with HEADING below the last text in BRANCH of this buffer.
+BRANCH is nil outside of branches."
+  (let* ((end (save-restriction (widen) (jumpseat--outline-end branch)))
+         (last (save-excursion
                  (save-restriction
                    (widen)
-                   (goto-char (point-max))
+                   (goto-char end)
                    (skip-chars-backward " \t\n")
                    (point))))
-         (writer (jumpseat--writer-new last))
+         (writer (jumpseat--writer-new last branch))
          (answer (jumpseat-answer--make :writer writer :lead (concat "\n\n" heading "\n\n")))
-         (at-end (seq-filter (lambda (window) (>= (window-point window) last))
+         (at-end (seq-filter (lambda (window)
+                               (<= last (window-point window) (if (= end (1+ (buffer-size))) end (1- end))))
                              (get-buffer-window-list nil nil t))))
     ;; Blank lines that stayed here would end up below the answer.
-    (jumpseat--writer-edit writer (delete-region last (point-max)))
+    (jumpseat--writer-edit writer (jumpseat--outline-clear last branch))
     (dolist (window at-end)
       (set-window-point window last))
     (jumpseat--writer-append writer (jumpseat--answer-lead answer))
@@ -57,6 +60,11 @@
 (defun jumpseat-answer--find-heading (answer)
   "Return the position of the heading of ANSWER."
   (+ (jumpseat--writer-start (jumpseat--answer-writer answer)) 2))
+
+(defun jumpseat--answer-mark (answer)
+  "Return a marker at the heading of ANSWER."
+  (with-current-buffer (jumpseat--writer-buffer (jumpseat--answer-writer answer))
+    (copy-marker (jumpseat-answer--find-heading answer))))
 
 (defun jumpseat-answer--show-label (answer text)
   "Show TEXT after the heading of ANSWER."
@@ -136,7 +144,10 @@ DELTA is a value of `$/progress'."
     ((or "tool_use_start" "tool_use_done" "block_done" "tool_approval" "tool_status")
      (jumpseat-answer--show-call answer delta))
     ("warning"
-     (push (plist-get delta :message) (jumpseat--answer-notices answer)))
+     ;; Branches are meant to be forks.
+     (unless (and (equal (plist-get delta :code) "conversation_forked")
+                  (jumpseat--transcript-branched-p))
+       (push (plist-get delta :message) (jumpseat--answer-notices answer))))
     ("citation"
      (when (plist-get delta :url)
        (push (string-join (delq nil (list (plist-get delta :title) (plist-get delta :url))) " ")

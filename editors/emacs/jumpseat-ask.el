@@ -53,7 +53,8 @@ An empty question only puts the region, from BEG to END, into the chat."
     (when content
       (let ((chat (current-buffer)))
         (jumpseat--transcript-render
-         (list :role "user" :content (vconcat content)) (jumpseat--transcript-model)
+         (list :role "user" :content (vconcat content))
+         (list :model (jumpseat--transcript-model))
          (jumpseat--make-callback
           (lambda (text)
             (when (buffer-live-p chat)

@@ -139,9 +139,9 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
            (with-current-buffer buffer
              (seq-doseq (turn (plist-get conversation :turns))
                (seq-doseq (lines (plist-get turn :thinking))
-                 (jumpseat--view-fold-thinking (jumpseat--transcript-line (plist-get lines :startLine))
-                                      (jumpseat--transcript-line
-                                       (plist-get lines :endLine))))))))))))
+                 (jumpseat--view-fold-thinking
+                  (jumpseat--outline-find-line (plist-get lines :startLine))
+                  (jumpseat--outline-find-line (plist-get lines :endLine))))))))))))
 
 ;;; Opening
 

@@ -26,11 +26,12 @@
 
 (defun jumpseat-check--build-text ()
   "Return the text of this chat to check: its front matter and a question.
-The rest is only text, and may be long."
+The rest is only text, and may be long, but it is needed to check a branch."
   (save-restriction
     (widen)
     (let ((end (jumpseat--transcript-front-matter-end)))
-      (cond ((> end (point-min))
+      (cond ((jumpseat--transcript-in-branch-p) (jumpseat--transcript-text))
+            ((> end (point-min))
              (concat (jumpseat--transcript-front-matter-text) "\n" (jumpseat--transcript-question)
                      "\n\n-\n"))
             ((save-excursion (jumpseat--format-goto-front (jumpseat--format-here)))
@@ -44,7 +45,8 @@ The rest is only text, and may be long."
         (funcall report nil)
       (jumpseat--rpc-request
        "transcript/check"
-       (list :text text :format (jumpseat--format-name (jumpseat--format-here)))
+       (list :text text :format (jumpseat--format-name (jumpseat--format-here))
+             :line (jumpseat--outline-line (point)))
        (lambda (err result)
          (when (buffer-live-p buffer)
            (with-current-buffer buffer

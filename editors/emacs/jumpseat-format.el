@@ -24,6 +24,7 @@ A chat in Org is in Org mode; its file has the extension .org."
   name                       ; as in the daemon's protocol
   suffix                     ; of the names of files
   sign                       ; the text before the name of a role in a heading
+  (level-sign "")            ; precedes that text once for each further level
   after-role                 ; matches what may follow that name
   thinking                   ; the first and the last line of thinking
   thinking-end
@@ -64,7 +65,7 @@ A chat in Org is in Org mode; its file has the extension .org."
 (defconst jumpseat--format-org
   (jumpseat-format--make
    :name "org" :suffix ".org"
-   :sign "* " :after-role "\\(?:[ \t]+:[[:alnum:]_@#%:]+:\\)?[ \t]*$"
+   :sign "* " :level-sign "*" :after-role "\\(?:[ \t]+:[[:alnum:]_@#%:]+:\\)?[ \t]*$"
    :thinking "#+begin_thinking" :thinking-end "#+end_thinking"
    :block (concat "^#\\+begin_\\(?1:\\(?2:" jumpseat-format--types "\\)\\)\\(?: \\(?3:.*\\)\\)?\n")
    :block-end "^#\\+end_%s[ \t]*$"
@@ -75,6 +76,18 @@ A chat in Org is in Org mode; its file has the extension .org."
    :value (concat "^[ \t]*:%1$s:[ \t]*[\"']?\\(?1:.*?\\)[\"']?[ \t]*$"
                   "\\|^[ \t]*:settings:.*[{,][ \t]*%1$s:[ \t]*[\"']?\\(?1:[^]},\"'\n]*\\)"))
   "Org.")
+
+(defun jumpseat--format-sign-at (format level)
+  "Return the text before the name of a role in a heading of FORMAT on LEVEL.
+LEVEL is a number, or nil for 1."
+  (concat (apply #'concat (make-list (1- (or level 1)) (jumpseat--format-level-sign format)))
+          (jumpseat--format-sign format)))
+
+(defun jumpseat--format-sign-regexp (format)
+  "Return a regexp for that text on any level of FORMAT."
+  (let ((level-sign (jumpseat--format-level-sign format)))
+    (concat (unless (string-empty-p level-sign) (concat (regexp-quote level-sign) "*"))
+            (regexp-quote (jumpseat--format-sign format)))))
 
 (defun jumpseat--format-named (name)
   "Return the format NAME, a value of `jumpseat-chat-format'."

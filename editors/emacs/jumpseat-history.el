@@ -49,14 +49,38 @@
        (jumpseat--make-callback
         (lambda (result) (funcall callback (plist-get result :text) conversation))))))))
 
+(defun jumpseat-history--find-conversation (id)
+  "Return the position of the property in this chat that names ID, or nil.
+ID is a kept conversation, which the chat or one of its branches continues."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (point-min))
+      (let ((format (jumpseat--format-here)))
+        (re-search-forward
+         (format "^%sconversation:[ \t]+[\"']?%s[\"']?[ \t]*$" (jumpseat--format-property format)
+                 (regexp-quote id))
+         (when (string-empty-p (jumpseat--format-property format))
+           (jumpseat--transcript-front-matter-end))
+         t)))))
+
 (defun jumpseat-history--continue (id)
   "Show the open chat of the kept conversation ID, or else open one."
   (if-let ((open (seq-find (lambda (chat)
                              (with-current-buffer chat
-                               (equal id (jumpseat--transcript-conversation))))
+                               (jumpseat-history--find-conversation id)))
                            (jumpseat--chat-list))))
-      (jumpseat--chat-show open)
+      (progn
+        (jumpseat--chat-show open)
+        (jumpseat-history--go-to-branch (jumpseat-history--find-conversation id)))
     (jumpseat-history--open id)))
+
+(defun jumpseat-history--go-to-branch (position)
+  "If POSITION is in the properties of a branch, go to the end of that branch."
+  (goto-char position)
+  (let ((headlines (jumpseat--outline-list-headlines)))
+    (goto-char (if headlines (jumpseat--outline-find-end (car headlines)) (point-max)))
+    (unless (eobp) (backward-char))))
 
 (defun jumpseat-history--open (id)
   "Open the kept conversation ID as a new chat."

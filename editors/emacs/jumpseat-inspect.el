@@ -65,8 +65,7 @@
                       (if (null err) (funcall next result)
                         (kill-buffer copy)
                         (jumpseat--say-error err))))))))
-    (jumpseat--transcript-parse
-     (jumpseat--transcript-text)
+    (jumpseat--transcript-parse-here
      (funcall step
               (lambda (conversation)
                 (if (not (equal "user" (plist-get (jumpseat--transcript-find-last conversation)
@@ -80,6 +79,7 @@
 (defun jumpseat-inspect--copy-chat ()
   "Return a hidden copy of this chat, in which its question can be prepared."
   (let ((text (jumpseat--transcript-text))
+        (at (point))
         (directory default-directory)
         (mode major-mode)
         (items jumpseat--context-items))
@@ -89,6 +89,7 @@
             major-mode mode
             jumpseat--context-items items)
       (insert text)
+      (goto-char at)
       (current-buffer))))
 
 (defun jumpseat-dry-run ()

@@ -40,6 +40,7 @@
   "Keymap for the window in which a system prompt is edited.")
 
 (defvar-local jumpseat-menu--chat nil "The chat whose system prompt this window edits.")
+(defvar-local jumpseat-menu--place nil "A marker at the conversation in that chat.")
 
 (define-derived-mode jumpseat-system-mode text-mode "System prompt"
   "The mode of the window in which the system prompt of a chat is edited."
@@ -52,12 +53,14 @@
   "Save the text of this window as the system prompt of its chat."
   (interactive)
   (let ((text (string-trim (buffer-string)))
-        (chat jumpseat-menu--chat))
+        (chat jumpseat-menu--chat)
+        (place jumpseat-menu--place))
     (unless (buffer-live-p chat) (user-error "The chat was closed"))
     (quit-window t)
     (with-current-buffer chat
       (jumpseat--transcript-update
-       (lambda (now) (append (list :system (unless (string-empty-p text) text)) now))))))
+       (lambda (now) (append (list :system (unless (string-empty-p text) text)) now))
+       nil place))))
 
 (defun jumpseat-system ()
   "Edit the system prompt of this chat in a window."
@@ -65,15 +68,15 @@
   (unless jumpseat-chat-mode
     (user-error "This is not a chat; %s opens one" (substitute-command-keys "\\[jumpseat]")))
   (let ((chat (current-buffer)))
-    (jumpseat--transcript-parse
-     (jumpseat--transcript-text)
+    (jumpseat--transcript-parse-here
      (jumpseat--make-callback
       (lambda (conversation)
         (pop-to-buffer (get-buffer-create "*jumpseat system prompt*"))
         (erase-buffer)
         (insert (or (plist-get conversation :system) ""))
         (jumpseat-system-mode)
-        (setq jumpseat-menu--chat chat))))))
+        (setq jumpseat-menu--chat chat
+              jumpseat-menu--place (plist-get conversation :place)))))))
 
 ;;; Descriptions
 
@@ -145,7 +148,8 @@
     ("?" "show what would be sent" jumpseat-dry-run)
     ("a" "ask the question at point again" jumpseat-retry)
     ("N" "next variant" jumpseat-next-variant)
-    ("=" "compare variants" jumpseat-ediff-variants)]
+    ("=" "compare variants" jumpseat-ediff-variants)
+    ("b" "start a branch" jumpseat-branch :if-derived org-mode)]
    ["Send the region or the text before point"
     :if jumpseat-menu--other-p
     ("RET" "answer here" jumpseat-send)

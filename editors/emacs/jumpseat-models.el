@@ -253,7 +253,8 @@ CONVERSATION is the parsed text of the chat in BUFFER."
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
         (jumpseat--transcript-update
-         (lambda (now) (append (list :settings changed) now)))))))
+         (lambda (now) (append (list :settings changed) now))
+         nil (plist-get conversation :place))))))
 
 (defun jumpseat-models--set (buffer conversation row &optional initial problem)
   "Let the user set ROW in CONVERSATION, the parsed text of the chat in BUFFER.
@@ -297,8 +298,7 @@ KEY is the name of the setting; without it all settings are offered."
   (unless jumpseat-chat-mode
     (user-error "This is not a chat; %s opens one" (substitute-command-keys "\\[jumpseat]")))
   (let ((buffer (current-buffer)))
-    (jumpseat--transcript-parse
-     (jumpseat--transcript-text)
+    (jumpseat--transcript-parse-here
      (jumpseat--make-callback
       (lambda (conversation)
         (jumpseat--rpc-request

@@ -196,32 +196,34 @@ with the conversation to send.  STEP makes callbacks of requests; see
              (if (equal content before) (funcall done conversation)
                (jumpseat-references--put
                 (if prompt (jumpseat-references--add-prompt-settings conversation prompt) conversation)
-                content place (and prompt t) step done)))
+                content place (and prompt conversation) step done)))
          (jumpseat--references-missing
           (funcall (funcall step #'ignore)
                    (jumpseat--make-failure "request" (cadr missing)) nil)))))))
 
-(defun jumpseat-references--put (conversation content place prompted step done)
+(defun jumpseat-references--put (conversation content place before step done)
   "Make CONTENT the last question of CONVERSATION, and of this buffer at PLACE.
-If a prompt was expanded (PROMPTED), write the front matter too.  STEP and DONE
-are as for `jumpseat--references-expand'."
+If a prompt was expanded, BEFORE is the conversation without the prompt's
+values, and the front matter is written too.  STEP and DONE are as for
+`jumpseat--references-expand'."
   (let* ((buffer (current-buffer))
          (messages (copy-sequence (plist-get conversation :messages)))
          (last (1- (length messages)))
          (message (plist-put (copy-sequence (elt messages last)) :content content)))
     (aset messages last message)
     (jumpseat--transcript-render
-     message (plist-get conversation :model)
+     message conversation
      (funcall
       step
       (lambda (text)
         (jumpseat--transcript-replace (car place) (cdr place) (concat text "\n"))
-        (when prompted
+        (when before
           (jumpseat--transcript-render-front-matter
-           conversation
+           (jumpseat--transcript-list-own before conversation)
            (lambda (failure head)
              (when (and (not failure) (buffer-live-p buffer))
-               (with-current-buffer buffer (jumpseat--transcript-put-front-matter head))))))
+               (with-current-buffer buffer
+                 (jumpseat--transcript-put-front-matter head (plist-get conversation :branch)))))))
         (funcall done (append (list :messages messages) conversation)))))))
 
 (provide 'jumpseat-references)

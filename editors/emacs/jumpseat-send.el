@@ -35,21 +35,30 @@ They run before `jumpseat-turn-ended-functions', whose value is the user's.")
 
 (defvar jumpseat--turn-sent-functions nil
   "The package's own functions that are called when a question is sent.
-Their argument is the position of the question's heading, or of its text.")
+Their arguments are the position of the question's heading, or of its text, and
+the conversation.")
 
 (defvar-local jumpseat--send-question nil
   "A marker at the heading of the question that was sent last.")
+
+(defvar-local jumpseat--send-branch nil
+  "The branch of the question that was sent last, or nil if it is in none.")
 
 (defvar-local jumpseat-send--turn nil "The running turn of this chat.")
 (defvar-local jumpseat-send--preparing nil
   "An object that identifies the question being prepared, or nil.")
 (defvar-local jumpseat-send--answer nil "The answer being written here.")
 (defvar-local jumpseat-send--failed nil
-  "Whether the last answer in this chat ended with an error.")
+  "A marker at the last answer in this chat, if it ended with an error.")
 
 (defun jumpseat--send-running-p ()
   "Whether an answer in this buffer is being prepared or written."
   (or jumpseat-send--turn jumpseat-send--preparing))
+
+(defun jumpseat--send-answering-p (heading)
+  "Whether the answer with the HEADING at this position is being written."
+  (and jumpseat-send--answer
+       (equal heading (marker-position (jumpseat--answer-mark jumpseat-send--answer)))))
 
 (defun jumpseat--send-stop ()
   "Stop the answer in this buffer, and return whether there was one."
@@ -82,14 +91,16 @@ Their argument is the position of the question's heading, or of its text.")
   (run-hook-with-args 'jumpseat-turn-ended-functions err reason))
 
 (defun jumpseat-send--fail (err)
-  "Show ERR at the end of this chat, which was not sent."
+  "Show ERR below the question of this chat, which was not sent."
   (jumpseat-send--reset)
   (jumpseat--view-clear)
   (save-restriction
     (widen)
     (save-excursion
-      (goto-char (point-max))
-      (skip-chars-backward " \t\n")
+      ;; The branch is unknown if its properties could not be read.
+      (unless (and (null jumpseat--send-branch) (jumpseat--transcript-in-branch-p))
+        (goto-char (jumpseat--outline-end jumpseat--send-branch))
+        (skip-chars-backward " \t\n"))
       (jumpseat--view-show-error (point) err)))
   (jumpseat-send--report-end err nil))
 
@@ -109,7 +120,7 @@ preparation.  It does nothing if the user has stopped the preparation."
 OUTCOME is the turn's outcome, and ERR its error or nil."
   (let ((empty (not (jumpseat--answer-written answer))))
     (setq jumpseat-send--answer nil
-          jumpseat-send--failed (and err (not empty)))
+          jumpseat-send--failed (and err (not empty) (jumpseat--answer-mark answer)))
     (when empty (jumpseat--answer-remove answer))
     (jumpseat--answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
                             err (plist-get outcome :cancelled))
@@ -136,41 +147,47 @@ HEADINGS."
 
 (defun jumpseat-send--update-front-matter (answer conversation head)
   "Write ANSWER's model and kept conversation to the front matter.
-The chat then continues with both, even if the default changes.  CONVERSATION
-was sent, and HEAD is the text of its front matter.  If the user has changed the
-front matter since, leave it unchanged."
-  (let ((writer (jumpseat--answer-writer answer))
-        (model (plist-get conversation :model))
-        (id (jumpseat--answer-conversation answer)))
-    (unless (and model (equal id (plist-get conversation :conversationId)))
+The chat, or its branch, then continues with both, even if the default changes.
+CONVERSATION was sent, and HEAD is the text of its front matter.  If the user
+has changed the front matter since, leave it unchanged."
+  (let* ((writer (jumpseat--answer-writer answer))
+         (branch (plist-get conversation :branch))
+         (model (plist-get conversation :model))
+         (id (jumpseat--answer-conversation answer))
+         (own (if branch (jumpseat--branch-own branch) conversation)))
+    (unless (and model (equal id (plist-get own :conversationId)))
       (jumpseat--transcript-render-front-matter
-       (append (list :model (or model (jumpseat--answer-model answer)) :conversationId id)
-               conversation)
+       (append (list :conversationId id) (unless model (list :model (jumpseat--answer-model answer)))
+               (jumpseat--transcript-list-own conversation conversation))
        (lambda (err text)
-         (when (and (not err) (jumpseat--writer-live-p writer))
+         ;; A short answer may already be complete.
+         (when (and (not err) (jumpseat--writer-kept-p writer))
            (with-current-buffer (jumpseat--writer-buffer writer)
-             (when (equal head (jumpseat--transcript-front-matter-text))
-               (jumpseat--writer-edit writer (jumpseat--transcript-put-front-matter text))))))))))
+             (when (equal head (jumpseat--transcript-front-matter-text branch))
+               (jumpseat--writer-edit writer
+                 (jumpseat--transcript-put-front-matter text branch))))))))))
 
 (defun jumpseat-send--find-question (heading)
   "Return the start of the last question of this chat, which has the HEADING.
-The text before the first heading is a question too."
+The text before the first heading, and below a branch's headline, is a question
+too."
   (save-excursion
     (save-restriction
       (widen)
-      (goto-char (point-max))
-      (if (re-search-backward (jumpseat--transcript-heading-regexp heading) nil t)
-          (point)
-        (goto-char (jumpseat--transcript-front-matter-end))
-        (skip-chars-forward "\n")
+      (let ((first (jumpseat--transcript-front-matter-end jumpseat--send-branch)))
+        (goto-char (jumpseat--outline-end jumpseat--send-branch))
+        (unless (re-search-backward (jumpseat--transcript-heading-regexp heading) first t)
+          (goto-char first)
+          (skip-chars-forward "\n"))
         (point)))))
 
 (defun jumpseat-send--fold-question ()
   "Fold the images and the long context of the question that is sent."
   (save-restriction
     (widen)
-    (remove-overlays jumpseat--send-question (point-max) 'jumpseat-kind 'fold)
-    (jumpseat--calls-fold jumpseat--send-question (point-max))))
+    (let ((end (jumpseat--outline-end jumpseat--send-branch)))
+      (remove-overlays jumpseat--send-question end 'jumpseat-kind 'fold)
+      (jumpseat--calls-fold jumpseat--send-question end))))
 
 (defun jumpseat--send-make-params (conversation)
   "Return the params of `chat/start' for CONVERSATION in this buffer."
@@ -185,12 +202,14 @@ The text before the first heading is a question too."
 
 (defun jumpseat-send--start-turn (conversation headings)
   "Send CONVERSATION, and write the answer into this buffer, with HEADINGS."
-  (setq jumpseat--send-question (copy-marker (jumpseat-send--find-question (car headings))))
-  (run-hook-with-args 'jumpseat--turn-sent-functions (marker-position jumpseat--send-question))
+  (setq jumpseat--send-branch (plist-get conversation :branch)
+        jumpseat--send-question (copy-marker (jumpseat-send--find-question (car headings))))
+  (run-hook-with-args 'jumpseat--turn-sent-functions (marker-position jumpseat--send-question)
+                      conversation)
   (jumpseat-send--fold-question)
   (let* ((buffer (current-buffer))
-         (answer (jumpseat--answer-new (cdr headings)))
-         (head (jumpseat--transcript-front-matter-text))
+         (answer (jumpseat--answer-new (cdr headings) jumpseat--send-branch))
+         (head (jumpseat--transcript-front-matter-text jumpseat--send-branch))
          (turn nil)
          (pinned nil))
     (setq jumpseat-send--answer answer
@@ -217,8 +236,8 @@ The text before the first heading is a question too."
   (let* ((last (1- (length (plist-get conversation :messages))))
          (turn (seq-find (lambda (each) (eql (plist-get each :message) last))
                          (plist-get conversation :turns))))
-    (cons (jumpseat--transcript-line (plist-get turn :startLine))
-          (jumpseat--transcript-line (plist-get turn :endLine)))))
+    (cons (jumpseat--outline-find-line (plist-get turn :startLine))
+          (jumpseat--outline-find-line (plist-get turn :endLine)))))
 
 (defun jumpseat-send--choose-model (conversation)
   "If the question of CONVERSATION is /model, remove it and choose the model.
@@ -228,12 +247,12 @@ Return whether it was."
     (when (string-match "\\`/model[ \t]*\\(\\S-*\\)[ \t\n]*\\'" text)
       (let ((name (match-string 1 text))
             (section (jumpseat--send-find-section conversation)))
-        (save-excursion
-          (goto-char (car section))
-          (forward-line)
-          (delete-region (point) (cdr section))
-          (insert "\n"))
-        (goto-char (point-max))
+        (goto-char (car section))
+        (when (looking-at-p (jumpseat--transcript-heading-regexp)) (forward-line))
+        (delete-region (point) (cdr section))
+        (insert "\n")
+        ;; Keep a headline that follows on a line of its own.
+        (unless (eobp) (save-excursion (insert "\n")))
         (jumpseat-send--reset)
         (jumpseat-model (unless (string-empty-p name) name))
         t))))
@@ -241,12 +260,13 @@ Return whether it was."
 (defun jumpseat-send--ask-again (conversation)
   "Remove the partial answer at the end of CONVERSATION, and ask again.
 One undo step restores it."
-  (let ((answer (car (jumpseat--send-find-section conversation))))
+  (let ((section (jumpseat--send-find-section conversation)))
     (setq jumpseat-send--failed nil)
     (undo-boundary)
     (save-restriction
       (widen)
-      (delete-region answer (point-max)))
+      (delete-region (car section) (cdr section))
+      (jumpseat--transcript-drop-empty-question (plist-get conversation :branch)))
     (undo-boundary)
     (jumpseat-send--reset)
     (jumpseat--send-start)))
@@ -264,22 +284,26 @@ Its last turn was stopped or reached a limit, and the daemon can go on there."
 STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
   (jumpseat--transcript-fetch-headings
    (plist-get conversation :model)
-   (funcall step (lambda (headings) (jumpseat-send--start-turn conversation headings)))))
+   (funcall step (lambda (headings) (jumpseat-send--start-turn conversation headings)))
+   nil (jumpseat--transcript-level conversation)))
 
 (defun jumpseat-send--continue (conversation step)
   "Send CONVERSATION, the parsed text of this chat, or resume its last turn.
 STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
   (let ((role (plist-get (jumpseat--transcript-find-last conversation) :role)))
+    (setq jumpseat--send-branch (plist-get conversation :branch))
     (cond
      ((jumpseat-send--continuable-p conversation)
       (jumpseat--view-clear)
-      (jumpseat--transcript-drop-empty-question)
+      (jumpseat--transcript-drop-empty-question (plist-get conversation :branch))
       (jumpseat-send--start-after-headings conversation step))
-     ((and jumpseat-send--failed (equal role "assistant"))
+     ((and jumpseat-send--failed (equal role "assistant")
+           (= jumpseat-send--failed (car (jumpseat--send-find-section conversation))))
       (jumpseat-send--ask-again conversation))
      ((not (equal role "user"))
       (jumpseat-send--reset)
-      (jumpseat--say "There is no question: write one at the end of the chat."))
+      (jumpseat--say "There is no question: write one at the end of the %s."
+                     (if (plist-get conversation :branch) "branch" "chat")))
      ((jumpseat-send--choose-model conversation))
      (t
       (jumpseat--view-clear)
@@ -288,17 +312,17 @@ STEP makes the callbacks of requests; see `jumpseat-send--make-step'."
        (lambda (expanded) (jumpseat-send--start-after-headings expanded step)))))))
 
 (defun jumpseat--send-start ()
-  "Send this chat, unless it is being answered."
+  "Send this chat, or its branch at point, unless it is being answered."
   (if (jumpseat--send-running-p)
       (jumpseat--say "An answer is being written; %s stops it."
                      (substitute-command-keys "\\[jumpseat-stop]"))
     (jumpseat--view-update :state 'preparing)
+    (setq jumpseat--send-branch nil)
     (let ((step (apply-partially #'jumpseat-send--make-step
                                  (setq jumpseat-send--preparing (list 'question)))))
       (jumpseat--transcript-when-settled
        (lambda ()
-         (jumpseat--transcript-parse
-          (jumpseat--transcript-text)
+         (jumpseat--transcript-parse-here
           (funcall step (lambda (conversation) (jumpseat-send--continue conversation step)))))))))
 
 (provide 'jumpseat-send)

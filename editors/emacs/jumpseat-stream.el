@@ -22,13 +22,15 @@
   start                      ; markers; text typed at one of them stays outside
   end
   (chunks nil)               ; the pieces written so far, the newest first
+  follow                     ; whether point follows the text even if other text is below
   (undo nil)                 ; the undo list after the last write
   (ended nil))               ; deleted or undone by the user, or complete
 
-(defun jumpseat--writer-new (position)
-  "Create a writer at POSITION in this buffer."
+(defun jumpseat--writer-new (position &optional follow)
+  "Create a writer at POSITION in this buffer.
+Point follows the text at the end of the buffer, and with FOLLOW everywhere."
   (jumpseat-writer--make :buffer (current-buffer) :start (copy-marker position)
-                         :end (copy-marker position)))
+                         :end (copy-marker position) :follow follow))
 
 (defun jumpseat--writer-live-p (writer)
   "Whether more can be written with WRITER.
@@ -38,6 +40,12 @@ Nil after the user has deleted the text or undone the writing."
                (= (jumpseat--writer-start writer) (jumpseat--writer-end writer)))
       (setf (jumpseat--writer-ended writer) t))
     (not (jumpseat--writer-ended writer))))
+
+(defun jumpseat--writer-kept-p (writer)
+  "Whether the text of WRITER is complete, or more can be written."
+  (or (jumpseat--writer-live-p writer)
+      (and (buffer-live-p (jumpseat--writer-buffer writer))
+           (null (marker-position (jumpseat--writer-start writer))))))
 
 (defun jumpseat-writer--join-undo (writer)
   "Make the next change part of the undo step of WRITER.
@@ -70,9 +78,9 @@ If something else has changed the buffer since, start another step."
 
 (defun jumpseat-writer--find-followers (writer)
   "Return the windows whose point is at the end of the text of WRITER.
-Return nil unless that is also the end of the buffer."
+Return nil if other text is below, unless point follows there too."
   (let ((end (marker-position (jumpseat--writer-end writer))))
-    (when (= end (1+ (buffer-size)))
+    (when (or (jumpseat--writer-follow writer) (= end (1+ (buffer-size))))
       (seq-filter (lambda (window) (= (window-point window) end))
                   (get-buffer-window-list nil nil t)))))
 
@@ -86,7 +94,7 @@ that a user who types there continues after the text."
     (with-current-buffer (jumpseat--writer-buffer writer)
       (let* ((end (jumpseat--writer-end writer))
              (followers (jumpseat-writer--find-followers writer))
-             (point-follows (and (= (point) end) (eobp)))
+             (point-follows (and (= (point) end) (or (jumpseat--writer-follow writer) (eobp))))
              ;; Fontification and the hooks of modes would take most of the
              ;; time; see `jumpseat--writer-close'.
              (inhibit-modification-hooks t))

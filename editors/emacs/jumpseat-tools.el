@@ -25,19 +25,20 @@ characters, such as \"files/*\".  \\[jumpseat-tools] changes the tools of one ch
   :group 'jumpseat)
 
 (defvar-local jumpseat-tools--chat nil "The chat whose tools this window shows.")
+(defvar-local jumpseat-tools--place nil "A marker at the conversation in that chat.")
 (defvar-local jumpseat-tools--chosen nil "The selectors of that chat.")
 (defvar-local jumpseat-tools--rows nil "The answer to `tools/list' that this window shows.")
 
-(defun jumpseat-tools--read (chat callback)
-  "Call CALLBACK in CHAT with the selectors in its front matter."
+(defun jumpseat-tools--read (chat place callback)
+  "Call CALLBACK in CHAT with the selectors of its conversation at PLACE."
   (with-current-buffer chat
-    (jumpseat--transcript-parse
-     (jumpseat--transcript-front-matter-text)
+    (jumpseat--transcript-parse-here
      (jumpseat--make-callback
       (lambda (conversation)
         (when (buffer-live-p chat)
           (with-current-buffer chat
-            (funcall callback (jumpseat--list (plist-get conversation :daemonTools))))))))))
+            (funcall callback (jumpseat--list (plist-get conversation :daemonTools)))))))
+     place)))
 
 (defun jumpseat-tools--describe (selectors)
   "Name the servers of SELECTORS, or return nil."
@@ -51,7 +52,7 @@ characters, such as \"files/*\".  \\[jumpseat-tools] changes the tools of one ch
   (if (null (jumpseat--transcript-value "tools"))
       (jumpseat--view-update :tools nil)
     (jumpseat-tools--read
-     (current-buffer)
+     (current-buffer) nil
      (lambda (selectors)
        (jumpseat--view-update :tools (jumpseat-tools--describe selectors))))))
 
@@ -245,11 +246,12 @@ and to the definition of the server, which is shown first."
                                 (jumpseat--tools-server-at-point)
                                 (get-text-property (line-beginning-position) 'jumpseat-tool)))
   (jumpseat-tools--draw)
-  (let ((chosen jumpseat-tools--chosen))
+  (let ((chosen jumpseat-tools--chosen)
+        (place jumpseat-tools--place))
     (with-current-buffer jumpseat-tools--chat
       (jumpseat--transcript-update
        (lambda (now) (append (list :daemonTools (vconcat chosen)) now))
-       #'jumpseat--tools-show-in-header))))
+       #'jumpseat--tools-show-in-header place))))
 
 (defun jumpseat-tools--fetch (buffer refresh)
   "Fetch the tools for the window BUFFER; with REFRESH, servers are asked."
@@ -262,7 +264,7 @@ and to the definition of the server, which is shown first."
           (setq jumpseat-tools--rows rows)
           (when (buffer-live-p jumpseat-tools--chat)
             (jumpseat-tools--read
-             jumpseat-tools--chat
+             jumpseat-tools--chat jumpseat-tools--place
              (lambda (selectors)
                (when (buffer-live-p buffer)
                  (with-current-buffer buffer
@@ -280,10 +282,12 @@ and to the definition of the server, which is shown first."
   (unless jumpseat-chat-mode
     (user-error "This is not a chat; %s opens one" (substitute-command-keys "\\[jumpseat]")))
   (let ((chat (current-buffer))
+        (place (jumpseat--outline-point))
         (buffer (get-buffer-create "*jumpseat tools*")))
     (with-current-buffer buffer
       (jumpseat-tools-mode)
-      (setq jumpseat-tools--chat chat)
+      (setq jumpseat-tools--chat chat
+            jumpseat-tools--place place)
       (setq-local revert-buffer-function
                   (lambda (&rest _) (jumpseat-tools--fetch buffer t))))
     (jumpseat--ui-show "*jumpseat tools*" '("Asking the daemon …"))

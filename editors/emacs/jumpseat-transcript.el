@@ -11,23 +11,24 @@
 
 ;;; Code:
 
-(require 'jumpseat-format)
+(require 'jumpseat-outline)
 (require 'jumpseat-rpc)
 
 (defvar jumpseat-transcript--roles (list "Me" "Assistant")
   "The known names of roles in headings; a configuration may define others.")
 
-(defun jumpseat--transcript-question (&optional format)
+(defun jumpseat--transcript-question (&optional format level)
   "Return the heading of questions that is understood with every configuration.
-FORMAT is the chat's format, by default the format of this buffer."
-  (concat (jumpseat--format-sign (or format (jumpseat--format-here))) "Me"))
+FORMAT is the chat's format, by default the format of this buffer, and LEVEL the
+level of the heading, by default 1."
+  (concat (jumpseat--format-sign-at (or format (jumpseat--format-here)) level) "Me"))
 
 (defvar jumpseat-transcript--askers (list "Me")
   "The known names of the user's role in headings.")
 
 (defun jumpseat--transcript-question-p (heading)
   "Whether HEADING of this buffer belongs to a question."
-  (string-match-p (concat "\\`" (regexp-quote (jumpseat--format-sign (jumpseat--format-here)))
+  (string-match-p (concat "\\`" (jumpseat--format-sign-regexp (jumpseat--format-here))
                           (regexp-opt jumpseat-transcript--askers) "\\(?:[ \t]\\|\\'\\)")
                   heading))
 
@@ -35,7 +36,7 @@ FORMAT is the chat's format, by default the format of this buffer."
   "Return a regular expression for a line with HEADING, or with a known heading."
   (let ((format (jumpseat--format-here)))
     (concat "^" (if heading (regexp-quote heading)
-                  (concat (regexp-quote (jumpseat--format-sign format))
+                  (concat (jumpseat--format-sign-regexp format)
                           (regexp-opt jumpseat-transcript--roles)))
             (jumpseat--format-after-role format))))
 
@@ -52,14 +53,37 @@ FORMAT is the chat's format, by default the format of this buffer."
                          (list :text text :format (jumpseat--format-name (jumpseat--format-here)))
                          callback))
 
-(defun jumpseat--transcript-render (message model callback)
-  "Render MESSAGE of a chat with MODEL.
+(defun jumpseat--transcript-parse-here (callback &optional place)
+  "Parse the conversation at PLACE of this buffer, by default at point.
+CALLBACK is as for `jumpseat--transcript-parse'.  In the conversation, :branch
+is its `jumpseat--branch', or nil, and :place a marker at PLACE."
+  (let ((buffer (current-buffer))
+        (place (or place (jumpseat--outline-point))))
+    (jumpseat--rpc-request
+     "transcript/parse"
+     (list :text (jumpseat--transcript-text) :format (jumpseat--format-name (jumpseat--format-here))
+           :line (jumpseat--outline-line place))
+     (lambda (err result)
+       (funcall callback err
+                (if (and result (buffer-live-p buffer))
+                    (with-current-buffer buffer
+                      (append (list :branch (jumpseat--outline-make-branch result) :place place)
+                              result))
+                  result))))))
+
+(defun jumpseat--transcript-level (conversation)
+  "Return the level of the headings in CONVERSATION."
+  (if-let ((branch (plist-get conversation :branch))) (jumpseat--branch-level branch) 1))
+
+(defun jumpseat--transcript-render (message conversation callback)
+  "Render MESSAGE of CONVERSATION, of which only the model and branch are used.
 Call CALLBACK with an error or nil, and the text without its last line
 ending.  The texts of an answer are trimmed of blank lines."
   (let ((format (jumpseat--format-here)))
     (jumpseat--rpc-request
-     "transcript/render" (list :messages (vector message) :model model :trimAnswers t
-                               :format (jumpseat--format-name format))
+     "transcript/render" (list :messages (vector message) :model (plist-get conversation :model)
+                               :trimAnswers t :format (jumpseat--format-name format)
+                               :level (jumpseat--transcript-level conversation))
      (lambda (err result)
        (funcall callback err
                 ;; Remove the front matter, which names the model.
@@ -70,18 +94,19 @@ ending.  The texts of an answer are trimmed of blank lines."
                                  (jumpseat--format-front-end format))
                          "" (plist-get result :text)))))))))
 
-(defun jumpseat--transcript-fetch-headings (model callback &optional format)
+(defun jumpseat--transcript-fetch-headings (model callback &optional format level)
   "Fetch the headings of both roles, which the configuration may rename.
 MODEL is the chat's model, and FORMAT its format, by default the format of
-this buffer.  Call CALLBACK with an error or nil, and a cons of the heading of
-the user and the heading of the assistant."
+this buffer.  LEVEL is the level of the headings, by default 1.  Call CALLBACK
+with an error or nil, and a cons of the heading of the user and the heading of
+the assistant."
   (let* ((format (or format (jumpseat--format-here)))
-         (sign (jumpseat--format-sign format))
+         (sign (jumpseat--format-sign-at format level))
          (heading (concat (regexp-quote sign) "\\(.+\\)\n")))
     (jumpseat--rpc-request
      "transcript/render"
      (list :messages [(:role "user" :content "-") (:role "assistant" :content "-")] :model model
-           :format (jumpseat--format-name format))
+           :format (jumpseat--format-name format) :level (or level 1))
      (lambda (err result)
        (let ((text (plist-get result :text)))
          (funcall callback err
@@ -93,9 +118,16 @@ the user and the heading of the assistant."
                     (cons (concat sign (match-string 1 text))
                           (concat sign (match-string 2 text))))))))))
 
-(defun jumpseat-transcript--find-front-matter ()
+(defun jumpseat-transcript--find-front-matter (&optional branch)
   "Return the positions of the front matter in this buffer, as a cons.
-Without any, both are the start of the buffer."
+Without any, both are the start of the buffer.  With BRANCH, return the
+positions of its property drawer.  If there is none, both are the position where
+one belongs."
+  (if branch (jumpseat--outline-find-drawer (jumpseat--branch-start branch))
+    (jumpseat-transcript--find-head)))
+
+(defun jumpseat-transcript--find-head ()
+  "Return the positions of the front matter at the start of this buffer."
   (let ((format (jumpseat--format-here))
         (case-fold-search t))
     (save-excursion
@@ -110,67 +142,141 @@ Without any, both are the start of the buffer."
               (cons start (point))
             (cons (point-min) (point-min))))))))
 
-(defun jumpseat--transcript-front-matter-end ()
-  "Return the position after the front matter, or `point-min' without any."
-  (cdr (jumpseat-transcript--find-front-matter)))
+(defun jumpseat--transcript-front-matter-end (&optional branch)
+  "Return the position after the front matter of this buffer, or of BRANCH.
+Without any, this is where the text below begins."
+  (cdr (jumpseat-transcript--find-front-matter branch)))
 
-(defun jumpseat--transcript-front-matter-text ()
-  "Return the text of the front matter of this buffer."
+(defun jumpseat--transcript-front-matter-text (&optional branch)
+  "Return the text of the front matter of this buffer, or of BRANCH."
   (save-restriction
     (widen)
-    (buffer-substring-no-properties (point-min) (jumpseat--transcript-front-matter-end))))
+    (buffer-substring-no-properties
+     (if branch (jumpseat--branch-start branch) (point-min))
+     (jumpseat--transcript-front-matter-end branch))))
+
+(defun jumpseat-transcript--find-value (key beg end)
+  "Return the text of KEY in the front matter between BEG and END, or nil."
+  (goto-char beg)
+  (when (re-search-forward (format (jumpseat--format-value (jumpseat--format-here)) key) end t)
+    (match-string-no-properties 1)))
+
+(defun jumpseat-transcript--list-branches ()
+  "Return the headlines of the branches that enclose point, the inmost first."
+  (let ((headlines (jumpseat--outline-list-headlines)))
+    ;; The inmost headline may be a message.
+    (if (and headlines
+             (save-excursion
+               (goto-char (car headlines))
+               (looking-at-p (jumpseat--transcript-heading-regexp))))
+        (cdr headlines)
+      headlines)))
+
+(defun jumpseat--transcript-in-branch-p ()
+  "Whether point is in a branch of this chat."
+  (save-restriction
+    (widen)
+    (and (jumpseat-transcript--list-branches) t)))
 
 (defun jumpseat--transcript-value (key)
-  "Return the text of KEY in the front matter of this buffer, or nil."
-  (save-excursion
-    (save-restriction
-      (widen)
-      (goto-char (point-min))
-      (when (re-search-forward (format (jumpseat--format-value (jumpseat--format-here)) key)
-                               (jumpseat--transcript-front-matter-end) t)
-        (match-string-no-properties 1)))))
+  "Return the text of KEY in the front matter that counts at point, or nil."
+  (let ((headlines (jumpseat-transcript--list-branches)))
+    (save-excursion
+      (save-restriction
+        (widen)
+        (or (seq-some (lambda (headline)
+                        (pcase-let ((`(,beg . ,end) (jumpseat--outline-find-drawer headline)))
+                          (jumpseat-transcript--find-value key beg end)))
+                      headlines)
+            (jumpseat-transcript--find-value key (point-min)
+                                             (jumpseat--transcript-front-matter-end)))))))
 
 (defun jumpseat--transcript-model ()
   "Return the model in the front matter of this buffer, or nil."
   (jumpseat--transcript-value "model"))
 
-(defun jumpseat--transcript-conversation ()
-  "Return the id of the kept conversation that this buffer continues, or nil."
-  (jumpseat--transcript-value "conversation"))
+(defun jumpseat--transcript-branched-p ()
+  "Whether this chat has messages in branches."
+  (let ((level-sign (jumpseat--format-level-sign (jumpseat--format-here))))
+    (unless (string-empty-p level-sign)
+      (save-excursion
+        (save-restriction
+          (widen)
+          (goto-char (point-min))
+          (re-search-forward
+           (concat "^" (regexp-quote level-sign)
+                   (substring (jumpseat--transcript-heading-regexp) 1))
+           nil t))))))
 
 (defun jumpseat--transcript-find-last (conversation)
   "Return the last message of CONVERSATION, or nil."
   (car (last (jumpseat--list (plist-get conversation :messages)))))
 
+(defconst jumpseat-transcript--empty-values
+  '((:daemonTools . ":tools: []\n") (:settings . ":settings: {}\n") (:system . ":system: \"\"\n"))
+  "The properties of a branch that override a value with an empty one.")
+
+(defun jumpseat--transcript-list-own (conversation changed)
+  "Return the values for the front matter of CONVERSATION after a change.
+CHANGED is CONVERSATION with other values.  A branch inherits those that are not
+changed, unless it has its own; an empty value of its own is `empty'."
+  (if-let ((branch (plist-get conversation :branch)))
+      (mapcan (lambda (key)
+                (let* ((own (jumpseat--branch-own branch))
+                       (values (if (equal (plist-get changed key) (plist-get conversation key))
+                                   (and (plist-member own key) own)
+                                 changed))
+                       (value (plist-get values key)))
+                  (when values
+                    (list key (if (and (seq-empty-p value)
+                                       (assq key jumpseat-transcript--empty-values))
+                                  'empty
+                                value)))))
+              (list :model :system :daemonTools :settings :conversationId))
+    changed))
+
 (defun jumpseat--transcript-render-front-matter (conversation callback &optional format)
   "Render the front matter of CONVERSATION.
 Call CALLBACK with an error or nil, and the text with a final line ending.
 FORMAT is by default this buffer's."
-  (jumpseat--rpc-request
-   "transcript/render"
-   (list :messages [] :model (plist-get conversation :model)
-         :system (plist-get conversation :system)
-         :daemonTools (let ((tools (plist-get conversation :daemonTools)))
-                        (unless (seq-empty-p tools) tools))
-         :settings (plist-get conversation :settings)
-         :conversationId (plist-get conversation :conversationId)
-         :format (jumpseat--format-name (or format (jumpseat--format-here))))
-   (lambda (err result)
-     (funcall callback err
-              (when result
-                (let ((text (string-trim (plist-get result :text))))
-                  (if (string-empty-p text) "" (concat text "\n"))))))))
+  (let* ((format (or format (jumpseat--format-here)))
+         (empty (seq-filter (lambda (each) (eq 'empty (plist-get conversation (car each))))
+                            jumpseat-transcript--empty-values))
+         (get (lambda (key) (unless (assq key empty) (plist-get conversation key)))))
+    (jumpseat--rpc-request
+     "transcript/render"
+     (list :messages [] :model (plist-get conversation :model)
+           :system (funcall get :system)
+           :daemonTools (let ((tools (funcall get :daemonTools)))
+                          (unless (seq-empty-p tools) tools))
+           :settings (funcall get :settings)
+           :conversationId (plist-get conversation :conversationId)
+           :format (jumpseat--format-name format))
+     (lambda (err result)
+       (funcall callback err
+                (when result
+                  (jumpseat-transcript--add-lines format (mapconcat #'cdr empty "")
+                                                  (string-trim (plist-get result :text)))))))))
 
-(defun jumpseat--transcript-put-front-matter (text)
-  "Replace the front matter of this buffer with TEXT."
+(defun jumpseat-transcript--add-lines (format lines text)
+  "Return TEXT, front matter in FORMAT, with LINES at its end and a line ending."
+  (let ((last (jumpseat--format-front-end format)))
+    (cond ((string-empty-p lines) (if (string-empty-p text) "" (concat text "\n")))
+          ((string-empty-p text) (concat (jumpseat--format-front format) "\n" lines last "\n"))
+          (t (concat (string-remove-suffix last text) lines last "\n")))))
+
+(defun jumpseat--transcript-put-front-matter (text &optional branch)
+  "Replace the front matter of this buffer, or of BRANCH, with TEXT."
   (save-excursion
     (save-restriction
       (widen)
-      (pcase-let ((`(,start . ,end) (jumpseat-transcript--find-front-matter)))
+      (pcase-let ((`(,start . ,end) (jumpseat-transcript--find-front-matter branch)))
         (jumpseat--transcript-replace
          start end
          (cond ((> end start) (jumpseat-transcript--keep-others text start end))
                ((string-empty-p text) text)
+               ;; Org does not read a drawer below a blank line.
+               (branch (concat (save-excursion (goto-char start) (unless (bolp) "\n")) text))
                (t (concat text "\n"))))))))
 
 (defun jumpseat-transcript--keep-others (text start end)
@@ -198,29 +304,24 @@ Change only what differs, so that point and markers stay."
     (narrow-to-region beg end)
     (replace-region-contents (point-min) (point-max) (lambda () text) 0.1)))
 
-(defun jumpseat--transcript-drop-empty-question ()
+(defun jumpseat--transcript-drop-empty-question (&optional branch)
   "Remove the heading at the end of this buffer, if nothing follows it.
-Return the position after the text before it."
+With BRANCH, remove the heading at its end.  Headings of other branches stay.
+Return the position after the text before the heading."
   (save-excursion
     (save-restriction
       (widen)
-      (goto-char (point-max))
+      (goto-char (jumpseat--outline-end branch))
       (skip-chars-backward " \t\n")
       (when (save-excursion
               (beginning-of-line)
-              (looking-at (jumpseat--transcript-heading-regexp)))
+              (and (looking-at (jumpseat--transcript-heading-regexp))
+                   (looking-at (regexp-quote
+                                (jumpseat--format-sign-at (jumpseat--format-here)
+                                                          (and branch (jumpseat--branch-level branch)))))))
         (delete-region (line-beginning-position) (point))
         (skip-chars-backward " \t\n"))
-      (delete-region (point) (point-max))
-      (point))))
-
-(defun jumpseat--transcript-line (line)
-  "Return the start of LINE of this buffer, counted from 0."
-  (save-excursion
-    (save-restriction
-      (widen)
-      (goto-char (point-min))
-      (forward-line line)
+      (jumpseat--outline-clear (point) branch)
       (point))))
 
 (defvar-local jumpseat-transcript--updating nil
@@ -247,38 +348,41 @@ change, must not miss it."
         (with-demoted-errors "jumpseat: Internal error: %S"
           (funcall (pop jumpseat-transcript--waiting)))))))
 
-(defun jumpseat-transcript--start-update (changes done)
+(defun jumpseat-transcript--start-update (changes done place)
   "Change the front matter of this buffer, then call DONE.
 The argument CHANGES is a function.
-See `jumpseat--transcript-update'."
+See `jumpseat--transcript-update', also for PLACE."
   (let ((buffer (current-buffer)))
     (setq jumpseat-transcript--updating t)
-    (jumpseat--transcript-parse
-     (jumpseat--transcript-text)
+    (jumpseat--transcript-parse-here
      (lambda (failure conversation)
        (if failure (jumpseat-transcript--settle buffer failure)
          (let ((sent nil))
            (unwind-protect
                (progn
                  (jumpseat--transcript-render-front-matter
-                  (funcall changes conversation)
+                  (jumpseat--transcript-list-own conversation (funcall changes conversation))
                   (lambda (err text)
                     (unwind-protect
                         (when (and (null err) (buffer-live-p buffer))
                           (with-current-buffer buffer
-                            (jumpseat--transcript-put-front-matter text)
+                            (jumpseat--transcript-put-front-matter
+                             text (plist-get conversation :branch))
                             (when done (funcall done))))
                       (jumpseat-transcript--settle buffer err))))
                  (setq sent t))
              ;; After an error in CHANGES, the callback above is never called.
-             (unless sent (jumpseat-transcript--settle buffer nil)))))))))
+             (unless sent (jumpseat-transcript--settle buffer nil))))))
+     place)))
 
-(defun jumpseat--transcript-update (changes &optional done)
+(defun jumpseat--transcript-update (changes &optional done place)
   "Change the front matter of this buffer, and leave the rest unchanged.
 CHANGES is called with the conversation and returns another one.  DONE is
-called in the buffer after the change.  Errors are shown."
-  (jumpseat--transcript-when-settled
-   (lambda () (jumpseat-transcript--start-update changes done))))
+called in the buffer after the change.  If PLACE, by default point, is in a
+branch, change the properties of the branch.  Errors are shown."
+  (let ((place (or place (jumpseat--outline-point))))
+    (jumpseat--transcript-when-settled
+     (lambda () (jumpseat-transcript--start-update changes done place)))))
 
 (provide 'jumpseat-transcript)
 ;;; jumpseat-transcript.el ends here

@@ -8,7 +8,8 @@
 
 ;; A question can be asked again, even after it was edited.  What followed it
 ;; is kept as a variant: the question with everything below it.  Variants belong
-;; to the text above the question, so that they are found again after an undo.
+;; to the messages before the question, so that they are found again after an
+;; undo.
 
 ;;; Code:
 
@@ -19,13 +20,26 @@
   "An alist of keys and lists of variants, the oldest first.
 See `jumpseat-variants--make-key'.")
 
+(defvar-local jumpseat-variants--sent nil "The key of the question that was sent last.")
 (defvar-local jumpseat-variants--asked nil
   "An alist of keys and questions, as they were sent.
 A question may be edited before it is asked again.")
 
-(defun jumpseat-variants--make-key (start)
-  "Return a key for the text above START, without the front matter."
-  (md5 (string-trim (buffer-substring-no-properties (jumpseat--transcript-front-matter-end) start))))
+(defun jumpseat-variants--make-key (conversation index)
+  "Return a key for the branch and the messages of CONVERSATION before INDEX."
+  (md5 (prin1-to-string
+        (cons
+         (when-let ((branch (plist-get conversation :branch)))
+           (save-excursion
+             (goto-char (jumpseat--branch-start branch))
+             (buffer-substring-no-properties (point) (line-end-position))))
+         (mapcar (lambda (message)
+                   ;; The daemon does not always know the other values.
+                   (mapcar (lambda (block)
+                             (mapcar (lambda (key) (plist-get block key))
+                                     '(:type :text :thinking :id :name :raw :content :source)))
+                           (plist-get message :content)))
+                 (seq-take (plist-get conversation :messages) index))))))
 
 (defun jumpseat-variants--list (key)
   "Return the variants that were kept for KEY."
@@ -41,11 +55,12 @@ A variant to which the user has added further turns is replaced."
               (if shorter (mapcar (lambda (each) (if (eq each shorter) text each)) kept)
                 (append kept (list text))))))))
 
-(defun jumpseat-variants--read (start)
-  "Return the text from START on, without the heading that waits for a question."
+(defun jumpseat-variants--read (start branch)
+  "Return the text from START to the end of BRANCH, or of the chat if that is nil.
+Leave out the heading that waits for a question."
   (string-trim-right
    (replace-regexp-in-string (concat "\\(?:" (jumpseat--transcript-heading-regexp) "\\)[ \t\n]*\\'") ""
-                             (buffer-substring-no-properties start (point-max)))))
+                             (buffer-substring-no-properties start (jumpseat--outline-end branch)))))
 
 (defun jumpseat-variants--show-label (start number count)
   "Show at START that the variant NUMBER of COUNT is in the chat."
@@ -58,26 +73,30 @@ A variant to which the user has added further turns is replaced."
 
 (defun jumpseat-variants--find-turn (conversation line)
   "Return the turn of CONVERSATION with the question at LINE.
-This is the last question that starts at or before LINE, or else the first one."
-  (let ((questions (seq-filter (lambda (turn) (and (equal "user" (plist-get turn :role))
-                                                   (plist-get turn :message)))
-                               (plist-get conversation :turns))))
+This is the last question of its branch that starts at or before LINE, or else
+the first one."
+  (let* ((branch (plist-get conversation :branch))
+         (first (if branch (plist-get (jumpseat--branch-own branch) :startLine) 0))
+         (questions (seq-filter (lambda (turn) (and (equal "user" (plist-get turn :role))
+                                                    (plist-get turn :message)
+                                                    (<= first (plist-get turn :startLine))))
+                                (plist-get conversation :turns))))
     (or (car (last (seq-filter (lambda (turn) (<= (plist-get turn :startLine) line)) questions)))
         (car questions))))
 
 (defun jumpseat-variants--call-with-question (function)
-  "Call FUNCTION with the bounds of the question at point.
-This is the last question that starts at or before point, or else the first one."
+  "Call FUNCTION with the bounds, the key and the branch of the question at point.
+The branch is nil outside of branches.  The question is the last one that starts
+at or before point, or else the first one."
   (unless jumpseat-chat-mode (user-error "This is not a chat"))
   (barf-if-buffer-read-only)
   (when (jumpseat--send-running-p)
     (user-error "An answer is being written; %s stops it"
                 (substitute-command-keys "\\[jumpseat-stop]")))
   (let ((buffer (current-buffer))
-        (line (1- (line-number-at-pos nil t)))
+        (line (jumpseat--outline-line (point)))
         (tick (buffer-chars-modified-tick)))
-    (jumpseat--transcript-parse
-     (jumpseat--transcript-text)
+    (jumpseat--transcript-parse-here
      (jumpseat--make-callback
       (lambda (conversation)
         (when (and (buffer-live-p buffer) (eql tick (buffer-chars-modified-tick buffer)))
@@ -86,34 +105,38 @@ This is the last question that starts at or before point, or else the first one.
               (widen)
               (if-let ((turn (jumpseat-variants--find-turn conversation line)))
                   (funcall function
-                           (jumpseat--transcript-line (plist-get turn :startLine))
-                           (jumpseat--transcript-line (plist-get turn :endLine)))
+                           (jumpseat--outline-find-line (plist-get turn :startLine))
+                           (jumpseat--outline-find-line (plist-get turn :endLine))
+                           (jumpseat-variants--make-key conversation (plist-get turn :message))
+                           (plist-get conversation :branch))
                 (jumpseat--say "There is no question in this chat."))))))))))
 
-(defun jumpseat-variants--record (question)
-  "Remember the text of the question at QUESTION, which was sent."
+(defun jumpseat-variants--record (question conversation)
+  "Remember the text of the question at QUESTION, the last one of CONVERSATION."
   (save-restriction
     (widen)
-    (let ((key (jumpseat-variants--make-key question)))
+    (let ((key (jumpseat-variants--make-key conversation
+                                            (1- (length (plist-get conversation :messages))))))
+      (setq jumpseat-variants--sent key)
       (setf (alist-get key jumpseat-variants--asked nil nil #'equal)
-            (jumpseat-variants--read question)))))
+            (jumpseat-variants--read question jumpseat--send-branch)))))
 
 (add-hook 'jumpseat--turn-sent-functions #'jumpseat-variants--record)
 
 ;;; Commands
 
-(defun jumpseat-variants--ask-again (start end)
-  "Ask the question from START to END again, and keep what follows as a variant."
-  (let* ((key (jumpseat-variants--make-key start))
-         (rest (string-trim (jumpseat-variants--read end)))
+(defun jumpseat-variants--ask-again (start end key branch)
+  "Ask the question from START to END again, and keep what follows as a variant.
+KEY is its key, and BRANCH its branch or nil."
+  (let* ((rest (string-trim (jumpseat-variants--read end branch)))
          (question (or (cdr (assoc key jumpseat-variants--asked))
                        (string-trim-right (buffer-substring-no-properties start end)))))
     (unless (string-empty-p rest)
       (jumpseat-variants--keep key (concat question "\n\n" rest)))
     (undo-boundary)
-    (delete-region end (point-max))
+    (jumpseat--outline-clear end branch)
     (undo-boundary)
-    (goto-char (point-max))
+    (jumpseat--outline-goto-end branch)
     (jumpseat--send-start)))
 
 (defun jumpseat-retry ()
@@ -125,32 +148,32 @@ variant, which \\[jumpseat-previous-variant] brings back."
 
 (defun jumpseat-variants--call-with-variants (function)
   "Call FUNCTION with the start of the question at point and its variants.
-The number of the variant in the chat is the third argument."
+The number of the variant in the chat is the third argument, and the branch, or
+nil, is the fourth."
   (jumpseat-variants--call-with-question
-   (lambda (start _end)
-     (let ((key (jumpseat-variants--make-key start))
-           (now (jumpseat-variants--read start)))
+   (lambda (start _end key branch)
+     (let ((now (jumpseat-variants--read start branch)))
        (if (null (remove now (jumpseat-variants--list key)))
            (jumpseat--say "This question has no other variant; %s asks it again."
                           (substitute-command-keys "\\[jumpseat-retry]"))
          (jumpseat-variants--keep key now)
          (let ((kept (jumpseat-variants--list key)))
-           (funcall function start kept (seq-position kept now))))))))
+           (funcall function start kept (seq-position kept now) branch)))))))
 
 (defun jumpseat-next-variant (&optional count)
   "Show the next variant of the question at point, or the COUNTth."
   (interactive "p")
   (jumpseat-variants--call-with-variants
-   (lambda (start kept number)
+   (lambda (start kept number branch)
      (let ((next (mod (+ number (or count 1)) (length kept)))
            (heading (save-excursion
                       (goto-char start)
                       (if (looking-at (jumpseat--transcript-heading-regexp))
                           (match-string-no-properties 0)
-                        (jumpseat--transcript-question)))))
+                        (jumpseat--transcript-question
+                         nil (and branch (jumpseat--branch-level branch)))))))
        (undo-boundary)
-       (delete-region start (point-max))
-       (goto-char (point-max))
+       (jumpseat--outline-clear start branch)
        (insert (nth next kept) "\n\n" heading "\n\n")
        (undo-boundary)
        (goto-char start)
@@ -176,7 +199,7 @@ The number of the variant in the chat is the third argument."
   "Compare the variant in the chat with another one of the question at point."
   (interactive)
   (jumpseat-variants--call-with-variants
-   (lambda (_start kept number)
+   (lambda (_start kept number _branch)
      (let* ((format (jumpseat--format-here))
             (compare (lambda (other)
                        (ediff-buffers
@@ -198,9 +221,8 @@ The number of the variant in the chat is the third argument."
     (when (marker-position start)
       (save-restriction
         (widen)
-        (let ((count (1+ (length (remove (jumpseat-variants--read start)
-                                         (jumpseat-variants--list
-                                          (jumpseat-variants--make-key start)))))))
+        (let ((count (1+ (length (remove (jumpseat-variants--read start jumpseat--send-branch)
+                                         (jumpseat-variants--list jumpseat-variants--sent))))))
           (jumpseat-variants--show-label (marker-position start) count count))))))
 
 (add-hook 'jumpseat--turn-ended-functions #'jumpseat-variants--label-last)

@@ -52,6 +52,7 @@
 ;;; Code:
 
 (require 'jumpseat-anywhere)
+(require 'jumpseat-branch)
 (require 'jumpseat-file)
 (require 'jumpseat-history)
 (require 'jumpseat-inspect)
@@ -118,6 +119,7 @@
                  ("C-c M-n" . jumpseat-next-variant)
                  ("C-c M-p" . jumpseat-previous-variant)
                  ("C-c C-e" . jumpseat-ediff-variants)
+                 ("C-c M-b" . jumpseat-branch)
                  ("C-c C-j" . jumpseat-menu)
                  ("C-c C-v" . jumpseat-model)
                  ("C-c C-o" . jumpseat-settings)
@@ -155,6 +157,7 @@
      ["Next" jumpseat-next-variant]
      ["Previous" jumpseat-previous-variant]
      ["Compare in Ediff" jumpseat-ediff-variants])
+    ["Start Branch..." jumpseat-branch :active (derived-mode-p 'org-mode)]
     "---"
     ["Next Heading" jumpseat-next-turn]
     ["Previous Heading" jumpseat-previous-turn]

@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "editors" / "emacs"
 ORDER = (
     "jumpseat-core",
     "jumpseat-format",
+    "jumpseat-outline",
     "jumpseat-inbox",
     "jumpseat-rpc",
     "jumpseat-ui",
@@ -39,6 +40,7 @@ ORDER = (
     "jumpseat-chat",
     "jumpseat-marks",
     "jumpseat-variants",
+    "jumpseat-branch",
     "jumpseat-attach",
     "jumpseat-ask",
     "jumpseat-anywhere",
