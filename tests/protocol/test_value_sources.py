@@ -227,7 +227,7 @@ async def test_an_expired_credential_is_read_again_once_in_a_turn(
 
 
 @pytest.mark.requirement("7:expired-credential")
-async def test_a_renewed_credential_answers_the_chat_and_the_list_of_models(
+async def test_a_chat_and_a_list_of_models_succeed_with_a_renewed_credential(
     home: Path, upstream: FakeUpstream
 ) -> None:
     (home / "token").write_text("token-number-one", "utf-8")
@@ -289,7 +289,7 @@ async def test_a_slow_command_delays_only_its_chat_and_ends_when_that_is_cancell
 
 
 @pytest.mark.requirement("6:config", "7:cmd-source", "7:file-source", "7:python-source", "7:schema-source")
-async def test_the_error_for_an_unreadable_source_names_provider_key_and_source(
+async def test_the_error_for_an_unreadable_source_names_it_and_where_it_is_used(
     home: Path, upstream: FakeUpstream
 ) -> None:
     names_in_errors = {

@@ -211,7 +211,8 @@ class Asker:
             self._history.allow()
         if outcome.keep_warning is not None:
             self._history.forbid()
-            # The daemon warns once for each id of a conversation. The first turn has none, so it warns twice.
+            # The daemon warns once for each conversation id. The first turn has no id and the second turn has
+            # one, so the daemon repeats the warning in the second turn.
             if outcome.keep_warning != self._keep_warning:
                 outcome.notes.append(outcome.keep_warning)
             self._keep_warning = outcome.keep_warning

@@ -296,17 +296,17 @@ class ConversationStore:
         """Return the named conversation, if there is one, and all its forks, which outlive it."""
         family: dict[str, ReadFile] = {}
         queue: list[tuple[str, str | None]] = [(conversation_id, None)]
-        for each, parent in queue:
-            fork = None if parent is None else self._files.read(each)
+        for id_, parent in queue:
+            fork = None if parent is None else self._files.read(id_)
             if fork is not None and not fork.state.version:
                 continue  # The daemon was killed before it had written the first line of this fork.
-            read = self._read_for_change(each)
-            if each in family or (parent is not None and (read is None or read.state.fork_of != parent)):
+            read = self._read_for_change(id_)
+            if id_ in family or (parent is not None and (read is None or read.state.fork_of != parent)):
                 continue
             if read is not None:
-                family[each] = read
-            name = each if read is None else read.state.id
-            queue += [(fork_id, name) for fork_id in self._forks.list_forks(name)]
+                family[id_] = read
+            actual_id = id_ if read is None else read.state.id
+            queue += [(fork_id, actual_id) for fork_id in self._forks.list_forks(actual_id)]
         return list(family.values())
 
     def _read_existing(self, conversation_id: str, *, cached: bool = True) -> ReadFile:

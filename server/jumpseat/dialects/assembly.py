@@ -69,6 +69,8 @@ class _Call:
     """The pieces of the arguments so far."""
 
     joiner: Joiner = field(default_factory=Joiner)
+    """Joins the halves of characters that the provider split; `finish` returns a half that is left over."""
+
     opaque: str | None = None
     block: int | None = None
     """The number of the block; None until the start event is emitted."""

@@ -183,7 +183,7 @@ class TurnTools:
         return None
 
     def _select_tools(self) -> dict[tuple[str, str], OfferedTool]:
-        """Return the tools to offer by the names of server and tool."""
+        """Return the tools to offer, by the names of the server and the tool."""
         return {
             (server.name, tool.name): OfferedTool(server, tool)
             for server in self._servers

@@ -22,7 +22,7 @@ export type State = 'stopped' | 'starting' | 'ready' | 'failed';
 const MAX_CRASHES = 5;
 const CRASH_WINDOW_MS = 180_000;
 const INITIALIZE_MS = 20_000;
-/** The time between closing the input of a process and killing the process if it is still running. */
+/** The time after which a process that should end is killed if it is still running. */
 const LEAVE_MS = 3000;
 const TRY_AGAIN = l10n.t(
   'The command "jumpseat: Show Log" shows why, and "jumpseat: Restart Server" tries again.',

@@ -359,7 +359,7 @@ function M.rewrite_again(buf, instruction)
         or 'There is no finished edit in this buffer.'
     )
   end
-  local place = review.locate_if_accepted(buf) or targets.locate(edit.target)
+  local place = review.locate_if_partly_accepted(buf) or targets.locate(edit.target)
   local target = targets.new(place, edit.target.mode)
   start_edit(target, edit.context, instruction ~= '' and instruction or edit.instruction)
 end

@@ -189,7 +189,7 @@ function M.is_open(buf) return reviews[buf] ~= nil end
 --- Return the lines of the review in this buffer if at least one of its hunks has been accepted.
 ---@param buf integer
 ---@return jumpseat.Region?
-function M.locate_if_accepted(buf)
+function M.locate_if_partly_accepted(buf)
   local review = reviews[buf]
   local row = review and #review.states > 1 and find_row(review)
   return row and region.lines(buf, row + 1, math.max(row + #review.old, row + 1)) or nil

@@ -101,7 +101,8 @@ export class Edits {
       describeTargets(targets),
       vscode.workspace.asRelativePath(document.uri),
     );
-    const text = instruction ?? (await askForInstruction(what, this.#retryInstruction));
+    const text =
+      instruction ?? (await askForInstruction(vscode.l10n.t('Rewrite {0}', what), this.#retryInstruction));
     if (text !== undefined && !this.#edits.find(document.uri)) {
       await this.#run(document, targets, text);
     }
@@ -133,8 +134,8 @@ export class Edits {
     const { piece, hunk, old } = chosen;
     const acceptedSpan = piece.recordAccepted(hunk, edit.document.getText());
     if (await applyChanges(edit, [{ span: old, text: piece.textOf(hunk) }])) {
-      // `piece.follow` has already moved the span, but it leaves out text that is inserted at an edge of the piece, as
-      // it must if the user inserts the text. The text of an accepted hunk belongs to the piece, so set the span here.
+      // `piece.follow` has already moved the span, but it leaves out text that is inserted at an edge of the piece. That
+      // is right for text from the user. The text of an accepted hunk belongs to the piece, so set the span here.
       piece.span = acceptedSpan;
       await this.#settle(edit);
     }
@@ -193,7 +194,7 @@ export class Edits {
       warnUnfinished(edit);
       return;
     }
-    const instruction = await askForInstruction(vscode.l10n.t('again'), edit.instruction);
+    const instruction = await askForInstruction(vscode.l10n.t('Rewrite again'), edit.instruction);
     if (instruction === undefined) {
       return;
     }

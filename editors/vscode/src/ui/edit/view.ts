@@ -160,9 +160,9 @@ export function nameOf(document: vscode.TextDocument): string {
 }
 
 /** Ask for the instruction of an edit. */
-export async function askForInstruction(what: string, value = ''): Promise<string | undefined> {
+export async function askForInstruction(title: string, value = ''): Promise<string | undefined> {
   const text = await vscode.window.showInputBox({
-    title: vscode.l10n.t('Rewrite {0}', what),
+    title,
     prompt: vscode.l10n.t('Rewrite how? /NAME uses a prompt.'),
     value,
   });

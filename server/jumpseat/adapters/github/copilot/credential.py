@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 REPLACEMENT_SECONDS = 60.0
-"""The minimum time between early replacements of a token, by all daemons of the machine together.
+"""The minimum time between two replacements of refused tokens, counted over all daemons of the machine.
 
 More frequent exchanges would look like abuse.
 """
