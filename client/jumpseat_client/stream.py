@@ -19,8 +19,9 @@ class ChatStream:
     """A chat. Iterate over the stream for the deltas, or await `response()` for the result alone.
 
     Whichever you do first sends the request. The turn is cancelled if the loop is left early (by `break`, by
-    an exception or because the task is cancelled), or if the chat takes longer than the `timeout`. After
-    that, `response()` raises `ChatFailed` of kind "cancelled" with the result so far in `partial`.
+    an exception or because the task is cancelled). It is cancelled too if the chat takes longer than the
+    `timeout`; the loop or `response()` then raises `RequestTimeout`. If you call `response()` after a turn
+    was cancelled, it raises `ChatFailed` of kind "cancelled" with the result so far in `partial`.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class ChatStream:
 
     @property
     def result(self) -> ChatResult | None:
-        """The result once the chat has ended successfully, else None."""
+        """The result, once the loop or `response()` has received it; None before, and after an error."""
         return self._result
 
     def __aiter__(self) -> _Deltas:

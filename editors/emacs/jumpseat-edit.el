@@ -80,8 +80,8 @@ Return nil if there is none.  A rewrite on the line of point counts as below."
     (widen)
     (buffer-substring-no-properties (jumpseat--edit-start edit) (jumpseat--edit-end edit))))
 
-(defun jumpseat--edit-sync (edit)
-  "Record an undo of accepted hunks in EDIT.
+(defun jumpseat--edit-sync-if-unchanged (edit)
+  "Record in EDIT which accepted hunks the user has undone.
 Return nil if its text was changed in any other way since it was sent."
   (when (overlay-buffer (jumpseat--edit-region edit))
     (let ((text (jumpseat--edit-text edit)))

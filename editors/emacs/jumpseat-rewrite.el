@@ -80,7 +80,7 @@ Return their number."
         (widen)
         (when (and (memq edit jumpseat--edit-list)
                    (not (string-empty-p (jumpseat--edit-answer edit)))
-                   (jumpseat--edit-sync edit))
+                   (jumpseat--edit-sync-if-unchanged edit))
           (jumpseat-rewrite--show-state)
           (jumpseat--preview-show-part edit))))))
 
@@ -116,7 +116,7 @@ Return non-nil if there is anything to review."
           (jumpseat--hunks-fontify (jumpseat--edit-start edit) (jumpseat--edit-end edit)
                                    replacement)))
   (cond
-   ((not (jumpseat--edit-sync edit))
+   ((not (jumpseat--edit-sync-if-unchanged edit))
     (jumpseat--preview-hide edit)
     t)
    ((zerop (jumpseat--rewrite-show-remaining edit))

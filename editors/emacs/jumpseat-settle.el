@@ -37,11 +37,11 @@ EDIT cannot be applied, because the old text has changed."
   (jumpseat--say "The text has changed since it was sent, so the rewrite was not applied. A diff shows the new text beside the current one."))
 
 (defun jumpseat-settle--call-with-unchanged (function)
-  "Call FUNCTION with the rewrite of `jumpseat--rewrite-get-finished'.
+  "Call FUNCTION with the result of `jumpseat--rewrite-get-finished'.
 If the old text has changed, show the new text beside this buffer instead."
   (barf-if-buffer-read-only)
   (let ((edit (jumpseat--rewrite-get-finished)))
-    (if (jumpseat--edit-sync edit) (funcall function edit)
+    (if (jumpseat--edit-sync-if-unchanged edit) (funcall function edit)
       (jumpseat-settle--put-beside edit))))
 
 (defun jumpseat-rewrite-accept ()
@@ -134,7 +134,7 @@ the rewrite ends."
      (jumpseat--compare-ediff
       edit (lambda ()
              (when (memq edit jumpseat--edit-list)
-               (if (jumpseat--edit-sync edit) (jumpseat--rewrite-show-remaining edit)
+               (if (jumpseat--edit-sync-if-unchanged edit) (jumpseat--rewrite-show-remaining edit)
                  (jumpseat--rewrite-clear edit))))))))
 
 (defun jumpseat-rewrite-merge ()

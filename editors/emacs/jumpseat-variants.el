@@ -135,6 +135,11 @@ KEY is its key, and BRANCH its branch or nil."
       (jumpseat-variants--keep key (concat question "\n\n" rest)))
     (undo-boundary)
     (jumpseat--outline-clear end branch)
+    ;; Without a heading of a question or an answer, there would be no branch.
+    (when branch
+      (goto-char start)
+      (unless (looking-at-p (jumpseat--transcript-heading-regexp))
+        (insert (jumpseat--transcript-question nil (jumpseat--branch-level branch)) "\n\n")))
     (undo-boundary)
     (jumpseat--outline-goto-end branch)
     (jumpseat--send-start)))

@@ -208,9 +208,9 @@ class Asker:
         conversation = self._conversation
         if outcome.conversation_id is not None:
             conversation.id = outcome.conversation_id
-            self._history.allow()
+            self._history.allow_writing()
         if outcome.keep_warning is not None:
-            self._history.forbid()
+            self._history.forbid_writing()
             # The daemon warns once for each conversation id. The first turn has no id and the second turn has
             # one, so the daemon repeats the warning in the second turn.
             if outcome.keep_warning != self._keep_warning:

@@ -54,12 +54,12 @@ class InputHistory:
         if self._is_allowed:
             self._write()
 
-    def allow(self) -> None:
+    def allow_writing(self) -> None:
         """Write the inputs so far, and from now on write each input immediately."""
         self._is_allowed = True
         self._write()
 
-    def forbid(self) -> None:
+    def forbid_writing(self) -> None:
         """Stop writing, and discard the inputs that are not yet written."""
         self._is_kept = False
         self._unwritten.clear()

@@ -293,7 +293,7 @@ class ConversationStore:
         return self._create(id_, [build_fork_header(parent, messages, ends, turn, id_, now, known), *more])
 
     def _read_family(self, conversation_id: str) -> list[ReadFile]:
-        """Return the named conversation, if there is one, and all its forks, which outlive it."""
+        """Return the named conversation and its forks; only the forks if the conversation was deleted."""
         family: dict[str, ReadFile] = {}
         queue: list[tuple[str, str | None]] = [(conversation_id, None)]
         for id_, parent in queue:
@@ -358,16 +358,16 @@ class ConversationStore:
         except ValueError as error:
             raise StateError(f"The conversation cannot be saved: {error}.") from None
 
-    def _create(self, conversation_id: str, lines: Sequence[Mapping[str, Any]]) -> ReadFile:
-        read, descriptor = self._files.create(conversation_id, lines)
+    def _create(self, conversation_id: str, new_lines: Sequence[Mapping[str, Any]]) -> ReadFile:
+        read, descriptor = self._files.create(conversation_id, new_lines)
         self._unsynced_descriptors.append(descriptor)
         self._created = True
         self._announce_write(read)
         return read
 
-    def _append(self, read: ReadFile, lines: Sequence[Mapping[str, Any]]) -> None:
+    def _append(self, read: ReadFile, new_lines: Sequence[Mapping[str, Any]]) -> None:
         size_before = read.size - read.unannounced
-        self._unsynced_descriptors.append(self._files.append(read, lines))
+        self._unsynced_descriptors.append(self._files.append(read, new_lines))
         self._announce_write(read, size_before)
 
     def _announce_write(self, read: ReadFile, size_before: int = 0) -> None:

@@ -224,7 +224,7 @@ def test_the_text_below_a_headline_is_the_first_question_of_a_branch(org, provid
     assert list_sent_texts(provider, 2) == ["A", "One.", "B"]
     assert ":temperature: 0.5" not in org.text
     assert "** Side\n:PROPERTIES:\n:settings: {temperature: 0.5}\n:conversation: " in org.text
-    go_to(org, ":END:\nB")
+    go_to(org, ":END:\n*** Me\n\nB")
     org.keys("^C^[p")
     wait_for(org, "Three.")
     assert org.text.endswith("Three.\n\n*** Me\n\n\n* Me\n\n")

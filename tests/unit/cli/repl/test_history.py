@@ -19,7 +19,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_multiline_inputs_are_restored_in_order(path: Path) -> None:
     history = InputHistory(path, keep=True)
-    history.allow()
+    history.allow_writing()
     for text in ("one", "two\nlines", "wörter 🙂", "/model x"):
         history.add(text)
 
@@ -29,7 +29,7 @@ def test_multiline_inputs_are_restored_in_order(path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes")
 def test_only_the_user_can_read_the_file_and_its_directory(path: Path) -> None:
     history = InputHistory(path, keep=True)
-    history.allow()
+    history.allow_writing()
     history.add("one")
     path.chmod(0o644)
     history.add("two")
@@ -42,7 +42,7 @@ def test_inputs_are_not_written_before_allow(path: Path) -> None:
     history = InputHistory(path, keep=True)
     history.add("one")
     assert not path.exists()
-    history.allow()
+    history.allow_writing()
 
     assert history.read() == ["one"]
 
@@ -50,8 +50,8 @@ def test_inputs_are_not_written_before_allow(path: Path) -> None:
 def test_inputs_are_not_written_after_forbid(path: Path) -> None:
     history = InputHistory(path, keep=True)
     history.add("one")
-    history.forbid()
-    history.allow()
+    history.forbid_writing()
+    history.allow_writing()
     history.add("two")
 
     assert not path.exists()
@@ -59,10 +59,10 @@ def test_inputs_are_not_written_after_forbid(path: Path) -> None:
 
 def test_without_keep_the_file_is_only_read(path: Path) -> None:
     before = InputHistory(path, keep=True)
-    before.allow()
+    before.allow_writing()
     before.add("one")
     history = InputHistory(path, keep=False)
-    history.allow()
+    history.allow_writing()
     history.add("two")
 
     assert history.read() == ["one"]
@@ -91,7 +91,7 @@ def test_an_unwritable_directory_is_not_a_failure(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("", "utf-8")
     history = InputHistory(file / "chat-history", keep=True)
-    history.allow()
+    history.allow_writing()
     history.add("one")
 
     assert history.read() == []

@@ -43,7 +43,7 @@ export class Edits {
   #count = 0;
   /** The instruction of the last edit if that edit failed or was rejected, as the default for the next one. */
   #retryInstruction = '';
-  /** The finished edit that was rejected most recently; see `restore`. */
+  /** The finished edit that was rejected or dropped most recently; see `restore`. */
   #rejected: Edit | undefined;
 
   constructor(daemon: Daemon) {
@@ -219,7 +219,8 @@ export class Edits {
           });
         },
       );
-      const failed = results.find((result, index) => edit.pieces[index]?.finish(result) === false);
+      // `storeResult` returns false if the result has no text to apply.
+      const failed = results.find((result, index) => edit.pieces[index]?.storeResult(result) === false);
       if (failed) {
         this.#retryInstruction = instruction;
         await this.#close(edit);
@@ -270,7 +271,7 @@ export class Edits {
     }
   }
 
-  /** If the diff of a finished edit is closed, show a message with buttons for the edit. */
+  /** Show a message with buttons for a finished edit, unless its diff is open. */
   #remind(edit: Edit, text: string): void {
     if (edit.stop === undefined && this.#edits.has(edit) && findTab(edit.proposed) === undefined) {
       showInformation(text, ...createActions(edit.proposed));

@@ -40,7 +40,7 @@ export class Rewrite {
   }
 
   /** Store the result of a successful turn. Returns whether there is anything to apply. */
-  finish(result: EditResult): boolean {
+  storeResult(result: EditResult): boolean {
     this.#result =
       result.replacement === undefined ? undefined : convertLineEndings(result.replacement, this.lineEnding);
     this.#replacement = this.#result;

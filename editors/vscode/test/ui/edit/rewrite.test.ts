@@ -42,14 +42,14 @@ test('an answer that starts again replaces what was shown', () => {
 test('the finished proposal is the replacement of the daemon', () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
   rewrite.add('```\nb = 20\n```');
-  assert.equal(rewrite.finish(result('b = 20')), true);
+  assert.equal(rewrite.storeResult(result('b = 20')), true);
   assert.equal(rewrite.proposal(TEXT), 'a = 1\nb = 20\n');
 });
 
 test('an answer without a replacement has nothing to apply, and an empty one deletes', () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
-  assert.equal(rewrite.finish(result()), false);
-  assert.equal(rewrite.finish(result('')), true);
+  assert.equal(rewrite.storeResult(result()), false);
+  assert.equal(rewrite.storeResult(result('')), true);
   assert.equal(rewrite.proposal(TEXT), 'a = 1\n\n');
 });
 
@@ -58,7 +58,7 @@ test('the replacement gets the line endings of the document', () => {
   const rewrite = new Rewrite(text, { start: 7, end: 19 }, '\r\n');
   rewrite.add('b = 20\n');
   assert.equal(rewrite.proposal(text), 'a = 1\r\nb = 20\r\nc = 3\r\n');
-  rewrite.finish(result('b = 20\nc = 30'));
+  rewrite.storeResult(result('b = 20\nc = 30'));
   assert.equal(rewrite.replacement, 'b = 20\r\nc = 30');
 });
 
@@ -67,7 +67,7 @@ test('a change elsewhere moves the piece', () => {
   rewrite.follow([{ offset: 0, length: 0, text: '# top\n' }]);
   const text = `# top\n${TEXT}`;
   assert.equal(rewrite.isUnchangedIn(text), true);
-  rewrite.finish(result('b = 20'));
+  rewrite.storeResult(result('b = 20'));
   assert.equal(rewrite.proposal(text), '# top\na = 1\nb = 20\n');
 });
 
@@ -79,7 +79,7 @@ test('a change of the piece itself is noticed', () => {
 
 test('a hunk is accepted alone, and undoing it offers it again', () => {
   const rewrite = new Rewrite(TEXT, { start: 0, end: TEXT.length }, '\n');
-  rewrite.finish(result('a = 10\nb = 2\nc = 30\n'));
+  rewrite.storeResult(result('a = 10\nb = 2\nc = 30\n'));
   const [first, second] = rewrite.hunks(TEXT);
   assert.ok(first && second);
   assert.equal(rewrite.textOf(second), 'c = 30\n');
@@ -96,7 +96,7 @@ test('a hunk is accepted alone, and undoing it offers it again', () => {
 
 test('a rejected hunk is no longer proposed until it is restored', () => {
   const rewrite = new Rewrite(TEXT, { start: 0, end: TEXT.length }, '\n');
-  rewrite.finish(result('a = 10\nb = 2\nc = 30\n'));
+  rewrite.storeResult(result('a = 10\nb = 2\nc = 30\n'));
   const [first] = rewrite.hunks(TEXT);
   assert.ok(first);
   rewrite.reject(first, TEXT);
@@ -108,6 +108,6 @@ test('a rejected hunk is no longer proposed until it is restored', () => {
 
 test('text that the user has changed has no hunks', () => {
   const rewrite = new Rewrite(TEXT, { start: 0, end: TEXT.length }, '\n');
-  rewrite.finish(result('a = 10\n'));
+  rewrite.storeResult(result('a = 10\n'));
   assert.deepEqual(rewrite.hunks(TEXT.replace('2', '9')), []);
 });

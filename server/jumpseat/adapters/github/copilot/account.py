@@ -289,9 +289,9 @@ class CopilotAccount(Account):
             except ChatError as error:
                 if await self._reject_and_find_next(credential, error):
                     continue
-                credential.record_state(failure=error)
+                credential.record_state(failure=error, denial=None)
             else:
-                credential.record_state(failure=None)
+                credential.record_state(failure=None, denial=None)
                 credential.announce()
             return self._build_status()
 

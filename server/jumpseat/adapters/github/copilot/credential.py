@@ -182,7 +182,7 @@ class CopilotCredential:
             # On the direct route, a bearer needs only the account, which was just fetched.
             await self.get_bearer(insist=self._routes[0] == "exchange")
 
-    def record_state(self, *, failure: ChatError | None, denial: ChatError | None = None) -> None:
+    def record_state(self, *, failure: ChatError | None, denial: ChatError | None) -> None:
         """Record why no bearer is available (`failure`), or why Copilot's API rejects it (`denial`)."""
         if (failure, denial) != (self.failure, self.denial):
             self.failure, self.denial = failure, denial
@@ -195,7 +195,7 @@ class CopilotCredential:
 
     def record_served(self, quotas: Sequence[Quota]) -> None:
         """Record that the data plane serves the account, and announce a quota that crosses a threshold."""
-        self.record_state(failure=self.failure)
+        self.record_state(failure=self.failure, denial=None)
         if not quotas:
             return
         facts = self.facts or AccountFacts()
