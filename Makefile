@@ -12,6 +12,9 @@ MODEL ?= local:smollm2-135m-instruct
 
 # The number of processes that run tests; many tests only wait for other processes.
 JOBS ?= 3
+# The tests of a module run in one process, so that its fixtures and caches are set up once. Modules start in the order of
+# their names: the long tests of `e2e` and `protocol` come first, so that no process runs alone for long.
+DISTRIBUTED := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # Otherwise each process that runs tests would rewrite the assertions of every module again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -80,7 +83,7 @@ chat: model ## Ask the local model; choose the question with Q="..."
 
 test: $(TEST_READY) model ## Run the quick tests (about 4 minutes)
 	$(ANNOUNCE)
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "not slow"
+	$(BIN)/pytest $(DISTRIBUTED) -m "not slow"
 
 test-neovim: $(TEST_READY) ## Run the tests of the Neovim plug-in (about 2 minutes)
 	$(ANNOUNCE)
@@ -120,12 +123,12 @@ pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Record the pictures
 
 test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run the slow tests and the editors' tests (about 15 minutes)
 	$(ANNOUNCE)
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup -m "slow or editor" $(ONLY) --ignore tests/editors/vscode --ignore tests/release
+	$(BIN)/pytest $(DISTRIBUTED) -m "slow or editor" $(ONLY) --ignore tests/editors/vscode --ignore tests/release
 
 test-lowest: $(LOWEST_READY) ## Run the quick tests with the oldest dependencies that pyproject.toml allows (about 4 minutes)
 	$(ANNOUNCE)
 	@$(LOWEST)/bin/jumpseat local install
-	JUMPSEAT_TESTS_FORK=0 $(LOWEST)/bin/pytest -n $(JOBS) --dist loadgroup -m "not slow and not editor"
+	JUMPSEAT_TESTS_FORK=0 $(LOWEST)/bin/pytest $(DISTRIBUTED) -m "not slow and not editor"
 
 test-all: test test-slow test-vscode ## Run every test (about 25 minutes)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import os
-import re
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
@@ -32,30 +30,6 @@ hypothesis.settings.load_profile("steady")
 # If a proxy is configured, the providers' own clients and `urllib` would send requests for loopback to it.
 for _name in ("NO_PROXY", "no_proxy"):
     os.environ[_name] = ",".join(filter(None, ("127.0.0.1,localhost", os.environ.get(_name))))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Run each module with an `xdist_group`, whose tests share expensive fixtures, in one process.
-
-    pytest-xdist writes the group to a private attribute of tests that pytest 9.2 no longer reads. Without
-    this function, every process would set up the fixtures again.
-    """
-    if config.getoption("dist") != "loadgroup":
-        return None
-    from xdist.scheduler import LoadGroupScheduling  # Deferred: only distributed runs need xdist.
-
-    class InGroups(LoadGroupScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return _group_of(config.rootpath / nodeid.partition("::")[0]) or super()._split_scope(nodeid)
-
-    return InGroups(config, log)
-
-
-@functools.cache
-def _group_of(module: Path) -> str | None:
-    named = re.search(r'xdist_group\("([^"]+)"\)', module.read_text("utf-8")) if module.is_file() else None
-    return named[1] if named else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

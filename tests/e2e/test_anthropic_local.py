@@ -22,8 +22,6 @@ WAIT_SECONDS = 60.0
 pytestmark = [
     pytest.mark.local_model,
     pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel for this platform"),
-    # One worker must run all tests, because they share a server.
-    pytest.mark.xdist_group("anthropic-local"),
     pytest.mark.slow,
     # The server's process belongs to the event loop that started it.
     pytest.mark.asyncio(loop_scope="module"),

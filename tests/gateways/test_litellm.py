@@ -32,11 +32,7 @@ ANSWERS = {
 }
 TOOL = {"name": "weather", "description": "The weather of a city", "parameters": {"type": "object"}}
 
-pytestmark = [
-    # All tests share one gateway, so that one worker runs them all.
-    pytest.mark.xdist_group("litellm"),
-    pytest.mark.slow,
-]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ COMMAND_SECONDS = 100.0
 """Enough for an installation that downloads a few megabytes."""
 
 # All tests share one build, so that one worker runs them all.
-pytestmark = [pytest.mark.xdist_group("wheel"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 IMPORTED_BY_IMPORT = """
 import sys

@@ -14,7 +14,6 @@ from tests.editors.programs import program
 from tests.packaging.home import Home
 
 pytestmark = [
-    pytest.mark.xdist_group("wheel"),
     pytest.mark.slow,
     pytest.mark.skipif(os.name != "posix", reason="the home directory is given by HOME"),
 ]

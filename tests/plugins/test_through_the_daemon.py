@@ -12,7 +12,7 @@ from jumpseat.testing.upstream import Gate, Reply
 from tests.daemon import Daemon, Exchange, running_daemon, user
 from tests.plugins.parlour import FakeParlour
 
-pytestmark = [pytest.mark.requirement("7:plugins"), pytest.mark.xdist_group("plugins"), pytest.mark.slow]
+pytestmark = [pytest.mark.requirement("7:plugins"), pytest.mark.slow]
 
 WEATHER = {"name": "weather", "description": "Tells the weather.", "parameters": {"type": "object"}}
 

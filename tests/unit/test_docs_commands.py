@@ -95,7 +95,6 @@ COMMAND_LINES = [
 ]
 
 
-@pytest.mark.xdist_group("help")  # Each help is a process, and cached per worker.
 @pytest.mark.parametrize("words", COMMAND_LINES)
 def test_every_command_and_flag_that_a_page_names_exists(words: list[str]) -> None:
     command: list[str] = []

@@ -243,7 +243,6 @@ async def test_the_small_model_supports_json_and_no_tools_images_or_thinking(ada
 @pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel here")
 @pytest.mark.skipif(local_model.FILE is None, reason=local_model.HOW_TO_INSTALL)
 @pytest.mark.local_model
-@pytest.mark.xdist_group("local_model")
 async def test_the_real_model_answers_and_stops_when_the_stream_is_closed():
     http = HttpClient()
     adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(local_model.FILE)), http)

@@ -250,7 +250,6 @@ def get(server, path, key):
 @needs_engine
 @needs_model
 @pytest.mark.local_model
-@pytest.mark.xdist_group("local_model")
 class TestTheRealServer:
     """llama.cpp itself, started once for all of these tests."""
 
