@@ -12,6 +12,7 @@ from jumpseat.acp.contract import ACP_METHODS
 from jumpseat.rpc.methods import METHODS
 from tests.unit.package_rules import SPEAKS_MCP, faults_of_package
 from tests.unit.process_rules import AT_THE_EDGE, EXCEPTIONS, reads_of_the_process
+from tests.unit.syntax import nodes, parse
 from tests.unit.thread_rules import MAY_MAKE_THREADS, makes_threads
 
 ROOT = Path(__file__).parents[2]
@@ -134,14 +135,10 @@ def modules() -> Mapping[str, str]:
     return found
 
 
-parse = functools.cache(ast.parse)
-"""Parse the text of a module, once for all tests."""
-
-
 def find_imports(name: str, tree: ast.Module) -> set[str]:
     """Every import of the module, also inside functions; a dotted path in a string counts."""
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         match node:
             case ast.Import():
                 found |= {alias.name for alias in node.names}
@@ -271,7 +268,7 @@ def _method_names(name: str, tree: ast.Module, source: str) -> list[str]:
         spoken = LSP
     if is_under(name, SPEAKS_MCP):
         spoken = METHODS_OF_MCP
-    constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    constants = {node.value for node in nodes(tree) if isinstance(node, ast.Constant)}
     return [
         f"knows the method {method}"
         for method in {**METHODS, **ACP_METHODS}
@@ -294,7 +291,7 @@ def classes_of_one_name(sources: Mapping[str, str]) -> dict[str, list[str]]:
     """Public classes that share their name with another, with the modules that define them."""
     places: dict[str, list[str]] = {}
     for module, source in sources.items():
-        for node in ast.walk(parse(source)):
+        for node in nodes(parse(source)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(module)
     return {name: modules for name, modules in places.items() if len(modules) > 1}

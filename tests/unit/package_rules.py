@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from jumpseat.providers.kinds import KINDS
+from tests.unit.syntax import nodes
 
 PROVIDER_NAMES = frozenset({*KINDS, "github"})
 NAMES_NO_PROVIDER = (
@@ -113,7 +114,7 @@ def faults_of_package(name: str, layer: str, tree: ast.Module, imports: set[str]
         forbidden = any(_is_under(each, name) for name in NEVER_IMPORTED.get(layer, ()))
         if forbidden and each not in BUT_FOR.get(layer, ()):
             yield f"imports {each}, which {layer} never does"
-    if layer == "chat" and any(isinstance(node, ast.Name) and node.id == "open" for node in ast.walk(tree)):
+    if layer == "chat" and any(isinstance(node, ast.Name) and node.id == "open" for node in nodes(tree)):
         yield "opens a file, which chat never does"
     if layer in NAMES_NO_PROVIDER:
         texts -= {*_NO_PROVIDERS}
@@ -131,9 +132,9 @@ def _is_under(name: str, package: str) -> bool:
 
 def _texts(tree: ast.Module) -> set[str]:
     """Identifiers and strings, without docstrings, also those below an assignment."""
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    prose = {id(node.value) for node in nodes(tree) if isinstance(node, ast.Expr)}
     texts: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         match node:
             case ast.Constant(value=str(text)) if id(node) not in prose:
                 texts.add(text)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
+from tests.unit.syntax import nodes
+
 AT_THE_EDGE = ("connections", "rpc", "acp", "hub", "testing", "__main__", "")
 
 _NAMES = frozenset(
@@ -74,7 +76,7 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
 
 def reads_of_the_process(tree: ast.Module) -> Iterator[str]:
     """Everything in a module that reads something of the process, as `EXCEPTIONS` names it."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         match node:
             case ast.Attribute(attr=name) | ast.Name(id=name) if name in _NAMES:
                 yield name

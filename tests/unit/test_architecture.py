@@ -17,10 +17,10 @@ from tests.unit.import_rules import (
     is_under,
     layer_of,
     modules,
-    parse,
 )
 from tests.unit.layers import find_cycle, find_layer_faults
 from tests.unit.process_rules import EXCEPTIONS, reads_of_the_process
+from tests.unit.syntax import parse
 from tests.unit.thread_rules import MAY_MAKE_THREADS, makes_threads
 
 EDITORS = {"emacs": elisp_modules, "neovim": lua_modules, "vscode": typescript_modules}

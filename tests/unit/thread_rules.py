@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
+from tests.unit.syntax import nodes
+
 _NAMES = frozenset(
     {
         "Thread", "Timer", "start_new_thread", "ThreadPoolExecutor", "ProcessPoolExecutor", "to_thread",
@@ -29,7 +31,7 @@ MAY_MAKE_THREADS: Mapping[str, str] = {
 
 def makes_threads(tree: ast.Module) -> Iterator[str]:
     """Each name in a module that makes threads."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         match node:
             case ast.Attribute(attr=name) | ast.Name(id=name) if name in _NAMES:
                 yield name
