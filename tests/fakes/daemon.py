@@ -1,6 +1,6 @@
 """A scripted daemon: a real process that speaks frames on stdio.
 
-    python tests/fakes/daemon.py --scenario scenario.json
+    python tests/fakes/daemon.py scenario.json
 
 The scenario is an object with these optional keys:
 
@@ -16,12 +16,11 @@ The scenario is an object with these optional keys:
     exit         "obey" (the default) or "ignore": stay alive after exit, the end of stdin and SIGTERM
 
 Methods without an answer are refused with -32601. The script uses only the standard library, on purpose: it
-implements the contract independently.
+implements the contract independently. It starts hundreds of times.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -148,10 +147,7 @@ class Fake:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--scenario", type=Path, required=True)
-    options, _ = parser.parse_known_args()
-    return Fake(json.loads(options.scenario.read_text(encoding="utf-8"))).run()
+    return Fake(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))).run()
 
 
 if __name__ == "__main__":
