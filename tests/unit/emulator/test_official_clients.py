@@ -10,9 +10,6 @@ from tests.unit.emulator.visitor import EDITOR, WEATHER
 
 pytestmark = pytest.mark.slow
 
-openai = pytest.importorskip("openai", reason="the official client is not installed")
-anthropic = pytest.importorskip("anthropic", reason="the official client is not installed")
-
 QUESTION = 'use the tool weather with {"city": "Rome"}'
 CHAT_TOOL = {"type": "function", "function": {"name": "weather", "parameters": WEATHER}}
 RESPONSE_TOOL = {"type": "function", "name": "weather", "parameters": WEATHER, "strict": False}
@@ -20,7 +17,18 @@ MESSAGE_TOOL = {"name": "weather", "description": "", "input_schema": WEATHER}
 
 
 @pytest.fixture
-async def openai_client(user):
+def openai():
+    """Import the client, which takes a second that the collection of other tests does not need."""
+    return pytest.importorskip("openai", reason="the official client is not installed")
+
+
+@pytest.fixture
+def anthropic():
+    return pytest.importorskip("anthropic", reason="the official client is not installed")
+
+
+@pytest.fixture
+async def openai_client(user, openai):
     client = openai.AsyncOpenAI(
         base_url=user.emulator.copilot_url, api_key=user.token, max_retries=0, default_headers=EDITOR
     )
@@ -29,7 +37,7 @@ async def openai_client(user):
 
 
 @pytest.fixture
-async def anthropic_client(user):
+async def anthropic_client(user, anthropic):
     client = anthropic.AsyncAnthropic(
         base_url=user.emulator.copilot_url, auth_token=user.token, max_retries=0, default_headers=EDITOR
     )
@@ -102,7 +110,9 @@ async def test_messages_go_round_a_tool_with_thinking(anthropic_client):
     assert whole.content[-1].text == "The tool weather answered: rain"
 
 
-async def test_refusals_reach_the_clients_as_their_own_errors(openai_client, anthropic_client, emulator):
+async def test_refusals_reach_the_clients_as_their_own_errors(
+    openai_client, anthropic_client, emulator, openai, anthropic
+):
     request = {"messages": [{"role": "user", "content": "Hi"}], "model": "gpt-17"}
     with pytest.raises(openai.BadRequestError, match="not supported"):
         await openai_client.chat.completions.create(**request)
