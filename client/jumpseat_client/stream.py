@@ -131,8 +131,8 @@ class ChatStream:
 class _Deltas:
     """The iterator that `async for` uses."""
 
-    # Only the `async for` loop refers to this object, so `__del__` runs as soon as the loop is left. The
-    # `finally` of a generator would run later, in a task of the event loop.
+    # This is not a generator, whose `finally` would run later, in a task of the event loop. Only the `async
+    # for` loop refers to this object, so its `__del__` runs as soon as the loop is left.
 
     def __init__(self, stream: ChatStream, queue: asyncio.Queue[Delta | None]) -> None:
         self._stream = stream

@@ -29,7 +29,7 @@ from jumpseat_client.errors import ClientError, DaemonDied, RequestFailed
 from jumpseat_client.stream import ChatStream
 
 MAX_ECHO_LINES = 10
-"""Number of lines of the question that are printed before the answer."""
+"""The maximum number of lines of the question that are printed before the answer."""
 
 
 class Asker:
@@ -79,7 +79,7 @@ class Asker:
         await self._run_turn(self._conversation.ask_again(), **({"model": model} if model else {}))
 
     async def go_on(self) -> None:
-        """Continue an answer that was cut off after the result of a tool, by the user or by a limit."""
+        """Continue an answer that the user or a limit stopped after the result of a tool."""
         if not self._conversation.can_continue:
             note("There is nothing to continue: the last answer does not end with the result of a tool.")
             return
@@ -105,7 +105,7 @@ class Asker:
         await self._run_turn(self._conversation.ask_again(text))
 
     async def run_prompt_command(self, argument: str) -> None:
-        """Ask the prompt at the start of the argument, with the rest of the argument as the input.
+        """Ask the prompt that the first word of the argument names, with the other words as its input.
 
         If the argument is empty, list all prompts.
         """
@@ -149,7 +149,7 @@ class Asker:
     async def _run_turn(self, messages: Sequence[dict[str, Any]], **overrides: Any) -> None:
         outcome = await self._chat(messages, overrides)
         if isinstance(outcome.error, DaemonDied) and not outcome.model:
-            # The daemon ended between two turns, for example because the user stopped it. Use a new daemon.
+            # This daemon had ended before the turn, for example because the user stopped it. Use a new one.
             outcome = await self._chat(messages, overrides)
         self._apply(outcome, await self._find_sign_in(outcome.error))
         if isinstance(outcome.error, DaemonDied):
@@ -211,8 +211,8 @@ class Asker:
             self._history.allow_writing()
         if outcome.keep_warning is not None:
             self._history.forbid_writing()
-            # The daemon warns once for each conversation id. The first turn has no id and the second turn has
-            # one, so the daemon repeats the warning in the second turn.
+            # The daemon warns once for each conversation id. After the first warning, `_chat` sends an id
+            # that is new to the daemon, so the daemon repeats the warning in the second turn.
             if outcome.keep_warning != self._keep_warning:
                 outcome.notes.append(outcome.keep_warning)
             self._keep_warning = outcome.keep_warning

@@ -27,7 +27,7 @@ it ended with a whole answer (finished).
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PlacingFacts:
     """The facts about a kept conversation that determine the place of a turn."""
 
     inputs: Sequence[Message]
@@ -57,49 +57,51 @@ class Placing:
         return self.kind != "fork", self.base
 
 
-def place_turn(known: Known, messages: Sequence[Message], clean: Clean = lambda message: message) -> Placing:
+def place_turn(
+    facts: PlacingFacts, messages: Sequence[Message], clean: Clean = lambda message: message
+) -> Placing:
     """Determine the place in this conversation of a turn with these messages.
 
     Args:
-        known: the conversation.
+        facts: the conversation.
         messages: all messages that the client sent.
         clean: applied to a kept message before it is compared.
     """
-    inputs = len(known.inputs)
-    answer = () if known.answer is None else (known.answer,)
-    ours = [*known.inputs, *answer]
+    inputs = len(facts.inputs)
+    answer = () if facts.answer is None else (facts.answer,)
+    ours = [*facts.inputs, *answer]
     common = dict(_find_common(ours, messages, clean))
     end = common.get(inputs)
-    if end is not None and known.last != "none" and not _has_content(messages[end:]):
+    if end is not None and facts.last != "none" and not _has_content(messages[end:]):
         return Placing("retry", inputs, len(messages))
-    if known.last != "open":
+    if facts.last != "open":
         if len(ours) in common:
             return Placing("continue", len(ours), common[len(ours)])
-        if end is not None and _can_replace(known, messages[end], clean):
+        if end is not None and _can_replace(facts, messages[end], clean):
             return Placing("continue", inputs, end)
     base = max(common)
     new = common[base]
-    if _is_empty(known) and base >= known.before_last and _has_content(messages[new:]):
+    if _is_empty(facts) and base >= facts.before_last and _has_content(messages[new:]):
         return Placing("continue", base, new)
     return Placing("fork", base, new)
 
 
-def _is_empty(known: Known) -> bool:
+def _is_empty(facts: PlacingFacts) -> bool:
     """Whether the last turn ended without output, so that another question may replace it."""
-    return known.last in ("lost", "unfinished") and (known.answer is None or not known.answer.content)
+    return facts.last in ("lost", "unfinished") and (facts.answer is None or not facts.answer.content)
 
 
-def _can_replace(known: Known, message: Message, clean: Clean) -> bool:
+def _can_replace(facts: PlacingFacts, message: Message, clean: Clean) -> bool:
     """Whether a message may follow the last question instead of the kept partial answer."""
-    if known.last not in ("lost", "unfinished"):
+    if facts.last not in ("lost", "unfinished"):
         return False
     if message.role == "user":
         return True
     # A killed process may have saved less of the answer than it sent, or more.
     return (
-        known.last == "lost"
-        and known.answer is not None
-        and is_same_beginning(message.content, clean(known.answer).content)
+        facts.last == "lost"
+        and facts.answer is not None
+        and is_same_beginning(message.content, clean(facts.answer).content)
     )
 
 

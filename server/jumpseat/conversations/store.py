@@ -17,7 +17,7 @@ from jumpseat.conversations.changes import Change
 from jumpseat.conversations.directories import check_directory
 from jumpseat.conversations.files import Files, ReadFile, UnknownConversationError
 from jumpseat.conversations.forks import Forks, new_fork_id
-from jumpseat.conversations.placing import Known, Placing, find_cut, place_turn
+from jumpseat.conversations.placing import Placing, PlacingFacts, find_cut, place_turn
 from jumpseat.conversations.records import (
     BegunTurn,
     NewTurn,
@@ -59,7 +59,7 @@ class ConversationStore:
         self._thread_lock = threading.RLock()
         self._lock_file = StateFile(directory / "store")
         self._unsynced_descriptors: list[int] = []
-        self._created = False
+        self._has_new_files = False
 
     def begin(self, turn: NewTurn) -> BegunTurn:
         """Write a turn's messages to the named conversation, to a fork that they continue, or to a new fork.
@@ -350,8 +350,8 @@ class ConversationStore:
                         descriptors, self._unsynced_descriptors = self._unsynced_descriptors, []
             finally:
                 lines.close(descriptors, synced=synced)
-                if synced and self._created:
-                    self._created = False
+                if synced and self._has_new_files:
+                    self._has_new_files = False
                     sync_directory(self.directory)
         except OSError as error:
             raise self._make_error("written", error) from None
@@ -361,7 +361,7 @@ class ConversationStore:
     def _create(self, conversation_id: str, new_lines: Sequence[Mapping[str, Any]]) -> ReadFile:
         read, descriptor = self._files.create(conversation_id, new_lines)
         self._unsynced_descriptors.append(descriptor)
-        self._created = True
+        self._has_new_files = True
         self._announce_write(read)
         return read
 
@@ -391,9 +391,9 @@ class ConversationStore:
 
 def _place_turn(state: State, messages: Sequence[Message], known_secrets: KnownSecrets) -> Placing:
     before_last = 0 if state.last is None else state.last.before
-    kept = Known(state.inputs, state.answer, judge_last_turn(state), before_last)
+    facts = PlacingFacts(state.inputs, state.answer, judge_last_turn(state), before_last)
     # A secret may have become known after a message was stored.
-    return place_turn(kept, messages, lambda message: redact_message(message, known_secrets))
+    return place_turn(facts, messages, lambda message: redact_message(message, known_secrets))
 
 
 def _now() -> datetime:

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from jumpseat.chat import Message, ToolUseBlock
-from jumpseat.conversations.placing import Known, Placing, place_turn
+from jumpseat.conversations.placing import Placing, PlacingFacts, place_turn
 from tests.unit.conversations.support import alternate, assistant, call, result, thought, user
 
 Last = Literal["none", "open", "unfinished", "finished"]
@@ -20,10 +20,14 @@ TOOLS = (user("List it"), assistant(thought("Hm."), "I will.", call(path=".")), 
 WHOLE = assistant(thought("So."), "It is ", "a.py.\n")
 
 
-def make_known(messages: Sequence[Message], last: Last = "finished") -> Known:
+def make_known(messages: Sequence[Message], last: Last = "finished") -> PlacingFacts:
     """Return a conversation, which ends with an answer if its last message is one."""
     *inputs, end = messages
-    return Known(inputs, end, last) if end.role == "assistant" else Known([*inputs, end], None, last)
+    return (
+        PlacingFacts(inputs, end, last)
+        if end.role == "assistant"
+        else PlacingFacts([*inputs, end], None, last)
+    )
 
 
 @pytest.mark.requirement("10:continue", "10:retry", "10:fork", "10:partial")
@@ -152,5 +156,5 @@ def test_the_time_for_many_messages_of_one_role_is_linear(swapped: bool) -> None
     )
     kept, sent = sides[::-1] if swapped else sides
     start = time.process_time()
-    assert place_turn(Known(kept, None, "none"), sent).kind == "fork"
+    assert place_turn(PlacingFacts(kept, None, "none"), sent).kind == "fork"
     assert time.process_time() - start < 5

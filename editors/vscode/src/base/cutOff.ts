@@ -10,6 +10,6 @@ const REASONS: Record<string, string> = {
 };
 
 /** Describe why an answer is incomplete. Returns undefined if it is complete. */
-export function cutOff(stopReason: string): string | undefined {
+export function describeCutOff(stopReason: string): string | undefined {
   return Object.hasOwn(REASONS, stopReason) ? REASONS[stopReason] : undefined;
 }

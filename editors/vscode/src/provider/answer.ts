@@ -1,6 +1,6 @@
 import { l10n } from 'vscode';
 
-import { cutOff } from '../base/cutOff';
+import { describeCutOff } from '../base/cutOff';
 import type { Log } from '../base/log';
 import type { ChatResult, Delta, Usage } from '../daemon/protocol';
 
@@ -96,7 +96,7 @@ export class Answer<P> {
  */
 export function checkWhole(result: ChatResult, limited: boolean): void {
   const unreadable = result.toolCalls.find((call) => call.arguments === null);
-  const reason = cutOff(result.stopReason);
+  const reason = describeCutOff(result.stopReason);
   if (result.stopReason === 'max_tokens' && !limited) {
     throw new Incomplete(
       l10n.t(

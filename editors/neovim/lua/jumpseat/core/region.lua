@@ -61,8 +61,8 @@ function M.whole(buf) return M.lines(buf, 1, vim.api.nvim_buf_line_count(buf)) e
 
 local KINDS = { v = 'char', V = 'line', ['\22'] = 'block' }
 
---- Return the last selection of a buffer, or nil. Neovim 0.10 cannot report the positions of block selections, so they
---- become whole lines there.
+--- Return the last selection of a buffer, or nil. Neovim 0.10 cannot report the positions in a selection, so it is
+--- extended to whole lines there.
 ---@param buf integer
 ---@return jumpseat.Region?
 function M.last_selection(buf)

@@ -215,7 +215,7 @@ local function send(edit, expanded)
     system = expanded.system,
     settings = expanded.settings,
     model = expanded.model or config.get().model,
-    maxTokensDefault = 'model', -- A truncated edit cannot be applied.
+    maxTokensDefault = 'model', -- Allow the model's maximum, because a truncated edit is useless.
   }
   view.update(edit.buf, { state = client.info() and 'waiting' or 'starting' })
   show_progress(edit)

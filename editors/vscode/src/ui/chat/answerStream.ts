@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-import { cutOff } from '../../base/cutOff';
+import { describeCutOff } from '../../base/cutOff';
 import { formatNumber } from '../../base/formats';
 import type { Block, ChatResult, Delta } from '../../daemon/protocol';
 import { Calls, type EndedCall } from '../tools/calls';
@@ -91,7 +91,7 @@ export class AnswerStream {
   }
 
   close(result: ChatResult): void {
-    const reason = cutOff(result.stopReason);
+    const reason = describeCutOff(result.stopReason);
     if (reason !== undefined) {
       this.#notices.push(reason);
     }

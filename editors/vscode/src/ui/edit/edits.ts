@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-import { cutOff } from '../../base/cutOff';
+import { describeCutOff } from '../../base/cutOff';
 import { asDaemonError } from '../../daemon/errors';
 import type { Daemon } from '../../daemon/supervisor';
 import { registerCommand, showError, showInformation, showWarning, runWithCancel } from '../common/messages';
@@ -219,13 +219,13 @@ export class Edits {
           });
         },
       );
-      // `storeResult` returns false if the result has no text to apply.
+      // Store the results in their pieces, up to the first result that has no text to apply.
       const failed = results.find((result, index) => edit.pieces[index]?.storeResult(result) === false);
       if (failed) {
         this.#retryInstruction = instruction;
         await this.#close(edit);
         showWarning(
-          cutOff(failed.stopReason) ??
+          describeCutOff(failed.stopReason) ??
             (failed.text.trim() === ''
               ? vscode.l10n.t('The model returned no text to apply.')
               : vscode.l10n.t('The model returned no text to apply: {0}', failed.text.trim())),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 
-import { cutOff } from '../../base/cutOff';
+import { describeCutOff } from '../../base/cutOff';
 import { asDaemonError } from '../../daemon/errors';
 import type { Daemon } from '../../daemon/supervisor';
 import { runWithCancel, showWarning } from '../common/messages';
@@ -97,7 +97,7 @@ async function write(
       stop.token,
     );
     const message = result.text.trim();
-    const problem = cutOff(result.stopReason);
+    const problem = describeCutOff(result.stopReason);
     if (message === '' || problem !== undefined) {
       show(before);
       showWarning(problem ?? vscode.l10n.t('The model returned no message.'));

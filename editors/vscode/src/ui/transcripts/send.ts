@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 
-import { cutOff } from '../../base/cutOff';
+import { describeCutOff } from '../../base/cutOff';
 import { keepsConversations, rulesParams } from '../../base/settings';
 import { asDaemonError } from '../../daemon/errors';
 import type { ChatParams, Delta, Message, Requests, TranscriptContent } from '../../daemon/protocol';
@@ -171,7 +171,9 @@ export class TranscriptSender {
           stop.token,
         ),
       );
-      const problem = section.isEmpty ? vscode.l10n.t('The model returned no text.') : cutOff(stopReason);
+      const problem = section.isEmpty
+        ? vscode.l10n.t('The model returned no text.')
+        : describeCutOff(stopReason);
       if (problem !== undefined) {
         showWarning(problem);
       }

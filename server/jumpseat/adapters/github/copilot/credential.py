@@ -124,7 +124,7 @@ class CopilotCredential:
         """Return the bearer for the next request.
 
         Args:
-            insist: send a request to GitHub even while the failure of an earlier one is cached.
+            insist: ignore a cached failure of an earlier request.
 
         Raises:
             AuthenticationError: this sign-in does not work; the hint names the remedy.
@@ -183,7 +183,7 @@ class CopilotCredential:
             await self.get_bearer(insist=self._routes[0] == "exchange")
 
     def record_state(self, *, failure: ChatError | None, denial: ChatError | None) -> None:
-        """Record why no bearer is available (`failure`), or why Copilot's API rejects it (`denial`)."""
+        """Record why no bearer is available (`failure`), or why Copilot's API denies access (`denial`)."""
         if (failure, denial) != (self.failure, self.denial):
             self.failure, self.denial = failure, denial
             self.announce()
