@@ -135,7 +135,7 @@ KEY is its key, and BRANCH its branch or nil."
       (jumpseat-variants--keep key (concat question "\n\n" rest)))
     (undo-boundary)
     (jumpseat--outline-clear end branch)
-    ;; Without a heading of a question or an answer, there would be no branch.
+    ;; A branch must enclose a heading of a question or an answer.
     (when branch
       (goto-char start)
       (unless (looking-at-p (jumpseat--transcript-heading-regexp))

@@ -15,7 +15,7 @@ export function parsePromptCall(text: string): PromptCall | undefined {
   return match?.[1] === undefined ? undefined : { name: match[1], input: text.slice(match[0].length).trim() };
 }
 
-/** Return a prompt with its input. If the input is a diff that is too long for the model, the user is told what is left out. */
+/** Return a prompt with its input. If the daemon shortened a diff in the input, show its warning. */
 export async function getPrompt(
   daemon: Daemon,
   params: PromptParams,
