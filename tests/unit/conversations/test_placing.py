@@ -20,7 +20,7 @@ TOOLS = (user("List it"), assistant(thought("Hm."), "I will.", call(path=".")), 
 WHOLE = assistant(thought("So."), "It is ", "a.py.\n")
 
 
-def make_known(messages: Sequence[Message], last: Last = "finished") -> PlacingFacts:
+def make_facts(messages: Sequence[Message], last: Last = "finished") -> PlacingFacts:
     """Return a conversation, which ends with an answer if its last message is one."""
     *inputs, end = messages
     return (
@@ -97,7 +97,7 @@ def make_known(messages: Sequence[Message], last: Last = "finished") -> PlacingF
 def test_a_turn_goes_where_its_messages_belong(
     kept: Sequence[Message], last: Last, sent: Sequence[Message], expected: tuple[str, int, int]
 ) -> None:
-    found = place_turn(make_known(kept, last), sent)
+    found = place_turn(make_facts(kept, last), sent)
     assert (found.kind, found.base, found.new) == expected
 
 
@@ -130,7 +130,7 @@ def test_only_a_turn_that_ended_without_output_is_replaced(
     kept: Sequence[Message], last: Last, sent: Sequence[Message], expected: tuple[str, int, int]
 ) -> None:
     found = place_turn(
-        replace(make_known(kept, last), before_last=len(kept) - 1 if len(kept) < 4 else 2), sent
+        replace(make_facts(kept, last), before_last=len(kept) - 1 if len(kept) < 4 else 2), sent
     )
     assert (found.kind, found.base, found.new) == expected
 
