@@ -47,3 +47,8 @@ def hold_answer(*pieces: str, gate: Gate) -> Reply:
     return Reply.events(
         [*(chunk({"content": piece}) for piece in pieces), gate, *completion_stream([" End."])]
     )
+
+
+def script_texts(provider: ThreadedUpstream, *texts: str) -> None:
+    """Script these answers of the model."""
+    provider.script(*(Reply.events(completion_stream([text])) for text in texts))

@@ -36,6 +36,10 @@ PACKAGE = Path(__file__).parents[3] / "editors" / "emacs"
 DRIVER = Path(__file__).parent / "driver.el"
 LINES, COLUMNS = 24, 80
 
+ORG_AS_FORMAT = """(with-eval-after-load 'jumpseat
+                     (add-hook 'emacs-startup-hook (lambda () (setq jumpseat-chat-format 'org))))"""
+"""Makes new chats Org; the options of `running_emacs` cannot have symbols as values."""
+
 
 def emacs() -> str:
     """The Emacs under test: `$JUMPSEAT_EMACS`, or the one on the PATH; skips without it."""

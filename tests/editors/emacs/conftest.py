@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.editors.emacs.child import Child, compile_package, running_emacs
+from tests.editors.emacs.child import ORG_AS_FORMAT, Child, compile_package, running_emacs
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +20,15 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def child(home: Path, package: Path) -> Iterator[Child]:
     """An Emacs with a chat that is open."""
     with running_emacs(home, package=package) as running:
+        running.command("jumpseat")
+        running.wait("jumpseat-chat-mode")
+        yield running
+
+
+@pytest.fixture
+def org(home: Path, package: Path) -> Iterator[Child]:
+    """An Emacs with a new chat in Org."""
+    with running_emacs(home, package=package, before=ORG_AS_FORMAT) as running:
         running.command("jumpseat")
         running.wait("jumpseat-chat-mode")
         yield running

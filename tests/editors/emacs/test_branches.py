@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from jumpseat.testing.answers.chat_completions import chunk, completion_stream
-from jumpseat.testing.threaded_upstream import ThreadedUpstream
+from jumpseat.testing.answers.chat_completions import chunk
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import Child, lisp
-from tests.editors.emacs.test_org import org  # noqa: F401 - a fixture
-from tests.editors.provider import hold_answer, list_sent_texts
+from tests.editors.provider import hold_answer, list_sent_texts, script_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
-
-
-def say(provider: ThreadedUpstream, *texts: str) -> None:
-    """Script these answers of the model."""
-    provider.script(*(Reply.events(completion_stream([text])) for text in texts))
 
 
 def ask(child: Child, question: str, answer: str) -> None:
@@ -51,8 +44,8 @@ def conversation(child: Child) -> str:
 
 
 @pytest.mark.scenario("org-branches")
-def test_branches_continue_the_conversation_from_their_headline(org, provider):  # noqa: F811
-    say(provider, "Rust or Go.", "loop {}", "chan", "Fine.", "break;")
+def test_branches_continue_the_conversation_from_their_headline(org, provider):
+    script_texts(provider, "Rust or Go.", "loop {}", "chan", "Fine.", "break;")
     ask(org, "Which language?", "Rust or Go.")
     start_branch(org, "Rust or Go.", "Rust")
     ask(org, "Show me a loop.", "loop {}")
@@ -83,8 +76,8 @@ def test_branches_continue_the_conversation_from_their_headline(org, provider): 
 
 
 @pytest.mark.scenario("org-branches")
-def test_each_branch_is_a_kept_conversation_of_its_own(org, provider):  # noqa: F811
-    say(provider, "One.", "Two.", "Three.", "Four.", "Five.")
+def test_each_branch_is_a_kept_conversation_of_its_own(org, provider):
+    script_texts(provider, "One.", "Two.", "Three.", "Four.", "Five.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     ask(org, "B", "Two.")
@@ -110,8 +103,8 @@ def test_each_branch_is_a_kept_conversation_of_its_own(org, provider):  # noqa: 
 
 
 @pytest.mark.scenario("org-branches")
-def test_a_branch_may_have_a_model_and_settings_of_its_own(org, provider):  # noqa: F811
-    say(provider, "One.", "Two.", "Three.")
+def test_a_branch_may_have_a_model_and_settings_of_its_own(org, provider):
+    script_texts(provider, "One.", "Two.", "Three.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     org.eval("""(jumpseat--transcript-update
@@ -130,9 +123,9 @@ def test_a_branch_may_have_a_model_and_settings_of_its_own(org, provider):  # no
 
 
 @pytest.mark.scenario("org-branches")
-def test_the_answer_in_a_branch_leaves_point_and_the_headline_below_alone(org, provider):  # noqa: F811
+def test_the_answer_in_a_branch_leaves_point_and_the_headline_below_alone(org, provider):
     gate = Gate()
-    say(provider, "One.")
+    script_texts(provider, "One.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     provider.script(hold_answer("Two ", "words.", gate=gate))
@@ -152,8 +145,8 @@ def test_the_answer_in_a_branch_leaves_point_and_the_headline_below_alone(org, p
 
 
 @pytest.mark.scenario("org-branches")
-def test_a_question_in_a_branch_is_asked_again_and_keeps_its_variants(org, provider):  # noqa: F811
-    say(provider, "One.", "Two.", "Three.", "Four.")
+def test_a_question_in_a_branch_is_asked_again_and_keeps_its_variants(org, provider):
+    script_texts(provider, "One.", "Two.", "Three.", "Four.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     ask(org, "B", "Two.")
@@ -174,8 +167,8 @@ def test_a_question_in_a_branch_is_asked_again_and_keeps_its_variants(org, provi
 
 
 @pytest.mark.scenario("org-branches")
-def test_only_the_questions_of_a_branch_are_asked_again_in_it(org, provider):  # noqa: F811
-    say(provider, "One.", "Two.", "Three.")
+def test_only_the_questions_of_a_branch_are_asked_again_in_it(org, provider):
+    script_texts(provider, "One.", "Two.", "Three.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     ask(org, "B", "Two.")
@@ -188,8 +181,8 @@ def test_only_the_questions_of_a_branch_are_asked_again_in_it(org, provider):  #
 
 
 @pytest.mark.scenario("org-branches")
-def test_a_failed_question_in_a_branch_is_explained_there(org, provider):  # noqa: F811
-    say(provider, "One.")
+def test_a_failed_question_in_a_branch_is_explained_there(org, provider):
+    script_texts(provider, "One.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     go_to(org, "** Side\n")
@@ -205,8 +198,8 @@ def test_a_failed_question_in_a_branch_is_explained_there(org, provider):  # noq
 
 
 @pytest.mark.scenario("org-branches")
-def test_the_text_below_a_headline_is_the_first_question_of_a_branch(org, provider):  # noqa: F811
-    say(provider, "One.", "Three.", "Four.", "Five.")
+def test_the_text_below_a_headline_is_the_first_question_of_a_branch(org, provider):
+    script_texts(provider, "One.", "Three.", "Four.", "Five.")
     ask(org, "A", "One.")
     drawer = ":PROPERTIES:\n:settings: {temperature: 0.5}\n:END:\n"
     go_to(org, "One.\n\n")
@@ -232,10 +225,10 @@ def test_the_text_below_a_headline_is_the_first_question_of_a_branch(org, provid
 
 
 @pytest.mark.scenario("org-branches")
-def test_a_reference_below_a_headline_leaves_the_headline_alone(org, provider, tmp_path):  # noqa: F811
+def test_a_reference_below_a_headline_leaves_the_headline_alone(org, provider, tmp_path):
     file = tmp_path / "x.py"
     file.write_text("x = 1\n")
-    say(provider, "One.", "Two.")
+    script_texts(provider, "One.", "Two.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     go_to(org, "** Side\n")
@@ -249,8 +242,8 @@ def test_a_reference_below_a_headline_leaves_the_headline_alone(org, provider, t
 
 
 @pytest.mark.scenario("org-branches")
-def test_a_slash_word_in_a_branch_removes_only_itself(org, provider):  # noqa: F811
-    say(provider, "One.")
+def test_a_slash_word_in_a_branch_removes_only_itself(org, provider):
+    script_texts(provider, "One.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     org.eval('(insert "/model fake:other-model\n**** Idea\n***** Me\nDraft")')
@@ -263,10 +256,10 @@ def test_a_slash_word_in_a_branch_removes_only_itself(org, provider):  # noqa: F
 
 
 @pytest.mark.scenario("org-branches")
-def test_a_failed_answer_in_a_branch_is_asked_again_only_there(org, provider):  # noqa: F811
-    say(provider, "One.")
+def test_a_failed_answer_in_a_branch_is_asked_again_only_there(org, provider):
+    script_texts(provider, "One.")
     provider.script(Reply.events([chunk({"content": "Partial"})]))
-    say(provider, "Two.")
+    script_texts(provider, "Two.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     org.eval('(insert "B")')
@@ -287,8 +280,8 @@ def test_a_failed_answer_in_a_branch_is_asked_again_only_there(org, provider):  
 
 
 @pytest.mark.scenario("org-branches")
-def test_variants_are_found_after_a_question_and_another_branch_were_edited(org, provider):  # noqa: F811
-    say(provider, "One.", "Old.", "New.", "Red.", "Blue.", "More.")
+def test_variants_are_found_after_a_question_and_another_branch_were_edited(org, provider):
+    script_texts(provider, "One.", "Old.", "New.", "Red.", "Blue.", "More.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     ask(org, "Bold", "Old.")
@@ -313,7 +306,7 @@ def test_variants_are_found_after_a_question_and_another_branch_were_edited(org,
 
 
 @pytest.mark.scenario("org-branches")
-def test_a_branch_of_an_answer_that_is_being_written_is_refused(org, provider):  # noqa: F811
+def test_a_branch_of_an_answer_that_is_being_written_is_refused(org, provider):
     gate = Gate()
     provider.script(hold_answer("One ", "word.", gate=gate))
     org.eval('(insert "A")')
@@ -328,8 +321,8 @@ def test_a_branch_of_an_answer_that_is_being_written_is_refused(org, provider): 
 
 
 @pytest.mark.scenario("org-branches")
-def test_a_kept_conversation_of_a_branch_continues_in_its_branch(org, provider):  # noqa: F811
-    say(provider, "One.", "Two.", "Three.")
+def test_a_kept_conversation_of_a_branch_continues_in_its_branch(org, provider):
+    script_texts(provider, "One.", "Two.", "Three.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     ask(org, "B", "Two.")
@@ -341,8 +334,8 @@ def test_a_kept_conversation_of_a_branch_continues_in_its_branch(org, provider):
 
 
 @pytest.mark.scenario("org-branches")
-def test_a_question_from_elsewhere_leaves_the_heading_of_a_branch_alone(org, provider):  # noqa: F811
-    say(provider, "One.", "Two.")
+def test_a_question_from_elsewhere_leaves_the_heading_of_a_branch_alone(org, provider):
+    script_texts(provider, "One.", "Two.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     org.eval("(delete-region (point) (point-max))")
@@ -354,8 +347,8 @@ def test_a_question_from_elsewhere_leaves_the_heading_of_a_branch_alone(org, pro
 
 
 @pytest.mark.scenario("org-branches")
-def test_a_branch_can_be_without_the_tools_of_the_chat(org, provider):  # noqa: F811
-    say(provider, "One.")
+def test_a_branch_can_be_without_the_tools_of_the_chat(org, provider):
+    script_texts(provider, "One.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     changes = (
@@ -373,8 +366,8 @@ def test_a_branch_can_be_without_the_tools_of_the_chat(org, provider):  # noqa: 
 
 
 @pytest.mark.scenario("org-branches")
-def test_a_mistake_in_a_branch_is_marked_while_point_is_in_it(org, provider):  # noqa: F811
-    say(provider, "One.")
+def test_a_mistake_in_a_branch_is_marked_while_point_is_in_it(org, provider):
+    script_texts(provider, "One.")
     ask(org, "A", "One.")
     start_branch(org, "One.", "Side")
     go_to(org, "** Side\n")

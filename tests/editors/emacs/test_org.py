@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from jumpseat.testing.answers.chat_completions import FakeCall, chunk, completion_stream
-from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
-from tests.editors.emacs.child import Child, lisp, running_emacs
+from tests.editors.emacs.child import ORG_AS_FORMAT, lisp, running_emacs
 from tests.editors.emacs.test_long_chats import FIVE_THOUSAND_LINES, MAX_MS, longest_step
 from tests.editors.provider import WORDS, config_of, hold_answer, list_sent_texts
 
@@ -23,19 +19,6 @@ HOSTILE = (
     "# coding: latin-1\n# End:\n"
 )
 """Text of a model, without the escape of the variables, as another program may save it."""
-
-
-@pytest.fixture
-def org(home: Path, package: Path, provider: ThreadedUpstream) -> Iterator[Child]:
-    """An Emacs with a new chat in Org."""
-    with running_emacs(home, package=package, options={"chat-format": "org"}, before=AS_SYMBOL) as running:
-        running.command("jumpseat")
-        running.wait("jumpseat-chat-mode")
-        yield running
-
-
-AS_SYMBOL = """(with-eval-after-load 'jumpseat
-                 (add-hook 'emacs-startup-hook (lambda () (setq jumpseat-chat-format 'org))))"""
 
 
 @pytest.mark.scenario("org")
@@ -95,7 +78,7 @@ def test_thinking_and_calls_are_folded_in_org(home, package, provider, tmp_path)
         Reply.events(completion_stream(["Done."])),
     )
     with running_emacs(
-        home, str(file), package=package, options={"tools": ["files/*"]}, before=AS_SYMBOL
+        home, str(file), package=package, options={"tools": ["files/*"]}, before=ORG_AS_FORMAT
     ) as child:
         child.command("jumpseat")
         child.wait("(derived-mode-p 'org-mode)")

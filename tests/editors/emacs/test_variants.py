@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from jumpseat.testing.answers.chat_completions import completion_stream
-from jumpseat.testing.threaded_upstream import ThreadedUpstream
-from jumpseat.testing.upstream import Gate, Reply
+from jumpseat.testing.upstream import Gate
 from tests.editors.emacs.child import Child
-from tests.editors.provider import hold_answer, list_sent_texts
+from tests.editors.provider import hold_answer, list_sent_texts, script_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
-
-
-def say(provider: ThreadedUpstream, *texts: str) -> None:
-    """Script these answers of the model."""
-    provider.script(*(Reply.events(completion_stream([text])) for text in texts))
 
 
 def conversation(child: Child) -> str:
@@ -37,7 +30,7 @@ def retry(child: Child, answer: str) -> None:
 
 @pytest.mark.scenario("regenerate")
 def test_a_question_that_is_asked_again_keeps_the_old_answer_as_a_variant(child, provider):
-    say(provider, "Red.", "Blue.")
+    script_texts(provider, "Red.", "Blue.")
     ask(child, "Colour?", "Red.")
     first = conversation(child)
     retry(child, "Blue.")
@@ -58,7 +51,7 @@ def test_a_question_that_is_asked_again_keeps_the_old_answer_as_a_variant(child,
 
 @pytest.mark.scenario("edit-question")
 def test_an_earlier_question_is_edited_and_the_chat_goes_on_from_there(child, provider):
-    say(provider, "Red.", "Because.", "Rome.", "Old.")
+    script_texts(provider, "Red.", "Because.", "Rome.", "Old.")
     ask(child, "Colour?", "Red.")
     ask(child, "Why?", "Because.")
     before = conversation(child)
@@ -79,7 +72,7 @@ def test_an_earlier_question_is_edited_and_the_chat_goes_on_from_there(child, pr
 
 
 def test_no_variant_is_lost_when_a_change_of_the_variant_is_undone(child, provider):
-    say(provider, "Red.", "Blue.", "Sure.")
+    script_texts(provider, "Red.", "Blue.", "Sure.")
     ask(child, "Colour?", "Red.")
     retry(child, "Blue.")
     child.keys("^C^[p")
@@ -111,7 +104,7 @@ def test_a_retry_in_the_middle_of_an_answer_is_refused(child, provider):
 
 
 def test_a_question_without_variants_says_how_to_ask_again(child, provider):
-    say(provider, "Red.")
+    script_texts(provider, "Red.")
     ask(child, "Colour?", "Red.")
     child.keys("^C^[n")
     child.wait_for_message("This question has no other variant; C-c C-a asks it again.")
@@ -119,7 +112,7 @@ def test_a_question_without_variants_says_how_to_ask_again(child, provider):
 
 @pytest.mark.scenario("regenerate")
 def test_two_variants_are_compared_with_ediff(child, provider):
-    say(provider, "Red.", "Blue.")
+    script_texts(provider, "Red.", "Blue.")
     ask(child, "Colour?", "Red.")
     retry(child, "Blue.")
     child.eval("(setq ediff-window-setup-function #'ediff-setup-windows-plain)")
