@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import acp.schema
 import jsonschema
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
@@ -26,32 +25,27 @@ ACP = (sys.executable, "-m", "jumpseat", "acp")
 SDK = Path(__file__).parent / "tools" / "acp" / "node_modules" / "@agentclientprotocol" / "sdk"
 """The TypeScript SDK, which contains the newest schema; it may not be installed."""
 
-MODELS: Mapping[str, type[BaseModel]] = {
-    "initialize": acp.schema.InitializeResponse,
-    "authenticate": acp.schema.AuthenticateResponse,
-    "session/new": acp.schema.NewSessionResponse,
-    "session/load": acp.schema.LoadSessionResponse,
-    "session/resume": acp.schema.ResumeSessionResponse,
-    "session/list": acp.schema.ListSessionsResponse,
-    "session/prompt": acp.schema.PromptResponse,
-    "session/set_config_option": acp.schema.SetSessionConfigOptionResponse,
-    "session/update": acp.schema.SessionNotification,
-    "fs/read_text_file": acp.schema.ReadTextFileRequest,
-    "fs/write_text_file": acp.schema.WriteTextFileRequest,
-    "session/request_permission": acp.schema.RequestPermissionRequest,
-    "$/cancel_request": acp.schema.CancelRequestNotification,
-}
-"""The official Python models of results, and of the params of our own messages."""
-
 DEFINITIONS: Mapping[str, str] = {
-    **{method: model.__name__ for method, model in MODELS.items()},
+    "initialize": "InitializeResponse",
+    "authenticate": "AuthenticateResponse",
     "logout": "LogoutResponse",
+    "session/new": "NewSessionResponse",
+    "session/load": "LoadSessionResponse",
+    "session/resume": "ResumeSessionResponse",
+    "session/list": "ListSessionsResponse",
     "session/delete": "DeleteSessionResponse",
     "session/close": "CloseSessionResponse",
+    "session/prompt": "PromptResponse",
+    "session/set_config_option": "SetSessionConfigOptionResponse",
+    "session/update": "SessionNotification",
+    "session/request_permission": "RequestPermissionRequest",
+    "fs/read_text_file": "ReadTextFileRequest",
+    "fs/write_text_file": "WriteTextFileRequest",
     "elicitation/create": "CreateElicitationRequest",
     "elicitation/complete": "CompleteElicitationNotification",
+    "$/cancel_request": "CancelRequestNotification",
 }
-"""The names of the same shapes in the schema."""
+"""The names of the results of our responses, and of the params of our own messages, by method."""
 
 NEWER = ("notice",)
 """The variants of `session/update` that the Python models do not have yet."""
@@ -76,10 +70,11 @@ def validator_of(definition: str) -> Any:
 
 def check(method: str, value: Any) -> None:
     """Fail unless a result, or the params of one of our messages, matches the official definitions."""
-    if (model := MODELS.get(method)) is not None:
-        update = value.get("update") if isinstance(value, dict) else None
-        if not isinstance(update, dict) or update.get("sessionUpdate") not in NEWER:
-            model.model_validate(value)
+    import acp.schema  # Deferred: it takes half a second, and every test process loads this module.
+
+    update = value.get("update") if isinstance(value, dict) else None
+    if not isinstance(update, dict) or update.get("sessionUpdate") not in NEWER:
+        TypeAdapter(getattr(acp.schema, DEFINITIONS[method])).validate_python(value)
     if (validator := validator_of(DEFINITIONS[method])) is not None:
         validator.validate(value)
 

@@ -17,17 +17,6 @@ MESSAGE_TOOL = {"name": "weather", "description": "", "input_schema": WEATHER}
 
 
 @pytest.fixture
-def openai():
-    """Import the client, which takes a second that the collection of other tests does not need."""
-    return pytest.importorskip("openai", reason="the official client is not installed")
-
-
-@pytest.fixture
-def anthropic():
-    return pytest.importorskip("anthropic", reason="the official client is not installed")
-
-
-@pytest.fixture
 async def openai_client(user, openai):
     client = openai.AsyncOpenAI(
         base_url=user.emulator.copilot_url, api_key=user.token, max_retries=0, default_headers=EDITOR

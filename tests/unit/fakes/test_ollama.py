@@ -10,8 +10,6 @@ from jumpseat.testing.answers.ollama_chat import call, last, lines, part
 from jumpseat.testing.upstream import Reply
 from tests.fakes.ollama import FakeModel, FakeOllama
 
-ollama = pytest.importorskip("ollama", reason="the official client is not installed")
-
 QUESTION = [{"role": "user", "content": "Hi"}]
 
 
@@ -21,7 +19,7 @@ async def server(upstream):
 
 
 @pytest.fixture
-async def client(server):
+async def client(server, ollama):
     official = ollama.AsyncClient(host=server.base_url)
     yield official
     await official._client.aclose()
@@ -65,13 +63,13 @@ async def test_the_official_client_loads_and_unloads(client):
         ("gemma3:1b", {"tools": [{"type": "function", "function": {"name": "f"}}]}, 400, "support tools"),
     ],
 )
-async def test_the_official_client_reads_a_refusal(client, model, options, status, words):
+async def test_the_official_client_reads_a_refusal(client, ollama, model, options, status, words):
     with pytest.raises(ollama.ResponseError, match=words) as refused:
         await client.chat(model, QUESTION, **options)
     assert refused.value.status_code == status
 
 
-async def test_the_official_client_reads_an_error_in_mid_stream(server, client):
+async def test_the_official_client_reads_an_error_in_mid_stream(server, client, ollama):
     server.script(lines(part("Hel"), {"error": "CUDA error"}))
     with pytest.raises(ollama.ResponseError, match="CUDA error"):
         async for _ in await client.chat("qwen3:4b", QUESTION, stream=True):

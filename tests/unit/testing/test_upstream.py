@@ -14,19 +14,18 @@ from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.fakes.firehose import firehose
 
-openai = pytest.importorskip("openai", reason="the official client is not installed")
-
 QUESTION = [{"role": "user", "content": "Hi"}]
 
 
-def client_for(upstream):
-    return openai.AsyncOpenAI(base_url=upstream.base_url, api_key="fake-key", max_retries=0)
+@pytest.fixture
+async def client(upstream, openai):
+    async with openai.AsyncOpenAI(base_url=upstream.base_url, api_key="fake-key", max_retries=0) as made:
+        yield made
 
 
-async def collect(upstream):
-    async with client_for(upstream) as client:
-        stream = await client.chat.completions.create(model="fake-model", messages=QUESTION, stream=True)
-        return [event async for event in stream]
+async def collect(client):
+    stream = await client.chat.completions.create(model="fake-model", messages=QUESTION, stream=True)
+    return [event async for event in stream]
 
 
 async def raw_exchange(upstream, request=b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n"):
@@ -36,16 +35,15 @@ async def raw_exchange(upstream, request=b"GET /v1/models HTTP/1.1\r\nhost: x\r\
     return reader, writer
 
 
-async def test_the_official_client_reads_a_streamed_answer():
-    async with FakeUpstream() as upstream:
-        upstream.script(Reply.events(completion_stream(["Hel", "lo"])))
-        events = await collect(upstream)
-        assert "".join(e.choices[0].delta.content or "" for e in events if e.choices) == "Hello"
-        assert events[-1].usage.total_tokens == 15
-        request = await upstream.wait_for_request()
-        assert (request.method, request.path) == ("POST", "/v1/chat/completions")
-        assert request.headers["authorization"] == "Bearer fake-key"
-        assert request.json["messages"] == QUESTION
+async def test_the_official_client_reads_a_streamed_answer(upstream, client):
+    upstream.script(Reply.events(completion_stream(["Hel", "lo"])))
+    events = await collect(client)
+    assert "".join(e.choices[0].delta.content or "" for e in events if e.choices) == "Hello"
+    assert events[-1].usage.total_tokens == 15
+    request = await upstream.wait_for_request()
+    assert (request.method, request.path) == ("POST", "/v1/chat/completions")
+    assert request.headers["authorization"] == "Bearer fake-key"
+    assert request.json["messages"] == QUESTION
 
 
 async def test_a_held_answer_does_not_even_send_its_head_before_the_gate_opens():
@@ -71,48 +69,44 @@ async def test_leaving_a_held_answer_is_recorded_as_a_disconnect():
         await upstream.wait_for_disconnect()
 
 
-async def test_the_official_client_reads_tool_calls_and_whole_answers():
+async def test_the_official_client_reads_tool_calls_and_whole_answers(upstream, client):
     call = FakeCall("call_1", "weather", ['{"city":', '"Rome"}'])
-    async with FakeUpstream() as upstream, client_for(upstream) as client:
-        upstream.script(Reply.json(completion_body(None, tool_calls=[call])))
-        whole = await client.chat.completions.create(model="m", messages=QUESTION)
-        assert whole.choices[0].message.tool_calls[0].function.arguments == '{"city":"Rome"}'
-        upstream.script(Reply.events(completion_stream(tool_calls=[call])))
-        deltas = [e.choices[0].delta for e in await collect(upstream) if e.choices]
-        calls = [part for delta in deltas for part in delta.tool_calls or []]
-        assert "".join(part.function.arguments for part in calls) == '{"city":"Rome"}'
+    upstream.script(Reply.json(completion_body(None, tool_calls=[call])))
+    whole = await client.chat.completions.create(model="m", messages=QUESTION)
+    assert whole.choices[0].message.tool_calls[0].function.arguments == '{"city":"Rome"}'
+    upstream.script(Reply.events(completion_stream(tool_calls=[call])))
+    deltas = [e.choices[0].delta for e in await collect(client) if e.choices]
+    calls = [part for delta in deltas for part in delta.tool_calls or []]
+    assert "".join(part.function.arguments for part in calls) == '{"city":"Rome"}'
 
 
-async def test_slicing_changes_only_the_writes():
-    async with FakeUpstream() as upstream:
-        upstream.script(Reply.events(completion_stream(["Hello"])).slice(1))
-        events = await collect(upstream)
-        assert "".join(e.choices[0].delta.content or "" for e in events if e.choices) == "Hello"
+async def test_slicing_changes_only_the_writes(upstream, client):
+    upstream.script(Reply.events(completion_stream(["Hello"])).slice(1))
+    events = await collect(client)
+    assert "".join(e.choices[0].delta.content or "" for e in events if e.choices) == "Hello"
 
 
-async def test_an_answer_waits_at_a_gate_until_the_test_opens_it():
+async def test_an_answer_waits_at_a_gate_until_the_test_opens_it(upstream, client):
     gate = Gate()
-    async with FakeUpstream() as upstream, client_for(upstream) as client:
-        upstream.script(Reply.events([chunk({"content": "a"}), gate, chunk({"content": "b"}), "[DONE]"]))
-        stream = await client.chat.completions.create(model="m", messages=QUESTION, stream=True)
-        events = aiter(stream)
-        assert (await anext(events)).choices[0].delta.content == "a"
-        waiting = asyncio.ensure_future(anext(events))
-        done, _ = await asyncio.wait({waiting}, timeout=0.05)
-        assert not done
-        gate.open()
-        assert (await asyncio.wait_for(waiting, 20)).choices[0].delta.content == "b"
-        await stream.close()
+    upstream.script(Reply.events([chunk({"content": "a"}), gate, chunk({"content": "b"}), "[DONE]"]))
+    stream = await client.chat.completions.create(model="m", messages=QUESTION, stream=True)
+    events = aiter(stream)
+    assert (await anext(events)).choices[0].delta.content == "a"
+    waiting = asyncio.ensure_future(anext(events))
+    done, _ = await asyncio.wait({waiting}, timeout=0.05)
+    assert not done
+    gate.open()
+    assert (await asyncio.wait_for(waiting, 20)).choices[0].delta.content == "b"
+    await stream.close()
 
 
-async def test_a_client_that_closes_during_an_answer_is_recorded():
-    async with FakeUpstream() as upstream, client_for(upstream) as client:
-        upstream.script(Reply.events([chunk({"content": "a"})]).stall_after())
-        stream = await client.chat.completions.create(model="m", messages=QUESTION, stream=True)
-        await anext(aiter(stream))
-        assert not upstream.requests[0].disconnected.is_set()
-        await stream.close()
-        await upstream.wait_for_disconnect()
+async def test_a_client_that_closes_during_an_answer_is_recorded(upstream, client):
+    upstream.script(Reply.events([chunk({"content": "a"})]).stall_after())
+    stream = await client.chat.completions.create(model="m", messages=QUESTION, stream=True)
+    await anext(aiter(stream))
+    assert not upstream.requests[0].disconnected.is_set()
+    await stream.close()
+    await upstream.wait_for_disconnect()
 
 
 async def test_a_reset_comes_after_exactly_the_scripted_bytes():
@@ -166,13 +160,12 @@ def test_the_threaded_server_serves_a_blocking_client():
         assert len(upstream.requests) == 2
 
 
-async def test_the_firehose_puts_many_events_into_one_write():
+async def test_the_firehose_puts_many_events_into_one_write(upstream, client):
     reply = firehose(100, events_per_write=10)
     assert len(reply.pieces) < 15
-    async with FakeUpstream() as upstream:
-        upstream.script(reply)
-        events = await collect(upstream)
-        assert sum(bool(e.choices and e.choices[0].delta.content) for e in events) == 100
+    upstream.script(reply)
+    events = await collect(client)
+    assert sum(bool(e.choices and e.choices[0].delta.content) for e in events) == 100
 
 
 async def test_a_chunked_body_is_joined():

@@ -11,9 +11,7 @@ from jumpseat.testing.answers.anthropic_messages import (
     message_body,
     message_stream,
 )
-from jumpseat.testing.upstream import FakeUpstream, Reply
-
-anthropic = pytest.importorskip("anthropic", reason="the official client is not installed")
+from jumpseat.testing.upstream import Reply
 
 QUESTION = [{"role": "user", "content": "Hi"}]
 PARTS = (
@@ -25,8 +23,10 @@ PARTS = (
 )
 
 
-def client_for(upstream):
-    return anthropic.AsyncAnthropic(base_url=upstream.origin, api_key="fake-key", max_retries=0)
+@pytest.fixture
+async def client(upstream, anthropic):
+    async with anthropic.AsyncAnthropic(base_url=upstream.origin, api_key="k", max_retries=0) as made:
+        yield made
 
 
 def facts_of(message):
@@ -47,34 +47,31 @@ EXPECTED = (
 )
 
 
-async def test_the_official_client_reads_a_streamed_answer():
-    async with FakeUpstream() as upstream, client_for(upstream) as client:
-        upstream.script(Reply.events(message_stream(*PARTS)))
+async def test_the_official_client_reads_a_streamed_answer(upstream, client):
+    upstream.script(Reply.events(message_stream(*PARTS)))
+    async with client.messages.stream(model="m", max_tokens=9, messages=QUESTION) as stream:
+        message = await stream.get_final_message()
+    assert facts_of(message) == EXPECTED
+    request = await upstream.wait_for_request()
+    assert (request.method, request.path) == ("POST", "/v1/messages")
+    assert request.json["messages"] == QUESTION
+
+
+async def test_the_official_client_reads_a_whole_answer(upstream, client):
+    upstream.script(Reply.json(message_body(*PARTS)))
+    message = await client.messages.create(model="m", max_tokens=9, messages=QUESTION)
+    assert facts_of(message) == EXPECTED
+
+
+async def test_the_official_client_understands_the_errors(upstream, client, anthropic):
+    upstream.script(Reply.json(error_body("overloaded_error", "Overloaded"), 529))
+    with pytest.raises(anthropic.APIStatusError) as failed:
+        await client.messages.create(model="m", max_tokens=9, messages=QUESTION)
+    assert failed.value.status_code == 529
+    assert failed.value.body["error"]["type"] == "overloaded_error"
+    upstream.script(
+        Reply.events([*message_stream()[:1], ("error", error_body("overloaded_error", "Overloaded"))])
+    )
+    with pytest.raises(anthropic.APIStatusError):
         async with client.messages.stream(model="m", max_tokens=9, messages=QUESTION) as stream:
-            message = await stream.get_final_message()
-        assert facts_of(message) == EXPECTED
-        request = await upstream.wait_for_request()
-        assert (request.method, request.path) == ("POST", "/v1/messages")
-        assert request.json["messages"] == QUESTION
-
-
-async def test_the_official_client_reads_a_whole_answer():
-    async with FakeUpstream() as upstream, client_for(upstream) as client:
-        upstream.script(Reply.json(message_body(*PARTS)))
-        message = await client.messages.create(model="m", max_tokens=9, messages=QUESTION)
-        assert facts_of(message) == EXPECTED
-
-
-async def test_the_official_client_understands_the_errors():
-    async with FakeUpstream() as upstream, client_for(upstream) as client:
-        upstream.script(Reply.json(error_body("overloaded_error", "Overloaded"), 529))
-        with pytest.raises(anthropic.APIStatusError) as failed:
-            await client.messages.create(model="m", max_tokens=9, messages=QUESTION)
-        assert failed.value.status_code == 529
-        assert failed.value.body["error"]["type"] == "overloaded_error"
-        upstream.script(
-            Reply.events([*message_stream()[:1], ("error", error_body("overloaded_error", "Overloaded"))])
-        )
-        with pytest.raises(anthropic.APIStatusError):
-            async with client.messages.stream(model="m", max_tokens=9, messages=QUESTION) as stream:
-                await stream.get_final_message()
+            await stream.get_final_message()

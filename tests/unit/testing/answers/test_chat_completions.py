@@ -5,14 +5,12 @@ import pytest
 from jumpseat.testing.answers.chat_completions import FakeCall, completion_body, completion_stream
 from jumpseat.testing.upstream import Reply
 
-openai = pytest.importorskip("openai", reason="the official client is not installed")
-
 QUESTION = [{"role": "user", "content": "Hi"}]
 CALL = FakeCall("call_1", "weather", ['{"city": ', '"Rome"}'])
 
 
 @pytest.fixture
-async def client(upstream):
+async def client(upstream, openai):
     async with openai.AsyncOpenAI(base_url=upstream.base_url, api_key="k", max_retries=0) as made:
         yield made
 
@@ -38,7 +36,7 @@ async def test_the_official_client_reads_a_whole_answer(upstream, client):
     assert final.choices[0].message.tool_calls[0].function.arguments == '{"city": "Rome"}'
 
 
-async def test_the_official_client_reads_a_refusal(upstream, client):
+async def test_the_official_client_reads_a_refusal(upstream, client, openai):
     refused = {"message": "Too long", "type": "invalid_request_error", "code": "context_length_exceeded"}
     upstream.script(Reply.json({"error": refused}, 400))
     with pytest.raises(openai.BadRequestError) as failed:

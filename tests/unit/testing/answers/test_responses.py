@@ -12,8 +12,6 @@ from jumpseat.testing.answers.responses import (
 )
 from jumpseat.testing.upstream import Reply
 
-openai = pytest.importorskip("openai", reason="the official client is not installed")
-
 ITEMS = (
     reasoning("First.", "Second.", encrypted="gAAA"),
     message("Hel", "lo", phase="commentary"),
@@ -22,7 +20,7 @@ ITEMS = (
 
 
 @pytest.fixture
-async def client(upstream):
+async def client(upstream, openai):
     official = openai.AsyncOpenAI(base_url=upstream.base_url, api_key="none", max_retries=0)
     yield official
     await official.close()
