@@ -70,7 +70,7 @@ def validator_of(definition: str) -> Any:
 
 def check(method: str, value: Any) -> None:
     """Fail unless a result, or the params of one of our messages, matches the official definitions."""
-    import acp.schema  # Deferred: it takes half a second, and every test process loads this module.
+    import acp.schema  # Deferred: it takes half a second, and every test process imports this module.
 
     update = value.get("update") if isinstance(value, dict) else None
     if not isinstance(update, dict) or update.get("sessionUpdate") not in NEWER:

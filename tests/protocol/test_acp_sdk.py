@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acp import PROTOCOL_VERSION, spawn_agent_process, text_block
 
 from jumpseat.testing.answers.chat_completions import FakeCall, completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
@@ -51,6 +50,8 @@ class RecordingClient:
 async def test_a_client_of_the_python_sdk_chats_cancels_and_loads(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
+    from acp import PROTOCOL_VERSION, spawn_agent_process, text_block  # Deferred, like in tests/acp.py.
+
     chat = "/v1/chat/completions"
     upstream.script(Reply.events(completion_stream(["hel", "lo"])), path=chat)
     upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]), path=chat)
