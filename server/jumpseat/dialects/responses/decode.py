@@ -1,7 +1,7 @@
 """Decodes answers in the Responses dialect.
 
-A body that was not streamed has the shape of a stream's last event, and is decoded like it. Source:
-`tests/dialect_rows/responses.py`.
+A body that was not streamed has the shape of the `response` in a stream's last event, and is decoded in the
+same way. Source: `tests/dialect_rows/responses.py`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from jumpseat.dialects.responses.item import part_of
 from jumpseat.dialects.responses.items import OutputItems
 from jumpseat.dialects.responses.usage import read_usage
 
-# Maps a kind of text event to the item's type, the field for the text, the event's member with the part's
-# number, and the member of its `done` event with the whole text.
+# This lists, for each kind of text event: the type of the item, the item's field for the text, the member of
+# the events with the number of the part, and the member of the `done` event with the whole text.
 _TEXTS: dict[str, tuple[str, str, str, str]] = {
     "output_text": ("message", "text", "content_index", "text"),
     "refusal": ("message", "refusal", "content_index", "refusal"),
@@ -108,7 +108,7 @@ class ResponsesDecoder:
         raise self._blocks.early_end_error()
 
     def _raise_failure(self) -> None:
-        """Raise a failure that was deferred until the events before it had been returned."""
+        """Raise the failure, if there is one. The events that precede it were returned by earlier calls."""
         if self._failure is not None:
             raise self._failure
 
@@ -160,7 +160,7 @@ class ResponsesDecoder:
         self._items.complete(item, slot, whole)
 
     def _decode_end(self, response: Mapping[str, Any], named: str, cost: Cost | None) -> None:
-        """Decode the response in the terminal event; its status overrides the event's name."""
+        """Decode the response in the terminal event. The response's status overrides the event's name."""
         status = text_in(response.get("status")).lower()
         if status not in _ENDS:
             if status in ("queued", "in_progress") and not response.get("output"):
@@ -213,12 +213,12 @@ class ResponsesDecoder:
 
     def _skip_unreadable(self, name: str, data: str) -> list[StreamEvent]:
         """Skip an event that is not a JSON object."""
-        # If it was a delta, the `done` event repeats its text. If `lossy` is set, the items check for gaps.
+        # If it was a delta, the `done` event repeats its text. `lossy` makes the items check for lost text.
         if not self._items.lossy:
             self._items.lossy = True
             message = f"{self._provider} sent an event that is not a JSON object: {clean_message(data[:80])}"
             self._blocks.emit(WarningEvent("unreadable_event", message))
-        # If it is the last event, only the usage is lost.
+        # If it was the last event, only the usage is lost.
         at_end = name == "response.completed" or _UNREADABLE_END.match(data) is not None
         if at_end and self._items.begun and self._items.all_done:
             self._send_response({})
@@ -226,7 +226,7 @@ class ResponsesDecoder:
         return self._blocks.take()
 
     def _send_response(self, response: Mapping[str, Any]) -> None:
-        # Emit it only once: a second event would mean that the answer restarts.
+        # Emit the event only once: a second one would mean that the answer restarts.
         if self._response_sent:
             return
         self._response_sent = True

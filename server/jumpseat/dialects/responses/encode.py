@@ -12,7 +12,7 @@ from typing import Any
 from jumpseat.chat import ChatRequest, JsonSchemaOutput, NamedTool, Origin, ToolDefinition
 from jumpseat.dialects.efforts import COMMON, nearest_effort
 from jumpseat.dialects.parameters import join_lists, merge_parameters
-from jumpseat.dialects.responses.history import call_id_of, input_items
+from jumpseat.dialects.responses.history import input_items, shorten_id
 from jumpseat.dialects.responses.refusals import may_reason
 
 ENCRYPTED_REASONING = "reasoning.encrypted_content"
@@ -29,7 +29,7 @@ class ResponsesFacts:
     """Whether the endpoint pads streamed deltas by default, as OpenAI's own endpoint does."""
 
     takes_unfollowed: bool = True
-    """Whether the endpoint accepts reasoning at the end of an earlier answer; OpenAI's own does not."""
+    """Whether the endpoint accepts reasoning at the end of an earlier answer, which OpenAI's does not."""
 
     efforts: Collection[str] = COMMON
     """The efforts that the model accepts."""
@@ -41,8 +41,8 @@ class ResponsesFacts:
 def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
     """Return the JSON body of the request, with the complete conversation: the provider does not store it.
 
-    Stop sequences (see `unsupported`), blocks that the dialect does not support, and opaque data of another
-    provider or model are left out.
+    Stop sequences (see `find_unsupported`), blocks that the dialect does not support, and opaque data of
+    another provider or model are left out.
     """
     origin = Origin(facts.provider, request.model)
     body: dict[str, Any] = {"model": request.model, "input": input_items(request.messages, origin)}
@@ -75,7 +75,7 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
     elif request.output_mode == "json":
         body["text"] = {"format": {"type": "json_object"}}
     if request.conversation_id:
-        body["prompt_cache_key"] = call_id_of(request.conversation_id)
+        body["prompt_cache_key"] = shorten_id(request.conversation_id)
     if include := join_lists(body.get("include", ()), extra.pop("include", ())):
         body["include"] = include
     for name, value in extra.items():

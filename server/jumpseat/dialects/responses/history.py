@@ -69,7 +69,7 @@ def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, A
 
 
 def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
-    """Return the request without encrypted reasoning, which only its endpoint can read; None if unchanged."""
+    """Return the request without encrypted reasoning, which only one endpoint can read; None if unchanged."""
     messages = [
         Message(message.role, tuple(block for block in message.content if not _is_bound(block)))
         for message in request.messages
@@ -79,7 +79,7 @@ def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
 
 def without_item_ids(request: ChatRequest) -> ChatRequest | None:
     """Return the request without the ids of reasoning items; None if unchanged."""
-    # Some gateways issue ids that are valid for one connection, and reject those of another.
+    # The ids of some gateways are valid only on the connection on which they were issued.
     messages = [
         Message(message.role, tuple(without_id(block) for block in message.content))
         for message in request.messages
@@ -112,16 +112,16 @@ def _is_bound(block: ContentBlock) -> bool:
         case TextBlock() | DocumentBlock() | ContextBlock() | ToolUseBlock() | ToolResultBlock():
             return False
         case RedactedThinkingBlock():
-            return False  # This dialect does not have them.
+            return False  # This dialect does not have such blocks.
         case _:
             assert_never(block)
 
 
-def call_id_of(call_id: str) -> str:
+def shorten_id(full_id: str) -> str:
     """Return the id, hashed if it is longer than the dialect accepts."""
-    if len(call_id) <= MAX_CALL_ID:
-        return call_id
-    return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+    if len(full_id) <= MAX_CALL_ID:
+        return full_id
+    return f"call_{hashlib.sha256(full_id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def _own_opaque(block: ContentBlock, origin: Origin) -> str | None:
@@ -131,12 +131,12 @@ def _own_opaque(block: ContentBlock, origin: Origin) -> str | None:
 def _encode_user(
     run: Sequence[Message], custom: set[str], ids: Mapping[str, str]
 ) -> Iterable[dict[str, Any]]:
-    # Results must follow their calls directly.
+    # Tool results must follow their calls directly.
     blocks = [block for message in run for block in message.content]
     for block in blocks:
         if isinstance(block, ToolResultBlock):
             kind = "custom_tool_call_output" if block.tool_use_id in custom else "function_call_output"
-            call_id = call_id_of(ids.get(block.tool_use_id, block.tool_use_id))
+            call_id = shorten_id(ids.get(block.tool_use_id, block.tool_use_id))
             yield {"type": kind, "call_id": call_id, "output": _encode_output(block)}
     parts = [part for block in blocks if (part := _encode_part(block)) is not None and part.get("text") != ""]
     if len(parts) > 1 or any(part["type"] != "input_text" for part in parts):
@@ -199,7 +199,7 @@ def _encode_assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, 
                         continue
                     items.append(reasoning_item(block.thinking, block.signature, opaque))
                 case ToolUseBlock():
-                    call_id = call_id_of(own_id(block, origin))
+                    call_id = shorten_id(own_id(block, origin))
                     items.append(call_item(call_id, block.name, block.raw, opaque))
                 case OtherBlock():
                     item = read_opaque(opaque)

@@ -41,11 +41,11 @@ class Item:
     """The actions to run when the preceding items are complete."""
 
     begun: bool = False
-    """Whether the item's first event was received."""
+    """Whether the item's `output_item.added` was received."""
 
     done: bool = False
     rotates: bool = False
-    """Whether its id differs between events, in which case the provider accepts none of the ids."""
+    """Whether the item's id differs between events. The provider then accepts none of the ids."""
 
     @property
     def settled(self) -> bool:

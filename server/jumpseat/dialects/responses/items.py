@@ -66,7 +66,8 @@ class OutputItems:
         kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
         known = self._find_known(_read_index(index), name, kind)
         if known is not None and known.ids and name and name not in known.ids:
-            # This is another item at the same index. Calls may overlap; any other item is then complete.
+            # The id is new, so this is another item at the same index. Unless the items are calls, which may
+            # overlap, the known one is complete.
             if kind not in CALLS:
                 self._finish(known, {})
             known = None
@@ -211,7 +212,7 @@ class OutputItems:
             self._emit_call(item, piece)
         elif name in ("summary", "reasoning"):
             if before is not None and before[0] != name:
-                item.open = before  # Summary and reasoning repeat each other; use the first.
+                item.open = before  # Summary and reasoning repeat each other; use the one that came first.
                 return
             separator = PART_SEPARATOR if before not in (None, slot) else ""
             self._blocks.add_thinking(separator)

@@ -26,7 +26,7 @@ def find_unsupported(request: ChatRequest) -> dict[str, str]:
     """Return the parameters of the request that the dialect does not support, each with a reason.
 
     Returns:
-        The reasons by parameter, in the same form as from `find_known_refusals`.
+        The reasons by parameter, in the form that `find_known_refusals` describes.
     """
     if not request.stop_sequences:
         return {}
@@ -41,8 +41,8 @@ def find_known_refusals(model: str, body: Mapping[str, Any]) -> dict[str, str]:
         body: the complete request.
 
     Returns:
-        The reasons by parameter, which is dotted for a member (`reasoning.effort`). Each reason is the
-        predicate of a sentence about the model: "does not reason".
+        The reasons by parameter; a member of a parameter has a dotted name (`reasoning.effort`). Each reason
+        is the predicate of a sentence about the model, such as "does not reason".
     """
     reasoning = body.get("reasoning")
     effort = reasoning.get("effort") if isinstance(reasoning, Mapping) else None

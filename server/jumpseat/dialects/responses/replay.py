@@ -1,15 +1,17 @@
-"""Stores the data of output items in blocks, and builds input items from it to replay them.
+"""Stores the data of output items in blocks, and builds the input items that replay these blocks.
 
 This module owns the keys of `opaque`, which the decoder writes and the encoder reads. Source:
 `tests/dialect_rows/responses.py`.
 
-- `text`: `phase`, and `refusal: true` for a refusal; texts with the same `id` are parts of one item.
-- `thinking`: the item's `id`, and its `summary` unless it equals the block's text. The block's `signature` is
-  the encrypted content or, for signed plain reasoning, the item's `signature`. In that case, `opaque` also
-  contains the `signature`, and the item's `content` unless it equals the block's text. Other members are
-  copied (OpenRouter's `format`).
-- `tool_use`: all members except id, name and arguments, and except `type` if it is `function_call`.
-- `image`: the item that generated it, without its `result`, which is the image.
+- `text`: the item's `id` and `phase`, and `refusal: true` for a refusal. Texts with the same `id` and `phase`
+  are parts of one item.
+- `thinking`: the item's `id`, its `summary` unless that equals the block's text, and other members, such as
+  OpenRouter's `format`. The block's `signature` is the encrypted content. For signed plain reasoning, the
+  block's `signature` is the item's `signature`; `opaque` then contains it too, and also the item's `content`
+  unless that equals the block's text.
+- `tool_use`: all members except `call_id`, `name`, `arguments`, `input`, `status`, and a `type` of
+  `function_call`.
+- `image`: the item that generated the image, without its `result`, which is the image itself.
 - `other`: the complete item.
 """
 
@@ -85,7 +87,7 @@ def reasoning_item(thinking: str, signature: str, opaque: str | None) -> dict[st
 
 
 def call_item(call_id: str, name: str, raw: str, opaque: str | None) -> dict[str, Any]:
-    """Return the input item for a tool call, without its id, which would tie it to a reasoning item."""
+    """Return the input item for a tool call, without an id, which would tie it to a reasoning item."""
     kept = {key: value for key, value in read_opaque(opaque).items() if key not in ("id", CALL_ID)}
     kind = kept.pop("type", "function_call")
     if kind == "custom_tool_call":
