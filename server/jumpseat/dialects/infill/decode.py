@@ -1,7 +1,7 @@
-"""Decodes answers that are a text at a place.
+"""Decodes answers that contain the text to fill in.
 
 The formats differ only in the names of their members, so one decoder reads them all. A part of a streamed
-answer has the same shape as the body of one that is not streamed.
+answer has the same shape as the body of an answer that is not streamed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jumpseat.dialects.provider_errors import error_from_fault, read_fault
 
 @dataclass(frozen=True, slots=True)
 class InfillPiece:
-    """The values of one part of an answer; empty for those that it lacks."""
+    """The values in one part of an answer. A value that the part lacks is empty."""
 
     text: str
     model: str = ""
@@ -82,7 +82,8 @@ class InfillDecoder:
         Raises:
             ProtocolError: the answer has no stop reason.
         """
-        # OpenAI's usage follows the stop reason, and some servers do not send `[DONE]` after it.
+        # The stop reason alone does not end an answer, because OpenAI sends the usage after it. Some servers
+        # then omit `[DONE]`.
         return [] if self.complete else self._finish_answer()
 
     def _decode_part(self, part: Mapping[str, Any]) -> InfillPiece:
@@ -109,7 +110,10 @@ class InfillDecoder:
 
 
 def read_openai_piece(part: Mapping[str, Any]) -> InfillPiece:
-    """Read a part of an answer of `/completions` or Mistral's `/fim/completions`, shaped as in a chat."""
+    """Read a part of an answer of `/completions`, or of Mistral's `/fim/completions`.
+
+    Mistral's answers have the shape of answers in a chat.
+    """
     choice = next(iter(mappings_in(part.get("choices"))), {})
     message = mapping_in(choice.get("delta")) or mapping_in(choice.get("message"))
     return InfillPiece(
@@ -143,7 +147,7 @@ def read_ollama_piece(part: Mapping[str, Any]) -> InfillPiece:
 
 
 _LLAMA_REASONS = {"limit": "length", "word": "stop"}
-"""llama.cpp's words that mean something else, or nothing, in other formats."""
+"""The usual words for the stop reasons that only llama.cpp uses, or uses with another meaning."""
 
 
 def _read_usage(part: Mapping[str, Any], sent: str, generated: str) -> Usage | None:

@@ -27,7 +27,7 @@ def encode_openai(request: ChatRequest) -> dict[str, Any]:
         "temperature": TEMPERATURE,
         "stream": request.stream,
     }
-    # At the end of a text, omit the parameter for servers that do not support it.
+    # Omit an empty suffix, because some servers do not support the parameter.
     if place.suffix:
         body["suffix"] = place.suffix
     return _with_stop(body, request)
@@ -50,8 +50,8 @@ def encode_llama(request: ChatRequest) -> dict[str, Any]:
 def encode_ollama(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
     """Return the JSON body for Ollama's `/api/generate`.
 
-    The options of the table are sent too, because another context or number of layers would make the server
-    load the model again.
+    The options of the provider's table are sent too, because another context size or number of layers would
+    make the server load the model again.
     """
     place = _place_of(request)
     options: dict[str, Any] = {"num_predict": request.max_tokens, "temperature": TEMPERATURE}

@@ -1,4 +1,4 @@
-"""Ollama's native dialect (`POST /api/chat`), as opposed to the three others that it also supports."""
+"""Ollama's native dialect (`POST /api/chat`). Ollama also supports three other dialects."""
 
 from jumpseat.dialects.ollama_chat.decode import OllamaChatDecoder
 from jumpseat.dialects.ollama_chat.encode import LEVELS, ServerFacts, encode, find_losses

@@ -34,8 +34,8 @@ class OllamaChatDecoder:
         Args:
             provider: the configured provider's id, for origins and errors.
             model: the model's name in the request.
-            id_suffix: the suffix of generated call ids; None for a random one. It is needed because answers
-                do not have an id, and the call ids of one conversation must differ.
+            id_suffix: the suffix of generated call ids; None for a random suffix. The call ids of one
+                conversation must differ, and an answer has no id from which to derive them.
         """
         self.complete = False
         self._provider = provider
@@ -86,7 +86,7 @@ class OllamaChatDecoder:
         return []
 
     def _decode_part(self, part: Mapping[str, Any]) -> None:
-        if part.get("error"):  # This also occurs in mid-stream, after status 200.
+        if part.get("error"):  # An error may also arrive in mid-stream, after status 200.
             raise error_from_fault(read_fault(part), self._provider)
         if not self._response_sent:
             self._response_sent = True
@@ -108,7 +108,7 @@ class OllamaChatDecoder:
             self._blocks.add_block(generated_image(source))
 
     def _decode_call(self, call: Mapping[str, Any]) -> None:
-        # A call is complete in one line. Its index is at best unique within that line, so the order is used.
+        # Every call is complete in one line. Calls are numbered in order, because their indices may repeat.
         function = mapping_in(call.get("function"))
         name, raw = text_in(function.get("name")), arguments_text(function.get("arguments"))
         call_id = text_in(call.get("id"))

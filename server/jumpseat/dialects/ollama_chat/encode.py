@@ -61,7 +61,7 @@ class ServerFacts:
     """The context size to request, in tokens; None for the server's default, which may be 4096."""
 
     thinks_in_levels: bool = False
-    """Whether `think` is a level and cannot be turned off, as for gpt-oss; otherwise it is a boolean."""
+    """Whether `think` is a level, and never off, as for gpt-oss; otherwise `think` is a boolean."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of the body or of `options`: `tools` are appended, others override the request."""
@@ -99,8 +99,8 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
         body["format"] = dict(request.output_mode.schema)
     elif request.output_mode == "json":
         body["format"] = "json"
-    # Without these two, a server with a full context silently drops the oldest messages, or the beginning of
-    # the answer. With them, it returns an error, or the done reason `length`.
+    # If these were true, a server with a full context would silently drop the oldest messages, or the
+    # beginning of the answer. If they are false, it returns an error, or the done reason `length`.
     body["truncate"] = False
     body["shift"] = False
     options: dict[str, Any] = {"num_predict": request.max_tokens}
@@ -176,7 +176,7 @@ def _encode_messages(request: ChatRequest, facts: ServerFacts) -> list[dict[str,
 def _encode_user(
     run: Sequence[Message], names: Mapping[str, str], ids: Mapping[str, str], provider: str
 ) -> Iterable[dict[str, Any]]:
-    # Results must follow their calls directly.
+    # Tool results must follow their calls directly.
     results: list[dict[str, Any]] = []
     texts: list[str] = []
     images: list[str] = []
@@ -258,7 +258,7 @@ def _encode_assistant(run: Sequence[Message], origin: Origin) -> Iterable[dict[s
 
 
 def _encode_call(index: int, block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
-    # `arguments` must be an object, not its text: the server answers a string with an error 400.
+    # `arguments` must be an object, not JSON text: the server answers a string with an error 400.
     arguments = dict(block.arguments or {})
     call_id = own_id(block, origin)
     return {"id": call_id, "function": {"index": index, "name": block.name, "arguments": arguments}}
