@@ -45,9 +45,9 @@ from jumpseat.dialects.stop_reasons import stop_reason_of
 OpaqueSource: TypeAlias = Callable[[], str | None]
 
 MAX_WHITESPACE = 4096
-"""The longest run of whitespace in arguments, in characters.
+"""The longest accepted run of whitespace in arguments, in characters.
 
-Real arguments stay far below this length, because JSON escapes line breaks in strings.
+Whitespace in real arguments is much shorter, because JSON escapes line breaks in strings.
 """
 
 
@@ -103,7 +103,7 @@ class BlockAssembler:
             thinking_opaque: called when a thinking block is closed; returns its opaque data.
         """
         self.id_suffix = ""
-        """The end of the call ids that are generated, so that they differ between answers."""
+        """The end of generated call ids, which makes the ids of different answers different."""
 
         self.has_endless_whitespace = False
         """Whether a tool call exceeded `MAX_WHITESPACE`, so that the decoder should end the answer."""
@@ -136,10 +136,10 @@ class BlockAssembler:
         self._events.append(event)
 
     def skip_event(self, data: str) -> None:
-        """Skip an event that is not JSON, such as a proxy's keep-alive, with one warning per answer.
+        """Skip an event that is not JSON, such as a proxy's keep-alive, and warn once per answer.
 
         Raises:
-            ProtocolError: the event began as an object, so a part of the answer is lost.
+            ProtocolError: the event begins like an object, so a part of the answer is lost.
         """
         excerpt = clean_message(data[:80])
         provider = self._origin.provider
@@ -261,7 +261,8 @@ class BlockAssembler:
         raw = "".join(call.pieces)
         arguments, error = parse_arguments(raw)
         opaque = call.opaque
-        # If the id was replaced because another call of the answer has it, requests still need the original.
+        # Another call of this answer may have the same id. The id was then replaced, but requests need the
+        # original one.
         if call.provider_id not in ("", call.id):
             opaque = write_opaque({**read_opaque(opaque), CALL_ID: call.provider_id})
         block = ToolUseBlock(
@@ -324,7 +325,7 @@ class BlockAssembler:
         self._signature = self._opaque = None
 
     def open_thinking(self) -> None:
-        """Open a thinking block unless one is open. It may have opaque data without a text."""
+        """Open a thinking block unless one is open. A block with opaque data may stay without text."""
         if self._open != "thinking":
             self._begin("thinking")
             self._events.append(ThinkingStartEvent(self._open_block))

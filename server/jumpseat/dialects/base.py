@@ -48,7 +48,7 @@ class Decoder(Protocol):
     """A converter of one answer into events that follow the rules in `jumpseat.chat.events`.
 
     The methods raise a `ChatError` if the answer is an error or violates the dialect; events that earlier
-    calls returned stay valid. After `complete`, they return no events.
+    calls returned stay valid. Once `complete` is true, the methods return no events.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Adds the marks to a request up to which a provider caches the prompt.
+"""Adds cache marks to a request. The provider caches the prompt up to each mark.
 
 Source: `tests/dialect_rows/anthropic_messages.py`; `tests/dialect_rows/copilot.py`.
 """
@@ -17,7 +17,7 @@ _UNMARKABLE = ("thinking", "redacted_thinking")
 
 
 def mark_part(message: MutableMapping[str, Any], key: str = "content") -> None:
-    """Mark the last part of a message that can be marked; a plain text is first converted to a part.
+    """Mark the last part of a message that can be marked; a plain string is first converted to a part.
 
     Args:
         message: a message whose content is a text or a list of parts.
@@ -33,16 +33,21 @@ def mark_part(message: MutableMapping[str, Any], key: str = "content") -> None:
             return
 
 
-def mark_last(rows: MutableSequence[dict[str, Any]]) -> None:
-    """Mark the last tool that can be marked, which excludes tools with deferred loading."""
-    for index in reversed(range(len(rows))):
-        if not rows[index].get("defer_loading"):
-            rows[index] = {**rows[index], NAME: MARK}
+def mark_last_tool(tools: MutableSequence[dict[str, Any]]) -> None:
+    """Mark the last tool whose loading is not deferred; deferred tools cannot be marked."""
+    for index in reversed(range(len(tools))):
+        if not tools[index].get("defer_loading"):
+            tools[index] = {**tools[index], NAME: MARK}
             return
 
 
 def ends_of_user_turns(messages: Sequence[dict[str, Any]], roles: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the last message of each of the last two runs of messages with these roles."""
+    """Return the last message of each of the user's last two turns.
+
+    Args:
+        messages: the wire messages.
+        roles: the roles of messages that belong to the user's turns.
+    """
     followers = [*messages[1:], {"role": "end"}]
     ends = [
         message

@@ -8,7 +8,7 @@ from typing import Any
 from jumpseat.chat import CitationEvent
 from jumpseat.dialects.loose_values import count_in, text_in
 
-# These members of Anthropic's locations contain the start and the end of the cited passage, by unit.
+# For each unit, the members of Anthropic's locations with the start and the end of the cited passage.
 _PLACES = {
     "character": ("start_char_index", "end_char_index"),
     "page": ("start_page_number", "end_page_number"),
@@ -25,7 +25,7 @@ def citation_of(source: Mapping[str, Any], block: int | None) -> CitationEvent:
     """
     titles = (source.get(name) for name in ("title", "document_title", "filename"))
     passages = (source.get(name) for name in ("cited_text", "content", "snippet"))
-    # In `file_citation`, `index` is a position in the text; citations with a URL number their sources by it.
+    # In `file_citation`, `index` is a position in the text. In citations with a URL, it numbers the sources.
     index = count_in(source.get("index"))
     start = count_in(source.get("start_index"))
     return CitationEvent(

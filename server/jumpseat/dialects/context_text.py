@@ -37,7 +37,7 @@ def _name_of(uri: str | None) -> str:
 
 
 def path_of(uri: str | None) -> str | None:
-    """Return the path of a `file:` URI; None for any other."""
+    """Return the path of a `file:` URI; None for any other URI."""
     try:
         parts = urlsplit(uri or "")
     except ValueError:

@@ -1,8 +1,8 @@
 """Joins texts that a provider split within a character.
 
-JSON writes a character beyond U+FFFF as two escapes (a surrogate pair), and some providers split their deltas
-between them. A piece that begins or ends with such a half is a `CutText`. As a `str` it has U+FFFD in place
-of the half, because a lone surrogate cannot be encoded. `joined` and `Joiner` use the half itself.
+JSON writes a character beyond U+FFFF as two escapes (a surrogate pair). Some providers split their deltas
+between these two halves. A piece that begins or ends with a half is a `CutText`. As a `str`, it has U+FFFD in
+place of the half, because a half cannot be encoded. `join_pieces` and `Joiner` use the half itself.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def parse_cut_texts(text: bytes | str) -> Any:
     return _mark(json.loads(text))
 
 
-def halves_of(piece: str) -> str:
-    """Return the piece, including any halves at its ends."""
+def restore_halves(piece: str) -> str:
+    """Return the piece; in a `CutText`, with the halves in place of U+FFFD."""
     return piece.cut if isinstance(piece, CutText) else piece
 
 
 def join_pieces(pieces: Iterable[str]) -> str:
     """Join the pieces into one text, which may be a `CutText` itself."""
-    return _to_text(_PAIR.sub(_join_pair, "".join(map(halves_of, pieces))))
+    return _to_text(_PAIR.sub(_join_pair, "".join(map(restore_halves, pieces))))
 
 
 class Joiner:
@@ -58,8 +58,8 @@ class Joiner:
     def add(self, piece: str) -> str:
         """Return the text that is complete now; a half at the end waits for the next piece."""
         if not self._half and piece.isascii():
-            return piece  # A `CutText` has U+FFFD in place of the half.
-        piece = halves_of(piece)
+            return piece  # A `CutText` is never ASCII, because it contains U+FFFD.
+        piece = restore_halves(piece)
         if not self._half and not _HALF.search(piece):
             return piece
         text = _PAIR.sub(_join_pair, self._half + piece)

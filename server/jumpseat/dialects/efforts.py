@@ -68,7 +68,7 @@ def efforts_after_refusal(message: str, sent: str, efforts: Collection[str]) -> 
     listed = _QUOTED.findall(match[1]) if match else []
     if listed and sent not in listed:
         return listed
-    # An error message that quotes an unusual effort concerns that value.
+    # If the message quotes an unusual effort, the endpoint rejects only that effort.
     if sent not in ("low", "medium", "high") and sent in _QUOTED.findall(message):
         return [each for each in efforts if each != sent]
     return None

@@ -35,13 +35,13 @@ def mappings_in(value: Any) -> list[Mapping[str, Any]]:
 
 
 def number_in(value: Any) -> float | None:
-    """Return the number; None for anything else, including NaN and infinity (`1e999`)."""
+    """Return the number; None for anything else, and for NaN and numbers of 2**53 or more."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_COUNT
     return value if is_number else None
 
 
 def count_in(value: Any) -> int | None:
-    """Return the number as an integer of at least 0, or None."""
+    """Return the number as an integer, or 0 if it is negative; None for anything else."""
     number = number_in(value)
     return None if number is None else max(0, int(number))
 

@@ -1,7 +1,7 @@
 """Reads and writes `opaque`: the text of a JSON object whose keys belong to the dialect that wrote it.
 
-All dialects share the key `CALL_ID`: the provider's id of a tool call, if its id in the conversation is
-different because the provider used the same id twice. Requests send the provider's id.
+All dialects share the key `CALL_ID`. If a provider uses one id for two tool calls of an answer, the second
+call gets a different id in the conversation. `CALL_ID` then contains the provider's id, which requests use.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def read_opaque(opaque: str | None) -> dict[str, Any]:
 
 
 def write_opaque(values: Mapping[str, Any]) -> str | None:
-    """Return the `opaque` text of an object; None if it is empty."""
+    """Return the `opaque` text of an object; None if the object is empty."""
     return json.dumps(values, ensure_ascii=False, separators=(",", ":")) if values else None
 
 

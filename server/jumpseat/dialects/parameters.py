@@ -1,6 +1,6 @@
-"""Merges the parameters of a request's body, and leaves out some with a warning.
+"""Merges the parameters of a request's body, and leaves out some of them with a warning.
 
-`jumpseat.config` rejects the names that a table cannot set, such as `messages`.
+`jumpseat.config` rejects parameters that a provider's table must not set, such as `messages`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def dropped_parameter_warning(name: str, reason: str) -> WarningEvent:
     """Create the warning for a parameter that is left out of a request.
 
     Args:
-        name: the parameter, or a member of one such as `reasoning.effort`.
+        name: the parameter, or a member of a parameter, such as `reasoning.effort`.
         reason: a sentence without a full stop.
     """
     code = "thinking_dropped" if name.partition(".")[0] in _THINKING else "parameter_dropped"
@@ -52,7 +52,7 @@ def dropped_parameter_warning(name: str, reason: str) -> WarningEvent:
 def omit(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Return the body without these parameters.
 
-    A dotted name removes a member, and then its object if that has become empty.
+    A dotted name removes a member. If its object is empty without the member, the object is removed too.
     """
     kept = dict(body)
     for name in names:

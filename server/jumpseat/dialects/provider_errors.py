@@ -1,7 +1,7 @@
 """Parses a provider's error bodies, classifies them, and writes the error message.
 
-`http/failures.py` uses this for HTTP error bodies (and adds statuses and headers), the decoders for errors in
-mid-stream. Source of shapes and patterns: `tests/dialect_rows/chat_completions.py`.
+`http/failures.py` uses this module for HTTP error bodies, and adds statuses and headers. The decoders use it
+for errors in mid-stream. Source of shapes and patterns: `tests/dialect_rows/chat_completions.py`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from jumpseat.chat import (
 from jumpseat.system.secrets import redact
 from jumpseat.wire import read_json
 
-MAX_WORDS = 240
-"""The maximum length of the provider's text in an error message, which must fit into an echo area."""
+MAX_TEXT = 240
+"""The maximum length, in characters, of a provider's text in a message, which must fit into an echo area."""
 
 _CONTEXT = re.compile(
     r"prompt is too long|exceeds? the context (window|length)|context_length_exceeded|context_window_exceeded"
@@ -71,7 +71,7 @@ _STATUS_OF_WORD: tuple[tuple[re.Pattern[str], int], ...] = (
 )
 
 _PAGE = re.compile(r"^\s*<|<(!doctype|html|body|head)\b", re.IGNORECASE)
-# This matches the first line of a stack trace in Python, JavaScript and Java, Go, or Rust.
+# This matches the first line of a stack trace of Python, JavaScript, Java, Go or Rust.
 _STACK = re.compile(
     r"Traceback \(most recent call last\)|^\s*File \"[^\"\n]{1,300}\", line \d"
     r"|^\s+at [^\n]{1,300}[:(][^\n]{0,300}\)?$|\bgoroutine \d+ \[|\bthread '[^'\n]{0,80}' panicked at",
@@ -152,7 +152,7 @@ def _texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        # The parser limits the depth.
+        # The recursion is safe, because the parser limits the depth.
         for each in value.values() if isinstance(value, dict) else value:
             yield from _texts_in(each)
 
@@ -168,7 +168,7 @@ def _read_detail(detail: Any) -> str | None:
 def clean_message(text: str) -> str:
     """Clean up a text for a message: one line without markup, stack trace, control characters or secrets.
 
-    The result has at most `MAX_WORDS` characters, and is empty for an HTML page.
+    The result has at most `MAX_TEXT` characters, and is empty for an HTML page.
     """
     if _PAGE.search(text):
         return ""
@@ -176,7 +176,7 @@ def clean_message(text: str) -> str:
         text = text[: stack.start()]
     text = _CONTROL.sub(" ", _ESCAPE.sub("", text))
     text = " ".join(redact(_TAG.sub("", text)).split())
-    return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1].rstrip() + "…"
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1].rstrip() + "…"
 
 
 def classify(fault: ProviderFault, status: int | None, *, may_retry_soon: bool = False) -> type[ChatError]:

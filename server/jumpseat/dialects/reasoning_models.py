@@ -1,7 +1,7 @@
 """Lists the parameters that OpenAI's reasoning models reject, and predicts which models think by default.
 
-For names that are not in the table, the adapter learns from the endpoint's errors. Source: the openai-chat
-reference, "Request".
+For models that are not in the table, the adapter learns from the endpoint's errors. Source:
+`tests/dialect_rows/chat_completions.py`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class ReasoningHabit:
     """The conditions under which a model reasons."""
 
     by_default: bool
-    """Whether it reasons if the request does not set an effort."""
+    """Whether the model reasons if the request does not set an effort."""
 
     may_be_off: bool
-    """Whether it accepts the effort `none`."""
+    """Whether the model accepts the effort `none`."""
 
     ever: bool = True
-    """False for a model of the family that never reasons, and does not accept an effort."""
+    """Whether the model can reason at all. If not, it rejects every effort."""
 
     efforts: Sequence[str] = COMMON
     """The efforts that the model accepts."""
@@ -94,12 +94,12 @@ def habit_of(model: str) -> ReasoningHabit | None:
 
 
 def thinks_by_default(model: str, can_think: bool | None) -> bool:
-    """Whether the model thinks without a level.
+    """Whether the model thinks if the request does not set a level.
 
     Args:
         model: the model's name; a gateway's prefix (`openai/`) is ignored.
-        can_think: whether it can think at all; None if unknown. Models of vendors without a table think by
-            default if they can.
+        can_think: whether the model can think at all; None if unknown. A model of a vendor without a table
+            thinks by default if it can.
     """
     habit = habit_of(model.rpartition("/")[2])
     if habit is not None:
@@ -132,7 +132,8 @@ def find_refusals_while_reasoning(model: str, body: Mapping[str, Any]) -> dict[s
         body: the complete request.
 
     Returns:
-        The reasons by parameter; each is the predicate of a sentence about the model: "does not reason".
+        The reasons by parameter. Each is the predicate of a sentence about the model, such as "does not
+        reason".
     """
     habit = habit_of(model)
     if habit is None:

@@ -33,7 +33,7 @@ STOP_REASONS: Mapping[str, StopReason] = {
     "model_length": "context_exceeded",
     "refusal": "refusal",
     "pause_turn": "pause_turn",
-    # The server interrupted the turn to shorten the context; it continues when the answer is sent back.
+    # The server interrupted the turn to shorten the context. To continue the turn, send the answer back.
     "compaction": "pause_turn",
     "max_messages": "pause_turn",
     "steered": "pause_turn",
@@ -73,7 +73,7 @@ def stop_reason_of(word: str) -> StopReason | None:
 
 
 def choose_stop_reason(known: str | None, word: Any) -> str | None:
-    """Return the stop reason to report if an answer has two: one for a truncated answer wins.
+    """Return the stop reason to report. If an answer has two, the one for an incomplete answer wins.
 
     Args:
         known: the provider's word so far.

@@ -3,7 +3,7 @@
 This module owns the keys of `opaque`, which the decoder writes and the encoder reads:
 
 - text: `citations`, as received.
-- tool call: the members other than `type`, `id`, `name` and `input` (`caller`).
+- tool call: all members, such as `caller`, except `type`, `id`, `name` and `input`.
 - `other`: the complete block, with its deltas joined.
 
 Source: `ContentBlockParam` of Anthropic's API reference; `tests/dialect_rows/anthropic_messages.py`.
@@ -36,7 +36,7 @@ _ID = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def encode_tool_id(call_id: str) -> str:
-    """Replace the characters in a call's id that the API rejects, but other providers use."""
+    """Replace the characters in a call's id that other providers use and this API rejects."""
     return _ID.sub("_", call_id)
 
 
@@ -65,7 +65,7 @@ def encode_assistant_part(block: ContentBlock, origin: Origin) -> dict[str, Any]
                 **extra,
             }
         case ThinkingBlock():
-            # Compatible endpoints send thinking without a signature; the origin identifies theirs.
+            # Compatible endpoints send thinking without a signature. It is replayed only if it has an origin.
             if not (ours and (block.signature is not None or block.origin is not None)):
                 return None
             return {"type": "thinking", "thinking": block.thinking, "signature": block.signature or ""}
@@ -83,7 +83,10 @@ def encode_assistant_part(block: ContentBlock, origin: Origin) -> dict[str, Any]
 def drop_cut_off_calls(
     messages: Sequence[dict[str, Any]], warnings: list[WarningEvent]
 ) -> list[dict[str, Any]]:
-    """Remove calls of server tools without a result, as after a cancel, from the wire messages."""
+    """Remove from the wire messages the calls of the provider's own tools that have no result.
+
+    A call has no result if the answer was cancelled before the result arrived.
+    """
     answered = {
         part.get("tool_use_id")
         for message in messages
@@ -96,10 +99,10 @@ def drop_cut_off_calls(
         cut_off = [
             part for part in parts if part["type"].endswith("_tool_use") and part.get("id") not in answered
         ]
-        # After `pause_turn`, or while the client runs its own tools, the API still produces the result.
-        waits = number == len(messages) - 1 or any(part["type"] == "tool_use" for part in parts)
-        if cut_off and not waits:  # The API rejects such a call in any other place.
-            # The signature of a turn covers its calls, so the thinking is left out with them.
+        # After `pause_turn`, or while the client runs its tools, the API can still produce the result.
+        is_pending = number == len(messages) - 1 or any(part["type"] == "tool_use" for part in parts)
+        if cut_off and not is_pending:  # The API would reject these calls.
+            # A signature covers the calls of its turn. Without the calls, the thinking would be rejected.
             thinking = ("thinking", "redacted_thinking")
             parts = [part for part in parts if part not in cut_off and part["type"] not in thinking]
             message_text = (

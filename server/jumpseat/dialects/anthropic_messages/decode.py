@@ -1,7 +1,8 @@
 """Decodes answers in the Messages dialect.
 
-A body that was not streamed is decoded like the `message_start` of a stream, whose `content` may also contain
-blocks. `tests/dialect_rows/anthropic_messages.py` documents the deviations from Anthropic's API reference.
+The body of an answer that was not streamed is decoded like a `message_start` event, because the `content` of
+both may contain blocks. `tests/dialect_rows/anthropic_messages.py` documents the deviations from Anthropic's
+API reference.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ _OWN_KEYS = frozenset({"type", "id", "name", "input"})
 
 @dataclass(slots=True)
 class _OpenBlock:
-    """A block whose stop event has not arrived. `whole` is the block in its start event."""
+    """A block whose stop event has not arrived.
+
+    `whole` is the block from its start event, with the additions from later deltas.
+    """
 
     kind: str
     whole: dict[str, Any]
@@ -152,12 +156,12 @@ class AnthropicMessagesDecoder:
                 pass  # Anthropic adds event types within a version of the API.
 
     def _begin(self, message: Mapping[str, Any]) -> None:
-        """Start the answer, or another one that replaces the answer so far."""
+        """Start the answer. If it already has content, discard that content."""
         # Gateways that retry upstream send a second `message_start`.
         if self._has_content:
             self._reset()
             self._sent_response = None
-            message_text = f"{self._provider} restarted its answer; this one replaces the text before it."
+            message_text = f"{self._provider} restarted its answer. The new text replaces the previous text."
             self._blocks.emit(WarningEvent("answer_restarted", message_text))
         self._send_response(text_in(message.get("model")), text_in(message.get("id")))
         content = message.get("content")
@@ -183,7 +187,7 @@ class AnthropicMessagesDecoder:
     def _start_block(self, key: Hashable, block: Mapping[str, Any]) -> None:
         self._send_response()
         self._has_content = True
-        # At most one block other than a call is open: some servers omit `content_block_stop`.
+        # A new block closes the previous one: some servers omit `content_block_stop`. Only calls may overlap.
         for each in [each for each, opened in self._open.items() if each == key or opened.kind != "tool_use"]:
             self._stop_block(each)
         opened = self._open[key] = _OpenBlock(text_in(block.get("type")), dict(block))
@@ -243,7 +247,7 @@ class AnthropicMessagesDecoder:
             self._send_citations(opened)
 
     def _send_citations(self, opened: _OpenBlock, *, at_end: bool = False) -> None:
-        # A block is numbered when its first text arrives.
+        # Before its first text arrives, the block has no number.
         if self._blocks.text_block is None and not at_end:
             return
         for citation in map(mapping_in, opened.citations[opened.citations_sent :]):
@@ -315,7 +319,7 @@ def _join_other_block(kind: str, opened: _OpenBlock) -> OtherBlock:
 
 
 def _join(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    """Add an unknown delta (`compaction_delta`) to its block: texts are joined, other values replaced."""
+    """Add a delta of an unknown type to its block: join texts, and replace other values."""
     for name, value in delta.items():
         if name == "type" or value is None:
             continue

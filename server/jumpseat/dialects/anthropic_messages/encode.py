@@ -53,7 +53,7 @@ from jumpseat.dialects.parameters import join_lists, merge_parameters
 JSON_ONLY = "Answer with one JSON value and nothing else: no explanation, no code fence."
 
 GO_ON = "Go on."
-"""The user message to append for a model that does not continue its own message."""
+"""The user message to append if the model cannot continue its own message."""
 
 _THINKING = ("thinking", "redacted_thinking")
 
@@ -128,7 +128,7 @@ def encode_with_warnings(
 
 
 def _is_marked(body: Mapping[str, Any]) -> bool:
-    """Whether configured parameters contain marks, all of which count towards the API's limit of four."""
+    """Whether the configured parameters already contain marks. The API accepts at most four in total."""
     rows = [body, *body.get("tools", ())]
     if isinstance(body.get("system"), list):
         rows += body["system"]
@@ -137,7 +137,7 @@ def _is_marked(body: Mapping[str, Any]) -> bool:
 
 def _mark(body: dict[str, Any]) -> None:
     if "tools" in body:
-        cache_marks.mark_last(body["tools"])
+        cache_marks.mark_last_tool(body["tools"])
     if "system" in body:
         cache_marks.mark_part(body, "system")
     for message in cache_marks.ends_of_user_turns(body["messages"], ["user"]):
@@ -225,7 +225,7 @@ def _encode_messages(
     messages = drop_cut_off_calls(messages, warnings)
     if messages and messages[-1]["role"] == "assistant":
         parts = messages[-1]["content"]
-        # A turn with blocks of server tools may have paused; the API continues it.
+        # With blocks of the provider's own tools, the turn may be paused. The API then continues it.
         if not rules.takes_prefill and all(part["type"] in ("text", *_THINKING) for part in parts):
             messages.append({"role": "user", "content": [{"type": "text", "text": GO_ON}]})
             text = f"{request.model} cannot continue its own message, so a user message {GO_ON!r} was added."
@@ -273,7 +273,7 @@ def _encode_user_part(block: ContentBlock, ids: Mapping[str, str]) -> dict[str, 
 
 def _encode_document(block: DocumentBlock) -> dict[str, Any]:
     if has_document_type(block, ("text/",)) and not block.source.startswith("https:"):
-        # The API accepts plain text unencoded, and no other text type.
+        # The only text type that the API accepts is plain text, which must not be encoded in base64.
         try:
             text = base64.b64decode(block.source.rpartition(",")[2]).decode("utf-8", "replace")
         except ValueError:

@@ -1,7 +1,7 @@
 """Describes what each model family accepts: thinking, sampling, forced tools, schemas.
 
-The endpoint's list of models overrides this table. Source: `tests/dialect_rows/anthropic_messages.py`; for
-lists of models, `ModelCapabilities` in Anthropic's API reference.
+The endpoint's list of models overrides this table. Sources: `tests/dialect_rows/anthropic_messages.py` for
+the table, and `ModelCapabilities` in Anthropic's API reference for the list.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class ModelRules:
     """The form of thinking: `adaptive` with an effort, `enabled` with a budget, or `none`."""
 
     off: OffForm = "disabled"
-    """The way to turn thinking off; `low_effort` if it can only be reduced."""
+    """The way to turn thinking off; `low_effort` if thinking can only be reduced."""
 
     hides_thinking: bool = False
-    """Whether the text of thinking is omitted unless `display` asks for it."""
+    """Whether the API sends the text of thinking only if `display` asks for it."""
 
     takes_sampling: bool = True
     """Whether `temperature`, `top_p` and `top_k` are accepted at all."""
 
     strict_thinking: bool = False
-    """Whether most sampling values and (with a budget) a forced tool are rejected while the model thinks."""
+    """Whether the API rejects most sampling values and (with a budget) a forced tool during thinking."""
 
     takes_forced_tools: bool = True
     takes_prefill: bool = True
-    """Whether the model continues a final assistant message; otherwise the API rejects it."""
+    """Whether the model can continue a final assistant message; if not, the API rejects such a message."""
 
     takes_schemas: bool = False
     """Whether `output_config.format` is accepted."""
@@ -49,9 +49,11 @@ class ModelRules:
     """The maximum of `max_tokens`, if known."""
 
 
-_AFTER = re.compile(r"(opus|sonnet|haiku|fable|mythos)[-_ ]?v?(\d{1,2})(?:[-._](\d{1,2}))?(?!\d)")
-_BEFORE = re.compile(r"claude[-_ ]?v?(\d)(?:[-._](\d))?[-_ ](opus|sonnet|haiku)")
-_NAMED = re.compile(r"fable|mythos")
+_FAMILY_THEN_VERSION = re.compile(
+    r"(opus|sonnet|haiku|fable|mythos)[-_ ]?v?(\d{1,2})(?:[-._](\d{1,2}))?(?!\d)"
+)
+_VERSION_THEN_FAMILY = re.compile(r"claude[-_ ]?v?(\d)(?:[-._](\d))?[-_ ](opus|sonnet|haiku)")
+_FAMILY_ONLY = re.compile(r"fable|mythos")
 
 
 def family_and_version(model: str) -> tuple[str, tuple[int, int]] | None:
@@ -59,11 +61,11 @@ def family_and_version(model: str) -> tuple[str, tuple[int, int]] | None:
     name = model.lower()
     if "claude" not in name:
         return None
-    if match := _AFTER.search(name):
+    if match := _FAMILY_THEN_VERSION.search(name):
         return match[1], (int(match[2]), int(match[3] or 0))
-    if match := _BEFORE.search(name):
+    if match := _VERSION_THEN_FAMILY.search(name):
         return match[3], (int(match[1]), int(match[2] or 0))
-    if match := _NAMED.search(name):
+    if match := _FAMILY_ONLY.search(name):
         return match[0], (5, 0)
     return "", (0, 0)
 

@@ -30,7 +30,7 @@ def apply_thinking(
     Args:
         body: the request body with `max_tokens`, `messages` and, if set, `tool_choice`.
         level: the requested level.
-        answer_tokens: the field of `ChatRequest`.
+        answer_tokens: the field of this name in `ChatRequest`.
         rules: the rules of the model.
         warnings: receives a warning for each part that is changed or left out.
     """
@@ -49,7 +49,7 @@ def apply_thinking(
     elif rules.strict_thinking and body.get("tool_choice", {}).get("type") in ("any", "tool"):
         message = f"Thinking was left out: {model} cannot think while a tool call is forced."
         warnings.append(WarningEvent("thinking_dropped", message))
-    elif rules.strict_thinking and _is_loop_without_thinking(body["messages"]):
+    elif rules.strict_thinking and _is_tool_loop_without_thinking(body["messages"]):
         message = f"Thinking was left out: {model} cannot start to think between tool calls."
         warnings.append(WarningEvent("thinking_dropped", message))
     else:
@@ -87,7 +87,7 @@ def _set_budget(
     body: dict[str, Any], level: ThinkingLevel, answer_tokens: int | None, warnings: list[WarningEvent]
 ) -> None:
     limit = body["max_tokens"]
-    # A default limit leaves room for the answer besides the budget, unless the model's own limit is lower.
+    # A default limit includes room for thinking, unless the model's own limit is too low for that.
     most = limit // 2 if answer_tokens is None else max(limit // 2, limit - answer_tokens)
     budget = min(THINKING_ROOM[level], most)
     if budget < LEAST_BUDGET:
@@ -97,7 +97,7 @@ def _set_budget(
     body["thinking"] = {"type": "enabled", "budget_tokens": budget}
 
 
-def _is_loop_without_thinking(messages: Sequence[Mapping[str, Any]]) -> bool:
+def _is_tool_loop_without_thinking(messages: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the last message has tool results, but the message with the calls has no thinking."""
     if len(messages) < 2 or not any(part["type"] == "tool_result" for part in messages[-1]["content"]):
         return False
@@ -105,7 +105,7 @@ def _is_loop_without_thinking(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def drop_refused_sampling(body: dict[str, Any], rules: ModelRules, warnings: list[WarningEvent]) -> None:
-    """Remove the sampling parameters that the model rejects, always or while it thinks."""
+    """Remove the sampling parameters that the model always rejects, or rejects while it thinks."""
     thinks = body.get("thinking", {}).get("type") in ("enabled", "adaptive") and rules.strict_thinking
     for name in SAMPLING:
         if name not in body:
@@ -125,7 +125,7 @@ def drop_refused_sampling(body: dict[str, Any], rules: ModelRules, warnings: lis
 
 
 def drop_refused_effort(body: dict[str, Any], warnings: list[WarningEvent]) -> None:
-    """Remove a configured effort that is rejected while thinking is off (Opus 5)."""
+    """Remove a configured effort that the model, such as Opus 5, rejects while thinking is off."""
     config = body.get("output_config")
     if not isinstance(config, dict) or body.get("thinking") != {"type": "disabled"}:
         return

@@ -1,8 +1,8 @@
 """Reads the token counts of this dialect.
 
 Source: `Usage` and `MessageDeltaUsage` of Anthropic's API reference: counts in a stream are cumulative, and
-`input_tokens` does not include cached tokens. `iterations` lists the usage of every sampling pass, including
-those that are not part of the totals beside it, such as a compaction.
+`input_tokens` does not include cached tokens. `iterations` lists the usage of every sampling pass,
+including passes that the totals omit, such as a compaction.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class UsageCounter:
         """Apply the `usage` of an event; a field that is absent or null does not change."""
         if not isinstance(usage, Mapping):
             return
-        # Counts are overwritten, not added. `message_start` has 0 with server tools and from gateways.
+        # Counts are overwritten, not added. In `message_start`, they may be 0: from gateways, and if the
+        # provider runs its own tools.
         iterations = mappings_in(usage.get("iterations"))
         for name in _FIELDS:
             count = count_in(usage.get(name))

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class CallKeys:
-    """A finder of the call that a delta belongs to, although servers omit and repeat indices and ids."""
+    """The calls of one answer so far. Finds the call of a delta, even if the server omits or repeats ids."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -17,7 +17,7 @@ class CallKeys:
         self._last: int | None = None
 
     def key_of(
-        self, index: Any, call_id: str, name: str, begins_again: Callable[[int], bool], *, whole: bool
+        self, index: Any, call_id: str, name: str, begins_new_call: Callable[[int], bool], *, whole: bool
     ) -> int:
         """Return the key of the call; a new one if the delta begins a call.
 
@@ -25,7 +25,7 @@ class CallKeys:
             index: the index in the delta; anything but an integer is ignored.
             call_id: the id in the delta; may be empty.
             name: the name in the delta; may be empty.
-            begins_again: whether a delta with a name cannot continue the call with this key.
+            begins_new_call: returns whether a delta with a name cannot continue the call with this key.
             whole: whether the delta is a complete call.
         """
         # The index is a key, not a position: some proxies count from 1. Mistral and Gemini omit it.
@@ -35,7 +35,7 @@ class CallKeys:
             key = self._by_id[call_id]
         else:
             key = None if call_id or name else self._last
-        if whole or key is None or (name and (self._is_another(key, call_id, name) or begins_again(key))):
+        if whole or key is None or (name and (self._is_another(key, call_id, name) or begins_new_call(key))):
             self._count += 1
             key = self._count
         known_id, known_name = self._known.get(key, ("", ""))

@@ -28,7 +28,7 @@ from jumpseat.dialects.chat_completions.reasoning import ReasoningCollector
 from jumpseat.dialects.chat_completions.think_tags import ThinkTagSplitter, is_opened_by_template
 from jumpseat.dialects.chat_completions.usage import usage_in
 from jumpseat.dialects.citations import citation_of
-from jumpseat.dialects.cut_text import halves_of, join_pieces
+from jumpseat.dialects.cut_text import join_pieces, restore_halves
 from jumpseat.dialects.extras import Extras
 from jumpseat.dialects.generated import ExecutedTools, generated_image, image_urls
 from jumpseat.dialects.loose_values import mapping_in, mappings_in, text_in
@@ -37,7 +37,7 @@ from jumpseat.dialects.provider_errors import clean_message, error_from_fault, r
 from jumpseat.dialects.stop_reasons import choose_stop_reason
 
 IMAGE_OPAQUE = write_opaque({"field": "images"})
-"""The opaque data of an image that must be sent back in the message field in which OpenRouter sends it."""
+"""The opaque data of an image that arrived in the message field `images` and must be sent back there."""
 
 FAILED_REASONS = frozenset({"error", "insufficient_system_resource", "network_error"})
 
@@ -80,7 +80,7 @@ class ChatCompletionsDecoder:
         if self.complete or not data or data.isspace():
             return []
         self._raise_failure()
-        # The answer is complete here: some servers do not close the connection after `[DONE]`.
+        # Complete the answer here, because some servers do not close the connection after `[DONE]`.
         if data.strip() == "[DONE]":
             if not self._begun:
                 raise ProtocolError(f"{self._provider} sent an empty answer.")
@@ -114,7 +114,7 @@ class ChatCompletionsDecoder:
             except ChatError as error:
                 if not events:
                     raise
-                self._failure = self._failure or error  # It is raised after these events were returned.
+                self._failure = self._failure or error  # The next call raises it.
                 break
         return events
 
@@ -135,13 +135,14 @@ class ChatCompletionsDecoder:
         if self.complete:
             return []
         self._raise_failure()
-        # Perplexity, Copilot, and Azure after a content filter omit `[DONE]`; the finish reason is enough.
+        # Perplexity and Copilot omit `[DONE]`, and so does Azure after a content filter. The finish reason is
+        # enough.
         if self._finish_reason is None:
             raise self._blocks.early_end_error()
         return self._finish_answer()
 
     def _raise_failure(self) -> None:
-        """Raise a failure that was deferred until the events before it had been returned."""
+        """Raise the failure, if there is one. The events that precede it were returned by earlier calls."""
         if self._failure is not None:
             raise self._failure
 
@@ -159,7 +160,7 @@ class ChatCompletionsDecoder:
         choice = _first_choice(chunk.get("choices"))
         usage = usage_in(chunk, choice)
         if usage is not None:
-            self._usage = usage  # Some servers report the total so far in every chunk, so do not add it up.
+            self._usage = usage  # Some servers report the total so far in every chunk, so do not add them up.
         if self._extras is not None and (cost := self._extras.cost_in(chunk)):
             self._usage = replace(self._usage or Usage(), cost=cost)
         if choice or usage is not None:
@@ -232,7 +233,7 @@ class ChatCompletionsDecoder:
 
     def _decode_content(self, content: str) -> None:
         if content:
-            for kind, piece in self._content.feed(halves_of(content)):
+            for kind, piece in self._content.feed(restore_halves(content)):
                 self._add(kind, piece)
 
     def _decode_parts(self, parts: list[Any]) -> None:
@@ -304,12 +305,12 @@ class ChatCompletionsDecoder:
         if call_id or name or arguments:  # Snowflake adds an empty `function_call` to every text.
             self._flush_content()
 
-        def begins_again(key: Hashable) -> bool:
+        def begins_new_call(key: Hashable) -> bool:
             return key in taken or (
                 arguments.lstrip()[:1] == "{" and self._blocks.has_complete_arguments(key)
             )
 
-        key = self._calls.key_of(call.get("index"), call_id, name, begins_again, whole=whole)
+        key = self._calls.key_of(call.get("index"), call_id, name, begins_new_call, whole=whole)
         extra = call.get("extra_content")
         kept = {**({"extra_content": extra} if extra else {}), **({"type": "custom"} if custom else {})}
         opaque = write_opaque(kept)

@@ -82,11 +82,11 @@ class EndpointFacts:
 
     wants_reasoning_content: bool = False
     """Whether the endpoint rejects an assistant's tool calls without `reasoning_content`, as DeepSeek does
-    while it thinks. An empty text is sent if the conversation does not have it."""
+    while it thinks. If the conversation has no reasoning, an empty text is sent."""
 
     cache_marks: Literal["none", "parts", "messages"] = "none"
-    """The form of marks for the prompt cache: `cache_control` in a part of the content, as gateways to Claude
-    accept it, or Copilot's `copilot_cache_control` in a message."""
+    """The form of marks for the prompt cache. `parts` means `cache_control` in a part of the content, which
+    gateways to Claude accept. `messages` means Copilot's `copilot_cache_control` in a message."""
 
 
 def encode(request: ChatRequest, facts: EndpointFacts) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def _encode_messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[st
 
 
 def _mark(messages: Sequence[dict[str, Any]], facts: EndpointFacts) -> None:
-    """Mark the system prompt and the end of the user's last two turns, tool results included."""
+    """Mark the system prompt, and the ends of the user's last two turns, to which tool results belong."""
     systems = [message for message in messages[:1] if message["role"] == facts.system_role]
     for message in [*systems, *cache_marks.ends_of_user_turns(messages, ["user", "tool"])]:
         if facts.cache_marks == "parts":
@@ -209,7 +209,7 @@ def _rename_calls(messages: Sequence[dict[str, Any]]) -> None:
 def _encode_user(
     run: Sequence[Message], ids: Mapping[str, str], takes_text_parts: bool
 ) -> Iterable[dict[str, Any]]:
-    # Results must follow their calls directly.
+    # Tool results must follow their calls directly.
     blocks = [block for message in run for block in message.content]
     for block in blocks:
         if isinstance(block, ToolResultBlock):
@@ -275,7 +275,7 @@ def _encode_assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
                 pass  # These occur only in a user's message.
             case _:
                 assert_never(block)
-    # Null is valid only with tool calls; `_can_be_sent` drops a message that has neither text nor calls.
+    # Null is valid only with tool calls. A message without text and calls has images, which are added below.
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if any(_is_part(block) for block in thoughts):
         message["content"] = _encode_thinking_parts(blocks, origin)
@@ -304,8 +304,8 @@ def _encode_thinking_parts(blocks: Iterable[ContentBlock], origin: Origin) -> li
 
 
 def _encode_call(block: ToolUseBlock, origin: Origin) -> dict[str, Any]:
-    # Arguments are sent as the model wrote them, even if they are malformed. Only absent ones become an empty
-    # object, because the templates of local servers require JSON.
+    # Arguments are sent as the model wrote them, even if they are malformed. Only absent arguments become an
+    # empty object, because the templates of local servers require JSON.
     raw = block.raw
     if raw.strip() in ("", "null"):
         raw = json.dumps(block.arguments or {}, ensure_ascii=False)

@@ -1,13 +1,13 @@
 """Collects the reasoning of an answer, and replays it.
 
-Owns the keys of `opaque`, which the decoder writes and the encoder reads. Each is present only if the
-provider sent it. Source: `tests/dialect_rows/chat_completions.py`.
+This module owns the keys of `opaque`, which the decoder writes and the encoder reads. A key is present only
+if the provider sent its value. Source: `tests/dialect_rows/chat_completions.py`.
 
 - `field`: the name of the message field that contained the text (`reasoning_content`), or `content.thinking`
   if the text was a part of the content, as in Mistral's answers. The text itself is in the block.
 - `reasoning_details`: OpenRouter's array, with its fragments merged.
 - `reasoning_opaque`: Copilot's encrypted text.
-- `extra_content`: Gemini's data of a tool call, with its thought signature.
+- `extra_content`, in a tool call: Gemini's data, which includes the thought signature.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from jumpseat.dialects.opaque import read_opaque, write_opaque
 # `reasoning_content`: DeepSeek, Moonshot, llama.cpp, LM Studio, xAI. `reasoning`: OpenRouter, Groq, vLLM,
 # Cerebras. `reasoning_text`: Copilot.
 TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
-"""The fields with reasoning text. The first non-empty one is used: servers that send two repeat the text."""
+"""The fields with reasoning text. The first non-empty one is used, because a second one repeats the text."""
 
 SUMMARY_FIELD = "cot_summary"
-"""The field with Copilot's summary of reasoning that the service stores; it is not replayed."""
+"""The field with Copilot's summary of the reasoning. It is not replayed: the service stores the reasoning."""
 
 CONTENT_PART = "content.thinking"
 """The `field` of reasoning that is a part of the content."""
@@ -94,7 +94,7 @@ class ReasoningCollector:
             self._encrypted += encrypted
 
     def take(self) -> str | None:
-        """Return the `opaque` of the block that is being closed, and start the next one."""
+        """Return the `opaque` of the block that is being closed, and start again for the next block."""
         values: dict[str, Any] = {}
         if self._field is not None:
             values["field"] = self._field

@@ -1,6 +1,6 @@
-"""Splits reasoning from content that contains it between `<think>` and `</think>`.
+"""Separates the text of an answer from the reasoning that its content has between `<think>` and `</think>`.
 
-Older versions of llama.cpp, vLLM and Groq's raw format send it that way. Source:
+Groq's raw format, and older versions of llama.cpp and vLLM, send reasoning in this form. Source:
 `tests/dialect_rows/chat_completions.py`.
 """
 
@@ -31,8 +31,8 @@ class ThinkTagSplitter:
     def __init__(self, *, may_lack_opening: bool) -> None:
         """
         Args:
-            may_lack_opening: whether to hold back content without an opening tag until a closing tag or the
-                end.
+            may_lack_opening: whether the opening tag may be missing. Content without it is then held back
+                until a closing tag or the end.
         """
         self.may_lack_opening = may_lack_opening
         self._state: Literal["start", "unopened", "thinking", "after", "text"] = "start"
@@ -75,7 +75,7 @@ class ThinkTagSplitter:
         return parts
 
     def finish(self) -> list[Part]:
-        """Return the parts that were held back, when the content is complete."""
+        """Return the parts that were held back; called when the content is complete."""
         if self._state == "unopened":
             return [*self._split_unopened(at_end=True), *self._release()]
         kind: Literal["text", "thinking"] = "thinking" if self._state == "thinking" else "text"
@@ -88,8 +88,8 @@ class ThinkTagSplitter:
             return self._release() if len(self._held) > MAX_HELD else []
         if not rest and not at_end:
             return []  # The next character decides whether this is a tag.
-        # A tag ends a line or is alone on a line. Anywhere else, it is text that the model writes, and so is
-        # a closing tag whose opening tag follows other words.
+        # The closing tag counts only at the beginning or the end of a line. Anywhere else, it is text that
+        # the model writes. The same is true if an opening tag or an unclosed backtick precedes it.
         is_apart = thought.endswith("\n") or not rest or rest[0] in "\r\n"
         if not is_apart or OPENING in thought or thought.count("`") % 2:
             return self._release()

@@ -16,7 +16,7 @@ _FITS = re.compile(rf"[a-zA-Z0-9]{{{LENGTH}}}")
 
 
 def nine_character_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Map each id to one of nine letters and digits; an id that already has this form is unchanged."""
+    """Map each id to an id of nine letters and digits; an id that already has this form is unchanged."""
     # Use a digest, not a count: the ids of earlier calls must not change, or the prompt cache is invalidated.
     unique = dict.fromkeys(ids)
     mapped = {each: each for each in unique if _FITS.fullmatch(each)}

@@ -29,9 +29,9 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
     completion = mapping_in(usage.get("completion_tokens_details"))
     input_tokens = count_in(usage.get("prompt_tokens")) or 0
     output_tokens = count_in(usage.get("completion_tokens")) or 0
-    # Copilot reports it outside of the details for Gemini.
+    # For Gemini's models, Copilot reports the reasoning tokens outside of the details.
     reasoning = count_in(completion.get("reasoning_tokens", usage.get("reasoning_tokens")))
-    # xAI, and Gemini behind Copilot, do not include reasoning in the completion; only the total shows it.
+    # xAI, and Gemini behind Copilot, do not count reasoning as completion tokens, but only in the total.
     if reasoning and count_in(usage.get("total_tokens")) == input_tokens + output_tokens + reasoning:
         output_tokens += reasoning
     cached = next(
