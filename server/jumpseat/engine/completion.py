@@ -1,4 +1,4 @@
-"""Completes a text at one place, by the same attempts as a turn."""
+"""Completes a text at one place, with retries as in a turn."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from jumpseat.providers import Registry, ResolvedModel, resolve_model
 Extent: TypeAlias = Literal["line", "block"]
 
 MAX_TOKENS = {"line": 64, "block": 256}
-"""The default limits. Longer texts are rarely accepted, and the user waits for their end."""
+"""The default limits by extent. Users rarely accept longer texts, and would have to wait for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionRequest:
-    """A client's request for a completion. The name of the model is unresolved."""
+    """A client's request for a completion. The model's name is not resolved yet."""
 
     infill: Infill
     model: str | None = None
@@ -58,7 +58,7 @@ async def run_completion(registry: Registry, wanted: CompletionRequest) -> tuple
         target.add_nearest_models(error)
         raise
     text = response.text
-    for stop in planned.request.stop_sequences:  # Not every provider applies them.
+    for stop in planned.request.stop_sequences:  # Not every provider stops there.
         text = text.partition(stop)[0]
     return response, text.removesuffix("\r") if wanted.extent == "line" else text
 
@@ -84,7 +84,7 @@ async def _run_attempts(registry: Registry, target: ResolvedModel, planned: Plan
 
 
 def _suggest_models(registry: Registry) -> str:
-    """Return the hint that names models that can fill in, according to the lists fetched so far."""
+    """Return a hint, which names a model that can fill in if the lists fetched so far contain one."""
     lists = [registry.known_models(provider) or {} for provider in registry.ids]
     able = [row.info.id for rows in lists for row in rows.values() if row.info.supports_infill]
     such = f", such as {able[0]}" if able else ""

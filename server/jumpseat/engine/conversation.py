@@ -1,9 +1,10 @@
 """Checks a client's messages and arranges them in the form that one provider and model accept.
 
-Reading checks each message, drops the data of other models and pairs tool calls with results. It splits an
-answer with the results of tools that the daemon ran into the messages of its rounds. Arranging puts every
-result directly after its call, drops empty messages, makes the ids of calls unique and, if the provider
-requires it, inserts a user message at the start. The dialects join consecutive messages of one role.
+The constructor checks each message, drops the data of other models and pairs tool calls with results. If an
+answer contains the results of tools that the daemon ran, it is split into the messages of its rounds.
+`arrange` puts every result directly after its call, drops empty messages and makes the ids of calls unique.
+If the provider requires a user message at the start, `arrange` inserts one. The dialects join consecutive
+messages of one role.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ OPENING = "(The assistant speaks first.)"
 """The user message that is inserted before an assistant message at the start."""
 
 CLOSING = "Go on."
-"""The user message that is appended if the client's last one was empty or contained only late results."""
+"""The user message that is appended if the client's last message was empty, or had only results of
+earlier calls."""
 
 
 class Conversation:
@@ -52,7 +54,8 @@ class Conversation:
         Args:
             messages: the conversation, oldest first.
             origin: the provider and model of the request; None preserves the data of every model.
-            refusals: blocks that this model has refused; each is sent in a form that it accepts, or left out.
+            refusals: blocks that this model has refused; each is sent in a form that the model accepts, or
+                left out.
 
         Raises:
             InvalidRequestError: a block is in a message of the wrong role, or no call precedes a tool
@@ -81,7 +84,7 @@ class Conversation:
             raise InvalidRequestError.at(self._calls.orphan.path, self._calls.orphan.message)
 
     def _check_roles(self, message: Message, index: int) -> bool:
-        """Record misplaced blocks, images and documents; return whether an answer has results."""
+        """Record images, documents and misplaced blocks; return whether an answer has tool results."""
         has_rounds = False
         for position, block in enumerate(message.content):
             role: Role
@@ -163,7 +166,8 @@ class Conversation:
         # Anthropic's API rejects repeated ids.
         self._calls.make_ids_unique()
         result = self._place_results(warnings)
-        # The client's last message contained only late results or blank text; the model must still answer.
+        # The client's last message had only results of earlier calls, or blank text. The model must still
+        # answer.
         if result[-1].role == "assistant" and self._messages[-1].role == "user":
             result.append(Message.user(CLOSING))
         if user_begins and result[0].role == "assistant":
@@ -190,7 +194,7 @@ class Conversation:
                 calls = self._calls.by_message[index]
                 result.append(rename_calls(message, calls))
                 # Chat completions and Anthropic's API reject a call whose result does not follow directly;
-                # Responses rejects one without an output.
+                # Responses rejects a call without a result.
                 pending = [call.join_results() for call in calls]
                 continue
             own = [block for block in message.content if not isinstance(block, ToolResultBlock)]

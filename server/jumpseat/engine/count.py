@@ -43,11 +43,11 @@ async def count_tokens(
 ) -> TokenCount:
     """Count the tokens of the prompt that a chat with this request would send.
 
-    If the provider is unreachable, busy or too slow, the result is an estimate, provided that
-    `allow_estimate` is set. Other errors are the same as in a chat.
+    With `allow_estimate`, the result is an estimate if the provider cannot count, or if it is unreachable,
+    busy or too slow. Other failures raise the same errors as in a chat.
 
     Raises:
-        ChatError: the request is invalid, or the provider failed and no estimate is allowed.
+        ChatError: the request is invalid, or the provider failed.
     """
     target = await resolve_model(registry, turn_request.model)
     request = (await Planner(registry, target, memory).plan(turn_request)).request

@@ -36,7 +36,7 @@ class FencedBlock:
 
 
 def find_fenced_blocks(lines: list[str]) -> list[FencedBlock]:
-    """Return the outermost fenced blocks. Nested fences are recognised only if that closes every block."""
+    """Return the outermost fenced blocks. Nested fences are recognised only if every block is then closed."""
     blocks = _scan(lines, nesting=True)
     if blocks and not blocks[-1].closed:
         blocks = _scan(lines, nesting=False)
@@ -45,7 +45,10 @@ def find_fenced_blocks(lines: list[str]) -> list[FencedBlock]:
 
 
 def find_enclosing_block(lines: list[str]) -> FencedBlock | None:
-    """Return the block of all lines if the first and last are fences and those between them are paired."""
+    """Return one block of all lines, or None if the lines are not enclosed by fences.
+
+    The first and the last line must be fences, and the fences between them must be paired.
+    """
     # CommonMark would end the block at a bare fence in its content, but models forget to make the outer
     # fence longer.
     opening = OPENING.match(lines[0])

@@ -18,10 +18,10 @@ from jumpseat.system.threads import compute
 
 UNKNOWN_LIMIT = 32_000
 """The input limit in tokens to assume if the model's limit is unknown. Most models accept this much, and half
-of it is enough for most changes."""
+of it is enough for most diffs."""
 
 SHARE = 2
-"""Diffs may fill the input limit divided by this number. The rest is for the prompt, the answer and the error
+"""Diffs may use the input limit divided by this number. The rest is for the prompt, the answer, and the error
 of the estimate."""
 
 
@@ -31,7 +31,7 @@ class FilledPrompt:
 
     text: str
     context: Sequence[ContextBlock] = ()
-    """The context blocks of the question, without those of which nothing remains."""
+    """The context blocks of the question, without those that were left out completely."""
 
     left_out: Sequence[str] = ()
     """The names of the files that were left out."""
@@ -55,7 +55,7 @@ async def fill_prompt(
         registry: the connection's providers.
         prompt: the prompt.
         given: the input.
-        context: the context blocks of the question, in which there may be diffs too.
+        context: the context blocks of the question, which may contain diffs too.
         model: the model of the question; None for the default one.
     """
     if not prompt.takes_diff or not (given.strip() or context):
@@ -80,7 +80,7 @@ async def fill_prompt(
 
 
 async def _find_limit(registry: Registry, turn_request: TurnRequest) -> int:
-    """Return the input limit of the model in tokens. An error is left to the turn, which has the same one."""
+    """Return the input limit of the model in tokens. Errors are ignored, because the turn raises them too."""
     try:
         target = await resolve_model(registry, turn_request.model)
         request = (await Planner(registry, target).plan(turn_request)).request

@@ -23,7 +23,7 @@ PAGE_TOKENS = 2000
 """The tokens of a PDF page, from Anthropic's page on PDF support. The number of pages is unknown."""
 
 _HEAD_LENGTH = 96 * 1024
-"""The number of base64 characters to read. A JPEG's size follows its embedded preview."""
+"""The number of base64 characters to read. It is large because a JPEG's size follows its preview."""
 
 
 def estimate_image_tokens(block: ImageBlock) -> int:

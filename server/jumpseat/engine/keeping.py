@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PARTIAL_SECONDS = 3.0
-"""The delay between an event and the write of the partial answer. A killed daemon loses at most 5 s of it."""
+"""The delay between an event and the write of the partial answer. A killed daemon loses at most 5 s of
+the answer."""
 
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ class Keeper:
     """The turn without its provider and model, which are passed to `begin`."""
 
     warned: deque[str]
-    """The conversations whose clients were most recently warned that they are not saved."""
+    """The ids of conversations that are not saved, and whose clients were recently warned of that."""
 
     _begun: BegunTurn | None = None
     _writing: asyncio.Future[Any] | None = None
@@ -117,7 +118,8 @@ class Keeper:
         """Run a store operation in a thread, and wait for its end even if the task is cancelled.
 
         Returns:
-            Its result, or a sentence that explains its failure; and whether the task was cancelled meanwhile.
+            The operation's result, or a sentence that explains its failure; and whether the task was
+            cancelled meanwhile.
         """
         self._writing = writing = asyncio.ensure_future(run_blocking(_try, work))
         return await run_to_end(writing)

@@ -15,9 +15,9 @@ CERTAINTY = 2
 
 
 ROOM = 1.5
-"""An answer may use the context minus this many times the estimate of its prompt."""
+"""The context reserved for a prompt, as a multiple of its estimate. The answer may use the rest."""
 
-# Before it runs a request, a provider may compare the limit of the answer with the account's credits, the
+# Before a provider runs a request, it may compare the limit of the answer with the account's credits, the
 # tokens per minute, or the context that the prompt leaves.
 _ABOUT_LIMIT = re.compile(r"max_(completion_|output_)?tokens|tokens per minute", re.IGNORECASE)
 
@@ -30,7 +30,7 @@ def is_limit_refusal(error: ChatError) -> bool:
 def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
     """Return the plan, with a warning if its prompt may be too long.
 
-    A default limit of the answer that is higher than the usual one is lowered to the context that the prompt
+    If the default limit of the answer is higher than usual, it is lowered to the context that the prompt
     leaves.
 
     Raises:
@@ -48,7 +48,7 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
     size = memory.measure(target.provider, request)
     if size.tokens <= limit:
         return planned
-    # If a provider runs its own tools, its total covers several prompts, so use the smaller number.
+    # If a provider runs its own tools, its count covers several prompts, so use the smaller number.
     certain = size.exact or min(size.tokens, from_bytes) > CERTAINTY * limit
     model = f"{target.model} of {target.provider} accepts at most {limit}"
     if certain and is_firm:
@@ -77,7 +77,10 @@ def _fit_answer_limit(target: ResolvedModel, planned: Plan, memory: TokenMemory)
 
 
 def find_prompt_limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:
-    """Return the longest prompt in tokens and whether the provider or the user set it; None if unknown."""
+    """Return the maximum number of tokens of a prompt; None if it is unknown.
+
+    The second value is whether the limit is firm, because the provider or the user set it.
+    """
     setting = target.adapter.traits.context_setting
     requested = None if setting is None else request.settings.get(setting)
     if type(requested) is int and requested > 0:
@@ -85,6 +88,6 @@ def find_prompt_limit(target: ResolvedModel, request: ChatRequest) -> tuple[int,
     for fact in ("max_prompt_tokens", "max_context_tokens"):
         limit: int | None = getattr(target.info, fact, None)
         if limit is not None:
-            # Providers raise their limits, so exceeding one from the snapshot causes only a warning.
+            # Providers raise their limits, so a limit from the snapshot causes only a warning.
             return limit, target.sources.get(fact) != "snapshot"
     return None

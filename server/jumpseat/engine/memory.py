@@ -43,7 +43,7 @@ Encrypted reasoning rarely exceeds 30 KiB per answer, so both limits allow a sim
 LONG_TEXT = 200
 """The length, in bytes without white space, from which a text is assumed not to recur by chance."""
 
-# Matches the part of an id that is unique to a call; `call_1` and `functions.read_file:0` have none.
+# Matches the part of an id that is unique to a call; `call_1` and `functions.read_file:0` have no such part.
 _RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{8,}")
 
 _BLOCK_OVERHEAD = 200
@@ -186,14 +186,16 @@ class BlockMemory:
             self._forget_one()
 
     def restore(self, messages: Sequence[Message], origin: Origin | None = None) -> Sequence[Message]:
-        """Return the messages, one for one, with the blocks that the client dropped from remembered answers.
+        """Restore the blocks that the client dropped from remembered answers.
 
-        A message that is not a remembered answer, or was edited, does not change. If a client split an answer
-        into several messages, the first one receives the whole answer and the others are empty.
+        The result has as many messages as the conversation. A message that is not a remembered answer, or
+        was edited, does not change. If a client split an answer into several messages, the first one receives
+        the whole answer, and the others become empty.
 
         Args:
             messages: the conversation as the client sent it.
-            origin: the provider and model of the request, whose answers are restored; None restores all.
+            origin: the provider and model of the request; only their answers are restored. None restores all
+                answers.
         """
         if not self._answers:
             return messages
@@ -228,7 +230,7 @@ class BlockMemory:
         origin: Origin | None,
         words: MessageWords | None = None,
     ) -> tuple[ContentBlock, ...] | None:
-        """Return the remembered answer that matches a client's blocks, if it contains more than they do.
+        """Return the remembered answer that matches a client's blocks, if the answer contains more.
 
         Args:
             given: the client's blocks.

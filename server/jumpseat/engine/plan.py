@@ -220,7 +220,7 @@ def _degrade(
 
 
 def _describe_lack(target: ResolvedModel, provider_has: bool, model_has: bool | None) -> str | None:
-    """Return the provider or model that is known to lack an ability; None if neither is."""
+    """Return the provider or model that is known to lack an ability; None if neither is known to."""
     if not provider_has:
         return f"The provider {target.provider}"
     return f"The model {target.model} of {target.provider}" if model_has is False else None

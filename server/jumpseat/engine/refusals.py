@@ -1,8 +1,8 @@
 """The blocks that a provider refused, remembered so that they are not sent again.
 
-A provider may reject its earlier reasoning (another organisation's key, a replaced model) or accept it only
-without the ids of another connection. The client sends it every time, so each turn would cost a refused
-request.
+A provider may reject its earlier reasoning, for example after a change of the key or of the model. It may
+also accept reasoning only without ids that were issued on another connection. The client sends the reasoning
+in every turn, so without this memory each turn would cost a refused request.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _compute_key(block: ContentBlock, origin: Origin, *, bare: bool = False) -> 
     Args:
         block: the block.
         origin: the provider and model of the request.
-        bare: whether to ignore the opaque data; a block without other provider data has no such digest.
+        bare: whether to ignore the opaque data; a block without other provider data then has no digest.
     """
     if block.origin not in (None, origin):
         return None

@@ -1,7 +1,7 @@
 """Restores the data that a transcript cannot contain: signatures, `opaque` and origins.
 
-An unedited answer is completed from this connection's memory. An edited answer is not, not even in its
-unedited blocks.
+An unedited answer is completed from this connection's memory. An edited answer does not
+change, not even in its unedited blocks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jumpseat.engine.memory import BlockMemory
 
 
 def restore_answers(messages: Sequence[Message], memory: BlockMemory) -> tuple[Message, ...]:
-    """Return the messages, one for one, with unedited answers completed."""
+    """Return the same messages, with the unedited answers completed."""
     # The memory recognises an answer by text, calls and results. Other blocks would not match, because a
     # transcript contains only parts of them.
     reduced = [_keep_text_and_tools(each) if each.role == "assistant" else each for each in messages]

@@ -55,10 +55,13 @@ def choose_fence(target: str, language: str | None) -> str:
 def find_replacement(answer: str, target: str, language: str | None) -> str | None:
     """Return the text that replaces `target`; None if the answer does not contain one.
 
-    The replacement is the content of the fenced block; of several blocks, the longest one in the target's
-    language that differs from the target. Without a fence, or if lines of the target are outside all fences,
-    it is the whole answer except a first line such as "Here is the code:". Line endings, trailing blank lines
-    and the common indentation are adapted to the target.
+    The replacement is the content of the fenced block. If there are several, it is the longest one that is in
+    the target's language and differs from the target.
+
+    If the answer has no fence, or if lines of the target are outside all fences, the replacement is the whole
+    answer, without a first line such as "Here is the code:".
+
+    Line endings, trailing blank lines and the common indentation are adapted to the target.
 
     Args:
         answer: the complete text of the answer.
@@ -150,7 +153,7 @@ def _is_diff(lines: Sequence[str], language: str) -> bool:
 
 
 def _may_be_diff(old: Sequence[str], language: str | None) -> bool:
-    """Whether the target is a diff, or may be a part of one because its language is unknown."""
+    """Whether the target is a diff or, if its language is unknown, may be a part of one."""
     name = _lower(language)
     return _is_diff(old, name) or (not name and any(line[:1] in ("+", "-") for line in old))
 
@@ -169,7 +172,7 @@ def _remove_wrapping(lines: list[str], old: Sequence[str]) -> list[str]:
         kept.pop()
         while not kept[-1].strip():  # The loop ends, because the first line is not blank.
             kept.pop()
-    # Without a blank line after it, the announcement may be the first line of a paragraph.
+    # An announcement that no blank line follows may be the first line of a paragraph.
     if (
         len(kept) > 2
         and _is_announcement(kept[0])

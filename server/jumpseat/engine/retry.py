@@ -12,7 +12,7 @@ FIRST_DELAY_SECONDS = 0.5
 MAX_BACKOFF_SECONDS = 8.0
 
 MAX_PROVIDER_DELAY_SECONDS = 60.0
-"""The longest delay of a provider to wait for; a longer one is reported as an error."""
+"""The longest delay that a provider may request. If it requests a longer one, its error is reported."""
 
 MAX_REPLANS = 8
 """The maximum number of replans in a turn; a strict endpoint may refuse its parameters one by one."""
@@ -38,7 +38,7 @@ class RetryBudget:
         return self.max_retries + 1
 
     def delay_before_retry(self, error: ChatError) -> float | None:
-        """Return the seconds to wait before the next attempt; None if there is none."""
+        """Return the seconds to wait before the next attempt; None if the error must be reported instead."""
         if not error.retryable or error.was_retried or self.attempt >= self.max_attempts:
             return None
         # A provider's own delay is exact, so it needs no jitter.

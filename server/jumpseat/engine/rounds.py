@@ -149,7 +149,7 @@ class Rounds:
                 self._sink.send(warning)
 
     async def _finish_round(self, done: DoneEvent) -> DoneEvent | None:
-        """Run the calls of a round, and return the end event of the turn; None if it continues."""
+        """Run the calls of a round, and return the end event of the turn; None if the turn continues."""
         if done.stop_reason not in COMPLETE:
             self._answer_calls(UNANSWERED_CALL)
             return done
@@ -165,7 +165,7 @@ class Rounds:
         return limited
 
     def _is_own(self, call: ToolUseBlock) -> bool:
-        """Whether the daemon sends the result: the tool is its own, or the client could not run the call."""
+        """Whether the daemon adds the result: the tool is not the client's, or the arguments are invalid."""
         return call.name not in self._names_of_client or call.arguments is None
 
     async def _run_calls(self, calls: Sequence[ToolUseBlock]) -> bool:
@@ -192,7 +192,7 @@ class Rounds:
     async def _cancel_calls(
         self, calls: Sequence[ToolUseBlock], running: Sequence[asyncio.Future[ToolResultBlock]]
     ) -> None:
-        """Cancel the running calls, and add a result for every unanswered call: its own, or an error."""
+        """Cancel the running calls, and add a result or an error for every unanswered call."""
         for run in running:
             run.cancel()
         if running:
@@ -241,8 +241,8 @@ class _SinkOfRound(Sink):
 
     def send(self, event: StreamEvent) -> None:
         if isinstance(event, ResponseEvent):
-            # A client discards all blocks when another response begins. So pass this on only if the provider
-            # starts the answer of this round again, and then repeat the blocks of the earlier rounds.
+            # A client discards all blocks when another response begins. So pass the event on only if the
+            # provider starts the answer of this round again. Then repeat the blocks of the earlier rounds.
             if self._has_output:
                 self._has_output = False
                 self._sink.send(event)

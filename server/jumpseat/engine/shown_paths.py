@@ -20,7 +20,8 @@ class ShownPaths:
     """The absolute path of the first workspace folder, or else of the working directory."""
 
     real_directory: str
-    """The directory with links resolved: a client may name its folder by a link and its files without it."""
+    """The directory with links resolved: a client may name its folder by a link, but its files
+    without the link."""
 
     home: str
     """The home directory; empty if unknown."""
@@ -40,8 +41,8 @@ class ShownPaths:
     def shorten(self, uri: str | None) -> str | None:
         """Return the path of a local file relative to the client's directory; other URIs are unchanged.
 
-        A file that shares only the root with that directory is shown as `~/…` if it is in the home directory,
-        otherwise with its absolute path.
+        A file in the home directory is shown as `~/…` if the client's directory is not in the home directory.
+        Any other file that shares only the root with the client's directory is shown with its absolute path.
         """
         text = path_of(uri)
         if not text:

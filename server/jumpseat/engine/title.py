@@ -1,4 +1,4 @@
-"""Suggests a title for a conversation, by a turn about the beginning of the conversation."""
+"""Suggests a title for a conversation: shows its beginning to a model, in a turn."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ MAX_TITLE = 80
 """The maximum length in characters, for languages without spaces and for answers that are not titles."""
 
 MAX_TOKENS = 2000
-"""The limit for an answer. Some models always think, and need more than the title takes."""
+"""The limit for an answer. A title needs far fewer tokens, but some models always think."""
 
 QUESTION_CHARACTERS = 2000
 ANSWER_CHARACTERS = 500
-"""The maximum lengths of the beginnings that the model sees. More text would hardly change a title."""
+"""The maximum lengths of the excerpts that the model sees. More text would hardly change a title."""
 
 REQUEST = f"""\
 Give this conversation a title of at most {MAX_WORDS} words, in the language of the conversation. Write \
 only the title, not an answer."""
 
 _MARKUP = "#*_`<>\"' \u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"
-"""The characters that surround titles: of Markdown, and quotation marks of several languages."""
+"""The characters to remove around a title: marks of Markdown, and quotation marks of several languages."""
 
 _DASHES = "-\u2013\u2014"
 
@@ -55,7 +55,7 @@ async def suggest_title(registry: Registry, messages: Sequence[Message], model: 
     if not excerpt:
         raise RequestError("The conversation has no text that could have a title.")
     question = Message("user", (ContextBlock(excerpt, label="conversation"), TextBlock(REQUEST)))
-    # The user did not write this question, so it must not count as one of theirs.
+    # The user did not write this question, so it must not count as a user request.
     turn = TurnRequest(
         messages=(question,), model=model, max_tokens=MAX_TOKENS, thinking="off", initiator="agent"
     )
@@ -81,7 +81,7 @@ def find_title(answer: str) -> str:
     """Return the title in an answer, without markup and in at most `MAX_WORDS` words, or an empty text."""
     lines = list(filter(None, map(_strip_markup, answer.splitlines())))
     if len(lines) > 1 and lines[0].endswith(":"):
-        del lines[0]  # It announces the title.
+        del lines[0]  # This line announces the title.
     words = lines[0].split() if lines else []
     return " ".join(words[:MAX_WORDS])[:MAX_TITLE].rstrip(f" ,;:{_DASHES}")
 

@@ -1,4 +1,4 @@
-"""Measures a prompt without a request, by the provider's recent counts or by an estimate."""
+"""Measures a prompt without a request, from the provider's recent counts or by an estimate."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from jumpseat.dialects.context_text import render_context
 from jumpseat.engine.images import estimate_document_tokens, estimate_image_tokens
 from jumpseat.wire import write_json
 
-# A tokenizer would not help: an exact count of the text is no closer to the total than its bytes, because
-# the error comes from the provider's additions (framing, a preamble for tools).
+# A tokenizer would not help: an exact count of the text is no closer to the total than an estimate from
+# its bytes, because the error comes from the provider's additions (framing, a preamble for tools).
 BYTES_PER_TOKEN = 4
 """UTF-8 bytes, not characters, so that estimates are as good for Chinese and Japanese as for English."""
 
@@ -41,7 +41,7 @@ TOOL_TOKENS = 8
 """The tokens for the framing of one tool definition."""
 
 TOOLS_PREAMBLE = (("claude", 530),)
-"""Model families that add a preamble to requests with tools, and its tokens, measured in recordings."""
+"""The model families that add a preamble to requests with tools, with the preamble's tokens in recordings."""
 
 MAX_COUNTS = 512
 """The maximum number of remembered prompts; a connection rarely has more conversations open."""
@@ -56,15 +56,16 @@ class PromptSize:
 
     tokens: int
     exact: bool = False
-    """Whether the provider counted exactly this prompt; otherwise it is an estimate.
+    """Whether the provider counted exactly this prompt; otherwise `tokens` is an estimate.
 
-    The usage of a turn counts as an estimate: if a provider runs its own tools, it sums up several prompts.
+    The usage of a turn counts as an estimate: if a provider runs its own tools, the usage includes
+    several prompts.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class _PromptCount:
-    """The tokens of a prompt that the provider counted, and of its answer."""
+    """The provider's counts of the tokens of a prompt and of its answer."""
 
     input_tokens: int
     output_tokens: int | None = None
@@ -92,13 +93,14 @@ class TokenMemory:
         self._remember(provider, request, _PromptCount(tokens))
 
     def measure(self, provider: str, request: ChatRequest) -> PromptSize:
-        """Return the length of the prompt: its count, or else derived from the previous turn or its bytes."""
+        """Return the prompt's tokens: the provider's count, or an estimate from an earlier turn or bytes."""
         messages = request.messages
         prompts = _Prompts(provider, request)
         counted = self._counted.get(prompts.compute_key(len(messages)))
         if counted is not None:
             return PromptSize(counted.input_tokens, exact=counted.output_tokens is None)
-        # The prompt is an earlier prompt, its answer and the messages since. The longest one fits best.
+        # The prompt is an earlier prompt, its answer and the messages since. The longest earlier prompt
+        # gives the best estimate.
         for length in range(len(messages) - 1, 0, -1):
             if messages[length].role != "assistant":
                 continue
@@ -150,7 +152,7 @@ def _count_replayed_tokens(counted: _PromptCount, answer: Message) -> int:
 
 
 def estimate_tokens(request: ChatRequest) -> int:
-    """Estimate the tokens of a prompt without using any count."""
+    """Estimate the tokens of a prompt without the provider's counts."""
     tokens = REQUEST_TOKENS + _estimate_text_tokens(request.system or "")
     tokens += sum(estimate_message_tokens(message) for message in request.messages)
     if request.tools and request.tool_choice != "none":
@@ -194,7 +196,7 @@ def _estimate_block_tokens(block: ContentBlock) -> int:
 
 
 def _list_texts(block: _BlockOfTexts) -> tuple[str, ...]:
-    """Return the texts of a block that the model reads. The length of encrypted reasoning is unknown."""
+    """Return the texts of a block that the model reads. The tokens of encrypted reasoning are unknown."""
     match block:
         case TextBlock(text):
             return (text,)

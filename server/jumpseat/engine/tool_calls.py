@@ -28,7 +28,7 @@ class PairedCall:
 
     block: ToolUseBlock
     turn: int
-    """The run of consecutive assistant messages that contains the call, numbered from 1."""
+    """The number, from 1, of the run of consecutive assistant messages that contains the call."""
 
     id: str
     """The id of the call and its result in the request."""
@@ -59,7 +59,7 @@ class ToolCalls:
         """The first result without a preceding call."""
 
         self.by_message: list[Sequence[PairedCall]] = []
-        """The calls of each message, or part of one, so far."""
+        """The calls of each message, or part of a message, that was added so far."""
 
         self._calls: list[PairedCall] = []
         """The calls of all messages so far."""
@@ -105,7 +105,7 @@ class ToolCalls:
         call.late = call.late or call.turn < self._turn
 
     def make_ids_unique(self) -> None:
-        """Rename each call whose id an earlier call already uses."""
+        """Change the id of each call whose id an earlier call already has."""
         # Some servers number the calls of every answer from 0.
         taken = {call.id for call in self._calls}
         counts = Counter[str]()

@@ -72,8 +72,8 @@ async def run_turn(
     retries = registry.table(target.provider).max_retries
     turn = _Turn(target, DEFAULT_MAX_RETRIES if retries is None else retries, sink, memory, tokens, keeper)
     if keeper is not None:
-        # Save the turn after all checks, because an invalid one must not be saved, but before the start event
-        # names the conversation.
+        # Save the turn after all checks, because an invalid turn must not be saved. Save it before the start
+        # event, which names the conversation.
         warnings = await keeper.begin(registry, target.provider, target.model)
         planned = replace(planned, warnings=[*planned.warnings, *warnings])
     try:

@@ -31,7 +31,7 @@ class TurnRequest:
     tool_choice: ToolChoice = "auto"
     max_tokens: int | None = None
     max_tokens_default: Literal["model"] | None = None
-    """`model` applies the model's own limit if neither `max_tokens` nor the user's settings set one."""
+    """`model` applies the model's own limit if neither `max_tokens` nor the user's settings set a limit."""
 
     stop_sequences: Sequence[str] = ()
     stream: bool = True
@@ -44,7 +44,7 @@ class TurnRequest:
     """The rules of the client's workspace; None if the client did not ask for them."""
 
     paths: ShownPaths | None = None
-    """Shortens the paths of context blocks; None does not change them."""
+    """Shortens the paths of context blocks; None leaves the paths unchanged."""
 
     warnings: Sequence[WarningEvent] = ()
     """Warnings about the request, sent when the turn starts."""
@@ -53,7 +53,7 @@ class TurnRequest:
     def full_system(self) -> str | None:
         """The system prompt with the workspace's rules.
 
-        The rules come first, so that the client's own prompt has the last word.
+        The rules come first, so that the client's own prompt can override them.
         """
         parts = (self.rules.prompt if self.rules is not None else "", self.system or "")
         return "\n\n".join(filter(None, parts)) or self.system
