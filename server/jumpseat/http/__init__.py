@@ -1,6 +1,7 @@
 """HTTP for adapters: shared connections, event streams, and failures mapped to our errors.
 
-This is a stable, public API for plug-ins. Importing it is cheap: httpx2 is imported with the first request.
+This is a stable, public API for plug-ins. Importing this package is cheap, because httpx2 is imported with
+the first request.
 """
 
 from typing import TYPE_CHECKING

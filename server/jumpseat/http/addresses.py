@@ -21,7 +21,7 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Whether a numeric address is one of the public internet.
+    """Whether a numeric address belongs to the public internet.
 
     False for loopback, private, link-local, shared (carrier-grade NAT), multicast, reserved and unspecified
     addresses, and for IPv6 addresses that contain such an IPv4 address.

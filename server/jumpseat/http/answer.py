@@ -68,7 +68,7 @@ class AnswerReader:
             self._lines = JsonLinesDecoder()
 
     def is_costly(self, piece: bytes | None) -> bool:
-        """Whether `feed` with this piece, or `finish` for None, may block for long."""
+        """Whether `feed` with this piece may block for long; if the piece is None, whether `finish` may."""
         if piece is None:
             return len(self._body) > LONG_JSON_BYTES
         if self._arguments > LONG_JSON_BYTES:
@@ -87,7 +87,7 @@ class AnswerReader:
             raise ProtocolError(f"The answer is longer than {MAX_BODY_BYTES} bytes.")
         if self._events is None and self._lines is None:
             self._body += piece if self._body else piece.lstrip()
-            if self._is_body or not self._is_stream():
+            if self._is_body or not self._detect_stream():
                 return
             piece = bytes(self._body)
             self._body.clear()
@@ -109,8 +109,8 @@ class AnswerReader:
         if self._silent_bytes > MAX_SILENT_BYTES:
             raise ProtocolError(f"The answer has no output in {MAX_SILENT_BYTES} bytes.")
 
-    def _is_stream(self) -> bool:
-        """Whether the body turns out to be an event stream, although its content type is a different one."""
+    def _detect_stream(self) -> bool:
+        """Prepare to read an event stream if the body is one, although its content type differs."""
         is_stream = looks_like_events(self._body)
         self._is_body = is_stream is False
         if not is_stream:

@@ -80,7 +80,8 @@ class Body:
                         yield piece
             self._ended = True
         except httpcore2.RemoteProtocolError:
-            # The body is shorter or longer than announced. The decoder determines whether it is complete.
+            # The body is shorter or longer than announced. The decoder determines whether the answer is
+            # complete.
             return
         except connection_failures() as failure:
             raise self._error_of(failure) from failure

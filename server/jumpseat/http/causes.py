@@ -33,7 +33,7 @@ _WRONG_HOST = (62, 64)
 _CLIENT_CERT_REQUIRED = "CERTIFICATE_REQUIRED"
 _CLIENT_CERT_REFUSED = ("BAD_CERTIFICATE", "UNKNOWN_CA", "UNSUPPORTED_CERTIFICATE", "ALERT_CERTIFICATE_")
 _CLIENT_CERT_MAYBE_REQUIRED = "ALERT_HANDSHAKE_FAILURE"
-"""The alert that servers send before TLS 1.3 if the client certificate is missing, and for other failures."""
+"""The alert for a missing client certificate before TLS 1.3. Servers send it for other failures too."""
 
 
 def cause_of(failure: BaseException, provider: str, host: str) -> Cause:
@@ -69,7 +69,7 @@ def _chain(failure: BaseException) -> Iterator[BaseException]:
 
 
 def _explain_certificate_error(error: ssl.SSLCertVerificationError, provider: str, host: str) -> Cause:
-    why = getattr(error, "verify_message", "").rstrip(".")  # Only OpenSSL's own errors have it.
+    why = getattr(error, "verify_message", "").rstrip(".")  # Only OpenSSL's own errors have this text.
     code = getattr(error, "verify_code", None)
     if code in _WRONG_TIME:
         hint = "Check the clock of this machine. If it is right, the operator must renew the certificate."

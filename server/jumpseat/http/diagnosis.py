@@ -1,4 +1,4 @@
-"""Checks whether hosts can be reached through a provider's network options, without its credential."""
+"""Checks whether hosts can be reached with a provider's network options. The credential is not sent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def check_hosts(
 ) -> list[Check]:
     """Check the proxy, name resolution, connection and TLS for each URL's host, and this machine's clock.
 
-    Each host receives one `HEAD /` request without a credential. This takes at most about seven seconds.
+    Each host receives one `HEAD /` request without a credential. The check takes at most about seven seconds.
 
     Args:
         http: the provider's client.

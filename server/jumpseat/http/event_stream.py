@@ -122,7 +122,7 @@ class EventStreamDecoder:
         data: list[str] = []
         text = block.decode("utf-8", "replace")
         start = 0
-        # `split` would block the GIL until it is done, and an event may have millions of lines.
+        # `split` would hold the GIL until it is done, and an event may have millions of lines.
         while start <= len(text):
             end = text.find("\n", start)
             end = len(text) if end < 0 else end

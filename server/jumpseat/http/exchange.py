@@ -122,8 +122,8 @@ async def stream_events(
 ) -> AsyncGenerator[StreamEvent]:
     """Send the request and yield the events of its answer as they arrive.
 
-    The answer may be an event stream, NDJSON or one JSON body, regardless of which the request asked for. The
-    content type determines which, or the first bytes if the type is generic. Deltas of one read are joined.
+    The answer may be an event stream, NDJSON or one JSON body, whichever the request asked for. The content
+    type identifies the format, or the first bytes if the type is generic. Deltas from one read are joined.
 
     Args:
         client: the shared client.
@@ -139,7 +139,7 @@ async def stream_events(
     if (await client.find_destination(call.url)).slots.locked():
         message = (
             f"{MAX_CONNECTIONS} requests with the same proxy and TLS options are running; "
-            "this one waits until one ends."
+            "this request waits until one of them ends."
         )
         yield WarningEvent(WAITING_FOR_ROOM, message)
     async with open_response(client, call, provider) as body:
@@ -156,8 +156,8 @@ async def stream_events(
                         await asyncio.sleep(0)
                     if isinstance(event, ResponseEvent) and event.provider_request_id is None:
                         event.provider_request_id = request_id
-                    # Set this before the yield: the consumer may close this generator at `done`, and then
-                    # `release` reads it.
+                    # Set this before the yield: the consumer may close this generator at `done`, and
+                    # `release` then reads it.
                     body.answered = isinstance(event, DoneEvent)
                     yield event
 
@@ -261,7 +261,7 @@ def _make_request(
     import httpcore2
 
     target = _parse_url(call.url)
-    # Ask for no compression: a compressing gateway would delay deltas until its buffer is full.
+    # Do not ask for compression: a compressing gateway would delay deltas until its buffer is full.
     headers = {
         "host": target.host,
         "accept-encoding": "identity",
@@ -289,7 +289,7 @@ def _make_request(
 
 
 class _Target(NamedTuple):
-    """The parts of a URL in a request."""
+    """The parts of a URL that a request needs."""
 
     url: httpcore2.URL
     host: str

@@ -86,7 +86,7 @@ def error_from_response(
 
     Args:
         status: the HTTP status.
-        headers: the answer's headers; looked up in lower case.
+        headers: the answer's headers, with names in lower case.
         body: the body, or its beginning.
         provider: the configured provider's id.
         url: the URL of the request, for the message about a redirect.
@@ -127,8 +127,8 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds to wait, from `retry-after-ms`, `retry-after` or the limits that are used up.
 
     Source: RFC 9110 section 10.2.3 for seconds and dates; OpenAI's SDKs for milliseconds.
-    OpenAI sends Go-like durations in `x-ratelimit-reset-*`, Azure plain seconds. The suffixes are `requests`
-    and `tokens`; Mistral and HuggingFace use others (`tokens-minute`, `requests-day`).
+    OpenAI sends Go-like durations in `x-ratelimit-reset-*`, Azure sends plain seconds. The suffixes are
+    `requests` and `tokens`; Mistral and HuggingFace use others (`tokens-minute`, `requests-day`).
     """
     milliseconds = _parse_number(headers.get("retry-after-ms"))
     if milliseconds:
@@ -180,7 +180,7 @@ def _parse_duration(text: str) -> float | None:
 def _parse_reset_time(headers: Mapping[str, str]) -> datetime | None:
     """Return the time in `x-ratelimit-reset`, which is in Unix milliseconds (OpenRouter) or seconds.
 
-    Anthropic reports a time for each limit; of those that are used up, the latest is returned.
+    Anthropic reports a time for each limit. The latest time of the limits that are used up is returned.
     """
     value = _parse_number(headers.get("x-ratelimit-reset"))
     if value is None or value < _EPOCH:
@@ -279,6 +279,6 @@ def error_from_exception(
 
 
 def _leading_status(failure: BaseException) -> int | None:
-    """Return the status that starts httpcore2's message: `407 Proxy Authentication Required`."""
+    """Return the status at the start of httpcore2's message: `407 Proxy Authentication Required`."""
     match = re.match(r"\d{3}\b", str(failure))
     return int(match[0]) if match else None

@@ -33,16 +33,16 @@ FAILED = 502
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 MAX_OTHER_BYTES = 1024 * 1024
-"""The limits of a message of the endpoint, and of any other answer."""
+"""The size limits of a message of the endpoint, and of any other answer."""
 
 _MARK = "jumpseat-endpoint"
-"""A header of the library's own requests, which is not sent: requests of a sign-in do not have it."""
+"""A header that marks the library's own requests, unlike those of a sign-in. It is not sent."""
 
 _NOT_SENT = ("host", "content-length", "transfer-encoding", "connection", "accept-encoding", _MARK)
-"""Headers of the library's request that our connections set themselves."""
+"""Headers of the library's requests that are not passed on; our connections set their own."""
 
 _BODY_HEADERS = ("content-length", "content-encoding", "transfer-encoding")
-"""Headers of an answer that describe bytes which are already decoded."""
+"""Headers of an answer that no longer apply, because the body is already decoded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +198,7 @@ class _EventStream(httpx2.AsyncByteStream):
                     yield _encode_position(*now)
         except ChatError as error:
             logger.info("%s: an event stream ended: %s", self._provider, error.message)
-            # With an id, the library asks for the rest of the stream.
+            # If the library has received an id, it asks for the rest of the stream.
             if not decoder.last_event_id:
                 yield b"data: %b\n\n" % write_json(self._endpoint.make_failure(error))
 

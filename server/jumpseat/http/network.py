@@ -1,6 +1,6 @@
 """Reads the network options of a provider's table, and chooses the proxy for a host.
 
-A table is read with the first request, because a value source may run a command.
+A table is read only with the first request, because a value source may run a command.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class UrlOrigin:
 
 
 def origin_of(url: str) -> UrlOrigin:
-    """Return a URL's origin; one with an empty host if the URL is invalid."""
+    """Return a URL's origin; its host is empty if the URL is invalid."""
     try:
         parts = urlsplit(url)
         return UrlOrigin(parts.scheme, parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0))
@@ -60,7 +60,7 @@ def origin_of(url: str) -> UrlOrigin:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL names this machine: `localhost`, a name under it, or a loopback address."""
+    """Whether a URL names this machine; see `UrlOrigin.is_loopback`."""
     return origin_of(url).is_loopback
 
 
@@ -85,7 +85,7 @@ class NetworkOptions:
 
     proxy: Proxy | None = None
     variables: ProxyVariables | None = field(default_factory=ProxyVariables)
-    """The variables that choose the proxy if the table has no `proxy`; None if it has one."""
+    """The variables that choose the proxy; None if the table has a `proxy`."""
 
     tls: TlsOptions = field(default_factory=TlsOptions)
     public_only: bool = False
@@ -108,7 +108,7 @@ class NetworkOptions:
                 "%s is reached through the proxy %s of %s", origin.host, proxy.address, proxy.named_by
             )
         if origin.scheme == "http" and (proxy is None or proxy.scheme == "http"):
-            # Skip the certificates without TLS, so that the first chat with a local model starts faster.
+            # Without TLS, skip the certificates, so that the first chat with a local model starts faster.
             return Network(proxy, None, (), self.public_only)
         return Network(proxy, self.tls, stamp_files(self.tls), self.public_only)
 
@@ -142,7 +142,7 @@ def _make_tls_options(
     environment = table.origin.environment
     files = (table.ca_file, *((None, None) if identity is None else (identity.cert, identity.key)))
     ca_file, cert, key = (None if path is None else str(environment.expand_path(path)) for path in files)
-    # OpenSSL does not expand `~` in these variables.
+    # Do not expand `~` in these variables, because OpenSSL does not expand it either.
     system_file, system_directories = (
         os.pathsep.join(str(environment.directory / path) for path in paths.split(os.pathsep) if path)
         for paths in map(environment.get, ("SSL_CERT_FILE", "SSL_CERT_DIR"))
@@ -165,7 +165,9 @@ def check_proxy(provider: str, table: ProviderConfig) -> None:
 
 
 def check_certificates(provider: str, table: ProviderConfig) -> None:
-    """Check the certificate files of a table, except for an encrypted key. This blocks for about 100 ms.
+    """Check the certificate files of a table. This blocks for about 100 ms.
+
+    A client certificate with an encrypted key is not checked.
 
     Raises:
         ConfigError: a file cannot be read or used; the message names the configuration key.

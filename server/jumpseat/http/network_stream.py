@@ -1,7 +1,8 @@
 """TCP and TLS connections on asyncio, for the pools of httpcore2.
 
-httpcore2's own backend uses anyio. With 64 idle connections in a pool, checking whether they are still open
-costs more CPU time there than a whole chat. This module imports httpcore2, so it is imported only on demand.
+httpcore2's own backend uses anyio. With 64 idle connections in a pool, that backend spends more CPU time on
+checking whether they are still open than on a whole chat. This module imports httpcore2, so it is imported
+only on demand.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ MAX_UNREAD_BYTES = 64 * 1024
 """The number of unread bytes from which reading from the connection pauses."""
 
 MAX_UNSENT_BYTES = 16 * 1024
-"""The number of bytes from which a write is sent before the next read: the headers of a request and a short
-body are sent together, in one packet or one TLS record."""
+"""The number of bytes from which a write is sent immediately. Fewer bytes are sent with the next read.
+
+Thus the headers of a request and a short body are sent together, in one packet or one TLS record.
+"""
 
 
 class TooSlowError(httpcore2.ReadTimeout):
@@ -95,13 +98,13 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
 
         self._waiter: asyncio.Future[None] | None = None
         self._has_sent = False
-        """Whether bytes were sent since the last read, so that the next one is the first of an answer."""
+        """Whether bytes were sent since the last read, so that the next read is the first of an answer."""
 
         self.deadline: float | None = None
         """The time by which the current read must be complete; None if there is no limit.
 
-        httpcore2 only limits the time between two bytes. The first read after a request sets the limit for
-        the headers of the answer, which the caller removes when it has them.
+        httpcore2 only limits the time between two bytes. The first read after a request sets the deadline
+        for the headers of the answer. The caller removes the deadline when it has the headers.
         """
 
     # -- called by httpcore2

@@ -32,7 +32,8 @@ def open_pool(
         idle_seconds: the time after which an unused connection is closed.
         public_only: whether to connect to public addresses only. A proxy may have any address.
     """
-    # `max_connections` is not set: a limit would apply to all sessions together, and one could use it up.
+    # `max_connections` is not set: a limit would apply to all sessions together, and one session could use
+    # it up.
     if proxy is None:
         return httpcore2.AsyncConnectionPool(
             ssl_context=context,

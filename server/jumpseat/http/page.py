@@ -29,7 +29,7 @@ MAX_URL = 8192
 """The maximum length of an address; servers do not accept longer ones."""
 
 NAME_SECONDS = 2.0
-"""How long to resolve a host that a proxy will connect to. In some networks only the proxy can resolve it."""
+"""How long to try to resolve a host to which a proxy will connect. Sometimes only the proxy can do so."""
 
 _HEADERS = {
     "accept": "text/html, application/xhtml+xml, text/*;q=0.9, */*;q=0.5",
@@ -94,7 +94,7 @@ def parse_url(url: str) -> httpx2.URL:
     """Return an address without its fragment.
 
     Raises:
-        RequestError: it is not an http or https address, or contains a user or a password.
+        RequestError: the text is not an http or https address, or contains a user or a password.
     """
     import httpx2
 

@@ -1,4 +1,4 @@
-"""Owns the pools of HTTP connections, which sessions share: one per proxy and TLS options."""
+"""Owns the pools of HTTP connections, which sessions share: one pool for each proxy and TLS options."""
 
 from __future__ import annotations
 

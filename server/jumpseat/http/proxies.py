@@ -43,8 +43,8 @@ class Proxy:
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     named_by: str = field(default="", compare=False)
-    """The configuration key or the variable that names it, for hints: `providers.acme.proxy`,
-    `HTTPS_PROXY`."""
+    """The configuration key or the variable that names the proxy, for hints:
+    `providers.acme.proxy`, `HTTPS_PROXY`."""
 
     @property
     def address(self) -> str:
@@ -80,7 +80,7 @@ def parse_proxy(text: str, named_by: str, *, provider: str | None = None) -> Pro
         raise _proxy_error(named_by, "names a SOCKS proxy; only HTTP proxies are supported", provider)
     if parts.scheme not in PORTS:
         raise _proxy_error(named_by, "is neither an http:// nor an https:// address", provider)
-    # A path means that a password has an unencoded slash: the parsed host is a part of the password.
+    # A path may mean that a password has an unencoded slash. The parsed host is then part of the password.
     if parts.path not in ("", "/") or parts.query or parts.fragment or not _HOST.fullmatch(host) or port == 0:
         raise _proxy_error(named_by, "is not the address of a proxy", provider)
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
@@ -114,7 +114,7 @@ class ProxyVariables:
     def proxy_for(self, scheme: str, host: str, port: int) -> Proxy | None:
         """Return the proxy for a host, if any: `HTTPS_PROXY` or `HTTP_PROXY` (by scheme), else `ALL_PROXY`.
 
-        Hosts in `NO_PROXY` have none. If no variable is set, the settings of macOS or Windows decide.
+        Hosts in `NO_PROXY` have no proxy. If no variable is set, the settings of macOS or Windows decide.
 
         Raises:
             ConfigError: the named proxy cannot be used.

@@ -1,4 +1,4 @@
-"""Receives the redirect with which a sign-in in the browser ends, on a port of loopback.
+"""Receives the redirect with which a sign-in in the browser ends, on a loopback port.
 
 Source: RFC 8252, section 7.3 "Loopback Interface Redirection".
 """
@@ -32,7 +32,7 @@ class RedirectReceiver:
     def __init__(self, port: int | None = None) -> None:
         """
         Args:
-            port: the port to use if it is free; None for any.
+            port: the port to use if it is free; None for any port.
         """
         self._wanted = port
         self._server: asyncio.Server | None = None
@@ -65,7 +65,7 @@ class RedirectReceiver:
         self._server.close()
 
     async def wait(self, state: str) -> Mapping[str, str]:
-        """Wait for the redirect with this `state`, and return its parameters. Others are ignored."""
+        """Wait for the redirect with this `state`, and return its parameters. Other requests are ignored."""
         self._state = state
         self._received = asyncio.get_running_loop().create_future()
         return await self._received

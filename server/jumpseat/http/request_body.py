@@ -59,8 +59,8 @@ def _serialize(body: Any, provider: str, long: bool) -> bytes:
         _write(body, DEPTH, pieces)
         return b"".join(pieces)
     except PydanticSerializationError:
-        # The body has an unpaired surrogate, from an editor that split a character, and JSON needs an escape
-        # for it. Or the body is nested deeper than `to_json` supports.
+        # The body has an unpaired surrogate, from an editor that split a character, or is nested deeper than
+        # `to_json` supports.
         with contextlib.suppress(ValueError):
             return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
     except _NotFiniteError:
@@ -102,7 +102,7 @@ def _is_flat(value: dict[Any, Any]) -> bool:
 
 def _serialize_value(value: Any) -> bytes:
     text = to_json(value, inf_nan_mode="constants")
-    # Both modes write these words in the same way within strings.
+    # The two modes differ only in numbers, not in strings that contain these words.
     if (b"NaN" in text or b"Infinity" in text) and text != to_json(value, inf_nan_mode="null"):
         raise _NotFiniteError
     return text

@@ -1,4 +1,4 @@
-"""Follows the steps of a request through a proxy, to limit their time and to attribute failures.
+"""Follows the steps of a request through a proxy, to limit their time and to find out where it failed.
 
 httpcore2 reports the steps to a request's `trace` extension.
 """
@@ -88,7 +88,7 @@ def error_from_proxy(proxy: Proxy, status: int | None, *, provider: str, host: s
 
     Args:
         proxy: the proxy.
-        status: the status of its answer; None if unknown.
+        status: the status of the proxy's answer; None if unknown.
         provider: the configured provider's id.
         host: the request's host and port.
     """

@@ -50,7 +50,7 @@ FileStamp: TypeAlias = tuple[str, Stamp | None]
 
 
 def stamp_files(options: TlsOptions) -> tuple[FileStamp, ...]:
-    """Stamp the files that `make_context` reads. A context depends on their contents too."""
+    """Return stamps of the files that `make_context` reads, because a context depends on their contents."""
     system = options.system_file or options.system_directories
     named = (*system.split(os.pathsep), options.ca_file, options.cert, options.key)
     return tuple((name, stamp_of(Path(name))) for name in named if name)
