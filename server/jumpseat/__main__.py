@@ -1,4 +1,4 @@
-"""`python -m jumpseat`: `serve` and `attach`, and every other command as the installation registers it."""
+"""Runs `python -m jumpseat`: `serve`, `attach` or `acp`, or else the installed command line."""
 
 import sys
 
@@ -10,7 +10,7 @@ from jumpseat.hub.programs import run_program  # noqa: E402 - Ctrl-C during this
 
 if __name__ == "__main__":
     run_program(sys.argv[1:])
-    # Not an import: the command line imports this package.
+    # Do not import the command line here, because it imports this package.
     from importlib.metadata import distribution
 
     (command,) = distribution("jumpseat").entry_points.select(group="console_scripts", name="jumpseat")

@@ -46,7 +46,7 @@ async def start_child(
 
 
 class WatchedChild(system_child.Child):
-    """A running program that is ended if it stops reading its input."""
+    """A running program that is killed if it stops reading its input."""
 
     def __init__(self, on_log: Callable[[str], None], stall_seconds: float = STALL_SECONDS) -> None:
         """
@@ -135,7 +135,7 @@ class FramedChild(WatchedChild):
         )
 
     def forget_last_words(self) -> None:
-        """Discard the lines so far."""
+        """Discard the lines that `last_words` returns."""
         self.last_lines.clear()
 
     def on_output(self, data: bytes) -> None:

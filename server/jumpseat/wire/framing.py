@@ -291,8 +291,8 @@ class MessageReader:
     def _reject_header(self, reason: str) -> None:
         """Report an invalid header and search for the next one."""
         self._report(reason)
-        # Search from the start of the header, because garbage may directly precede a valid one. But a header
-        # whose Content-Length was read must not be found again, so then start at the invalid line.
+        # Search from the start of the header, because garbage may directly precede a valid one. But if its
+        # Content-Length was read, start at the invalid line, so that the same header is not found again.
         self._position = self._line_start if self._length_seen else self._header_start
         self._state = _State.RESYNC
 
@@ -309,7 +309,7 @@ def read_body(body: bytes, *, is_checked: bool = False) -> Any | Invalid:
     """Parse the JSON text of a message; return an `Invalid` if it exceeds a limit.
 
     Args:
-        is_checked: whether its size and depth are known to be within the limits.
+        is_checked: whether the size and depth of the body are known to be within the limits.
 
     Raises:
         ValueError: the text is not JSON, or not valid UTF-8.

@@ -1,12 +1,13 @@
 """Reads and writes JSON. Reading is strict, except that it accepts halves of surrogate pairs.
 
-If an editor or a tokenizer splits a text inside an emoji, it is written as `"\\ud83d"`. RFC 8259
-(section 8.2) allows the escape but does not define its meaning. Such a request must be answered, and such an
-answer read. U+0000 becomes U+FFFD, because Emacs before 30 cannot read it.
+If an editor or a tokenizer splits a text inside an emoji, the parts contain single halves, such as
+`"\\ud83d"`. RFC 8259 (section 8.2) allows this escape but does not define its meaning. A request that
+contains it must be answered, and an answer that contains it must be read. U+0000 becomes U+FFFD, because
+Emacs before 30 cannot read U+0000.
 
 pydantic's parser and writer are fast, but fail at a depth of about 200 levels. The standard library handles
-deeper values, up to `MAX_DEPTH`. The functions import pydantic at their first call: a client does so while
-its daemon is starting.
+deeper values, up to `MAX_DEPTH`. The functions import pydantic at their first call, so that a client imports
+it while its daemon is starting.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from typing import Any
 
 from jumpseat.wire.limits import MAX_DEPTH, MAX_DIGITS, TOO_LONG, TooLarge, check_limits
 
-# Escaped backslashes match first, so that the text `\\ud83d` is unchanged, and then complete pairs.
+# Escaped backslashes match first, so that the text `\\ud83d` is unchanged. Complete pairs match next, so that
+# only single halves are left.
 _ESCAPES = re.compile(
     rb"\\\\"
     rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -55,7 +57,7 @@ def read_json(
         allow_inf_nan: whether to accept NaN and infinities, which are not JSON.
         keep_nul: whether to leave U+0000 unchanged.
         is_checked: whether the size and the depth of the text are known to be within the limits.
-        parse_halves: parses a text with half a surrogate pair; may raise RecursionError for a deep one.
+        parse_halves: parses a text with half a surrogate pair; may raise RecursionError for a deep text.
 
     Raises:
         TooLarge: the text is beyond a limit.

@@ -31,7 +31,7 @@ TOO_LONG = f"The JSON text has an integer of more than {MAX_DIGITS} digits."
 
 _PIECE_BYTES = 64 * 1024
 
-# Each value and key follows one of the first four bytes, except the outermost value.
+# Every key and every value, except the outermost value, follows one of the bytes `[{,:`.
 _OTHER = bytes(set(range(256)) - set(b"[{,:]}"))
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
@@ -71,7 +71,7 @@ def check_limits(text: bytes) -> None:
 
     Raises:
         TooLarge: the text is beyond a limit.
-        ValueError: it is, and it is not JSON, because it does not close all its arrays and objects.
+        ValueError: the text is beyond a limit, and it does not close all its arrays and objects.
     """
     if len(text) <= MAX_VALUES and text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
         return

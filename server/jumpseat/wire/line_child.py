@@ -25,7 +25,7 @@ MAX_UNREAD_BYTES = 256 * 1024
 
 
 class LineChild(WatchedChild):
-    """A running program that sends and receives JSON values, each in a line. One task reads them."""
+    """A running program that sends and receives JSON values, each in a line. Only one task may read them."""
 
     def __init__(
         self, on_log: Callable[[str], None], *, max_line_bytes: int, stall_seconds: float = STALL_SECONDS
@@ -33,7 +33,7 @@ class LineChild(WatchedChild):
         """
         Args:
             on_log: called with each line of stderr, bounded and without its line ending.
-            max_line_bytes: the longest line; a program that sends a longer one is ended.
+            max_line_bytes: the longest line; a program that sends a longer one is killed.
             stall_seconds: the longest time without a read while bytes are waiting.
         """
         super().__init__(on_log, stall_seconds)

@@ -1,7 +1,7 @@
 """Decodes lines of JSON to values, and encodes them.
 
-`LineReader` is incremental, bounded and resynchronising, like `framing`: an invalid line does not affect the
-next one.
+`LineReader` is incremental, bounded and resynchronising, like `framing.MessageReader`: an invalid line does
+not affect the next one.
 """
 
 from __future__ import annotations

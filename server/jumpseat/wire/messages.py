@@ -57,7 +57,7 @@ class Invalid:
     """JSON that is not a JSON-RPC message, or a message beyond a limit. `reason` is one sentence."""
 
     id: RequestId | None
-    """The id to use in the answer, if it could be read."""
+    """The id to use in the answer; None if it could not be read."""
 
     reason: str
 

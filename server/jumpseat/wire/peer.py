@@ -86,7 +86,7 @@ class Peer:
             on_notification: called with method and params, in the order of arrival.
             on_request: called with method and params, in a separate task for each request; returns the result
                 or raises `RpcError`.
-            on_malformed: called with a sentence about input that is not a message; it may close the peer.
+            on_malformed: called with a sentence about input that is not a message; may close the peer.
             cancel_method: the notification with which either side cancels a request, by its `id`.
         """
         self._write = write
@@ -117,8 +117,8 @@ class Peer:
     def start_request(self, method: str, params: Any = None) -> tuple[RequestId, asyncio.Future[Any]]:
         """Send a request, and return its id and a future for its result.
 
-        The future raises the same exceptions as `request`. Cancelling it does not notify the other side;
-        `cancel` does.
+        The future raises the same exceptions as `request`. Cancelling the future does not notify the
+        other side; `cancel` does.
 
         Raises:
             PeerClosed: the connection is already gone.
@@ -219,7 +219,7 @@ class Peer:
                         response.error.get("data"),
                     )
                 )
-                future.exception()  # This marks it as retrieved, as in `close`.
+                future.exception()  # This marks the exception as retrieved, as in `close`.
 
     async def _serve(self, request: Request) -> None:
         try:

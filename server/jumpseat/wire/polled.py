@@ -100,7 +100,7 @@ class PolledWriter:
         self._closed = False
         self._output = _without_blocking(fd, os.O_WRONLY)
         self.ended = asyncio.Event()
-        # The write end becomes "readable" when its last reader closes it.
+        # The write end becomes "readable" when the last reader closes the read end.
         loop.add_reader(self._output.fileno, self._reader_changed)
 
     @property
@@ -172,7 +172,7 @@ class PolledWriter:
 
     def _lose(self) -> None:
         self.close()
-        # Do not call it from inside `write`, whose caller may be in an inconsistent state.
+        # Do not call `on_lost` from inside `write`, whose caller may be in an inconsistent state.
         self._loop.call_soon(self._on_lost)
 
 

@@ -13,9 +13,9 @@ import sys
 def claim_stdio() -> tuple[int, int]:
     """Move descriptors 0 and 1 to private ones, and return `(read_fd, write_fd)`.
 
-    Descriptor 0 becomes the null device and descriptor 1 a second stderr (the null device if there is no
-    stderr), and so do `sys.stdin` and `sys.stdout`. The private descriptors are in binary mode and are not
-    inherited by children. Call this once, before anything writes to stdout.
+    Descriptor 0 and `sys.stdin` then refer to the null device. Descriptor 1 and `sys.stdout` then refer to
+    stderr, or to the null device if there is no stderr. The private descriptors are in binary mode and are
+    not inherited by children. Call this function once, before anything writes to stdout.
 
     Raises:
         OSError: stdin or stdout is closed.

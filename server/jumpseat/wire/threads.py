@@ -19,18 +19,18 @@ CHUNK = 16 * 1024
 
 
 class _Ending:
-    """A helper that interrupts the waits of a thread, and notifies the event loop of its end."""
+    """A helper that interrupts the waits of a thread, and notifies the event loop when the thread ends."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.ended = asyncio.Event()
         self._loop = loop
-        # This is the session's context, which names its log. A thread does not inherit it.
+        # This is the session's context, which names the session's log. A thread does not inherit the context.
         self._context = contextvars.copy_context()
         self._woken = False
         self._wake_fd, self._wake_write_fd = os.pipe()
 
     def call(self, callback: Callable[..., None], *args: object) -> None:
-        """Make the event loop call this, unless the loop is already closed."""
+        """Make the event loop run a callback, unless the loop is already closed."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(callback, *args, context=self._context)
 
@@ -85,7 +85,7 @@ class ThreadedReader:
         # The thread passes on one chunk per turn of the event loop, so that other connections are served in
         # between.
         self._room = threading.Semaphore(1)
-        # It must be a daemon thread: a thread that is blocked in a read would keep the process alive.
+        # Start a daemon thread: any other thread that is blocked in a read would keep the process alive.
         threading.Thread(target=self._run, name="jumpseat-read", daemon=True).start()
 
     @property
@@ -104,7 +104,7 @@ class ThreadedReader:
         while self._ending.wait(self._input, write=False):
             try:
                 data = self._input.read(CHUNK)
-            except BlockingIOError:  # Another process has read it.
+            except BlockingIOError:  # Another process has read the input.
                 continue
             except OSError:
                 # The input has ended, for example because a terminal hung up.
@@ -199,7 +199,7 @@ class ThreadedWriter:
         while data and self._ending.wait(self._output, write=True):
             try:
                 written = self._output.write(data[:CHUNK])
-            except BlockingIOError:  # Another process has filled it.
+            except BlockingIOError:  # Another process has filled the buffer.
                 continue
             data = data[written:]
             self._ending.call(self._wrote, written)

@@ -1,4 +1,4 @@
-"""Moves bytes between two descriptors and the event loop without blocking it.
+"""Moves bytes between two descriptors and the event loop, without blocking the loop.
 
 `polled` handles pipes and sockets; `threads` handles files, terminals, and all descriptors on Windows.
 """
@@ -115,7 +115,7 @@ class Transport:
 
     async def flush(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds until the buffer is empty; return True if everything was written."""
-        # A failure of the last write is reported in the next iteration of the event loop.
+        # Wait for one iteration of the event loop, in which a failure of the last write is reported.
         await asyncio.sleep(0)
         try:
             async with asyncio.timeout(timeout):
@@ -173,12 +173,15 @@ class Transport:
 def open_fds(
     read_fd: int, write_fd: int, *, on_data: Callable[[bytes], None], on_eof: Callable[[], None]
 ) -> Transport:
-    """Open a transport on two descriptors of any kind, which it owns from then on and closes on failure.
+    """Open a transport on two descriptors of any kind.
+
+    The transport owns the descriptors from then on. If it cannot be opened, the descriptors are closed.
 
     Args:
         read_fd: the input.
         write_fd: the output; may be the same socket as `read_fd`.
-        on_data: called on the event loop with each non-empty piece of input, but not before this returns.
+        on_data: called on the event loop with each non-empty piece of input, but not before this
+            function returns.
         on_eof: called once, when the input has ended or the reader of our output is gone, but never after
             `close`. Output can still be written after the input has ended.
 
@@ -210,6 +213,6 @@ def open_fds(
 
 def _can_poll(fd: int) -> bool:
     """Whether the event loop can poll this descriptor."""
-    # It cannot poll the null device and regular files, terminals on macOS, and plain pipes on Windows.
+    # The loop cannot poll the null device and regular files, terminals on macOS, and plain pipes on Windows.
     mode = os.fstat(fd).st_mode
     return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
