@@ -26,7 +26,7 @@ __all__ = [
     "render_context",
 ]
 
-# These are imported on first use, because the daemon does not need them to start.
+# These names are imported on first use, because the daemon does not need them to start.
 __getattr__ = make_lazy_getattr(
     __name__,
     {

@@ -186,7 +186,7 @@ class BlockAssembler:
                 self._events.append(ThinkingDeltaEvent(self._open_block, piece))
 
     def sign_thinking(self, signature: str) -> None:
-        """Add to the signature of the open thinking block; if there is none, open one."""
+        """Add to the signature of the open thinking block; open a block if none is open."""
         self.open_thinking()
         self._signature = (self._signature or "") + signature
 
@@ -331,7 +331,7 @@ class BlockAssembler:
             self._events.append(ThinkingStartEvent(self._open_block))
 
     def close_prose(self) -> None:
-        """Close the open block of text or thinking; more of either starts a new block."""
+        """Close the open block of text or thinking; later text or thinking starts a new block."""
         if self._open is None:
             return
         if half := self._joiner.finish():

@@ -8,7 +8,7 @@ from typing import Any
 from jumpseat.chat import CitationEvent
 from jumpseat.dialects.loose_values import count_in, text_in
 
-# For each unit, the members of Anthropic's locations with the start and the end of the cited passage.
+# The members of Anthropic's locations with the start and the end of the cited passage, by unit.
 _PLACES = {
     "character": ("start_char_index", "end_char_index"),
     "page": ("start_page_number", "end_page_number"),
@@ -21,7 +21,7 @@ def citation_of(source: Mapping[str, Any], block: int | None) -> CitationEvent:
 
     Args:
         source: the citation, the annotation or the search result.
-        block: the number of the text block that cites it, if known.
+        block: the number of the text block that contains the citation, if known.
     """
     titles = (source.get(name) for name in ("title", "document_title", "filename"))
     passages = (source.get(name) for name in ("cited_text", "content", "snippet"))

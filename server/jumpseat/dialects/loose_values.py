@@ -1,7 +1,7 @@
 """Reads values from a provider's JSON, treating a value of the wrong type as absent.
 
-Compatible servers send null, numbers in strings and objects instead of text. A chat must not fail because of
-that.
+Compatible servers sometimes send null, numbers in strings, or objects instead of text. A chat must not fail
+because of that.
 """
 
 from __future__ import annotations

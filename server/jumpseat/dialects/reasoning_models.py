@@ -104,7 +104,7 @@ def thinks_by_default(model: str, can_think: bool | None) -> bool:
     habit = habit_of(model.rpartition("/")[2])
     if habit is not None:
         return habit.by_default
-    # This is imported late because it also imports the decoder, which a daemon without chats does not need.
+    # This import is deferred: it also imports the decoder, which a daemon without chats does not need.
     from jumpseat.dialects.anthropic_messages.models import family_and_version, rules_of
 
     if family_and_version(model) is not None:

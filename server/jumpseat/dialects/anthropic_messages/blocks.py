@@ -2,8 +2,8 @@
 
 This module owns the keys of `opaque`, which the decoder writes and the encoder reads:
 
-- text: `citations`, as received.
-- tool call: all members, such as `caller`, except `type`, `id`, `name` and `input`.
+- `text`: `citations`, as received.
+- `tool_use`: all members, such as `caller`, except `type`, `id`, `name` and `input`.
 - `other`: the complete block, with its deltas joined.
 
 Source: `ContentBlockParam` of Anthropic's API reference; `tests/dialect_rows/anthropic_messages.py`.
@@ -65,7 +65,7 @@ def encode_assistant_part(block: ContentBlock, origin: Origin) -> dict[str, Any]
                 **extra,
             }
         case ThinkingBlock():
-            # Compatible endpoints send thinking without a signature. It is replayed only if it has an origin.
+            # Compatible endpoints send thinking without a signature, which is replayed if it has an origin.
             if not (ours and (block.signature is not None or block.origin is not None)):
                 return None
             return {"type": "thinking", "thinking": block.thinking, "signature": block.signature or ""}

@@ -88,7 +88,7 @@ class AnthropicMessagesDecoder:
         if self.complete or not data or data.isspace():
             return []
         if data.strip() == "[DONE]":
-            return self.finish()  # OpenRouter sends it after the stop reason.
+            return self.finish()  # OpenRouter sends this mark after the stop reason.
         try:
             event = read_answer(data)
         except ValueError:

@@ -69,10 +69,10 @@ class MessagesFacts:
     """The rules of the model; None to derive them from its name."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body: `tools` are appended, others override the request."""
+    """Further parameters of the body. `tools` are appended; all others override the request."""
 
     marks_cache: bool = False
-    """Whether to mark the request for the prompt cache, unless `parameters` sets marks."""
+    """Whether to mark the request for the prompt cache, unless `parameters` already contains marks."""
 
 
 class _Encoded(NamedTuple):
@@ -304,8 +304,8 @@ def _join_assistant(
     blocks = (block for each in run for block in each.message.content)
     thoughts = sum(isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in blocks)
     # A signature covers its turn, so merging two turns invalidates it.
-    keep = len(run) == 1
-    kept = [part for each in run for part in each.parts if keep or part["type"] not in _THINKING]
+    keeps_thinking = len(run) == 1
+    kept = [part for each in run for part in each.parts if keeps_thinking or part["type"] not in _THINKING]
     sent = len(kept)
     lost = thoughts - sum(part["type"] in _THINKING for part in kept)
     if lost:

@@ -66,7 +66,7 @@ class EndpointFacts:
     """The endpoint's names for the roles `system`, `user`, `assistant` and `tool`, if they differ."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body: `tools` are appended, others override the request."""
+    """Further parameters of the body. `tools` are appended; all others override the request."""
 
     dropped: Collection[str] = ()
     """The parameters that the endpoint rejects."""
@@ -235,7 +235,7 @@ def _encode_part(block: ContentBlock) -> dict[str, Any] | None:
         case DocumentBlock():
             return {"type": "file", "file": _encode_file(block)}
         case ToolResultBlock():
-            return None  # It becomes a separate message.
+            return None  # A result becomes a separate message.
         case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
             return None  # These occur only in an assistant's message.
         case _:

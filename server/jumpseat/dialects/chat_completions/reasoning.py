@@ -18,8 +18,8 @@ from typing import Any
 from jumpseat.dialects.cut_text import join_pieces
 from jumpseat.dialects.opaque import read_opaque, write_opaque
 
-# `reasoning_content`: DeepSeek, Moonshot, llama.cpp, LM Studio, xAI. `reasoning`: OpenRouter, Groq, vLLM,
-# Cerebras. `reasoning_text`: Copilot.
+# DeepSeek, Moonshot, llama.cpp, LM Studio and xAI send `reasoning_content`. OpenRouter, Groq, vLLM and
+# Cerebras send `reasoning`. Copilot sends `reasoning_text`.
 TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """The fields with reasoning text. The first non-empty one is used, because a second one repeats the text."""
 

@@ -1,4 +1,4 @@
-"""The formats in which models fill in the middle of a text, from the texts before and after the place."""
+"""The formats in which models fill in text at a place, given the texts before and after that place."""
 
 from jumpseat.dialects.infill.decode import (
     InfillDecoder,

@@ -26,7 +26,7 @@ class InfillPiece:
     model: str = ""
     id: str = ""
     stop_reason: str = ""
-    """The provider's word for the reason, in the last part with text."""
+    """The provider's stop reason, which the last part with text contains."""
 
     usage: Usage | None = None
     is_last: bool = False

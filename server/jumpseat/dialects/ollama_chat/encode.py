@@ -42,7 +42,7 @@ STRUCTURE = frozenset({"messages", "model", "stream", "tools"})
 """The members of the body that are never dropped."""
 
 LEVELS = ("low", "medium", "high")
-"""The levels of models that think in levels (gpt-oss); they cannot turn thinking off."""
+"""The levels of models that think in levels (gpt-oss). These models cannot turn thinking off."""
 
 TOP_LEVEL = frozenset(
     {"format", "keep_alive", "logprobs", "options", "shift", "think", "top_logprobs", "truncate"}
@@ -64,7 +64,7 @@ class ServerFacts:
     """Whether `think` is a level, and never off, as for gpt-oss; otherwise `think` is a boolean."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body or of `options`: `tools` are appended, others override the request."""
+    """Further parameters of the body or of `options`. `tools` are appended; others override the request."""
 
     dropped: Collection[str] = ()
     """The parameters of the body that the model rejects."""

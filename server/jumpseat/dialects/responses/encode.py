@@ -35,7 +35,7 @@ class ResponsesFacts:
     """The efforts that the model accepts."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters of the body: `tools` and `include` are appended, others override the request."""
+    """Further parameters of the body. `tools` and `include` are appended; all others override the request."""
 
 
 def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:

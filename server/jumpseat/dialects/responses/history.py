@@ -103,6 +103,7 @@ def without_unfollowed(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _is_bound(block: ContentBlock) -> bool:
+    """Whether only the endpoint that created a block accepts it."""
     match block:
         case ThinkingBlock():
             return block.signature is not None
@@ -169,7 +170,7 @@ def _encode_part(block: ContentBlock) -> dict[str, Any] | None:
             file = {"filename": document_name(block), "file_data": document_url(block)}
             return {"type": "input_file", **file}
         case ToolResultBlock():
-            return None  # It becomes a separate item.
+            return None  # A result becomes a separate item.
         case ToolUseBlock() | ThinkingBlock() | RedactedThinkingBlock() | OtherBlock():
             return None  # These occur only in an assistant's message.
         case _:

@@ -57,7 +57,7 @@ class OutputItems:
         return all(item.done for item in self._items)
 
     def find(self, event: Mapping[str, Any], kind: str) -> Item:
-        """Return the item that an event belongs to; a new one if it is unknown."""
+        """Return the item that an event belongs to; a new item if none is known."""
         index, name = _read_index(event.get("output_index")), text_in(event.get("item_id"))
         return self._find_known(index, name, kind) or self._add_item(kind, index, name)
 

@@ -17,7 +17,7 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
     """Read a usage object; a missing count is 0."""
     input_details = mapping_in(usage.get("input_tokens_details"))
     output_details = mapping_in(usage.get("output_tokens_details"))
-    dollars = number_in(usage.get("cost"))  # Only OpenRouter reports it.
+    dollars = number_in(usage.get("cost"))  # Only OpenRouter reports a cost.
     return Usage(
         input_tokens=count_in(usage.get("input_tokens")) or 0,
         output_tokens=count_in(usage.get("output_tokens")) or 0,
