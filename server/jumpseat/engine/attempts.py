@@ -170,7 +170,8 @@ class Attempts:
         if delay is None:
             raise error
         if self._has_response or (error.status_code or 0) >= 500:
-            # The provider may have billed this attempt as a user request. An agent's request is not billed.
+            # The provider may have billed this attempt as a user request. Mark the next one as an agent's,
+            # so that the user is not billed again.
             self._request = replace(self._request, initiator="agent")
         attempt, attempts = self._budget.attempt + 1, self._budget.max_attempts
         self._sink.send(RetryEvent(attempt, attempts, round(delay * 1000), error))

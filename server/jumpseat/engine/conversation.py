@@ -84,7 +84,10 @@ class Conversation:
             raise InvalidRequestError.at(self._calls.orphan.path, self._calls.orphan.message)
 
     def _check_roles(self, message: Message, index: int) -> bool:
-        """Record images, documents and misplaced blocks; return whether an answer has tool results."""
+        """Record the images, documents and misplaced blocks of a message.
+
+        Return whether the message is an answer with tool results.
+        """
         has_rounds = False
         for position, block in enumerate(message.content):
             role: Role

@@ -21,9 +21,9 @@ def place_images(
     """Return the messages without those images of the assistant that the model cannot accept back.
 
     Args:
-        messages: Arranged messages; images of another model have no `opaque` data.
-        sees: Whether the model is known to accept images.
-        warnings: Receives a warning if an image is left out.
+        messages: arranged messages; images of another model have no `opaque` data.
+        sees: whether the model is known to accept images.
+        warnings: receives a warning if an image is left out.
     """
     placed = list(messages)
     lost = 0

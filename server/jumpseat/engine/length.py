@@ -17,8 +17,8 @@ CERTAINTY = 2
 ROOM = 1.5
 """The context reserved for a prompt, as a multiple of its estimate. The answer may use the rest."""
 
-# Before a provider runs a request, it may compare the limit of the answer with the account's credits, the
-# tokens per minute, or the context that the prompt leaves.
+# This matches a refusal because of the answer's limit. Before a provider runs a request, it may compare that
+# limit with the account's credits, the tokens per minute, or the context that the prompt leaves.
 _ABOUT_LIMIT = re.compile(r"max_(completion_|output_)?tokens|tokens per minute", re.IGNORECASE)
 
 
@@ -44,7 +44,7 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
     limit, is_firm = known
     from_bytes = estimate_tokens(request)
     if from_bytes * BYTES_PER_TOKEN <= limit:
-        return planned  # It fits even at one token per byte, as most prompts do.
+        return planned  # The prompt fits even at one token per byte, as most prompts do.
     size = memory.measure(target.provider, request)
     if size.tokens <= limit:
         return planned

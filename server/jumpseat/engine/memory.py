@@ -133,7 +133,7 @@ class BlockMemory:
 
     def __init__(self, *, max_answers: int = MAX_ANSWERS, max_bytes: int = MAX_BYTES) -> None:
         self.refusals = Refusals()
-        """The blocks of these answers that providers refused."""
+        """The blocks of remembered answers that providers refused."""
 
         self._max_answers = max_answers
         self._max_bytes = max_bytes
@@ -156,7 +156,7 @@ class BlockMemory:
         """Remember a complete or partial answer, if a client could lose any of its data.
 
         Args:
-            response: the answer; one without text or calls cannot be recognised and is not remembered.
+            response: the answer; without text or calls, it cannot be recognised and is not remembered.
             messages: the conversation before the answer, as the client sent it.
         """
         content = tuple(response.content)

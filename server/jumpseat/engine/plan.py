@@ -57,7 +57,7 @@ def plan_turn(
     Args:
         rows: the rows of the provider's settings.
         default_settings: saved settings; the request's settings override them.
-        default_max_tokens: the limit for requests without one.
+        default_max_tokens: the limit of the answer for requests without a limit.
         memory: restores the blocks that the client could not preserve.
 
     Raises:
@@ -132,7 +132,12 @@ def _limit_tokens(
     capabilities: Capabilities,
     default: Literal["model"] | None,
 ) -> _Limits:
-    """Return the limits for a turn; `named` is the limit of the request or the settings, if any."""
+    """Return the limits for a turn.
+
+    Args:
+        named: the limit of the request or of the settings, if any.
+        default: the field `max_tokens_default` of `TurnRequest`.
+    """
     limit = target.info.max_output_tokens if target.info else None
     if named is not None:
         return _Limits(min(named, limit or named))
@@ -220,7 +225,7 @@ def _degrade(
 
 
 def _describe_lack(target: ResolvedModel, provider_has: bool, model_has: bool | None) -> str | None:
-    """Return the provider or model that is known to lack an ability; None if neither is known to."""
+    """Return the provider or model that is known to lack an ability, or None."""
     if not provider_has:
         return f"The provider {target.provider}"
     return f"The model {target.model} of {target.provider}" if model_has is False else None

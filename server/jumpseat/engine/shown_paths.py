@@ -1,4 +1,4 @@
-"""Shortens the paths of context blocks that the model sees, relative to the client's directory."""
+"""Shortens the paths of context blocks for the model: makes them relative to the client's directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suggests a title for a conversation: shows its beginning to a model, in a turn."""
+"""Asks a model for the title of a conversation, and shows it the beginning of the conversation."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ _BlockOfTexts: TypeAlias = TextBlock | ToolUseBlock | ThinkingBlock | RedactedTh
 
 @dataclass(frozen=True, slots=True)
 class PromptSize:
-    """The known length of a prompt."""
+    """The length of a prompt."""
 
     tokens: int
     exact: bool = False
@@ -93,7 +93,10 @@ class TokenMemory:
         self._remember(provider, request, _PromptCount(tokens))
 
     def measure(self, provider: str, request: ChatRequest) -> PromptSize:
-        """Return the prompt's tokens: the provider's count, or an estimate from an earlier turn or bytes."""
+        """Return the length of a prompt.
+
+        This is the provider's count or, without one, an estimate from an earlier turn or from bytes.
+        """
         messages = request.messages
         prompts = _Prompts(provider, request)
         counted = self._counted.get(prompts.compute_key(len(messages)))
