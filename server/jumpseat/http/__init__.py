@@ -33,7 +33,8 @@ __all__ = [
     "stream_events",
 ]
 
-# These are imported on first use, so that the daemon starts without the modules for answers and dialects.
+# These names are imported on first use, so that the daemon starts without the modules for answers and
+# dialects.
 __getattr__ = make_lazy_getattr(
     __name__,
     {

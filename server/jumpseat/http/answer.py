@@ -110,7 +110,7 @@ class AnswerReader:
             raise ProtocolError(f"The answer has no output in {MAX_SILENT_BYTES} bytes.")
 
     def _detect_stream(self) -> bool:
-        """Prepare to read an event stream if the body is one, although its content type differs."""
+        """Return whether the body is an event stream despite its content type, and prepare to read it."""
         is_stream = looks_like_events(self._body)
         self._is_body = is_stream is False
         if not is_stream:

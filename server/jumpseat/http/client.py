@@ -27,7 +27,7 @@ class HttpClient:
         Args:
             provider: the configured provider's id, for errors.
             table: the provider's configuration table, with its network options; None for an empty table.
-            shared: the registry through which sessions share connections; None if this client shares none.
+            shared: the registry through which sessions share connections; None to share nothing.
             public_only: whether hosts that are reached without a proxy must have a public address.
         """
         self._provider = provider
@@ -75,7 +75,7 @@ class HttpClient:
             destination = self._connections.find_destination(await self.find_network(url))
             if destination.pool.value.connections is None:
                 await run_blocking(destination.pool.value.open, self._provider)
-            # Store it only now: if `open` fails, the next request must read the files again.
+            # Store the destination only now: if `open` fails, the next request must read the files again.
             self._destinations[origin] = destination
         return destination
 

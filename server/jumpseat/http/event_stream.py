@@ -63,7 +63,7 @@ class EventStreamDecoder:
         buffer = self._buffer
         seen = len(buffer)
         if self._ends_with_cr and chunk:
-            # The previous CR already counted as a line ending, so that its event did not wait for this byte.
+            # The previous CR already counted as a line ending, so skip an LF that belongs to it.
             self._ends_with_cr = False
             chunk = chunk.removeprefix(b"\n")
         if b"\r" in chunk:
@@ -103,7 +103,7 @@ class EventStreamDecoder:
     def finish(self) -> list[ServerSentEvent]:
         """Return the incomplete event at the end of the input, if it has data.
 
-        The standard discards it, but some providers omit the last blank line.
+        The standard discards such an event, but some providers omit the last blank line.
         """
         block = bytes(self._buffer).removesuffix(b"\n")
         self._buffer.clear()

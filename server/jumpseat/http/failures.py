@@ -206,8 +206,8 @@ def _parse_time(text: str) -> datetime | None:
     return moment if moment.tzinfo else None
 
 
-# The keys are class names of httpcore2, so that this module does not import it. The first class of an
-# exception's MRO with an entry decides. A test fails if a class has no entry.
+# The keys are names of classes, so that this module does not import httpcore2. The first class in an
+# exception's MRO that has an entry decides. A test fails if a class of httpcore2 has no entry.
 EXCEPTIONS: dict[str, tuple[type[ChatError], str]] = {
     "ConnectTimeout": (ConnectionError, "{host} did not accept a connection in time"),
     "TooSlowError": (ConnectionError, "{provider} ({host}) did not start an answer within {idle} s"),

@@ -53,7 +53,7 @@ class Endpoint:
     on_message: Callable[[Any], Any]
     """Returns the message that the library receives in place of a parsed one; None to drop an event.
 
-    It may run in any thread.
+    The function may run in any thread.
     """
 
     make_failure: Callable[[ChatError], Any]

@@ -29,7 +29,7 @@ MAX_URL = 8192
 """The maximum length of an address; servers do not accept longer ones."""
 
 NAME_SECONDS = 2.0
-"""How long to try to resolve a host to which a proxy will connect. Sometimes only the proxy can do so."""
+"""How long to try to resolve a host behind a proxy. In some networks, only the proxy can resolve it."""
 
 _HEADERS = {
     "accept": "text/html, application/xhtml+xml, text/*;q=0.9, */*;q=0.5",
@@ -60,7 +60,7 @@ async def fetch_page(
     """Fetch a page, or its beginning, with GET.
 
     Args:
-        client: a client for `PAGES`.
+        client: a client whose provider is `PAGES`.
         url: the address that the user named.
         max_bytes: returns how much to read of a page, given its content type.
         seconds: how long the host may be silent. The caller limits the time for the whole page.
@@ -127,8 +127,8 @@ def _join(base: httpx2.URL, location: str) -> str:
 async def _check_host_behind_proxy(client: HttpClient, url: httpx2.URL) -> None:
     """Check a host that a proxy will resolve, if this machine can resolve it too.
 
-    The proxy chooses the address, so this only keeps the user from reading a private host by mistake
-    or through a redirect. Without a proxy, the connection itself is checked.
+    The proxy chooses the address, so this check only keeps the user from reading a private host by
+    mistake or through a redirect. Without a proxy, the connection itself is checked.
     """
     if not client.public_only or (await client.find_network(str(url))).proxy is None:
         return
