@@ -34,7 +34,7 @@ async def start_child(
         umask: the umask; -1 for ours.
         on_notification: see `Peer`.
         on_request: see `Peer`.
-        on_log: called with each line of stderr, bounded and without its line ending.
+        on_log: called with each line of stderr, cut to a maximum length and without its line ending.
         stall_seconds: the longest time without a read while bytes are waiting.
 
     Raises:
@@ -51,7 +51,7 @@ class WatchedChild(system_child.Child):
     def __init__(self, on_log: Callable[[str], None], stall_seconds: float = STALL_SECONDS) -> None:
         """
         Args:
-            on_log: called with each line of stderr, bounded and without its line ending.
+            on_log: called with each line of stderr, cut to a maximum length and without its line ending.
             stall_seconds: the longest time without a read while bytes are waiting.
         """
         super().__init__()

@@ -32,7 +32,7 @@ class LineChild(WatchedChild):
     ) -> None:
         """
         Args:
-            on_log: called with each line of stderr, bounded and without its line ending.
+            on_log: called with each line of stderr, cut to a maximum length and without its line ending.
             max_line_bytes: the longest line; a program that sends a longer one is killed.
             stall_seconds: the longest time without a read while bytes are waiting.
         """
