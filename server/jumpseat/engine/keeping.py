@@ -82,7 +82,7 @@ class Keeper:
         if self.store is None or self._begun is None:
             return
         store, begun, content = self.store, self._begun, fold.partial().content
-        problem = await run_blocking(_try, lambda: store.save_partial(begun, content))
+        problem = await run_blocking(_run_or_explain, lambda: store.save_partial(begun, content))
         if problem is not None:
             logger.warning("the answer so far was not kept: %s", problem)
         self._saving = None
@@ -121,11 +121,11 @@ class Keeper:
             The operation's result, or a sentence that explains its failure; and whether the task was
             cancelled meanwhile.
         """
-        self._writing = writing = asyncio.ensure_future(run_blocking(_try, work))
+        self._writing = writing = asyncio.ensure_future(run_blocking(_run_or_explain, work))
         return await run_to_end(writing)
 
 
-def _try(work: Callable[[], T]) -> T | str:
+def _run_or_explain(work: Callable[[], T]) -> T | str:
     """Return the result of a store operation, or a sentence that explains its failure."""
     try:
         return work()

@@ -38,10 +38,10 @@ class PolledReader:
         self._closed = self._ended = False
         self._reading = True
         self.ended = asyncio.Event()
-        loop.add_reader(self._input.fileno, self._readable)
+        loop.add_reader(self._input.fileno, self._read_available)
         # Read once immediately: a named pipe whose last writer closed before it was opened never becomes
         # readable.
-        loop.call_soon(self._readable)
+        loop.call_soon(self._read_available)
 
     def close(self) -> None:
         """Close the descriptor."""
@@ -61,9 +61,9 @@ class PolledReader:
         """Continue reading."""
         if not self._reading and not self._ended and not self._closed:
             self._reading = True
-            self._loop.add_reader(self._input.fileno, self._readable)
+            self._loop.add_reader(self._input.fileno, self._read_available)
 
-    def _readable(self) -> None:
+    def _read_available(self) -> None:
         until = self._loop.time() + TURN_SECONDS
         while self._reading:
             try:
@@ -101,7 +101,7 @@ class PolledWriter:
         self._output = _without_blocking(fd, os.O_WRONLY)
         self.ended = asyncio.Event()
         # The write end becomes "readable" when the last reader closes the read end.
-        loop.add_reader(self._output.fileno, self._reader_changed)
+        loop.add_reader(self._output.fileno, self._check_reader)
 
     @property
     def buffered(self) -> int:
@@ -113,10 +113,10 @@ class PolledWriter:
         if self._closed:
             return
         if not self._buffer:
-            written = self._try(data)
+            written = self._try_write(data)
             if written == len(data) or self._closed:
                 return
-            self._loop.add_writer(self._output.fileno, self._writable)
+            self._loop.add_writer(self._output.fileno, self._write_buffered)
             self._buffer += memoryview(data)[written:]
         else:
             self._buffer += data
@@ -136,17 +136,17 @@ class PolledWriter:
         _restore_and_close(self._output)
         self.ended.set()
 
-    def _try(self, data: bytes | bytearray) -> int:
+    def _try_write(self, data: bytes | bytearray) -> int:
         try:
             return self._output.write(data)
         except (BlockingIOError, InterruptedError):
             return 0
         except OSError:
-            self._lose()
+            self._close_and_report()
             return 0
 
-    def _writable(self) -> None:
-        written = self._try(self._buffer)
+    def _write_buffered(self) -> None:
+        written = self._try_write(self._buffer)
         if self._closed:
             return
         del self._buffer[:written]
@@ -155,22 +155,22 @@ class PolledWriter:
         if len(self._buffer) <= self._limit:
             self._on_progress()
 
-    def _reader_changed(self) -> None:
-        if not self._hung_up():
+    def _check_reader(self) -> None:
+        if not self._has_hung_up():
             # The cause is unexpected data, a half-closed socket, or a named pipe that is also open for
             # reading. Writing may continue, so only stop polling; a later write detects a closed reader.
             self._loop.remove_reader(self._output.fileno)
         else:
-            self._lose()
+            self._close_and_report()
 
-    def _hung_up(self) -> bool:
+    def _has_hung_up(self) -> bool:
         if sys.platform != "win32":
             poll = select.poll()
             poll.register(self._output.fileno, 0)
             return bool(poll.poll(0))
         raise NotImplementedError  # `transport` does not poll on Windows.
 
-    def _lose(self) -> None:
+    def _close_and_report(self) -> None:
         self.close()
         # Do not call `on_lost` from inside `write`, whose caller may be in an inconsistent state.
         self._loop.call_soon(self._on_lost)

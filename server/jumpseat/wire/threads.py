@@ -18,7 +18,7 @@ CHUNK = 16 * 1024
 """The size of one read or write, in bytes."""
 
 
-class _Ending:
+class _ThreadControl:
     """A helper that interrupts the waits of a thread, and notifies the event loop when the thread ends."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -77,7 +77,7 @@ class ThreadedReader:
         on_data: Callable[[bytes], None],
         on_eof: Callable[[], None],
     ) -> None:
-        self._ending = _Ending(loop)
+        self._control = _ThreadControl(loop)
         self._input = NonBlockingDescriptor(fd, os.O_RDONLY)
         self._on_data = on_data
         self._on_eof = on_eof
@@ -91,17 +91,17 @@ class ThreadedReader:
     @property
     def ended(self) -> asyncio.Event:
         """Set when the descriptor is closed."""
-        return self._ending.ended
+        return self._control.ended
 
     def close(self) -> None:
         """Stop passing on input, and end the thread without another read."""
         self._closed = True
         self._room.release()
-        self._ending.wake()
+        self._control.wake()
 
     def _run(self) -> None:
         # Do not read after the end: later input is for the terminal's next reader.
-        while self._ending.wait(self._input, write=False):
+        while self._control.wait(self._input, write=False):
             try:
                 data = self._input.read(CHUNK)
             except BlockingIOError:  # Another process has read the input.
@@ -110,11 +110,11 @@ class ThreadedReader:
                 # The input has ended, for example because a terminal hung up.
                 data = b""
             if not data:
-                self._ending.call(self._end)
+                self._control.call(self._end)
                 break
             self._room.acquire()
-            self._ending.call(self._deliver, data)
-        self._ending.end(self._input)
+            self._control.call(self._deliver, data)
+        self._control.end(self._input)
 
     def pause(self) -> None:
         """Stop passing on input until `resume`, except for the chunk that was already read."""
@@ -151,7 +151,7 @@ class ThreadedWriter:
         on_progress: Callable[[], None],
         on_lost: Callable[[], None],
     ) -> None:
-        self._ending = _Ending(loop)
+        self._control = _ThreadControl(loop)
         self._output = NonBlockingDescriptor(fd, os.O_WRONLY)
         self._on_progress = on_progress
         self._on_lost = on_lost
@@ -164,7 +164,7 @@ class ThreadedWriter:
     @property
     def ended(self) -> asyncio.Event:
         """Set when the descriptor is closed."""
-        return self._ending.ended
+        return self._control.ended
 
     @property
     def buffered(self) -> int:
@@ -184,27 +184,27 @@ class ThreadedWriter:
         """Stop writing, and end the thread."""
         self._closed = True
         self._queue.put(None)
-        self._ending.wake()
+        self._control.wake()
 
     def _run(self) -> None:
         while (data := self._queue.get()) is not None and not self._closed:
             try:
                 self._write_all(memoryview(data))
             except OSError:
-                self._ending.call(self._report_loss)
+                self._control.call(self._report_loss)
                 break
-        self._ending.end(self._output)
+        self._control.end(self._output)
 
     def _write_all(self, data: memoryview) -> None:
-        while data and self._ending.wait(self._output, write=True):
+        while data and self._control.wait(self._output, write=True):
             try:
                 written = self._output.write(data[:CHUNK])
             except BlockingIOError:  # Another process has filled the buffer.
                 continue
             data = data[written:]
-            self._ending.call(self._wrote, written)
+            self._control.call(self._count_written, written)
 
-    def _wrote(self, count: int) -> None:
+    def _count_written(self, count: int) -> None:
         self._buffered -= count
         if self._buffered <= self._limit:
             self._on_progress()

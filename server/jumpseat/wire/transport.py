@@ -99,7 +99,7 @@ class Transport:
     def resume_input(self) -> None:
         """Continue reading, unless too much output is buffered."""
         self._held = False
-        self._progress()
+        self._handle_progress()
 
     async def wait_until_ready(self, limit: int = HIGH_WATER - 1) -> None:
         """Wait until at most `limit` bytes are buffered, or the reader is gone."""
@@ -107,11 +107,11 @@ class Transport:
             entry = (limit, asyncio.get_running_loop().create_future())
             self._waiting.add(entry)
             try:
-                self._watch()
+                self._update_limit()
                 await entry[1]
             finally:
                 self._waiting.discard(entry)
-                self._watch()
+                self._update_limit()
 
     async def flush(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds until the buffer is empty; return True if everything was written."""
@@ -133,7 +133,7 @@ class Transport:
             self._input.close()
         if self._output is not None:
             self._output.close()
-        self._progress()
+        self._handle_progress()
 
     async def aclose(self, timeout: float) -> None:
         """Close the transport, and wait at most `timeout` seconds until the descriptors are closed."""
@@ -144,11 +144,11 @@ class Transport:
                     if half is not None:
                         await half.ended.wait()
 
-    def _watch(self) -> None:
+    def _update_limit(self) -> None:
         if self._output is not None and not self._closed and not self._output_gone:
             self._output.notify_below(min((limit for limit, _ in self._waiting), default=HIGH_WATER - 1))
 
-    def _progress(self) -> None:
+    def _handle_progress(self) -> None:
         if self._input is not None and not self._closed and not self._held and self.buffered < HIGH_WATER:
             self._input.resume()
         for _, future in self._waiting:
@@ -166,7 +166,7 @@ class Transport:
 
     def _handle_lost_output(self) -> None:
         self._output_gone = True
-        self._progress()
+        self._handle_progress()
         self._handle_end_of_input()
 
 
@@ -198,7 +198,7 @@ def open_fds(
             write_fd = os.dup(read_fd)
             unopened.add(write_fd)
         writer = PolledWriter if _can_poll(write_fd) else ThreadedWriter
-        transport._output = writer(loop, write_fd, transport._progress, transport._handle_lost_output)
+        transport._output = writer(loop, write_fd, transport._handle_progress, transport._handle_lost_output)
         unopened.discard(write_fd)
         reader = PolledReader if _can_poll(read_fd) else ThreadedReader
         transport._input = reader(loop, read_fd, transport._handle_data, transport._handle_end_of_input)
