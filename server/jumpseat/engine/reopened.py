@@ -1,7 +1,7 @@
 """Restores the data that a transcript cannot contain: signatures, `opaque` and origins.
 
-An unedited answer is completed from this connection's memory. An edited answer is not
-completed, not even in its unedited blocks.
+An unedited answer is completed from this connection's memory. An edited answer is not completed, not even in
+its unedited blocks.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def encode_assistant_part(block: ContentBlock, origin: Origin) -> dict[str, Any]
                 **extra,
             }
         case ThinkingBlock():
-            # Compatible endpoints send thinking without a signature, which is replayed if it has an origin.
+            # Compatible endpoints do not sign their thinking. It is replayed if it has an origin.
             if not (ours and (block.signature is not None or block.origin is not None)):
                 return None
             return {"type": "thinking", "thinking": block.thinking, "signature": block.signature or ""}

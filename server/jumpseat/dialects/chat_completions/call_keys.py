@@ -7,7 +7,10 @@ from typing import Any
 
 
 class CallKeys:
-    """The calls of one answer so far. Finds the call of a delta, even if the server omits or repeats ids."""
+    """The calls of one answer so far.
+
+    `key_of` finds the call that a delta belongs to, even if the server omits or repeats indices and ids.
+    """
 
     def __init__(self) -> None:
         self._count = 0

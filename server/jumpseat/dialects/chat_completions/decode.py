@@ -106,7 +106,7 @@ class ChatCompletionsDecoder:
 
     def _feed_lines(self, name: str, data: str) -> list[StreamEvent]:
         """Decode several events without blank lines between them."""
-        # This is not a valid event stream, but clients that read line by line accept it, so some send it.
+        # Some servers send this invalid event stream, because clients that read line by line accept it.
         events: list[StreamEvent] = []
         for line in data.split("\n"):
             try:
@@ -160,7 +160,8 @@ class ChatCompletionsDecoder:
         choice = _first_choice(chunk.get("choices"))
         usage = usage_in(chunk, choice)
         if usage is not None:
-            self._usage = usage  # Some servers report the total so far in every chunk, so do not add.
+            # Some servers report the total so far in every chunk, so the latest usage replaces the others.
+            self._usage = usage
         if self._extras is not None and (cost := self._extras.cost_in(chunk)):
             self._usage = replace(self._usage or Usage(), cost=cost)
         if choice or usage is not None:

@@ -166,7 +166,7 @@ def _encode_messages(request: ChatRequest, facts: EndpointFacts) -> list[dict[st
 
 
 def _mark(messages: Sequence[dict[str, Any]], facts: EndpointFacts) -> None:
-    """Mark the system prompt, and the ends of the user's last two turns, to which tool results belong."""
+    """Mark the system prompt and the ends of the user's last two turns, which include tool results."""
     systems = [message for message in messages[:1] if message["role"] == facts.system_role]
     for message in [*systems, *cache_marks.ends_of_user_turns(messages, ["user", "tool"])]:
         if facts.cache_marks == "parts":

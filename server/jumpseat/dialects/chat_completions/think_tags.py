@@ -1,4 +1,4 @@
-"""Separates the text of an answer from the reasoning that its content has between `<think>` and `</think>`.
+"""Separates the text of an answer from reasoning that the content has between `<think>` and `</think>`.
 
 Groq's raw format, and older versions of llama.cpp and vLLM, send reasoning in this form. Source:
 `tests/dialect_rows/chat_completions.py`.

@@ -69,7 +69,10 @@ def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, A
 
 
 def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
-    """Return the request without encrypted reasoning, which only one endpoint can read; None if unchanged."""
+    """Return the request without encrypted reasoning; None if unchanged.
+
+    Only the endpoint that created encrypted reasoning can read it.
+    """
     messages = [
         Message(message.role, tuple(block for block in message.content if not _is_bound(block)))
         for message in request.messages

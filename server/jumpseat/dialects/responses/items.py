@@ -66,8 +66,8 @@ class OutputItems:
         kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
         known = self._find_known(_read_index(index), name, kind)
         if known is not None and known.ids and name and name not in known.ids:
-            # The id is new, so this is another item at the same index. Unless the items are calls, which may
-            # overlap, the known one is complete.
+            # The id is new, so this is another item at the same index. It completes the known item, unless
+            # they are calls, which may overlap.
             if kind not in CALLS:
                 self._finish(known, {})
             known = None
