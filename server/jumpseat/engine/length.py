@@ -63,6 +63,7 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
 
 
 def _fit_answer_limit(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
+    """Return the plan, with a default limit of the answer lowered to the context that the prompt leaves."""
     context = target.info.max_context_tokens if target.info else None
     if planned.fallback_max_tokens is None or context is None:
         return planned

@@ -48,7 +48,7 @@ def _is_long(body: Any) -> bool:
                 return True
             inner = value.values() if isinstance(value, dict) else value
             values += [(each, depth - 1) for each in inner]
-    return bool(values)
+    return bool(values)  # Values are left only if a limit was exceeded.
 
 
 def _serialize(body: Any, provider: str, long: bool) -> bytes:

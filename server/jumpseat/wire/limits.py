@@ -60,6 +60,7 @@ class LimitCheck:
             raise TooLarge(TOO_DEEP)
         change = sum(steps)
         self._depth += change
+        # A closing bracket does not begin a value.
         closing = (len(steps) - change) // 2
         self._values += len(marks) - closing
         if self._values > MAX_VALUES:

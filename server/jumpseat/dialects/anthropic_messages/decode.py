@@ -177,6 +177,7 @@ class AnthropicMessagesDecoder:
             self._usage.cost = self._extras.cost_in(container) or self._usage.cost
 
     def _send_response(self, model: str = "", response_id: str = "") -> None:
+        """Emit the answer's model and id unless they were already emitted. Without an id, emit only once."""
         response = (model or self._model, response_id)
         if response == self._sent_response or (self._sent_response is not None and not response_id):
             return
