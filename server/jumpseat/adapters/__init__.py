@@ -1,4 +1,5 @@
-"""One module or folder per provider, which determines the URL, the credential, the headers and the dialect.
+"""Adapters: the code for one kind of provider each, with its URL, credential, headers and dialect.
 
-`base` is the interface. Adapters do not import each other.
+`base` is the interface, and `http` is shared by the providers that use HTTP. Each other folder contains one
+kind of provider, or closely related kinds. These folders do not import each other.
 """

@@ -1,6 +1,6 @@
 """The interface of a provider, public and stable for plug-ins (docs/plugins.md).
 
-It also exports the names from `config` and `system` that plug-ins need.
+This package also exports the names from `config` and `system` that plug-ins need.
 """
 
 from jumpseat.adapters.base.account import (

@@ -16,7 +16,7 @@ from jumpseat.chat import ConfigError, ModelInfo, RequestError
 AuthState: TypeAlias = Literal[
     "signed_in", "signed_out", "expired", "not_authorized", "not_required", "configured"
 ]
-"""`not_required`: no credential is needed. `configured`: an API key is set but was not used yet."""
+"""`not_required`: no credential is needed. `configured`: an API key is set, but it is unknown if it works."""
 
 AuthMethod: TypeAlias = Literal["device_code", "api_key", "none"]
 """`device_code`: `sign_in` obtains a credential, with a code on a page. `api_key`: the user sets a key."""
@@ -37,7 +37,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthStatus:
-    """The state of a provider's sign-in, its account, and the next step if it cannot be used."""
+    """The state of a provider's credential, its account, and the next step if the provider cannot be used."""
 
     provider: str
     state: AuthState
@@ -49,7 +49,7 @@ class AuthStatus:
     chat_enabled: bool | None = None
     quotas: Sequence[Quota] | None = None
     message: str | None = None
-    """One sentence for a person; if signed out, it explains how to sign in."""
+    """One sentence for the user. In the state `signed_out`, it explains how to sign in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ OnAuthChange: TypeAlias = Callable[[AuthStatus], None]
 
 
 class Account:
-    """The credential of one provider. The defaults suit a provider that needs none."""
+    """The credential of one provider. The defaults suit a provider that does not need a credential."""
 
     auth_method: AuthMethod = "none"
     """How the provider authenticates its users. Clients offer `sign_in` only for `device_code`."""
@@ -90,9 +90,10 @@ class Account:
         return AuthStatus(provider=self._provider, state="not_required")
 
     async def is_signed_in_for_this(self) -> bool:
-        """Whether the user has signed in to this provider, which makes a built-in provider the default.
+        """Whether the user has signed in to this provider. A built-in provider then becomes the default.
 
-        Another program's sign-in does not count, even if it works here. Does not run other programs.
+        A sign-in that belongs to another program does not count, even if this provider can use it. This
+        method must not run other programs.
         """
         return (await self.auth_status()).state == "signed_in"
 

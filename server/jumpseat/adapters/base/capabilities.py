@@ -33,9 +33,9 @@ _FACTS = {
 
 
 def capabilities_of(models: Iterable[ModelInfo]) -> dict[str, bool]:
-    """Return True for abilities that any model has, and False for those that no model has.
+    """Map each ability to True if any model has it, and to False if no model has it.
 
-    The keys are fields of `Capabilities`; unknown values are left out.
+    The keys are fields of `Capabilities`. An ability is left out if the models do not show whether it exists.
     """
     # Models that pickers hide, such as those for embeddings, do not count.
     rows = [model for model in models if model.picker_enabled]

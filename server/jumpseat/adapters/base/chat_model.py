@@ -50,7 +50,7 @@ class ChatModel:
         Args:
             adapter: the provider.
             model: the provider's own name for the model.
-            max_tokens: the limit of output tokens, unless a call sets another.
+            max_tokens: the limit of output tokens for calls of `chat` without their own limit.
         """
         self.adapter = adapter
         self.model_name = model
@@ -84,7 +84,7 @@ class ChatModel:
             system: the system prompt.
             tools: definitions, or mappings with `name`, `description` and `parameters`.
             stream: ask the provider to stream; otherwise `on_delta` receives all events at the end.
-            max_tokens: overrides the model's limit.
+            max_tokens: the limit of output tokens; None for the limit that the constructor received.
             on_delta: called with each event, and awaited if it returns an awaitable.
             options: any other field of `ChatRequest`.
 

@@ -41,7 +41,7 @@ class Adapter:
     options: ClassVar[type[BaseModel] | None] = None
     """The pydantic model of this kind's own keys, in addition to the common ones, for `read_options`."""
 
-    # This is for plug-ins whose constructor does not call this one.
+    # Plug-ins whose constructor does not call this class's constructor need this default.
     _provider: str = ""
 
     def __init__(
@@ -61,7 +61,7 @@ class Adapter:
 
     @property
     def provider_name(self) -> str:
-        """The configured provider's id; the class name if it was not passed on."""
+        """The configured provider's id; the class name if `Adapter.__init__` did not receive the id."""
         return self._provider or type(self).__name__
 
     def bind(self, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> ChatModel:
@@ -96,10 +96,10 @@ class Adapter:
         return None
 
     async def probe(self) -> Capabilities | Mapping[str, bool] | None:
-        """Request the provider's capabilities, with the credential if it needs one.
+        """Request the provider's capabilities, with the credential if the provider needs one.
 
-        Returns `Capabilities`, or a mapping of the fields that the provider reports; None if it reports
-        nothing. The caller sets the timeout.
+        Returns `Capabilities`, or a mapping of the fields that the provider reports; None if the provider
+        reports nothing. The caller sets the timeout.
 
         Raises:
             ChatError: the provider did not answer, or refused.

@@ -11,7 +11,7 @@ from jumpseat.chat import Check, ModelInfo
 
 @dataclass(frozen=True, slots=True)
 class ClientInfo:
-    """The daemon's client, by its own name."""
+    """The name and version that the daemon's client has sent."""
 
     name: str
     version: str | None = None
@@ -30,7 +30,7 @@ class ChangesCapabilities(Protocol):
     """An adapter whose capabilities change at run time."""
 
     on_capabilities_change: Callable[[], None] | None
-    """A callback set by the registry, which the adapter calls after a change of `capabilities`."""
+    """A callback that the registry sets. The adapter calls it after a change of `capabilities`."""
 
 
 @runtime_checkable
@@ -38,11 +38,16 @@ class CachesModels(Protocol):
     """An adapter that reads the account's models, including the default one, for its own chats."""
 
     def cached_models(self) -> Sequence[ModelInfo]:
-        """Return the list as last read, the same object until the next read; empty before the first."""
+        """Return the list that was read last. It is the same object until the list is read again.
+
+        Before the first read, the list is empty.
+        """
         ...
 
     async def find_default_model(self) -> str | None:
-        """Return the account's default model, reading the list if no entry of `cached_models` is marked.
+        """Return the account's default model.
+
+        If no entry of `cached_models` is marked as the default, this reads the list.
 
         Raises:
             ChatError: the list could not be read.
@@ -55,10 +60,10 @@ class SharesModels(Protocol):
     """An adapter that requests the list of models once for all sessions of a daemon."""
 
     on_models_change: Callable[[], None] | None
-    """A callback set by the registry, to be called when another session has received a changed list."""
+    """A callback that the registry sets. The adapter calls it when another session has fetched a new list."""
 
     async def recent_models(self) -> list[ModelInfo]:
-        """Like `list_models`, but reuse responses that any session received in the last minutes.
+        """Return the same as `list_models`, but reuse responses that a session received in the last minutes.
 
         Raises:
             ChatError: see `list_models`.
@@ -83,7 +88,7 @@ class ChecksSetup(Protocol):
         """Return a sentence for each key of the table that has no effect.
 
         Must not send requests or read credentials. Each sentence, and the message of an error, begins with
-        its key, so that it is reported with the key's line.
+        the key that it is about, so that the daemon can report the line of the key.
 
         Raises:
             ConfigError: a program or file is missing, or cannot be used.

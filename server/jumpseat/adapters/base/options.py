@@ -16,7 +16,7 @@ def read_options(model: type[Options], provider: str, config: ProviderConfig) ->
     """Validate and return the kind's own keys of a provider's table.
 
     Args:
-        model: the keys and their types; the daemon warns of keys that it does not have.
+        model: the keys and their types; the daemon warns of all other keys.
         provider: the configured provider's id, for the error.
         config: the provider's table.
 

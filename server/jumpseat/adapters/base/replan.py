@@ -14,8 +14,8 @@ T = TypeVar("T")
 class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
     """This attempt failed, and a changed request would fix the failure.
 
-    The engine makes another attempt immediately, at most one per turn and `reason`; otherwise it raises
-    `error`.
+    The engine makes another attempt immediately, but only once per turn for each `reason`. If it makes no
+    further attempt, it raises `error`.
     """
 
     def __init__(

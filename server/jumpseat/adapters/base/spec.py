@@ -33,10 +33,13 @@ class ProviderSpec:
     """The kind's own keys whose value is a value source."""
 
     user_only: Mapping[str, str] = field(default_factory=dict)
-    """Keys that a client may not set on a provider it adds, each with the reason as the end of a sentence."""
+    """The keys that a client may not set for a provider that it adds, each with the reason.
+
+    The reason is the end of a sentence: "names a program".
+    """
 
     display_name: str | None = None
-    """The name of the provider of this kind that exists without configuration, if there is one."""
+    """The name to show for the built-in provider of this kind; None if there is no such provider."""
 
     def create(self, provider: str, config: ProviderConfig, http: HttpClient) -> Adapter:
         """Import the adapter's class and construct it.

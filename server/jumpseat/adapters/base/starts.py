@@ -41,7 +41,7 @@ class StartBudget(StartLimit):
                 "not started again for now.",
                 provider=provider,
                 retry_after=wait,
-                hint=f"Wait {wait:.0f} s, or restart jumpseat. The daemon's log has details, more "
-                f"at the level debug.{last}",
+                hint=f"Wait {wait:.0f} s, or restart jumpseat. The daemon's log has details, and the level "
+                f"debug adds more.{last}",
                 retryable=False,
             )

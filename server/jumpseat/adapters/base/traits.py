@@ -25,7 +25,7 @@ class ChatTraits:
     """The types of documents that the dialect supports; `text/` stands for all types of text."""
 
     infills: bool = False
-    """Whether `stream` accepts requests with an `infill`; whether a model does is a fact about the model."""
+    """Whether `stream` accepts requests with an `infill`. A model's facts state whether the model does."""
 
     context_setting: str | None = None
-    """The setting of a chat that sets the context length in tokens on the server."""
+    """The name of the setting with which a chat chooses the server's context length in tokens."""
