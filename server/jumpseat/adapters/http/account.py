@@ -28,8 +28,8 @@ class KeyAccount(Account):
             provider: the configured provider's id.
             config: the provider's table.
             values: the adapter's reader of the table's values.
-            try_key: sends a request with the key; returns None if the table has no URL for one.
-            needs_key: whether the endpoint refuses requests without a key.
+            try_key: sends a request with the key; returns None if the table has no URL for that request.
+            needs_key: returns whether the endpoint refuses requests without a key.
         """
         super().__init__(provider)
         self._needs_key = needs_key

@@ -69,11 +69,11 @@ class Route(ABC):
         return refine
 
     def _refused_parameters(self, model: str) -> frozenset[str]:
-        """Return the parameters that the endpoint has refused for a model; a member is dotted."""
+        """Return the parameters that the endpoint has refused for a model: `name`, or `object.member`."""
         return self._refused.get(model, frozenset())
 
     def _remember(self, model: str, name: str, error: ChatError) -> Replan:
-        """Omit a parameter from this model's requests from now on."""
+        """Omit a parameter from this model's requests from now on, and return the replan."""
         self._refused[model] = self._refused_parameters(model) | {name}
         return Replan(f"refused_parameter:{name}", error)
 
@@ -82,7 +82,7 @@ class Route(ABC):
         return self._efforts.get(model) or self.listed_efforts(model) or efforts_of(model)
 
     def _effort_warnings(self, request: ChatRequest) -> list[WarningEvent]:
-        """Return a warning if the model has another effort for the request's level, or none."""
+        """Return a warning if the model does not support the request's thinking level exactly."""
         if request.thinking is None:
             return []
         effort = nearest_effort(request.thinking, self._efforts_of(request.model))
@@ -92,7 +92,7 @@ class Route(ABC):
     def _learn_efforts(
         self, model: str, effort: Any, fault: ProviderFault, error: ChatError
     ) -> Replan | None:
-        """Remember the efforts that a model accepts after a refusal; None if it refuses all efforts."""
+        """Remember the efforts that remain after a refusal, and return the replan; None if none remains."""
         if not isinstance(effort, str):
             return None
         efforts = efforts_after_refusal(fault.message, effort, self._efforts_of(model))

@@ -1,7 +1,7 @@
 """Asks an endpoint for the token count of a request.
 
-Anthropic's `/v1/messages/count_tokens`, OpenAI's `/responses/input_tokens` and llama.cpp's versions of both
-have the same response format.
+The response has the same format for Anthropic's `/v1/messages/count_tokens`, for OpenAI's
+`/responses/input_tokens`, and for llama.cpp's versions of both.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class EndpointAdapter(Adapter):
             provider,
             config,
             self._values,
-            try_key=lambda: self.list_models() if self._has_list else None,
+            try_key=lambda: self.list_models() if self._has_fixed_base_url else None,
             needs_key=lambda: self._needs_key,
         )
         self.on_models_change: Callable[[], None] | None = None
@@ -169,13 +169,13 @@ class EndpointAdapter(Adapter):
         """Return the endpoint's models, followed by the configured ones that it does not list.
 
         Raises:
-            ChatError: the request failed. An endpoint or a table without a list is not an error if models are
+            ChatError: the request failed. An endpoint without a list is an error only if no models are
                 configured.
         """
         models = await self._list_if_any() or []
         known = {model.model for model in models}
         configured = self._config.model_names
-        if not self._has_list and self._config.default_model is not None:
+        if not self._has_fixed_base_url and self._config.default_model is not None:
             configured = list(dict.fromkeys((*configured, self._config.default_model)))
         unlisted = (name for name in configured if name not in known)
         models += [static_model(name, self._provider, self.capabilities) for name in unlisted]
@@ -186,7 +186,7 @@ class EndpointAdapter(Adapter):
         return [replace(model, is_default=True) if model.model == default else model for model in models]
 
     async def recent_models(self) -> list[ModelInfo]:
-        """Return the same as `list_models`, but reuse responses from the last minutes, of any session.
+        """Return the same as `list_models`, but reuse responses that a session received in the last minutes.
 
         Raises:
             ChatError: see `list_models`.
@@ -222,8 +222,12 @@ class EndpointAdapter(Adapter):
         await self._answers.aclose()
 
     async def _list_if_any(self) -> list[ModelInfo] | None:
-        """Return the models that the endpoint lists; None if models are configured because it has no list."""
-        if not self._has_list:
+        """Return the models that the endpoint lists; None if there is no list.
+
+        Raises:
+            ChatError: see `list_models`.
+        """
+        if not self._has_fixed_base_url:
             return None
         try:
             return await self._fetch_models()
@@ -242,8 +246,11 @@ class EndpointAdapter(Adapter):
         return await compute(True, read_models, answer, self._provider, self.capabilities)
 
     @property
-    def _has_list(self) -> bool:
-        """Whether the table has a URL for requests other than a chat."""
+    def _has_fixed_base_url(self) -> bool:
+        """Whether there is a base URL that does not depend on the model.
+
+        Lists of models, token counts and requests to fill in need it.
+        """
         return bool(self._base_url) and not needs_model(self._base_url)
 
     # -- requests
@@ -259,7 +266,7 @@ class EndpointAdapter(Adapter):
         return resolved.url or self._address_of_chat(request, resolved)
 
     def _address_of_infill(self, request: ChatRequest, resolved: ResolvedTable) -> str:
-        """Return the URL of a request to fill in. Only a table with a base URL has one."""
+        """Return the URL of a request to fill in. This requires a base URL."""
         return join_url(resolved.base_url, self._infill_route.path)
 
     def _address_of_chat(self, request: ChatRequest, resolved: ResolvedTable) -> str:
@@ -277,7 +284,11 @@ class EndpointAdapter(Adapter):
         return await compute(is_long(request.messages), self._route.prepare, request)
 
     async def _examine(self, error: ChatError, since: int, model: str | None = None) -> None:
-        """Explain a failed request; raise `Replan` if its credential, read before `since`, has changed."""
+        """Explain a failed request. Raise `Replan` if the credential was refused and has a new value by now.
+
+        Args:
+            since: the value of `Values.read_count` when the request was made.
+        """
         self._explain(error, model)
         is_refused = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
         if is_refused and await self._values.refresh_rejected(since):
@@ -295,7 +306,7 @@ class EndpointAdapter(Adapter):
             )
 
     async def _fetch(self, ask: Callable[..., Awaitable[T]], method: str, path: str, body: Any = None) -> T:
-        """Send a request other than a chat, repeating it once if the credential has expired and changed.
+        """Send a request other than a chat, repeating it once if its refused credential has a new value.
 
         Args:
             ask: sends the request: `get_json`, or a function with the same parameters.
@@ -338,7 +349,7 @@ class EndpointAdapter(Adapter):
         headers = frozenset(item for item in call.headers.items() if item[0] != "x-request-id")
         body = json.dumps(call.body, sort_keys=True)
         network = await self._http.find_network(call.url)
-        # Failures are shared too, so a client must not receive one caused by another's shorter time limit.
+        # Failures are shared too. A client must not receive one that another's shorter time limit caused.
         limits = (call.timeout, self._http.connect_seconds)
         key = (self._provider, call.method, call.url, headers, body, network, limits)
         return await self._answers.get(name, key, lambda: get_json(self._http, call, provider=self._provider))
@@ -348,12 +359,12 @@ class EndpointAdapter(Adapter):
 
         Args:
             path: the path below the base URL.
-            body: the body, in which `${name}` in parameters of the table is not replaced yet.
+            body: the body, with each `${name}` from the table's parameters still in it.
             model: the model of the request.
 
         Raises:
             ChatError: the request failed.
         """
-        if not self._has_list:
+        if not self._has_fixed_base_url:
             return -1
         return await self._fetch(ask_for_count, "POST", path, await self._values.fill_body(body, model))

@@ -44,7 +44,7 @@ TURN_WAITS_SECONDS = 1.0
 """The time that a turn waits for its tear-down, which may continue after that."""
 
 CLOSING_WAITS_SECONDS = 0.25
-"""The time that the daemon's shutdown waits for tear-downs, part of its time for all adapters."""
+"""The time that the daemon's shutdown waits for tear-downs. It is part of the time limit for all adapters."""
 
 TEAR_DOWN_SECONDS = 10.0
 """The time after which a tear-down is cancelled."""
@@ -90,7 +90,7 @@ class HttpAdapter(EndpointAdapter):
             http: the shared client.
 
         Raises:
-            ConfigError: neither the table nor the class has a base URL, or it depends on the model.
+            ConfigError: the table and the class have no base URL, or the base URL depends on the model.
         """
         super().__init__(provider, config, http)
         if not self._base_url and config.url is None:
@@ -141,11 +141,11 @@ class HttpAdapter(EndpointAdapter):
     # -- the hooks
 
     async def set_up(self, request: ChatRequest) -> ChatRequest | None:
-        """Acquire the attempt's resources, before its credential is read; None keeps the request unchanged.
+        """Acquire the attempt's resources, before its credential is read.
 
-        Later hooks receive the returned request: `replace(request, state={"lease": lease})`. `tear_down`
-        follows each set-up that returned. A set-up that raises or is cancelled must release its own
-        resources, as `__aenter__` does.
+        If this returns a request, for example `replace(request, state={"lease": lease})`, later hooks receive
+        that one. `tear_down` follows each set-up that returned. A set-up that raises or is cancelled must
+        release its own resources, as `__aenter__` does.
 
         Raises:
             ChatError: the attempt fails; nothing was sent.
@@ -196,12 +196,12 @@ class HttpAdapter(EndpointAdapter):
     async def tear_down(self, request: ChatRequest, outcome: Outcome) -> None:
         """Release the resources of `set_up`; called once for each set-up that returned, on any outcome.
 
-        The connection to the provider is released first. A turn waits one second for this; after ten seconds
-        it is cancelled. Exceptions are only logged.
+        The connection to the provider is released first. The turn waits one second for this method to return.
+        After ten seconds, the method is cancelled. Exceptions are only logged.
         """
 
     async def fetch_models(self) -> list[ModelInfo]:
-        """Fetch the provider's list; default: `/models` in OpenAI's shape. Configured models are added.
+        """Fetch the provider's list; default: `/models` in OpenAI's shape. The caller adds configured models.
 
         Raises:
             ChatError: the list could not be read.
@@ -245,7 +245,7 @@ class HttpAdapter(EndpointAdapter):
         return Prepared(body, warnings, self.decode(request), partial(self.refine, request), own)
 
     async def _start_tear_down(self, request: ChatRequest, outcome: Outcome) -> None:
-        # A separate task keeps a second cancel, or the end of the wait, from interrupting it.
+        # In its own task, neither a second cancel nor the end of the wait interrupts the tear-down.
         task = asyncio.ensure_future(self._tear_down_in_time(request, outcome))
         self._tearing_down.add(task)
         task.add_done_callback(self._tearing_down.discard)

@@ -13,7 +13,7 @@ from jumpseat.adapters.base import Capabilities
 from jumpseat.adapters.base.rows import first_rows
 from jumpseat.chat import ModelInfo, ProtocolError
 
-# The first of these dotted paths is used: the server's configured context precedes the trained one.
+# Use the first path that a row has: the context that the server is configured for precedes the trained one.
 _CONTEXT_PATHS = (
     "meta.n_ctx",
     "loaded_context_length",

@@ -26,25 +26,25 @@ _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "stop": ("stop_sequences",),
     "stop_sequences": ("stop",),
 }
-"""Other names of a parameter, from gateways that use another dialect with the model."""
+"""Other names of a parameter. Errors use them if a gateway translates the request into another dialect."""
 
 _PROSE = frozenset({"model", "messages", "input", "stream"})
 """Names that are also common words, and count as names only in quotes."""
 
 
 def is_refusal(fault: ProviderFault) -> bool:
-    """Whether the provider does not support something, as opposed to refusing a wrong value."""
+    """Whether the error means that something is not supported, not merely that a value is wrong."""
     return fault.code in _REFUSAL_CODES or _REFUSED.search(fault.message) is not None
 
 
 def find_refused_parameter(
     fault: ProviderFault, error: ChatError, body: Mapping[str, Any], essential: Collection[str]
 ) -> str | None:
-    """Return the parameter that the endpoint refuses, dotted for a member; None if that is not the cause.
+    """Return the parameter that the endpoint refuses (`name` or `object.member`); None for other causes.
 
     Args:
         fault: the parsed error body.
-        error: the error for it.
+        error: the exception made from the same error response.
         body: the body as it was sent.
         essential: parameters (or members: `text.format`) whose refusal is an error, because dropping them
             would change the meaning of the request.

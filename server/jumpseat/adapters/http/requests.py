@@ -26,7 +26,7 @@ class ResolvedTable:
     """The values of a table for the requests to one model."""
 
     key: Secret | None
-    """The key, unless the table places it itself."""
+    """The key to send in a header; None if the table has no key, or places it with `${api_key}`."""
 
     headers: Mapping[str, str]
     """The configured headers, with names in lower case."""
@@ -86,10 +86,10 @@ class EndpointRequests:
             url = None
             if config.url is not None and model is not None:
                 url = await values.fill_url("url", config.url, model)
-            # If the table has `${api_key}`, the key is sent only there.
+            # If a value of the table contains `${api_key}`, the key is sent only there.
             key = None if self._places_key else key
             resolved = ResolvedTable(key, headers, await values.fill_query(model), base, url)
-            # Other values are resolved for each request, because they may change while the daemon runs.
+            # Cache only constant values. Others may change while the daemon runs.
             if self._is_constant and len(self._remembered) < MAX_MODELS:
                 self._remembered[model] = resolved
         return resolved

@@ -14,7 +14,7 @@ from jumpseat.system.shared import Reference, Shared
 from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 
 RECENT_SECONDS = 600.0
-"""The greatest age of another session's response. `ChatTraits` limits the age of a session's own."""
+"""The greatest age of a shared response, in seconds."""
 
 # This is a context variable because hooks of plug-ins are called between the caller and the request.
 _max_age: ContextVar[float] = ContextVar("max_age", default=0.0)
@@ -37,9 +37,9 @@ class _Answer:
         try:
             return await self.flight.run(lambda: self._fetch(fetch))
         except WorkCancelled:
-            return await fetch()  # The last other user was closed in the meantime.
+            return await fetch()  # The adapters that shared the request were closed, which cancelled it.
         except ChatError as error:
-            raise copy.copy(error) from None  # Callers add their own hints.
+            raise copy.copy(error) from None  # Each caller adds its own hint to its copy.
 
     async def _fetch(self, fetch: Fetch) -> Any:
         content = await fetch()
@@ -69,7 +69,7 @@ class SharedAnswers:
 
     @contextlib.contextmanager
     def recent(self) -> Iterator[None]:
-        """Let `get` return responses of the last `RECENT_SECONDS` within this context, not only new ones."""
+        """Within this context, let `get` also return responses that are at most `RECENT_SECONDS` old."""
         token = _max_age.set(RECENT_SECONDS)
         try:
             yield
@@ -82,11 +82,11 @@ class SharedAnswers:
         return held is not None and held[1].value.flight.is_running
 
     async def get(self, name: str, key: Hashable, fetch: Fetch) -> Any:
-        """Return the response to a request, which concurrent callers with equal keys share.
+        """Return the response to a request. Concurrent callers with equal keys share one request.
 
         Args:
-            name: the request's name within the adapter, which uses one key at a time for each name.
-            key: everything that determines the response, and the provider's id, which errors name.
+            name: the request's name within the adapter. The adapter uses one key at a time for each name.
+            key: everything that determines the response, and the provider's id, because errors contain it.
             fetch: sends the request. It continues if its caller is cancelled.
 
         Raises:

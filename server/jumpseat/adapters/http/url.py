@@ -1,4 +1,4 @@
-"""Builds the URLs of requests and redacts secrets in them. URLs are percent-encoded, but queries are not."""
+"""Builds the URLs of requests, and redacts secrets in them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def hide_credentials(url: str) -> Sequence[Secret]:
 
 
 def host_of_template(url: str) -> str:
-    """Return the host of a URL; empty if it has none."""
+    """Return the host of a URL, which may still contain `${name}`; empty if it has none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

@@ -1,6 +1,6 @@
-"""The routes for texts at a place of a document.
+"""The routes of requests to fill in a text.
 
-Sources: see `dialects/infill/encode.py`; vLLM's error for `suffix`, and OpenAI's for a chat model.
+Sources: see `dialects/infill/encode.py`; vLLM's error for `suffix`; OpenAI's error for a chat model.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _INFILL = re.compile(r"\b(suffix|insert|infill|fim)\b", re.IGNORECASE)
 
 
 class InfillRoute(Route):
-    """A route whose refusals mean that the model cannot fill in: nothing can be left out."""
+    """A route that does not learn from refusals, because they mean that the model cannot fill in."""
 
     def _refine(self, request: ChatRequest, body: Mapping[str, Any]) -> Refine:
         return refine_infill(self._provider, request.model)
@@ -88,7 +88,7 @@ class OllamaInfillRoute(InfillRoute):
 
 
 def refine_infill(provider: str, model: str) -> Refine:
-    """Return the function that recognises a refusal by a model that cannot fill in, or by its server."""
+    """Return a function that recognises errors which mean that the model, or its server, cannot fill in."""
 
     def refine(fault: ProviderFault, error: ChatError) -> Exception:
         unknown = unknown_model_error(fault, error, provider, model)

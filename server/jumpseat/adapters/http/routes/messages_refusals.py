@@ -36,18 +36,18 @@ _TOO_MANY = re.compile(r"max_tokens: \d+ > (\d+)")
 
 
 def find_refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:
-    """Return the top-level parameter that the endpoint refuses; None if that is not the cause."""
+    """Return the top-level parameter that the endpoint refuses; None if the refusal has another cause."""
     if "cannot both be specified" in fault.message:
         # Of two parameters that exclude each other, keep the first one in the body.
         names = [name for name in body if name not in _ESSENTIAL and f"`{name}`" in fault.message]
         return names[-1] if names else None
-    if _is_effort_requested(fault, body):
+    if _is_effort_refused(fault, body):
         return "output_config"
     name = find_refused_parameter(fault, error, body, _ESSENTIAL)
     return name.partition(".")[0] if name is not None else None
 
 
-def _is_effort_requested(fault: ProviderFault, body: Mapping[str, Any]) -> bool:
+def _is_effort_refused(fault: ProviderFault, body: Mapping[str, Any]) -> bool:
     named = re.search(r"(?<![\w.])effort\b", fault.message, re.IGNORECASE) is not None
     return named and "effort" in _object(body.get("output_config")) and is_refusal(fault)
 
@@ -55,7 +55,7 @@ def _is_effort_requested(fault: ProviderFault, body: Mapping[str, Any]) -> bool:
 def rules_after_refusal(
     rules: ModelRules, name: str, fault: ProviderFault, body: Mapping[str, Any], refused: frozenset[str]
 ) -> ModelRules | None:
-    """Return rules with which the encoder writes the parameter in another form; None if it has no other.
+    """Return rules with which the encoder writes the parameter in another form; None if no form is left.
 
     Args:
         rules: the rules of the request.
@@ -66,7 +66,7 @@ def rules_after_refusal(
     """
     thinking = _object(body.get("thinking"))
     if name in ("thinking", "output_config") and any(word in fault.message for word in THINKING_ELSEWHERE):
-        # A gateway translated it to another dialect, whose model accepts no form of thinking.
+        # A gateway translated the request into another dialect, for a model that accepts no form of thinking.
         return replace(rules, thinking="none", off="absent", effort_levels=frozenset())
     if name == "output_config" and "effort" in fault.message.lower():
         sent = _object(body["output_config"]).get("effort")
@@ -90,7 +90,7 @@ def rules_after_refusal(
 
 
 def limit_in_refusal(fault: ProviderFault) -> int | None:
-    """Return the maximum of `max_tokens`; None if that is not the cause."""
+    """Return the maximum of `max_tokens` that the error names; None if the refusal has another cause."""
     match = _TOO_MANY.search(fault.message)
     return int(match[1]) if match else None
 
@@ -106,7 +106,7 @@ def is_about_replayed_thinking(fault: ProviderFault, body: Mapping[str, Any]) ->
 
 
 def without_thinking(request: ChatRequest, provider: str) -> ChatRequest:
-    """Return the request with a foreign origin on its thinking, which the encoder omits with a warning."""
+    """Return the request with its thinking marked as foreign, so that the encoder omits it with a warning."""
     foreign = Origin(provider, "")
 
     def as_foreign(block: ContentBlock) -> ContentBlock:

@@ -12,7 +12,8 @@ from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder, ServerFacts, encode, find_losses
 
-# The model does not think, the server is too old for levels (it names a field), or lacks this level.
+# These phrases mean, in order: the model does not think; the server is too old for levels, and its error
+# names the field; the server does not have this level.
 _NO_THINKING = ("does not support thinking", "chatrequest.think", "think value")
 
 _ACCEPTED = {"accept": "application/x-ndjson, application/json"}

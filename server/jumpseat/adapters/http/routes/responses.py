@@ -35,14 +35,14 @@ _NOT_ITS_OWN = (
     "items are not persisted",
     "without its required",
 )
-"""Phrases in errors that refuse replayed reasoning: unreadable, with an unknown id, or without its item."""
+"""Phrases in errors about replayed reasoning: it is unreadable, has an unknown id or lacks a related item."""
 
 _UNFOLLOWED = "without its required following item"
 """A phrase in errors that refuse reasoning at the end of an answer."""
 
 _EFFORT = ("reasoning", "reasoning.effort")
 
-# The encoder adds these parameters by itself: dropping one that nobody configured causes no warning.
+# The encoder adds these parameters by itself. Omitting one that the user has not configured needs no warning.
 _OWN_PARAMETERS = frozenset({"include", "prompt_cache_key", "reasoning.summary", "store", "stream_options"})
 
 
@@ -106,7 +106,7 @@ class ResponsesRoute(Route):
     def _learn_unfollowed(
         self, model: str, fault: ProviderFault, error: ChatError, body: Mapping[str, Any]
     ) -> bool:
-        """Remember that the model refuses reasoning at the end of an answer; False for another cause."""
+        """Return whether the model refuses reasoning at the end of an answer. If so, remember that."""
         if error.status_code != 400 or _UNFOLLOWED not in fault.message:
             return False
         if without_unfollowed(body["input"]) == body["input"]:
@@ -123,7 +123,7 @@ def _drop_unfollowed(body: dict[str, Any]) -> int:
 
 
 def _find_refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:
-    """Return the parameter that the endpoint refuses, dotted for a member; None if that is not the cause."""
+    """Return the parameter that the endpoint refuses (`name` or `object.member`); None for other causes."""
     may_be_include = "include" in body and error.status_code == 400
     if may_be_include and "encrypted content is not supported" in fault.message.lower():
         return "include"
