@@ -1,7 +1,7 @@
 """Reads lists of models in Anthropic's shape, with limits and capabilities.
 
-Source: `GET /v1/models` in Anthropic's API reference. Compatible servers may send OpenAI's shape, which is
-read as far as it matches.
+Source: `GET /v1/models` in Anthropic's API reference. Compatible servers may send OpenAI's shape, and its
+fields are read too.
 """
 
 from __future__ import annotations

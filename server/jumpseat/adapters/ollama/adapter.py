@@ -1,7 +1,8 @@
-"""An Ollama server, through its own API: the only one in which a request sets the context length.
+"""An Ollama server, through its own API.
 
-Owns that length, the facts of the server's models, and hints for its errors. Without a requested length, the
-server chooses a small one and drops the oldest messages.
+Of the server's APIs, only this one lets a request set the context length. Without a requested length, the
+server chooses a small one and drops the oldest messages. The adapter owns this length, the facts of the
+server's models, and the hints for the server's errors.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class OllamaAdapter(EndpointAdapter):
     # started from a shell do not have the variable.
     default_base_url = "http://127.0.0.1:11434"
     default_timeout = FIRST_BYTE_SECONDS
-    # The server's templates accept any order of roles, unlike those that come with models.
+    # Ollama's own templates accept any order of roles, unlike the templates inside model files.
     traits = ChatTraits(user_begins=False, context_setting="num_ctx")
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
@@ -66,7 +67,7 @@ class OllamaAdapter(EndpointAdapter):
         self._is_cloud = host_of_template(self._config.url or self._base_url) == "ollama.com"
         self._shown: dict[str, ModelFacts] = {}
         self._route = OllamaChatRoute(provider, self._facts_of)
-        self.traits = replace(self.traits, infills=self._has_list)
+        self.traits = replace(self.traits, infills=self._has_fixed_base_url)
 
     def max_context_tokens(self, model: str) -> int | None:
         """Return the context length that chats with this model request, if it is known by now."""
@@ -88,9 +89,13 @@ class OllamaAdapter(EndpointAdapter):
         ]
 
     async def _show(self, model: str, *, again: bool = False) -> ModelFacts | None:
-        """Return the server's facts of a model; None if the request fails, which the next chat repeats."""
+        """Return the server's facts of a model; None if they are not known and cannot be requested now.
+
+        Args:
+            again: whether to request facts that are known already.
+        """
         known = self._shown.get(model)
-        if (known is not None and not again) or not self._has_list:
+        if (known is not None and not again) or not self._has_fixed_base_url:
             return known
         seconds = min(SHOW_SECONDS, self._config.timeout or SHOW_SECONDS)
         try:
@@ -124,7 +129,7 @@ class OllamaAdapter(EndpointAdapter):
         return ServerFacts(
             provider=self._provider,
             num_ctx=shown.num_ctx if shown else None,
-            # Without a family, use the name, which copies of these models retain.
+            # Without a family, use the name: copies of these models usually keep it.
             thinks_in_levels=shown.thinks_in_levels if shown and shown.family else "gpt-oss" in model,
             parameters=self._config.parameters,
         )
@@ -132,7 +137,7 @@ class OllamaAdapter(EndpointAdapter):
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         shown = await self._show(request.model)
         if request.infill is not None:
-            # The server would describe its own template instead of the model's ability.
+            # Raise it here: the server's own error is about the template, not about the model's ability.
             if shown is not None and shown.capabilities is not None and "insert" not in shown.capabilities:
                 raise InfillUnsupportedError.of(self._provider, request.model)
             return self._infill_route.prepare(request)

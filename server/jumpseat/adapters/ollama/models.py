@@ -63,7 +63,7 @@ def read_show(answer: Any, *, is_remote: bool = False) -> ModelFacts:
 
     Args:
         answer: the parsed JSON.
-        is_remote: whether the server itself is the cloud.
+        is_remote: whether the server itself is Ollama's cloud.
     """
     answer = answer if isinstance(answer, Mapping) else {}
     info = mapping_in(answer.get("model_info"))
@@ -114,7 +114,7 @@ def model_info(
     Args:
         name: the model's name in requests.
         row: the model's row in /api/tags.
-        facts: the facts of /api/show; None if it failed.
+        facts: the facts of /api/show; None if that request failed.
         provider: the configured provider's id.
         num_ctx: the configured context, which takes precedence over the derived one.
     """

@@ -40,7 +40,7 @@ class OpenAIAdapter(EndpointAdapter):
             cache_marks="parts" if config.cache else "none",
         )
         self._route = ChatCompletionsRoute(provider, self._facts_of)
-        self.traits = replace(self.traits, infills=self._has_list)
+        self.traits = replace(self.traits, infills=self._has_fixed_base_url)
         self._infill_path = "/fim/completions" if _is_under(host, "mistral.ai") else "/completions"
 
     @cached_property

@@ -9,7 +9,8 @@ from jumpseat.config import ProviderConfig
 from jumpseat.dialects.responses import ResponsesFacts
 from jumpseat.http import HttpClient
 
-# The count accepts only these parameters. Source: POST /responses/input_tokens of OpenAI's API reference.
+# Requests for a token count accept only these parameters. Source: POST /responses/input_tokens in OpenAI's
+# API reference.
 _COUNTED = frozenset(
     {"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text"}
 )
