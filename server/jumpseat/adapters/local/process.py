@@ -30,7 +30,7 @@ SLOTS = 2
 """The number of concurrent chats; further ones wait for a slot inside llama.cpp."""
 
 SPARE_MEMORY_BYTES = 2 << 30
-"""The memory that a second slot must leave for other programs, besides twice the model file's size."""
+"""The memory for other programs. A second slot requires this much, plus twice the model file's size."""
 
 PASSED_ON_VARIABLES = frozenset(
     {
@@ -84,7 +84,7 @@ class LocalServer:
     async def start(self) -> None:
         """Start the process, and wait until the model is loaded.
 
-        Errors do not name a provider, because those of several sessions may use the process.
+        Errors do not name a provider, because providers of several sessions may share the process.
 
         Raises:
             ConfigError: llama.cpp cannot load the file.
@@ -93,7 +93,7 @@ class LocalServer:
         process = self._process
         if not process.running:
             raise self._exit_error()
-        # -P: a file in the working directory, a workspace, must not be imported as a module.
+        # -P: a file in the working directory must not be imported as a module.
         await process.start(
             [sys.executable, "-P", "-m", "jumpseat.adapters.local.server"],
             env=self._variables,
@@ -161,8 +161,9 @@ def slots_for(file_bytes: int, memory_bytes: int | None) -> int:
 
 def threads_for(processors: int | None) -> int:
     """Return the number of computing threads: all processors but one."""
-    # llama.cpp's threads spin while they wait for each other at every step, so one thread that shares its
-    # processor with a compiler delays all: on two busy cores, two threads were 15 times slower than one.
+    # llama.cpp's threads wait for each other in a busy loop at every step. If one of them has to share its
+    # processor with another program, it delays all: on two busy cores, two threads took 15 times as long as
+    # one.
     return max(1, (processors or 1) - 1)
 
 

@@ -2,8 +2,10 @@
 
 xllamacpp needs a process of its own for three reasons: it holds the GIL while a model loads, which would
 block every other chat; its destructor waits up to half a minute for open streams; and a crash of native code
-would end every connection.  The process reads one line of JSON (`ServerOrder`) and writes one
-(`ServerReply`). Then it serves until standard input closes, as it does when the parent ends.
+would end every connection.
+
+The process reads one line of JSON (`ServerOrder`) and writes one (`ServerReply`). Then it serves until its
+standard input closes, which also happens when the parent ends.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from urllib.parse import urlsplit
 from jumpseat.system.process_life import end_with_parent
 
 REQUEST_TIMEOUT_SECONDS = 30.0
-"""The time limit for the server to describe its loaded model to its own process."""
+"""The time limit for this process's own request to the server, about the loaded model."""
 
 ERRORS_ONLY = 1
 """The verbosity of llama.cpp. A higher one writes about a hundred lines for each load."""
@@ -50,7 +52,8 @@ class ServerReply(TypedDict):
 
 def main() -> None:
     """Serve until standard input closes."""
-    # A stopped process (SIGSTOP) does not notice that standard input closes. On macOS it ends once continued.
+    # A stopped process (SIGSTOP) does not notice that standard input closes. On Linux, the system kills it
+    # when the parent ends; on macOS, it ends when it is continued.
     end_with_parent()
     # Native code may print to standard output: from here on, that goes to the log instead of the reply.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -87,8 +90,8 @@ def _make_params(xllamacpp: Any, order: ServerOrder) -> Any:
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [order["api_key"]]
-    # llama.cpp divides the context by the slots. With a shared (unified) buffer, a second chat could make a
-    # long one fail.
+    # llama.cpp divides the context among the slots. With a shared (unified) buffer, a second chat could make
+    # a long chat fail.
     params.kv_unified = False
     params.n_parallel = order["slots"]
     params.n_ctx = order["slots"] * order["context_tokens"]

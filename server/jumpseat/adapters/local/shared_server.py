@@ -17,8 +17,8 @@ from jumpseat.system.watch import stamp_of
 LINGER_SECONDS = 300.0
 """The time that the model stays loaded after its last session.
 
-The next `jumpseat chat` mostly comes within minutes, and a load may take as long; but a loaded model uses
-about as much memory as its file.
+The next `jumpseat chat` usually follows within minutes, and loading may take as long. But a model that stays
+loaded occupies about as much memory as its file.
 """
 
 
@@ -47,7 +47,7 @@ class SharedServer:
     async def start(self, provider: str) -> LocalServer:
         """Return the process with the model loaded; one load serves all chats that wait for it.
 
-        A cancelled chat stops waiting, while the load continues and serves the next one.
+        A cancelled chat stops waiting. The load continues, and serves the next chat.
 
         Args:
             provider: the configured provider's id, for error messages.
@@ -94,7 +94,7 @@ class SharedServer:
 
 
 def acquire_server(environment: Environment, path: Path, name: str) -> Reference[SharedServer]:
-    """Return the process of a model file for this client, not started yet unless another client uses it.
+    """Return the shared process of a model file, which may not be running yet.
 
     Args:
         environment: the client's environment variables.
