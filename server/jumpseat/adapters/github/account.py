@@ -1,7 +1,7 @@
 """A GitHub account: its login, plan, data host and quotas.
 
-Owns `GET /copilot_internal/user` and the quota headers of the data plane. The shapes come from recorded
-responses of both, and from open-source clients for the older form of the free plan.
+Owns `GET /copilot_internal/user`, and the quota headers of the data plane (the host of Copilot's API).
+Sources of the shapes: recorded responses of both; open-source clients, for the older form of the free plan.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CURRENCY = "AIU"
 
 SNAPSHOT_HEADER = "x-quota-snapshot-"
 _OLDER_NAMES = {"premium_models": "premium_interactions"}
-"""Former names of quotas that some answers still use."""
+"""The former names of quotas, which some responses still use, with the current names."""
 
 THRESHOLDS = (80.0, 95.0, 100.0)
 """Percentages of use at which a quota is reported."""

@@ -17,11 +17,15 @@ def default_model(models: Iterable[ModelInfo]) -> str | None:
 
 
 def choose_default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelInfo | None:
-    """Return the first usable model among `named`, or else the cheapest, preferring those in pickers.
+    """Return the first usable model among `named`, or else the best other usable model.
+
+    Models in pickers precede hidden models. Among these, final models precede previews. Among these, cheap
+    models precede expensive ones.
 
     Args:
         models: the account's models.
-        named: the models that the service marks as default and fallback; empty strings are skipped.
+        named: the names of the models that the service marks as default and fallback; empty strings are
+            skipped.
     """
     usable = [model for model in models if can_be_used(model)]
     for name in filter(None, named):
@@ -32,7 +36,7 @@ def choose_default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelIn
 
 
 def can_be_used(model: ModelInfo) -> bool:
-    """Whether neither the terms nor a policy exclude the model for the account."""
+    """Whether the account may use the model: its terms are accepted, and no policy disables it."""
     return model.policy in (None, "enabled")
 
 

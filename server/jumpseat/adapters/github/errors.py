@@ -50,7 +50,7 @@ _FOR_SUPPORT = frozenset({"spammy_user", "access_revoked", "go_http_client", "pr
 
 
 class ExchangeClosedError(AuthorizationError):
-    """The exchange does not accept this kind of token; direct use may work."""
+    """The exchange for a short-lived token does not accept this kind of token; direct use may work."""
 
 
 def error_body(answer: HttpAnswer) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def error_body(answer: HttpAnswer) -> dict[str, Any]:
 
 
 def exchange_error(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, source: str) -> ChatError:
-    """Return the error for an exchange response with status 400 or above.
+    """Return the error for a response of the exchange with status 400 or above.
 
     Takes the arguments of `error_from_github`. The error is an `ExchangeClosedError` if the exchange refuses
     this kind of token.
@@ -75,8 +75,8 @@ def exchange_error(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, source: 
 
 
 def _refuses_the_kind(answer: HttpAnswer) -> bool:
-    # GitHub answers 404 for apps unknown to the exchange and for accounts without Copilot, and 403 with this
-    # message for personal access tokens.
+    # GitHub answers 404 for apps unknown to the exchange and for accounts without Copilot, and 403 for
+    # personal access tokens.
     return answer.status == 404 or _refuses_personal_tokens(answer)
 
 
@@ -170,7 +170,7 @@ def _no_access_error(base: ChatError, details: dict[str, Any], hosts: GitHubHost
 
 
 def _own_page(url: object, hosts: GitHubHosts) -> str | None:
-    """Return the page's URL with `{EDITOR}` filled in, or None unless the page is on github.com itself."""
+    """Return the page's URL with `{EDITOR}` filled in; None if the page is not on github.com itself."""
     if not isinstance(url, str) or not hosts.is_dotcom:
         return None
     url = url.replace("{EDITOR}", "jumpseat")

@@ -29,7 +29,7 @@ def login_command(provider: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GitHubHosts:
-    """The three planes of a GitHub instance, as base URLs without a trailing slash. See `github_hosts`."""
+    """The base URLs of a GitHub instance's three services ("planes"), without a trailing slash."""
 
     provider: str
     authority: str
@@ -57,7 +57,7 @@ class GitHubHosts:
 
     @property
     def is_dotcom(self) -> bool:
-        """Whether this is github.com, with its public sign-up pages."""
+        """Whether this is github.com itself, and its web host is not replaced by another one."""
         return self.authority == DOTCOM == urlsplit(self.github).netloc
 
     @property
@@ -78,7 +78,7 @@ class GitHubHosts:
         """Return the base URL of the data plane for a credential.
 
         Args:
-            endpoint: `endpoints.api` of the response that carried the credential; of any type.
+            endpoint: `endpoints.api` of the response that carried the credential; it may be any JSON value.
 
         Raises:
             ConfigError: the endpoint is not a host of this GitHub instance.

@@ -53,7 +53,7 @@ DEFAULT_LIFETIME_SECONDS = 900.0
 MAX_LIFETIME_SECONDS = 3600.0
 MAX_PAUSE_SECONDS = 60.0
 MAX_FAILURES_IN_A_ROW = 8
-"""The number of consecutive failures to give up after; with doubling pauses it bridges minutes offline."""
+"""The number of consecutive failures that ends the polling. The pauses between them add up to minutes."""
 
 REQUEST_SECONDS = 30.0
 

@@ -34,7 +34,10 @@ GITHUB_TOKEN_PREFIXES = ("gh", "github_pat_")
 
 
 def copilot_directory(environment: Environment, platform: str = sys.platform) -> Path | None:
-    """Return the directory of the plug-ins' files: `~/.config` even on macOS; None if there is no home."""
+    """Return the directory of the plug-ins' files; None if there is no home directory.
+
+    On macOS too, it is below `~/.config`.
+    """
     configured = environment.get("XDG_CONFIG_HOME")
     if configured:
         return environment.directory / configured / "github-copilot"

@@ -31,7 +31,7 @@ _TOKEN = re.compile(r"[\x21-\x7e]{8,4096}")
 
 
 async def read_gh_token(host: str, environment: Environment, *, seconds: float = GH_SECONDS) -> Secret | None:
-    """Return the token that `gh` stores for a host; None without `gh`, a sign-in, or timely output.
+    """Return the token that `gh` stores for a host; None if `gh` is missing, signed out or too slow.
 
     Args:
         host: `github.com`, a tenant or a server.

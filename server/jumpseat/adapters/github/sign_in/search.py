@@ -8,8 +8,8 @@
 5. Editors' Copilot sign-ins: `hosts.json`, `apps.json`, `auth.db`.
 6. `gh auth token`. It is last because it needs a process, and its tokens give access to fewer models.
 
-The user chose 1 to 3 for Copilot, so an unsuitable kind of token is an error there. Other sources with such a
-token are skipped with a note. After a sign-out, 4 to 6 are not used until the next sign-in.
+The user chose 1 to 3 for Copilot, so a token of an unsuitable kind is an error there. In 4 to 6, such a token
+is skipped with a note. After a sign-out, 4 to 6 are not used until the next sign-in.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def find_sign_ins(
     rejected: Collection[str] = (),
     general: bool = True,
 ) -> FoundSignIns:
-    """Search all sources, running `gh` only if the others have nothing.
+    """Search the sources in this module's order. `gh` runs only if the others have nothing.
 
     Args:
         hosts: the hosts to find sign-ins for.
@@ -65,8 +65,8 @@ async def find_sign_ins(
         general: whether to search `GENERAL_SOURCES` too. If False, no process is started.
 
     Raises:
-        AuthenticationError: the token that the user chose for Copilot or signed in with cannot work, or
-            jumpseat's own sign-in cannot be read.
+        AuthenticationError: a token from the sources 1 to 3 cannot work, or jumpseat's own sign-in cannot be
+            read.
     """
     chosen: Sequence[SignIn] = ()
     is_signed_out = False
@@ -82,7 +82,7 @@ async def find_sign_ins(
     if chosen:
         check_usable(chosen[0].token, provider=hosts.provider, source=chosen[0].source)
         return FoundSignIns(chosen)
-    # The remaining sources are credentials for one host and must not be sent to planes on other hosts.
+    # The remaining sources contain credentials for one host, which must not be sent to planes on other hosts.
     if is_signed_out or not hosts.trusts_found_sign_ins:
         return FoundSignIns(())
     notes: list[str] = []
@@ -118,7 +118,7 @@ async def _find_in_editors(
             find_editor_sign_ins, directory, hosts.authority, within=EDITORS_SECONDS
         )
     except TimeoutError:
-        notes.append(f"The files in {directory} cannot be read in time.")
+        notes.append(f"The files in {directory} could not be read in time.")
         return []
     notes += more
     return found

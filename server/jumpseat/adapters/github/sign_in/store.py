@@ -118,11 +118,11 @@ class TokenStore:
     async def delete(self, hosts: GitHubHosts) -> None:
         """Delete the provider's tokens and record that the user signed out.
 
-        This includes tokens for the provider's former hosts and copies of the file.
+        Tokens for the provider's former hosts, and copies of the file, are deleted too.
 
         Raises:
             ConfigError: a file still contains a token; the message names it.
-            AuthenticationError: the keyring that contains the token does not delete it; nothing was changed.
+            AuthenticationError: the token is in a keyring that does not delete it; the file is not changed.
         """
         try:
             entries = _entries(await use_state_file(self._file.read))

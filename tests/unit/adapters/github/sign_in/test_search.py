@@ -239,4 +239,4 @@ async def test_editors_files_that_cannot_be_read_in_time_give_a_note(
     found = await find_sign_ins(DOTCOM, store, environment_with(environ))
 
     assert found.best is None
-    assert any("cannot be read in time" in note for note in found.notes)
+    assert any("could not be read in time" in note for note in found.notes)
