@@ -38,7 +38,7 @@ LINGER_SECONDS = 300.0
 """The time that a sign-in's account is cached after its last session, for the next `jumpseat chat`."""
 
 NAMED_SOURCES = ("config", "env:COPILOT_GITHUB_TOKEN")
-"""Sources that the user chose for Copilot. Falling back to another sign-in would surprise them."""
+"""Sources that the user chose for Copilot. Falling back to another sign-in would surprise the user."""
 
 
 class CopilotAccount(Account):
@@ -60,7 +60,7 @@ class CopilotAccount(Account):
             http: the session's client.
             hosts: the hosts to sign in to.
             config: the provider's table; `client_id` and `github_token` matter here.
-            headers: returns the client's identity for an exchange; called at the first exchange.
+            headers: returns the headers that identify the client to an exchange; called for each credential.
             catalogue: the models of the account.
         """
         super().__init__(hosts.provider)
@@ -148,7 +148,9 @@ class CopilotAccount(Account):
         return replace(status, message=" ".join(filter(None, sentences)) or None)
 
     async def sign_out(self) -> AuthStatus:
-        """Delete jumpseat's own sign-in. Those of other programs remain, but unused until the next sign-in.
+        """Delete jumpseat's own sign-in.
+
+        Sign-ins of other programs remain, but are not used until the next sign-in.
 
         Raises:
             ConfigError: a file still contains a token; the message names it.
@@ -206,7 +208,7 @@ class CopilotAccount(Account):
 
     async def handle_file_change(self) -> None:
         """Search again and report changes, because another session or process may have signed in or out."""
-        if await self._sign_ins.has_new_best():
+        if await self._sign_ins.check_for_new_best():
             await self._forget()
             self._report(await self.auth_status(refresh=True))
 
@@ -244,7 +246,10 @@ class CopilotAccount(Account):
             await held.release()
 
     async def _reject_and_find_next(self, credential: CopilotCredential, error: ChatError) -> bool:
-        """Whether there is another sign-in to try; False after a sign-in made for this provider."""
+        """Exclude a sign-in that GitHub rejects, and return whether there is another one to try.
+
+        Returns False if the error is not a rejection, or if the sign-in was made or chosen for this provider.
+        """
         sign_in = credential.sign_in
         is_rejected = isinstance(error, AuthenticationError) and not isinstance(error, AuthorizationError)
         if not is_rejected or sign_in.is_ours or sign_in.source in NAMED_SOURCES:
@@ -258,7 +263,7 @@ class CopilotAccount(Account):
         self._sign_ins.forget()
         self._catalogue.forget()
         if held is not None and held.value.sign_in.is_ours:
-            # Another process may have replaced or deleted the sign-in before this one was exchanged.
+            # Drop its tokens too: another process may have deleted the sign-in before it was exchanged here.
             await held.value.forget()
         await self._release(held)
 

@@ -65,7 +65,7 @@ PREFERENCE = (MESSAGES, RESPONSES, CHAT_COMPLETIONS)
 """The routes, the vendor's own dialect first: only it carries reasoning completely in both directions."""
 
 GUESSES = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
-"""The routes to try for a model that no list has, in the order of how many models support them."""
+"""The routes to try for a model that is not listed. The first one is supported by the most models."""
 
 
 DOCUMENT_TYPES = ("application/pdf", "text/")
@@ -213,7 +213,7 @@ class CopilotAdapter(Adapter):
         return models if self._catalogue.row(AUTO) else [*models, auto_row(self._provider)]
 
     async def recent_models(self) -> list[ModelInfo]:
-        """Like `list_models`, but reuse a list that any session received in the last minutes.
+        """Return the same as `list_models`, but reuse a list that a session received in the last minutes.
 
         Raises:
             ChatError: see `list_models`.
@@ -230,7 +230,7 @@ class CopilotAdapter(Adapter):
         return capabilities_of(await self.list_models())
 
     def cached_models(self) -> Sequence[ModelInfo]:
-        """Return the last list, which a chat fetches to choose the model's route."""
+        """Return the last list. Chats fetch it to choose the model's route."""
         return self._catalogue.known
 
     def max_context_tokens(self, model: str) -> int | None:

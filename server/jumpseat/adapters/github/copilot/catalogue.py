@@ -48,7 +48,7 @@ class AutoSession:
     token: Secret
     started: Moment
     seconds: float
-    """The time that the session is used."""
+    """The time after `started` for which the session is used."""
 
 
 class CopilotCatalogue:
@@ -68,7 +68,7 @@ class CopilotCatalogue:
             provider: the configured provider's id.
             ask: sends a request to the data plane.
             answers: the cache in which sessions share the list.
-            key: the values that determine the list: the account and the request's headers.
+            key: returns the values that determine the list: the account and the request's headers.
             list_seconds: the time limit for a chat that waits for the list.
         """
         self._provider = provider
@@ -84,7 +84,7 @@ class CopilotCatalogue:
 
     @property
     def known(self) -> Sequence[ModelInfo]:
-        """The last list; empty before the first."""
+        """The last list; empty before the first one was fetched."""
         return self._models or ()
 
     def row(self, model: str) -> ModelInfo | None:
@@ -92,7 +92,7 @@ class CopilotCatalogue:
         return next((each for each in self.known if each.model == model), None)
 
     def forget(self) -> None:
-        """Drop everything, because another account has other models."""
+        """Drop the list and the `auto` session, which belong to one account."""
         self._models, self._listed_at, self._auto = None, None, None
 
     async def fetch(self) -> list[ModelInfo]:
@@ -143,7 +143,7 @@ class CopilotCatalogue:
         row = _row(await self.fetch(), model)
         if row is None or row.policy not in (None, "enabled"):
             raise AuthorizationError(
-                f"The terms of {model} were accepted, but it is still not enabled for this account.",
+                f"The terms of {model} were accepted, but the model is still not enabled for this account.",
                 provider=self._provider,
                 hint=f"The plan does not include it, or an administrator has to enable it.{plans_hint(row)}",
             )
@@ -172,7 +172,7 @@ class CopilotCatalogue:
             )
         expires_at = body.get("expires_at")
         left = float(expires_at) - time.time() if isinstance(expires_at, int | float) else FRESH_SECONDS
-        # `expires_at` is by the service's clock, which may differ, so cap it like the list's freshness.
+        # `expires_at` is by the service's clock, which may differ from this machine's, so limit the result.
         left = min(max(left - AUTO_MARGIN_SECONDS, 0.0), FRESH_SECONDS)
         return AutoSession(model, register_secret(token, short_lived=True), Moment.now(), left)
 

@@ -93,7 +93,7 @@ class CopilotCredential:
         self._jitter = jitter
 
         self._routes = routes_of(sign_in.token)
-        """The route in use, followed by the other one unless it was refused."""
+        """The route in use, followed by the other route if that was not refused yet."""
 
         self._reopen_at: float | None = None
         """The time at which to start over with both routes after both were refused."""
@@ -124,7 +124,7 @@ class CopilotCredential:
         """Return the bearer for the next request.
 
         Args:
-            insist: ignore a cached failure of an earlier request.
+            insist: ignore cached failures and, on the direct route, request the account again.
 
         Raises:
             AuthenticationError: this sign-in does not work; the hint names the remedy.
@@ -142,7 +142,7 @@ class CopilotCredential:
             try:
                 return await self._get_direct_bearer(insist=insist)
             except AuthenticationError:
-                # Both routes failed, so the account is the cause. They may work once it is in order.
+                # Both routes failed, so the account is the cause. Both may work once the account is in order.
                 self._routes = ["exchange", "direct"]
                 raise
         return Bearer(token.secret, token.data_host, token)
@@ -250,7 +250,7 @@ class CopilotCredential:
                 self._http, self._hosts, self.sign_in.token, source=self.sign_in.source
             )
         except ChatError as error:
-            # If GitHub rejects the sign-in, the short-lived token would still work, but must not be used.
+            # If GitHub rejects the sign-in, its short-lived token may still work, but must not be used.
             self._is_refused |= self._token is not None and error.status_code == 401
             raise
         return self._account

@@ -28,7 +28,7 @@ class CopilotExtras:
         return Cost(total / 1e9, CURRENCY)
 
     def sources_in(self, container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yield references, and public code that the answer matches."""
+        """Yield `(URL, title)` of references, and `(URL, licence)` of public code that the answer matches."""
         annotations = container.get("copilot_annotations")
         matches = annotations.get("IPCodeCitations") if isinstance(annotations, Mapping) else None
         for match in mappings_in(matches):

@@ -56,7 +56,7 @@ def fit_request(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatReque
 def replace_unreadable_files(
     request: ChatRequest, info: ModelInfo | None, documents: Sequence[str]
 ) -> tuple[ChatRequest, list[WarningEvent]]:
-    """Replace files in tool results that the model or its route does not accept with a note.
+    """Put a note in place of each file in a tool result that the model or its route does not accept.
 
     Args:
         request: the request of the turn.
@@ -81,7 +81,7 @@ def replace_unreadable_files(
 
 
 def _drop_oldest_images(request: ChatRequest, info: ModelInfo, warnings: list[WarningEvent]) -> ChatRequest:
-    """Replace the oldest images beyond the model's limit with a note."""
+    """If there are more images than the model accepts, put a note in place of the oldest ones."""
     counts = [_image_count(message) for message in request.messages]
     limit = info.max_prompt_images
     if limit is None or sum(counts) <= limit:

@@ -1,8 +1,8 @@
 """The headers of a request to Copilot.
 
-`user-agent` identifies jumpseat as a third-party client; `editor-version` names the attached editor. The
-integration id is the one that the service requires of clients without a contract. Both can be configured.
-Source: the Copilot API, request headers.
+`user-agent` identifies jumpseat as a third-party client. `editor-version` names the attached editor. The
+integration id is the one that the service requires of clients without a contract. The provider's table can
+replace the editor version and the integration id. Source: the Copilot API, request headers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jumpseat.dialects.anthropic_messages.models import family_and_version
 API_VERSION = "2026-08-01"
 """The data plane's version, which determines the shape of prices; the REST host has its own versions.
 
-`models` reads both shapes.
+`models` also reads prices in the shape of older versions.
 """
 
 ANTHROPIC_VERSION = "2023-06-01"

@@ -66,7 +66,7 @@ def find_included_model(models: Sequence[ModelInfo]) -> str | None:
 
 
 def plans_hint(model: ModelInfo | None) -> str:
-    """Return a sentence that names the model's plans, after a space; empty if the list does not name any."""
+    """Return a space and a sentence that names the model's plans; empty if the list does not name any."""
     plans = model.billing.restricted_to if model is not None and model.billing is not None else None
     return f" Plans that include it: {', '.join(plans)}." if plans else ""
 

@@ -28,8 +28,8 @@ from jumpseat.dialects import ProviderFault, clean_message
 Cure: TypeAlias = Literal["expired_token", "wrong_host", "wrong_endpoint", "unknown_item_ids"]
 """The part of a request that another attempt must change.
 
-It is the short-lived token, the data host, the route, or the ids of reasoning items, which belong to one
-connection.
+In this order: the short-lived token; the data host; the route; the ids of reasoning items, which are valid
+for one connection only.
 """
 
 _EXPIRED = re.compile(r"token (has )?expired|authenticatetoken|bad credentials|invalid token", re.IGNORECASE)
@@ -73,7 +73,7 @@ class Place:
     """The model's policy in the list."""
 
     plans: str = ""
-    """A sentence about the plans that include the model, after a space."""
+    """A space and a sentence about the plans that include the model; empty if they are unknown."""
 
     fallback: str | None = None
     """A model that the plan includes, suggested to the user but never used automatically."""
@@ -84,7 +84,7 @@ def cure(fault: ProviderFault, error: ChatError) -> Cure | None:
 
     Args:
         fault: the parsed error body.
-        error: the general error for it, with its status.
+        error: the general error for the same response, with its status.
     """
     if error.status_code == 401:
         return "expired_token"
@@ -102,7 +102,7 @@ def explain(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
 
     Args:
         fault: the parsed error body.
-        error: the general error for it, whose facts are copied.
+        error: the general error for the same response; its facts are copied.
         place: the circumstances of the refusal.
     """
     status, words = error.status_code, fault.words
@@ -143,7 +143,7 @@ def explain(fault: ProviderFault, error: ChatError, place: Place) -> ChatError:
 
 
 def temporary_refusal(error: ChatError, provider: str, seconds: float) -> ChatError:
-    """Return the error for a refused short-lived token without a replacement.
+    """Return the error for a refused short-lived token that cannot be replaced now.
 
     GitHub issued the token, so the sign-in works; the service may not recognize the token yet.
     """
@@ -151,7 +151,7 @@ def temporary_refusal(error: ChatError, provider: str, seconds: float) -> ChatEr
     message = f"{provider} does not accept the short-lived token that GitHub issued."
     found = _convert(error, AuthenticationError, message, f"Try again in {seconds} s.", retryable=True)
     found.retry_after = seconds
-    found.was_retried = True  # The wait is too long for one turn.
+    found.was_retried = True  # The wait is too long for another attempt in the same turn.
     return found
 
 

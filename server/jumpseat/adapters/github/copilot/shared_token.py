@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 LOCK_SUFFIX = ".exchange.lock"
 LOCK_SECONDS = 20.0
-"""The time to wait for another daemon's exchange, which is longer than one exchange may take."""
+"""The time to wait for another daemon's exchange. An exchange must take less time than this."""
 
 SPREAD_SECONDS = 10.0
 """The longest random extension of a wait.

@@ -42,7 +42,10 @@ class SignInSearch:
         self._store_stamp: object = None
         self._search_again_at = 0.0
         self._seen: list[SignIn | None] = []
-        """The best sign-in at the first search or the last `has_new_best`; empty until then."""
+        """One item: the best sign-in at the last `check_for_new_best`, or else at the first search.
+
+        Before the first search, the list is empty.
+        """
 
         self._rejected: dict[str, SignIn] = {}
         """Other programs' sign-ins that GitHub no longer accepts, by token, the most recent one last."""
@@ -76,8 +79,10 @@ class SignInSearch:
         found = self._found.get(True) or await self._find_cached(general=False)
         return found.best is not None and found.best.is_for_copilot
 
-    async def has_new_best(self) -> bool:
-        """Whether the best sign-in has changed since the last call; searches again if it was ever used.
+    async def check_for_new_best(self) -> bool:
+        """Search again, and return whether the best sign-in has changed since the last call.
+
+        Before the first `search`, this returns False without searching.
 
         Raises:
             ChatError: see `search`.
@@ -103,7 +108,7 @@ class SignInSearch:
         return any(each.token.reveal() not in self._rejected for each in (await self.search()).sign_ins)
 
     def forget(self) -> None:
-        """Search again on the next use, including the rejected sign-ins."""
+        """Drop all results and rejections, so that the next use searches again."""
         self._found.clear()
         self._seen.clear()
         self._rejected.clear()

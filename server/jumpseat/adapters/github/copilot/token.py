@@ -51,7 +51,10 @@ class CopilotToken:
     """The time at which a daemon of this machine last replaced a refused token."""
 
     def is_valid(self, clock: Clock, *, until: float) -> bool:
-        """Whether `until` is still in the future. False if the token was obtained in the future."""
+        """Whether `until` is still in the future.
+
+        False if the token seems to come from the future, because the clock was set back.
+        """
         now = clock.now()
         # Check both clocks: the wall clock may have been set, and the monotonic clock may stop during sleep.
         latest = max(now, clock.monotonic() + self.clock_offset)
@@ -99,7 +102,7 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: 
 
     Raises:
         ProtocolError: the response has no token.
-        ConfigError: it names a data host that does not belong to this GitHub instance.
+        ConfigError: the response names a data host that does not belong to this GitHub instance.
     """
     try:
         body = answer.json()
@@ -112,8 +115,8 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: 
     sku, chat = body.get("sku"), body.get("chat_enabled")
     now = clock.now()
     life = _read_lifetime(body, answer, now)
-    # A short-lived token is refreshed after half its life. Otherwise `refresh_at` would already be past, and
-    # every call would request a new token.
+    # A token whose life is shorter than the margins is refreshed after half its life. Otherwise `refresh_at`
+    # would already be past, and every call would request a new token.
     refresh_in = max(life - MARGIN_SECONDS - jitter * JITTER_SECONDS, life / 2)
     return CopilotToken(
         secret=register_secret(token, short_lived=True),
@@ -131,7 +134,7 @@ def _read_lifetime(body: Mapping[str, Any], answer: HttpAnswer, now: float) -> f
     """Return the seconds until the token expires."""
     # This machine's clock may be wrong by hours, so measure `expires_at` against the response's `Date`.
     # Without a `Date`, use only `refresh_in`, which needs no clock; if that is missing too, trust this
-    # machine's clock. The shorter lifetime wins.
+    # machine's clock. If two lifetimes are known, the shorter one counts.
     refresh_in, expires_at = number_in(body.get("refresh_in")), number_in(body.get("expires_at"))
     server_date = parse_date(answer.headers.get("date", ""))
     server_now = None if server_date is None else server_date.timestamp()
