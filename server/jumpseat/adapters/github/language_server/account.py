@@ -29,12 +29,12 @@ _QUOTAS = (
     ("completions", ("completions",)),
     ("premium_interactions", ("premiumInteractions", "premium_interactions")),
 )
-"""Each quota's Copilot name, and the server's names for it, the newer one first."""
+"""Each quota's name in jumpseat, and the server's names for it, the newer one first."""
 
 _SAYS_THE_STATE = re.compile(
     r"^(?:you are not signed in|your github copilot session has expired|no access to github copilot)", re.I
 )
-"""The beginnings of sentences that only repeat the state, and are not shown."""
+"""Matches sentences that only repeat the state. They are not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn
     """Parse `{status, user?}`.
 
     Args:
-        answer: the result of a request about the sign-in, or the `result` of a notification's row.
-        notice: the notification's row: `{message?, askToReSignin?}`.
+        answer: the result of a request about the sign-in, or the `result` in a row of a notification.
+        notice: that row of the notification: `{message?, askToReSignin?}`.
     """
     fields = answer if isinstance(answer, Mapping) else {}
     row = notice or {}

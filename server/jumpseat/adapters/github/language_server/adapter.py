@@ -1,7 +1,7 @@
 """GitHub Copilot through GitHub's own language server, for users whose company allows nothing else.
 
-Chooses between the server's two APIs for a chat, conversations and completions, and declares the capabilities
-of each.
+A chat uses one of two APIs of the server: conversations or completions. The adapter chooses the API, and
+declares its capabilities.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class LanguageServerAdapter(Adapter):
         self._chat_api_of: ServerConnection | None = None
         """The run of the server to which `_chat_api` applies; another run may have another version."""
 
-        self._decide("completion" if options.chat_api == "completion" else "conversation", None)
+        self._set_api("completion" if options.chat_api == "completion" else "conversation", None)
         self._listed_for: AccountState | None = None
 
     async def find_default_model(self) -> str | None:
@@ -129,7 +129,7 @@ class LanguageServerAdapter(Adapter):
             AuthenticationError: the server is signed out.
             ConfigError: the server is not installed, or does not have the configured API.
             RequestError: the chat has tools, or images for completions.
-            ChatError: the server cannot be started, or it or its service failed.
+            ChatError: the server cannot be started, or the server or its service failed.
         """
         connection = await self._server.connect()
         await self._identity.require_sign_in(connection)
@@ -178,7 +178,7 @@ class LanguageServerAdapter(Adapter):
         return models
 
     def cached_models(self) -> Sequence[ModelInfo]:
-        """Return the last list, which may have been fetched to find the default model."""
+        """Return the last list."""
         return self._models.known
 
     def max_context_tokens(self, model: str) -> int | None:
@@ -240,7 +240,7 @@ class LanguageServerAdapter(Adapter):
         return models
 
     async def _find_api(self, connection: ServerConnection) -> ChatApi:
-        """Return the API of this run of the server, probing it if no chat has revealed it.
+        """Return the API of this run of the server, testing for conversations if no chat has done so.
 
         Raises:
             ChatError: the server does not answer.
@@ -256,9 +256,9 @@ class LanguageServerAdapter(Adapter):
             has_it = error.code != METHOD_NOT_FOUND
         else:
             has_it = True
-        return self._decide("conversation" if has_it else "completion", connection)
+        return self._set_api("conversation" if has_it else "completion", connection)
 
-    def _decide(self, chat_api: ChatApi, connection: ServerConnection | None) -> ChatApi:
+    def _set_api(self, chat_api: ChatApi, connection: ServerConnection | None) -> ChatApi:
         self._chat_api, self._chat_api_of = chat_api, connection
         before, self.capabilities = self.capabilities, CAPABILITIES[chat_api]
         if self.capabilities != before and self.on_capabilities_change is not None:
@@ -277,7 +277,7 @@ class LanguageServerAdapter(Adapter):
                 provider=self._provider,
                 hint=f'Run `{UPDATE_COMMAND}`, or set chat_api = "completion".',
             ) from missing
-        self._decide("completion", connection)
+        self._set_api("completion", connection)
         self._models.forget()
 
     def _refuse_unsupported(self, request: ChatRequest) -> None:
@@ -306,7 +306,8 @@ class LanguageServerAdapter(Adapter):
         row = self._models.row(request.model)
         limit = row.max_output_tokens if row is not None else None
         names = list(request.settings)
-        # If the client does not set a limit, the engine sets the default, or a lower limit of the model.
+        # The engine sets the default limit, or the model's limit if that is lower. A limit below both was set
+        # by the client.
         if request.max_tokens < min(DEFAULT_MAX_TOKENS, limit or DEFAULT_MAX_TOKENS):
             names.insert(0, "max_tokens")
         if request.stop_sequences:

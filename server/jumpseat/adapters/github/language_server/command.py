@@ -40,7 +40,8 @@ _IGNORED = (
 def find_command(provider: str, config: ProviderConfig) -> list[str]:
     """Return the configured program and arguments, or else the program on the PATH.
 
-    A name without a slash is searched on the PATH; a relative path starts at the configuration file.
+    A name without a slash is searched on the PATH. Any other relative path starts at the directory of the
+    configuration file.
 
     Args:
         provider: the configured provider's id, for error messages.
@@ -51,7 +52,7 @@ def find_command(provider: str, config: ProviderConfig) -> list[str]:
     """
     if config.is_from_client:
         raise ConfigError(
-            f"The configuration of a workspace cannot start a program, which {provider} needs.",
+            f"{provider} needs a program, but the configuration of a workspace cannot start one.",
             provider=provider,
             hint=f"Move providers.{provider} to your own configuration file.",
         )
@@ -60,7 +61,7 @@ def find_command(provider: str, config: ProviderConfig) -> list[str]:
     if Path(name).name == name:
         program = config.origin.environment.which(name)
     else:
-        # Do not resolve it in the working directory, which may be another author's workspace.
+        # Do not resolve the path in the working directory, which may be another author's workspace.
         path = directory_of(config) / config.origin.environment.expand_path(name)
         program = str(path) if path.exists() else None
     if program is None:

@@ -1,8 +1,8 @@
 """Chats and infills through the Copilot language server's completions, the API that GitHub documents.
 
-A chat is written as a Markdown document that ends where the answer begins, and the server completes it. The
-answer is short and not streamed, and its model cannot be chosen. For an infill, unlike other providers, the
-server receives the whole document, and selects what its model sees. Source:
+A chat is written as a Markdown document that ends where the answer begins, and the server completes the
+document. The answer is short and not streamed, and its model cannot be chosen. For an infill, the server
+receives the whole document, and selects which parts its model sees. Source:
 `textDocument/copilotPanelCompletion` and `textDocument/inlineCompletion` in the README of
 github/copilot-language-server-release.
 """
@@ -85,7 +85,7 @@ class Completions:
             yield event
 
     async def _answer(self, connection: ServerConnection, request: ChatRequest) -> str:
-        """Return the first completion of the panel that has text, or else the first inline one."""
+        """Return the first completion that has text: from the panel, or else an inline completion."""
         document = Document(f"untitled:/{uuid4()}/chat.md", document_of(request), language_id="markdown")
         unknown = []
         with document.open_in(connection) as place:
@@ -154,7 +154,7 @@ class Completions:
 
 
 def document_of(request: ChatRequest) -> str:
-    """Return the chat under headings. The last heading is the assistant's, without a text."""
+    """Return the chat as a document with headings. The heading of the next answer is at the end."""
     parts = ["# A conversation with a helpful assistant"]
     if request.system and request.system.strip():
         parts += ["## Instructions", request.system.strip()]
@@ -168,7 +168,7 @@ def document_of(request: ChatRequest) -> str:
 
 
 def _answer_in(text: str) -> str:
-    """Return the text up to a heading under which the model continues as the user."""
+    """Return the text up to the next heading, where the model starts to invent the user's next message."""
     following = _NEXT_HEADING.search(text)
     return (text[: following.start()] if following else text).strip()
 

@@ -1,7 +1,7 @@
 """One running Copilot language server: requests, notifications, progress.
 
-An error response raises `RpcError`, an unresponsive server `ConnectionError`, and a server that has ended
-`ProtocolError`.
+A request raises `RpcError` for an error response, `ConnectionError` if the server does not answer in time,
+and `ProtocolError` if the server has ended.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from jumpseat.wire.child import FramedChild
 logger = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS = 0.15
-"""The time limit for the response to `shutdown`, which takes 40 ms. The daemon itself has half a second."""
+"""The time limit for the response to `shutdown`, which usually takes 40 ms.
+
+The daemon itself has only half a second to end.
+"""
 
 STOP_SECONDS = 0.3
-"""The time limit for the process to end afterwards, which takes 0.1 s, before it is killed."""
+"""The time limit for the process to end after `shutdown`, which usually takes 0.1 s. Then it is killed."""
 
 MAX_WORDS_CHARACTERS = 600
 MAX_LINE_CHARACTERS = 2000
@@ -105,7 +108,7 @@ class ServerConnection:
     def progress(self, token: str | int) -> Iterator[asyncio.Queue[Mapping[str, Any]]]:
         """Queue the values of `$/progress` with this token, in order, from now on.
 
-        The queue does not reveal that the server ended, so a reader must also wait for the answer to its
+        The queue does not show that the server has ended, so a reader must also wait for the response to its
         request.
         """
         queue = self._progress[token] = asyncio.Queue()
@@ -136,7 +139,7 @@ class ServerConnection:
 
 
 def take_progress(queues: Mapping[str | int, asyncio.Queue[Mapping[str, Any]]], params: Any) -> None:
-    """Put the value of a `$/progress` into its token's queue; drop it if there is none."""
+    """Put the value of a `$/progress` into its token's queue; drop the value if there is no such queue."""
     if isinstance(params, Mapping) and isinstance(params.get("value"), Mapping):
         token = params.get("token")
         queue = queues.get(token) if isinstance(token, str | int) else None

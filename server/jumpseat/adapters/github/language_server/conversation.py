@@ -1,6 +1,6 @@
 """Chats through the Copilot language server's conversations.
 
-Decides which of the server's conversations a chat continues, and when one is deleted. Source:
+Decides which of the server's conversations a chat continues, and when a conversation is deleted. Source:
 `conversation/create`, `/turn` and `/destroy` of `@github/copilot-language-server` 1.539. GitHub's own editors
 use these methods, but they are not documented.
 """
@@ -44,7 +44,7 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
 logger = logging.getLogger(__name__)
 
-KEPT_CONVERSATIONS = 32
+MAX_CONVERSATIONS = 32
 """The maximum number of conversations that chats may continue; the server keeps each in memory."""
 
 LOCAL_SECONDS = 10.0
@@ -94,7 +94,7 @@ class Conversations:
             listed_efforts: the efforts in the model's entry, if it has them.
 
         Raises:
-            NoConversations: the server does not have these methods; nothing was yielded.
+            NoConversations: the server does not have the methods for conversations; nothing was yielded.
             ChatError: the turn failed; events already yielded stay valid.
             Replan: the server's short-lived token had expired; the server has replaced it.
         """
@@ -116,7 +116,8 @@ class Conversations:
             except RpcError as error:
                 if decoder.begun:
                     raise self._explain_refusal(error, request, decoder) from error
-                # The server no longer has the conversation, or cannot continue any. GitHub was not asked.
+                # The server no longer has the conversation, or cannot continue conversations. GitHub has not
+                # received a request, so a new conversation can be started.
                 logger.debug("%s begins a new conversation: %s", self._provider, error.message)
         decoder = self._make_decoder(chat, None)
         try:
@@ -146,7 +147,10 @@ class Conversations:
     async def _run_turn(
         self, chat: _Chat, method: str, more: Mapping[str, Any], decoder: ProgressDecoder
     ) -> AsyncGenerator[StreamEvent]:
-        """Run one turn. Its conversation is kept if the answer is complete, and deleted otherwise."""
+        """Run one turn. If the answer is complete, later chats can continue its conversation.
+
+        Otherwise the conversation is deleted.
+        """
         token = f"jumpseat-{uuid4()}"
         exchange = Exchange(
             chat.connection,
@@ -166,8 +170,9 @@ class Conversations:
                         has_output = has_output or isinstance(event, BLOCK_EVENTS)
                         yield event
             last = decoder.finish(exchange.answer)
-            # Do this before yielding the last event, because a caller may stop reading after it. After an
-            # answer that was cut off, the server's history has its own error message in place of the answer.
+            # Keep the conversation before yielding the last event, because a caller may stop reading there.
+            # A conversation whose answer was cut off cannot be continued: the server's history has an error
+            # message in place of the answer.
             is_complete = any(
                 isinstance(event, DoneEvent) and event.stop_reason == "end_turn" for event in last
             )
@@ -233,7 +238,7 @@ class Conversations:
         if replaced is not None:
             self._delete_later(chat.connection, replaced)
         self._known[key] = decoder.conversation_id
-        while len(self._known) > KEPT_CONVERSATIONS:
+        while len(self._known) > MAX_CONVERSATIONS:
             _, oldest = self._known.popitem(last=False)
             self._delete_later(chat.connection, oldest)
         return True
@@ -253,7 +258,7 @@ class Conversations:
 
 
 class _Chat(NamedTuple):
-    """The input of a turn, for any conversation."""
+    """The input of a turn, whether its conversation is new or continued."""
 
     connection: ServerConnection
     request: ChatRequest
@@ -270,7 +275,10 @@ def _opening(turns: Sequence[Turn]) -> dict[str, Any]:
 
 
 def _common_params(chat: _Chat) -> dict[str, Any]:
-    """Return the params of both methods: the model in every version's fields, and no editor context."""
+    """Return the params that both methods have: the model, but no context from an editor.
+
+    Versions of the server differ in the field that they read the model from, so all these fields are set.
+    """
     model: dict[str, Any] = {"id": chat.request.model}
     if chat.effort is not None:
         model["reasoningEffort"] = chat.effort

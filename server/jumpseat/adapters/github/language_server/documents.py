@@ -1,4 +1,4 @@
-"""Documents that the language server completes at a place. Source: LSP 3.18."""
+"""Documents in which the language server completes the text at one place. Source: LSP 3.18."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 UPDATE_COMMAND = "npm install -g @github/copilot-language-server@latest"
 
 WAITED_FOR_SECONDS = 30.0
-"""The longest `retryAfter` of a rate limit that the server waits for itself; it then retries three times."""
+"""If a rate limit's `retryAfter` is at most this, the server itself waits, and retries three times."""
 
 _UPDATE_HINT = f"Update the Copilot language server: `{UPDATE_COMMAND}`."
 
@@ -58,7 +58,7 @@ _BAD_IMAGE = re.compile(r"could not read image|unsupported image format", re.IGN
 _RETRY = re.compile(r"\bretry in (\d+) ?s", re.IGNORECASE)
 _OUTDATED = re.compile(r"client not supported|plugin is out of date", re.IGNORECASE)
 
-# These patterns classify a turn's errors without a code; the first match is used.
+# These patterns classify those errors of a turn that have no code. The first match is used.
 _BY_WORDS: tuple[tuple[re.Pattern[str], type[ChatError]], ...] = (
     (re.compile(r"token limit exceeded|model_max_prompt_tokens_exceeded", re.I), ContextExceededError),
     (
@@ -123,7 +123,8 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
             keys = f"providers.{provider}.host and providers.{provider}.proxy"
             hint = f"Check the network, {keys}, and try again."
         elif _ITS_VARIABLE.search(said):
-            hint = "The variable is set in the daemon's environment, or in the env of the provider's table."
+            places = f"the environment of your editor or shell, or in providers.{provider}.env"
+            hint = f"The variable is set in {places}."
         return AuthenticationError(message, hint=hint, **facts)
     kind = _kind(facts["status_code"], reason, said, filtered=False)
     if kind is None:
@@ -150,8 +151,9 @@ def turn_error(
             an HTTP status if the service refused, `retryAfter` is in seconds.
         provider: the configured provider's id.
         model: the model of the request.
-        reset_at: the end of the limit reported by a notice; used if a rate limit has no `retryAfter`.
-        is_limited: whether such a notice arrived in this turn; it is the cause if the error has no other.
+        reset_at: the end of the rate limit that a notice reported; used if the error has no `retryAfter`.
+        is_limited: whether such a notice arrived in this turn. If so, an error of unknown cause is a rate
+            limit.
     """
     parsed = _parse(text_in(error.get("message")))
     said, reason, code = parsed.words, text_in(error.get("reason")), error.get("code")
@@ -257,7 +259,7 @@ class _Parsed:
 
 
 def _parse(message: str) -> _Parsed:
-    """Parse a message, and remove the parts meant for the server's own editors."""
+    """Parse a message, and remove the parts that are meant for GitHub's own editors."""
     request_id: str | None = None
     status: int | None = None
     if ids := _REQUEST_IDS.search(message):

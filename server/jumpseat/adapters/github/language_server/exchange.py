@@ -1,4 +1,4 @@
-"""One request to the Copilot language server, with the reports that precede the answer."""
+"""One request to the Copilot language server, with the reports that precede the response."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from jumpseat.adapters.github.language_server.connection import ServerConnection
 from jumpseat.chat import ConnectionError
 
 GRACE_SECONDS = 5.0
-"""The time limit between the last report and the answer, in either order."""
+"""The time limit between the last report and the response, whichever comes first."""
 
 _ANSWERED: Mapping[str, Any] = {}
-"""The marker for the answer in the queue of reports, compared by identity."""
+"""Marks the response in the queue of reports. It is compared by identity."""
 
 
 class Exchange:
-    """A request. `read_reports` can be read once; `answer` is set after that."""
+    """A request. `read_reports` can be read once. After that, `answer` is the result of the request."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Exchange:
             token: the token of the reports.
             provider: the configured provider's id.
             silence_seconds: the longest time without a report.
-            has_ended: whether the last report was received; None if no report is marked as the last.
+            has_ended: returns whether the last report was received; None if no report is marked as the last.
         """
         self.answer: Any = None
         self._connection = connection
@@ -78,8 +78,8 @@ class Exchange:
                             raise self._silence_error() from None
                         break
                     if report is _ANSWERED:
-                        # All reports before the answer were read. After the last report, the model's answer
-                        # is complete, so ignore a failure of the request or the server's end.
+                        # All reports that preceded the response were read. Once the last report was received,
+                        # the model's answer is complete, so it does not matter if the request has failed.
                         if self._has_ended is None or not self._has_ended() or request.exception() is None:
                             self.answer = request.result()
                     else:

@@ -94,8 +94,9 @@ class LanguageServerIdentity:
     async def get_status(self, *, refresh: bool) -> AuthStatus:
         """Return the status; with `refresh`, the server checks with GitHub and reports plan and quotas.
 
-        Starts the server if it does not run. If that fails or takes too long, the status is `signed_out` with
-        the reason, and a later answer is reported as a change.
+        Starts the server if it does not run. If the server fails or takes too long, the status is the one
+        that it reported last, or else `signed_out`, with the reason as the message. A later answer of the
+        server is reported as a change.
         """
         flight, work = (
             (self._refreshing, self._check_with_github) if refresh else (self._checking, self._check_locally)
@@ -116,15 +117,17 @@ class LanguageServerIdentity:
         except ChatError as error:
             why = " ".join(filter(None, (error.message, error.hint)))
         is_known = self._reported_by is not None and self._reported_by is self._server.running
-        # Store it without a notification: the caller receives it, and a later answer of the server is a
-        # change.
+        # Store the status without a notification: the caller receives the status, and a later answer of the
+        # server is a change.
         self._reported = replace(
             self._build_status() if is_known else self._status("signed_out"), message=why
         )
         return self._reported
 
     async def require_sign_in(self, connection: ServerConnection) -> None:
-        """Check before a chat that the server is signed in, trusting its local data if those suffice.
+        """Check before a chat that the server is signed in.
+
+        The server asks GitHub only if its local data do not contain a sign-in.
 
         Raises:
             AuthenticationError: the server is signed out.
@@ -213,14 +216,15 @@ class LanguageServerIdentity:
         params = params if isinstance(params, Mapping) and not self._is_closed else {}
         match method:
             case "didChangeStatus/v2":
-                # The server sends this with every answer about the sign-in, so a check here would never end.
+                # The server sends this with every response about the sign-in, so a check here would cause an
+                # endless loop.
                 rows = params.get("statuses")
                 for row in rows if isinstance(rows, list) else []:
                     if isinstance(row, Mapping) and row.get("category") == "auth" and row.get("result"):
                         self._store_report(self._server.running, read_sign_in(row["result"], row))
                         self._report()
             case "didChangeStatus" | "statusNotification":
-                # Older servers do not send the account with it, so request the sign-in.
+                # These notifications of older servers do not contain the account, so request the sign-in.
                 kind = params.get("kind") or params.get("status")
                 if kind in ("Normal", "Error") and kind != self._kind:
                     self._kind = kind
@@ -296,7 +300,7 @@ class LanguageServerIdentity:
             if is_refused and now.state == "signed_in" and not now.is_tried and now.login == before.login:
                 return
             if now.state == "signed_out" and before.state in ("signed_out", "expired") and not now.words:
-                # A notification with the reason arrived before this answer.
+                # A notification with the reason arrived before this report, which has none.
                 now = before
             elif now.state == before.state and now.login == before.login and not now.words:
                 now = replace(now, words=before.words)
@@ -358,7 +362,11 @@ class LanguageServerIdentity:
         )
 
     def _report(self, *, is_change: bool = False) -> AuthStatus:
-        """Report the status if it has changed; the first one is not a change."""
+        """Report the status if its state, login or plan has changed. The first status is not a change.
+
+        Args:
+            is_change: report any difference from the last status.
+        """
         before, status = self._reported, self._build_status()
         self._reported = status
         if (before is not None and _facts(before) != _facts(status)) or (is_change and before != status):

@@ -1,6 +1,6 @@
 """The models of a Copilot language server: their list, and the acceptance of their terms.
 
-Source of the shapes: responses to `copilot/models` of version 1.539, which is not documented.
+Source of the shapes: version 1.539's responses to `copilot/models`. This method is not documented.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class LanguageServerModels:
         """
         self._provider = provider
         self.known: Sequence[ModelInfo] = ()
-        """The last list; empty before the first."""
+        """The last list; empty before the first one was fetched."""
 
     def forget(self) -> None:
-        """Drop the list, because another account has other models."""
+        """Drop the list, which belongs to one account."""
         self.known = ()
 
     def row(self, model: str) -> ModelInfo | None:
@@ -65,7 +65,7 @@ class LanguageServerModels:
 
         Args:
             connection: the running server.
-            completion: list the models of completions instead of chats.
+            completion: list the models of completions instead of the models of chats.
 
         Raises:
             ChatError: the request failed.
@@ -142,14 +142,14 @@ class LanguageServerModels:
         except RpcError as error:
             if error.code == METHOD_NOT_FOUND:
                 raise request_error(error, provider=self._provider) from error
-            # If the plan forbids it, the error has no reason; the list below shows the result.
+            # If the plan does not include the model, the error has no reason. The new list shows the result.
             logger.info("the terms of %s were not accepted: %s", row.id, error.message)
             refusal = error
         await self.fetch(connection)
         row = self.row(model)
         if row is None or row.policy not in (None, "enabled"):
             raise AuthorizationError(
-                f"The terms of {model} could not be accepted: it is still not enabled for this account.",
+                f"The terms of {model} could not be accepted, and the model is still not enabled.",
                 provider=self._provider,
                 hint="The plan does not include it, or an administrator has to enable it.",
             ) from refusal
@@ -164,8 +164,8 @@ def read_models(answer: Any, provider: str, *, completion: bool = False) -> list
     Args:
         answer: the result, `[row, …]`.
         provider: the configured provider's id.
-        completion: return the models of completions, at least one, instead of those of chats. Lists for chats
-            have them too, after the others and hidden from pickers.
+        completion: if True, return only models of completions, at least one. If False, return the models of
+            chats, followed by the models of completions, which are hidden from pickers.
 
     Raises:
         ProtocolError: the response has no array of rows.
@@ -195,7 +195,7 @@ def read_models(answer: Any, provider: str, *, completion: bool = False) -> list
 
 
 def _read_model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:
-    """Return the model of a row; None if it is for the other API.
+    """Return the model of a row; None if it does not belong to the requested list.
 
     Raises:
         KeyError, TypeError, ValueError: the row has no name, or is not an object.

@@ -24,7 +24,7 @@ class Notice:
 
     message: str
     reset_at: datetime | None = None
-    """The end of a used-up rate limit; None if it is not used up, or has no time."""
+    """The time at which a used-up rate limit ends; None if it is unknown, or the limit is not used up."""
 
 
 def notice_in(method: str, params: Any) -> Notice | None:

@@ -67,7 +67,7 @@ class LanguageServerSignIn(Account):
         return await self._accept_terms(model)
 
     def watched_files(self) -> list[Path]:
-        """Return the server's sign-in files, which other processes may change; empty unless it runs."""
+        """Return the server's sign-in files, which other processes may change; empty if no server runs."""
         directory = copilot_directory(self._server.environment)
         if directory is None or self._server.running is None:
             return []

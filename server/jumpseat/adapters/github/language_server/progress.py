@@ -1,4 +1,4 @@
-"""Decodes a turn's reports from the Copilot language server to events. Pure: no I/O, no clock.
+"""Decodes the Copilot language server's reports about a turn into events. Pure: no I/O, no clock.
 
 Sources of the shapes of `$/progress`: `@github/copilot-language-server` 1.539; for older versions, copilot.el
 and GitHub's own clients for Xcode and Eclipse.
@@ -49,8 +49,8 @@ class ProgressDecoder:
             provider: the configured provider's id, for origins and errors.
             model: the model's name in the request.
             warnings: warnings about omitted parts of the request, to emit when the answer begins.
-            expects_thinking: whether the request has a thinking level; an answer without reasoning gets a
-                warning.
+            expects_thinking: whether the request has a thinking level. If so, an answer without reasoning
+                gets a warning.
             reset_at: the end of a limit that was reported as used up before this turn.
         """
         self.begun = False
@@ -130,8 +130,8 @@ class ProgressDecoder:
         self._blocks.close_all()
         if self._misses_thinking:
             message = (
-                "The answer has no reasoning, because the language server sets the level only for some "
-                "models."
+                "The answer has no reasoning, because the language server sets the thinking level only for "
+                "some models."
             )
             self._blocks.emit(WarningEvent("thinking_ignored", message))
         self._add_cost(mapping_in(answer).get("preciseCredits"))
@@ -169,7 +169,7 @@ class ProgressDecoder:
         return "end_turn", None
 
     def _in_last_report(self, key: str) -> Any:
-        """Return the value of a key in the last report, or in its `result`, as sent by older versions."""
+        """Return the value of a key in the last report, or in its `result`, where older versions have it."""
         value = self._end.get(key)
         return mapping_in(self._end.get("result")).get(key) if value is None else value
 
@@ -186,7 +186,7 @@ class ProgressDecoder:
             self._begin()
             self._misses_thinking = False
             self._blocks.add_thinking(thinking)
-        # Hidden text is meant for the server's own editors.
+        # Hidden text is meant for GitHub's own editors.
         if report.get("hideText") is not True:
             rounds = mappings_in(report.get("editAgentRounds"))
             if any(text_in(each.get("reply")) for each in rounds):
@@ -215,8 +215,8 @@ class ProgressDecoder:
             self._blocks.add_text(piece)
 
     def _begin(self) -> None:
-        """Emit the start of the answer, unless that has happened."""
-        # Wait for the first output, because the server sends `begin` before its request to GitHub.
+        """Emit the start of the answer, if it was not emitted yet."""
+        # The server's report `begin` does not start the answer, because it precedes the request to GitHub.
         if not self._has_response:
             self._has_response = True
             self._blocks.emit(ResponseEvent(self._model, self._turn_id))
@@ -230,7 +230,7 @@ class ProgressDecoder:
             self._blocks.emit(WarningEvent("provider_notice", words))
 
     def _decode_step(self, step: Mapping[str, Any]) -> None:
-        """Emit the title of one of the server's steps when it starts."""
+        """Emit the title of one of the server's steps when the step starts."""
         key, title = text_in(step.get("id")), clean_text(text_in(step.get("title")))
         if step.get("status") == "running" and title and self._steps.get(key) != title:
             self._steps[key] = title
@@ -265,7 +265,7 @@ class ProgressDecoder:
 
 
 def _sources(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield public code that the answer matches and results of a web search, as (URL, title)."""
+    """Yield `(URL, licence)` of public code that the answer matches, and `(URL, title)` of search results."""
     for annotation in mappings_in(report.get("annotations")):
         if annotation.get("type") == "ip_code_citations":
             citation = mapping_in(annotation.get("citations"))

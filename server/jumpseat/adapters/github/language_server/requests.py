@@ -1,7 +1,7 @@
 """Answers the Copilot language server's requests to its editor.
 
 The daemon has no open files and no tools, so most results are empty. Source: the requests of
-`@github/copilot-language-server` 1.539. The result of a conversation's request is a pair `[result, error]`.
+`@github/copilot-language-server` 1.539. The result of a `conversation/…` method is a pair `[result, error]`.
 """
 
 from __future__ import annotations

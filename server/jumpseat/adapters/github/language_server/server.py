@@ -131,7 +131,7 @@ class LanguageServer:
         settings = await self._build_settings()
         self._count_start()
         if self._connection is not None:
-            # The old process may still be ending; two processes would write the same stored sign-in.
+            # Wait for the end of the old process: two processes would write the same stored sign-in.
             await self._connection.aclose()
         progress: dict[str | int, asyncio.Queue[Mapping[str, Any]]] = {}
 
@@ -191,7 +191,7 @@ class LanguageServer:
                 f"was not ready within {INITIALIZE_SECONDS:g} s and was ended", last_words(child)
             ) from None
         except ProtocolError:
-            # Its stderr is complete only after its end.
+            # The server's stderr is complete only after the server has ended.
             await child.stop(0)
             raise self._start_error(f"was not ready when {child.why}", last_words(child)) from None
         connection.server_version = _version_in(answer)

@@ -1,4 +1,4 @@
-"""Signs in to a Copilot language server by the device flow.
+"""Signs the user in to a Copilot language server with the device flow.
 
 The server runs the flow and stores the token; the client shows the code and the page to the user. Sources:
 the server's README for `signIn`; version 1.539 for `signInWithDeviceFlow`.
@@ -87,7 +87,10 @@ class DeviceSignIn:
             raise request_error(error, provider=self._hosts.provider) from error
 
     async def _sign_in_with_one_request(self) -> Any:
-        """Sign in to a newer server: one request, which can be cancelled; a notification brings the code."""
+        """Sign in to a newer server with one request, which can be cancelled.
+
+        A notification brings the code.
+        """
         flow = asyncio.ensure_future(self._connection.request("signInWithDeviceFlow", {}, seconds=None))
         try:
             await asyncio.wait({flow, self._code}, timeout=CODE_SECONDS, return_when=asyncio.FIRST_COMPLETED)

@@ -29,7 +29,7 @@ OPENING = "(The assistant speaks first.)"
 """The request of the first turn if the chat begins with the assistant."""
 
 GO_ON = "Go on."
-"""The last request if the chat ends with the assistant, because the server cannot continue its message."""
+"""The last request if the chat ends with an assistant's message, which the server cannot continue."""
 
 _COMMAND = re.compile(r"[\s\ufeff]*[/@]")
 """The start of a command or an agent's name; the server strips a byte order mark like white space."""
@@ -58,7 +58,7 @@ def turns_of(request: ChatRequest) -> list[Turn]:
     """Return the chat as turns, the last one without a response. Reasoning is omitted.
 
     Raises:
-        RequestError: an image is a URL, or not in base64, which the server does not support.
+        RequestError: the server does not support an image, because it is a URL or not in base64.
     """
     return [
         Turn(_escape_command(turn.request), turn.response) for turn in _make_turns(request, with_images=True)
@@ -128,7 +128,7 @@ def _data_url(block: ImageBlock) -> str:
             hint="Attach the image itself, as base64 or as a data: URL.",
         )
     if not url.partition(",")[0].endswith(";base64"):
-        raise RequestError("The Copilot language server accepts images in base64 only, also in data: URLs.")
+        raise RequestError("The Copilot language server accepts images only in base64, even in data: URLs.")
     return url
 
 

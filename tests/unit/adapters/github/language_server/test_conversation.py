@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from jumpseat.adapters.github.language_server.conversation import KEPT_CONVERSATIONS, NoConversations
+from jumpseat.adapters.github.language_server.conversation import MAX_CONVERSATIONS, NoConversations
 from jumpseat.chat import ConnectionError, Message, ProtocolError, WarningEvent
 from jumpseat.wire import RpcError
 from tests.fakes.language_server import NEVER
@@ -173,7 +173,7 @@ async def test_a_turn_that_failed_after_its_begin_is_not_repeated(fake):
 @pytest.mark.requirement("language-server:second-turn")
 async def test_the_number_of_kept_conversations_is_limited_and_the_oldest_is_destroyed(fake):
     async with conversations(fake) as api:
-        for number in range(KEPT_CONVERSATIONS):
+        for number in range(MAX_CONVERSATIONS):
             await answer_of(api, make_request(f"Chat {number}"))
         assert fake.params(DESTROY) == []
         # Use the first conversation again, so that the second is now the oldest.

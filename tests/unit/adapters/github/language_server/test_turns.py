@@ -105,7 +105,7 @@ def test_equal_texts_are_separated_by_blank_lines():
 @pytest.mark.requirement("language-server:errors-of-images", "language-server:history")
 @pytest.mark.parametrize(
     ("source", "words"),
-    [("https://example.test/a.png", "by its URL"), ("data:image/svg+xml,%3Csvg/%3E", "in base64 only")],
+    [("https://example.test/a.png", "by its URL"), ("data:image/svg+xml,%3Csvg/%3E", "only in base64")],
 )
 def test_an_unsupported_image_is_refused(source, words):
     with pytest.raises(RequestError, match=words):
