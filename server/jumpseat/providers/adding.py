@@ -24,7 +24,7 @@ _OLLAMA_URL = "http://127.0.0.1:11434"
 
 @dataclass(frozen=True, slots=True)
 class ProviderTemplate:
-    """A kind of provider, or a well-known one, with the fields that a user fills in."""
+    """A form for a new provider: a well-known service, or any provider of one kind."""
 
     id: str
     """The usual id of such a provider."""
@@ -73,7 +73,7 @@ TEMPLATES = (
         for name, title, kind in _GENERIC
     ),
 )
-"""The templates in the order of a list: well-known services first."""
+"""The templates in the order in which clients list them: well-known services first."""
 
 
 async def add_provider(
@@ -83,7 +83,7 @@ async def add_provider(
 
     Args:
         provider: the id of the new provider.
-        values: the keys of its table, with `kind`.
+        values: the keys and values of its table, including `kind`.
         file: the configuration file, which may be missing.
         environment: the user's environment.
 

@@ -157,7 +157,10 @@ async def _find_table_faults(
 async def _find_adapter_fault(
     config: Config, provider: str, table: ProviderConfig
 ) -> tuple[list[tuple[KeyPath, str]], list[tuple[KeyPath, str]]]:
-    """Return the fault that prevents the creation of a provider's adapter, if any, and its warnings."""
+    """Return the fault that prevents the creation of a provider's adapter, if any, and the adapter's notes.
+
+    Each of them is a path below the provider's table and a message.
+    """
     registry = Registry(config.model_copy(update={"providers": {provider: table}}))
     try:
         await registry.prepare(provider)
@@ -216,7 +219,7 @@ def _find_settings_faults(
     for provider, values in tables.items():
         path: KeyPath = ("settings", "providers", provider)
         if provider in incomplete:
-            continue  # The fault may be in its rows.
+            continue  # This provider's settings rows may be faulty themselves.
         if provider not in registry.ids:
             yield path, f"is not a provider{alternatives(provider, registry.ids)}"
         elif not isinstance(values, Mapping):

@@ -41,7 +41,10 @@ def find_value_faults(provider: str, table: ProviderConfig) -> Iterator[tuple[Ke
 
 
 def find_network_faults(provider: str, table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the faults in the proxy and the certificates of a table, or of `[fetch]` for `PAGES`."""
+    """Yield the faults in the proxy and the certificates of a table.
+
+    If the provider is `PAGES`, the table is `[fetch]`.
+    """
     for check in (check_proxy, check_certificates):
         try:
             check(provider, table)
@@ -50,7 +53,7 @@ def find_network_faults(provider: str, table: ProviderConfig) -> Iterator[tuple[
 
 
 _DOLLAR = re.compile(r"(?<![\w$])\$[A-Za-z_]\w*")
-_LITERAL = "has a $NAME, which is taken literally; env:NAME as the whole value reads a variable"
+_LITERAL = "has a $NAME, which is taken literally; to read a variable, use env:NAME as the whole value"
 _FILLED = ("env", "headers")
 """The keys whose values may contain `${name}`, unless they name a source."""
 
@@ -88,7 +91,7 @@ def _is_literal(text: str, *, filled: bool) -> bool:
 
 
 def split_location(provider: str, message: str) -> tuple[KeyPath, str]:
-    """Split a message into the path in the provider's table with which it begins, if any, and the rest."""
+    """Split a message into its leading path, if it has one, and the rest. The path is below the table."""
     key, space, rest = message.rstrip(".").partition(" ")
     key, prefix = key.removesuffix(":"), name_table(provider)
     if space and (key == prefix or key.startswith(f"{prefix}.")):

@@ -1,4 +1,4 @@
-"""The default provider: the configured or saved one, or else one that is chosen and saved."""
+"""The default provider. If none is configured or saved, one is chosen and saved."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ logger = logging.getLogger(__name__)
 
 
 async def ensure_default_provider(registry: Registry) -> str | None:
-    """Return the provider for names without one; None if the user must choose or set up a provider.
+    """Return the provider for models that are named without one.
 
-    The configured provider precedes the saved one. If there is neither, one is chosen and saved.
+    The configured provider precedes the saved one. If there is neither, a provider is chosen and saved. None
+    means that the user must choose or set up a provider.
 
     Raises:
         ConfigError: `default_provider` names a provider that does not exist.
@@ -52,10 +53,11 @@ async def ensure_default_provider(registry: Registry) -> str | None:
 
 
 async def _choose(registry: Registry) -> str | None:
-    """Choose the first of these that exists.
+    """Choose the first of these that exists:
 
-    They are a built-in provider with a sign-in of its own, the only user-defined provider, and a built-in
-    provider that can be used.
+    1. a built-in provider that the user has signed in to;
+    2. the user-defined provider, if there is exactly one;
+    3. a built-in provider that can be used.
     """
     for provider in BUILT_IN:
         if await _is_signed_in(registry, provider):
@@ -64,7 +66,7 @@ async def _choose(registry: Registry) -> str | None:
         return registry.user_defined[0]
     states = {provider: await _read_state(registry, provider) for provider in BUILT_IN}
     usable = [provider for provider, state in states.items() if state not in ("signed_out", "expired")]
-    # Choose a provider that uses another program's sign-in last: the sign-in may not work here, and
+    # A provider that uses another program's sign-in is the last choice: the sign-in may not work here, and
     # conversations would go to a vendor that the user has not set up.
     return min(usable, key=lambda provider: states[provider] == "signed_in", default=None)
 

@@ -24,7 +24,7 @@ SOURCE_SECONDS = 7.5
 
 
 async def diagnose(registry: Registry, provider: str) -> list[Check]:
-    """Return the checks of one provider. A failure is a check with `ok` false, not an exception.
+    """Return the checks of one provider. A failure does not raise an exception: its check has `ok=False`.
 
     Reads the provider's credentials, which may run a program, and sends requests to its hosts.
 

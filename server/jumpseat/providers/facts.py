@@ -27,7 +27,10 @@ _ABILITIES = {
 """A model's abilities, and the keys of `capabilities` with which the user overrides the snapshot."""
 
 _LABELLED = frozenset({"copilot", "copilot-language-server"})
-"""Kinds whose lists have a label for every model. Elsewhere, a label that equals the id is a placeholder."""
+"""Kinds whose lists have labels (`name` and `family`) for every model.
+
+In lists of other kinds, a label that equals the model's id is a placeholder.
+"""
 
 _FACTS = (*_LIMITS, *_ABILITIES, "supports_infill", "vendor")
 
@@ -75,7 +78,7 @@ def _complete(
             if value is not None and fact not in sources:
                 values[fact], sources[fact] = value, source
         for label in labels:
-            # Other lists repeat the id as the label.
+            # Replace the label if it is a placeholder.
             if getattr(info, label) == info.model and facts.get(label) and label not in values:
                 values[label] = facts[label]
         if facts.get("deprecated"):
@@ -104,7 +107,7 @@ def find_facts_by_name(
     stated = _read_stated_facts(table, model)
     if max_context_tokens is None and not any(stated.values()):
         return None
-    # The labels are placeholders.
+    # The name, the family and the version are placeholders.
     bare = ModelInfo(
         provider=provider,
         model=model,
@@ -118,7 +121,7 @@ def find_facts_by_name(
 
 
 def _read_stated_facts(table: ProviderConfig, model: str) -> Mapping[FactSource, Mapping[str, Any]]:
-    """Return the facts from each source but the provider, in order of precedence."""
+    """Return the facts from each source other than the provider, in order of precedence."""
     row = next((row for row in table.models if row.id == model), None)
     configured = {} if row is None else row.model_dump(exclude_none=True)
     return {"config": configured, "snapshot": _read_snapshot_facts(table, model)}

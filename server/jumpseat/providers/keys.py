@@ -45,7 +45,7 @@ _WITHOUT_KEY = {
 
 @dataclass(frozen=True, slots=True)
 class KeySlot:
-    """The `api_key` of a provider's table, which may refer to another key."""
+    """The place for a provider's key: the `api_key` of the provider's table."""
 
     provider: str
     file: ConfigurationFile
@@ -69,7 +69,7 @@ class RemovedKey:
 
 
 def explain_invalid_key(key: str, environment: Environment) -> str | None:
-    """Return why a text cannot be a key, as a clause that does not quote it; None if it can."""
+    """Return why a text cannot be a key, as a clause that does not quote the text; None if it can be one."""
     if not key:
         return "it is empty"
     if len(key) > MAX_KEY_CHARACTERS:
@@ -79,7 +79,8 @@ def explain_invalid_key(key: str, environment: Environment) -> str | None:
     prefix = source_prefix(key)
     if prefix is not None:
         return (
-            f"it begins with {prefix}, which refers to a key elsewhere. Write it into the configuration file"
+            f"it begins with {prefix}, so it refers to a key elsewhere. Write the reference into the "
+            "configuration file"
         )
     if key in environment.variables or is_unset_variable(key, environment):
         return "it is the name of an environment variable"
@@ -184,7 +185,7 @@ async def try_key(key: str, slot: KeySlot, environment: Environment) -> ChatErro
 async def set_key(
     key: str, provider: str, file: Path, environment: Environment, *, in_file: bool = False
 ) -> StoredKey:
-    """Store a key, refer to it in the configuration file, and delete a key that jumpseat stored before.
+    """Store a key, refer to it in the configuration file, and delete the key that jumpseat stored before.
 
     Args:
         key: a text for which `explain_invalid_key` returns None.

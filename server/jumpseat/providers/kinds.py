@@ -49,7 +49,10 @@ KINDS = Specs(
 )
 
 BUILT_IN = ("copilot", "local")
-"""The kinds that are also providers, without any configuration, in the order in which a default is chosen."""
+"""The built-in providers, which exist without configuration. Each has the name of its kind.
+
+When a default provider is chosen, they are tried in this order.
+"""
 
 SIGN_IN_PROVIDER = "copilot"
 """The provider of a sign-in request that does not name one."""

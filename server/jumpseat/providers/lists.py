@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 Rows = dict[str, KnownModel]
 
 CURRENT_SECONDS = 600.0
-"""The age from which a list that is requested is also fetched again in the background."""
+"""The age from which a request for a list also fetches the list again, in the background."""
 
 FAILURE_SECONDS = 10.0
 """The time for which a failure is cached, so that clients that ask often do not repeat a failing request."""
@@ -38,7 +38,7 @@ class _Fetch:
     task: asyncio.Task[Rows | Exception]
     start: Moment
     is_late: bool = False
-    """Whether a caller has stopped waiting. If so, the end must be announced."""
+    """Whether a caller has stopped waiting. If so, the end of the fetch must be announced."""
 
 
 class ModelLists:
@@ -78,7 +78,7 @@ class ModelLists:
 
         Args:
             provider: the configured provider's id.
-            received: the list that its adapter last read for a chat; empty if there is none.
+            received: the list that the provider's adapter last read for a chat; empty if there is none.
         """
         rows = self._lists.get(provider)
         if rows is not None or not received:
@@ -106,11 +106,11 @@ class ModelLists:
             self._outdated.add(provider)
         self._on_change(provider)
 
-    def mark_outdated(self, provider: str) -> None:
-        """Replace a fetched list, in the background, with the one that another session has received."""
+    def replace_in_background(self, provider: str) -> None:
+        """If a list was fetched, replace it with the one that another session has received."""
         if provider in self._lists:
             self._outdated.add(provider)
-            self._fetch(provider)
+            self._start_fetch(provider)
 
     async def aclose(self) -> None:
         """Cancel the running requests."""
@@ -138,11 +138,11 @@ class ModelLists:
             self._outdated.add(provider)
         elif known is not None and provider not in self._outdated:
             if self._list_times[provider].age() > CURRENT_SECONDS and failure is None:
-                self._fetch(provider)
+                self._start_fetch(provider)
             return known
         elif failure is not None:
             raise failure
-        fetch = self._fetch(provider)
+        fetch = self._start_fetch(provider)
         left = None if patience is None else max(0.0, patience - fetch.start.age())
         await asyncio.wait({fetch.task}, timeout=left)
         if not fetch.task.done():
@@ -151,7 +151,7 @@ class ModelLists:
                 f"{provider} has not listed its models yet.",
                 provider=provider,
                 retry_after=1.0,
-                hint="They are added as soon as it does.",
+                hint="The models are added as soon as the list arrives.",
             )
         result = fetch.task.result()
         if isinstance(result, Exception):
@@ -162,15 +162,15 @@ class ModelLists:
         failure, at = self._failures.get(provider, (None, None))
         return failure if at is not None and at.age() < FAILURE_SECONDS else None
 
-    def _fetch(self, provider: str) -> _Fetch:
-        """Start fetching a list, or join the running request."""
+    def _start_fetch(self, provider: str) -> _Fetch:
+        """Start to fetch a list, or return the fetch in progress."""
         fetch = self._fetches.get(provider)
         if fetch is None:
-            task = asyncio.get_running_loop().create_task(self._finish(provider))
+            task = asyncio.get_running_loop().create_task(self._fetch_and_store(provider))
             fetch = self._fetches[provider] = _Fetch(task, Moment.now())
         return fetch
 
-    async def _finish(self, provider: str) -> Rows | Exception:
+    async def _fetch_and_store(self, provider: str) -> Rows | Exception:
         """Fetch a list, then store and announce the result."""
         result: Rows | Exception
         try:
@@ -192,7 +192,8 @@ class ModelLists:
     async def _fetch_current(self, provider: str) -> Rows:
         """Fetch a list, repeatedly if it is out of date when it arrives."""
         while True:
-            # Do this before the request: its response may lack a change that is reported from now on.
+            # Clear the mark before the request. The response may lack a change that is reported from now on,
+            # so such a change must set the mark again.
             self._outdated.discard(provider)
             try:
                 rows = await self._request(provider)

@@ -89,5 +89,5 @@ async def check_prefix(registry: Registry, name: str, *, is_default: bool) -> No
     )
     raise RequestError(
         f"The {subject} {name!r} {fault if fault.endswith('?') else f'{fault}.'}",
-        hint=f"{what_to_do} If it is a model's own name, write PROVIDER:{name}.",
+        hint=f"{what_to_do} If this is the model's own name, write PROVIDER:{name}.",
     )

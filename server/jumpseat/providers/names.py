@@ -49,8 +49,8 @@ async def resolve_model(registry: Registry, name: str | None, *, offline: bool =
     Args:
         registry: the connection's providers.
         name: `provider:model`, a bare model name, or None for the default.
-        offline: whether to avoid a request for the provider's default model. If it is not known without one,
-            the result's model is empty.
+        offline: whether to avoid a request for the provider's default model. If this model is not known
+            without a request, the result's model is empty.
 
     Raises:
         RequestError: the name is ambiguous or begins with a misspelled provider.

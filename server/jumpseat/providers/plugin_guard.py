@@ -51,7 +51,9 @@ _QUERIES: Mapping[str, Any] = {
 
 
 def find_fault(adapter: object) -> str | None:
-    """Explain why an object is not an adapter, as the end of a sentence about the plug-in; None if it is one.
+    """Explain why an object is not an adapter; None if it is one.
+
+    The explanation is the end of a sentence about the plug-in.
 
     Raises:
         Exception: raised by a property of the plug-in.

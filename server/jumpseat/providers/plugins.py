@@ -68,7 +68,9 @@ class Plugins:
         return kind in self._loaded
 
     def make(self, provider: str, table: ProviderConfig, http: HttpClient) -> Adapter:
-        """Create a provider's adapter, loading its plug-in if necessary. Defects of the adapter are caught.
+        """Create a provider's adapter, loading its plug-in if necessary.
+
+        The adapter's methods convert defects of the plug-in into errors (see `guard`).
 
         Raises:
             ConfigError: there is no such kind, its plug-in cannot be used, or the plug-in rejects the table.
@@ -140,12 +142,12 @@ class Plugins:
         link = f"{suggestion} Known" if suggestion else "; known"
         return ConfigError(
             f"{fault}{link} kinds are {', '.join(self._built_in)}{offered}.{ignored}",
-            hint="Correct the name, or install the plug-in where the daemon is installed, and restart it.",
+            hint="Correct the name, or install the plug-in beside the daemon and restart the daemon.",
         )
 
 
 _LOG_HINT = "See the daemon's log. Update or remove the plug-in, and restart the daemon."
-_OTHER_VERSION = "Install a version of the plug-in that works with this daemon, and restart it."
+_OTHER_VERSION = "Install a version of the plug-in that works with this daemon, and restart the daemon."
 
 
 def _discover() -> dict[str, Plugin]:

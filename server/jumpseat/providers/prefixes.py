@@ -18,7 +18,7 @@ from jumpseat.providers.snapshot import CATALOGUES, find_catalogue, read_snapsho
 from jumpseat.providers.spellings import parse_spelling
 from jumpseat.system.threads import compute
 
-# The user chose the ids, which are short, so suggest one even if a third of its letters are wrong.
+# Ids are short, and chosen by the user, so suggest an id even if a third of its letters are wrong.
 _NEAR_AN_ID = 0.65
 
 _NEAR_A_VENDOR = 0.85
@@ -73,7 +73,7 @@ async def explain_prefix_fault(name: str, tables: Mapping[str, ProviderConfig]) 
         provider
         for provider, table in tables.items()
         if provider not in near
-        and _find_vendor(table) in near_vendor  # The vendor is configured under another id.
+        and _find_vendor(table) in near_vendor  # The vendor is configured with another id.
     ]
     message = f"begins with {prefix!r}, which is not a provider"
     if not near and service not in (None, prefix):
@@ -100,7 +100,10 @@ def _is_one_slip(one: str, other: str) -> bool:
 
 
 def _find_vendor(table: ProviderConfig) -> str | None:
-    """Return the vendor whose models the provider offers; its kind if the kind is not a vendor."""
+    """Return the vendor whose models the provider offers, or else the provider's kind.
+
+    None if the kind is named after a vendor, but the provider's address is on another host.
+    """
     return find_catalogue(table) or (table.kind if table.kind not in CATALOGUES else None)
 
 

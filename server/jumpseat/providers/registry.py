@@ -40,7 +40,10 @@ _CAPABILITY_NAMES = tuple(field.name for field in fields(Capabilities))
 
 
 class Registry:
-    """The providers and their adapters, models and capabilities; one per connection, as overlays differ."""
+    """The providers and their adapters, models and capabilities.
+
+    Each connection has its own registry, because overlays differ.
+    """
 
     def __init__(self, config: Config, saved: SavedSettings | None = None) -> None:
         """
@@ -76,12 +79,12 @@ class Registry:
         """Replace the configuration and announce the changes. Adapters of unchanged tables are reused.
 
         Returns:
-            The adapters of changed and removed tables. Running requests may still use them; after that, the
-            caller must pass them to `close`.
+            The adapters of changed and removed tables. Running requests may still use them. After the last of
+            these requests, the caller must pass the adapters to `close`.
         """
         tables, faults, default = self._tables, self.config.faults, _read_default(self.config)
         self.config = config
-        # Reuse an unchanged table: its adapter still uses it, and it caches the values of its sources.
+        # Reuse the object of an unchanged table: its adapter uses the object, which caches values of sources.
         self._tables = {
             provider: tables[provider] if tables.get(provider) == table else table
             for provider, table in merge_tables(config).items()
@@ -126,7 +129,7 @@ class Registry:
     @property
     def user_defined(self) -> Sequence[str]:
         """The ids of the providers in the user's configuration, and of those that the client added."""
-        # A client's settings for a built-in provider do not define one.
+        # If a client only has settings for a built-in provider, it does not define that provider.
         only_settings = self.config.from_client.intersection(BUILT_IN)
         tables = [*self.config.providers, *self.config.faults]
         return [provider for provider in tables if provider not in only_settings]
@@ -189,7 +192,7 @@ class Registry:
             if isinstance(adapter, ChangesCapabilities):
                 adapter.on_capabilities_change = lambda: self.announce(ProvidersChanged())
             if isinstance(adapter, SharesModels):
-                adapter.on_models_change = lambda: self._lists.mark_outdated(provider)
+                adapter.on_models_change = lambda: self._lists.replace_in_background(provider)
             if isinstance(adapter, CachesModels):
                 self._caching[provider] = adapter
             if adapter.account is not None:
@@ -307,7 +310,7 @@ class Registry:
         return await self.account(provider).auth_status(refresh=refresh)
 
     def account(self, provider: str) -> Account:
-        """Return the provider's account, or an account without a credential if it has none.
+        """Return the adapter's account; if the adapter has none, an account that needs no credential.
 
         Raises:
             ChatError: see `adapter`.
@@ -350,7 +353,7 @@ class Registry:
         return [row.info for row in rows.values()]
 
     async def probe(self, provider: str) -> bool:
-        """Request the provider's capabilities and announce a change; False if the provider has no probe.
+        """Request the provider's capabilities and announce a change; return False if there is no result.
 
         Raises:
             ChatError: the request failed.

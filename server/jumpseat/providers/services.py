@@ -1,4 +1,4 @@
-"""Well-known providers, and the tables that configure them, which are also on the recipes page."""
+"""Well-known providers, and the tables that configure them. The recipes page has the same tables."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Service:
     id: str
     title: str
     table: Mapping[str, str] = field(default_factory=dict)
-    """The content of its table; empty if it works without one."""
+    """The content of the provider's table; empty if the provider works without a table."""
 
     variable: str | None = None
-    """The usual environment variable for its key; None if it does not need a key."""
+    """The usual environment variable for the provider's key; None if it does not need a key."""
 
     next_step: str = ""
     """The step before the first chat; empty if there is none."""

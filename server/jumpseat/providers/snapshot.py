@@ -29,7 +29,7 @@ CATALOGUES: Mapping[str, str] = {
     "openrouter": "openrouter.ai",
     "xai": "api.x.ai",
 }
-"""The hosts of the providers that the snapshot describes, by the providers' names in its source."""
+"""The hosts of the providers that the snapshot describes, by the providers' names on models.dev."""
 
 # A provider of one of these kinds uses this catalogue if its table has no `base_url`.
 _KIND_CATALOGUES: Mapping[str, str] = {
@@ -59,7 +59,7 @@ class SnapshotRow:
 
 
 def find_catalogue(table: ProviderConfig) -> str | None:
-    """Return the catalogue of a provider; None unless its address is the vendor's own host."""
+    """Return the catalogue of a provider; None if the provider's address is not a vendor's own host."""
     # Another server may run a model of the same name with a different context length.
     address = table.url or table.base_url
     if address is None:

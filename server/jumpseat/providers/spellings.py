@@ -82,9 +82,9 @@ def find_candidates(name: str, listed: Iterable[str], *, complete: bool = True) 
     Args:
         name: the name to look up.
         listed: the names of one provider, each once.
-        complete: whether the list contains all models of the provider. If not, a model with the same date may
-            exist without being listed, so a dated name matches an undated one only if the provider never uses
-            dates of that form.
+        complete: whether the list contains all models of the provider. If not, the provider may have the
+            dated model that `name` means. Then a dated name matches an undated one only if the provider seems
+            not to use dates of that form.
     """
     names = list(listed)
     if name in names:

@@ -93,7 +93,7 @@ async def test_the_hint_explains_how_to_add_a_well_known_provider(
     expected = addition and addition.format(file=registry.config.file)
     hint = caught.value.hint or ""
     assert hint.startswith(expected or "Correct it. ")
-    assert hint.endswith(f" If it is a model's own name, write PROVIDER:{provider}:some-model.")
+    assert hint.endswith(f" If this is the model's own name, write PROVIDER:{provider}:some-model.")
     assert (missing.value.hint or "").startswith(expected or "Add a [providers.NAME] table to ")
 
 
