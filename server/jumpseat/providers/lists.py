@@ -65,6 +65,8 @@ class ModelLists:
         self._lists: dict[str, Rows] = {}
         self._list_times: dict[str, Moment] = {}
         self._received: dict[str, tuple[Sequence[ModelInfo], Rows]] = {}
+        """The lists that adapters read for chats, each with its completed rows."""
+
         self._fetches: dict[str, _Fetch] = {}
         self._failures: dict[str, tuple[Exception, Moment]] = {}
         self._forgotten: set[str] = set()

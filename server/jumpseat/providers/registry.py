@@ -65,6 +65,8 @@ class Registry:
         """The adapters that read a list of models for their chats."""
 
         self._retired: list[Adapter] = []
+        """The adapters that `reconfigure` returned and that are not closed yet."""
+
         self._probed: dict[str, Mapping[str, bool]] = {}
         self._lists = ModelLists(
             self.adapter,

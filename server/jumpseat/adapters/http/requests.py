@@ -70,6 +70,7 @@ class EndpointRequests:
         self._remembered: dict[str | None, ResolvedTable] = {}
         self._last_url = ""
         self._credentials_of_url: Sequence[Secret] = ()
+        """The secrets in the last URL. This reference keeps them in the set of values to redact."""
 
     async def resolve(self, model: str | None = None) -> ResolvedTable:
         """Resolve the values of the table. Without a model, configured headers that need one are omitted.

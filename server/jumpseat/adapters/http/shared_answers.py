@@ -66,6 +66,7 @@ class SharedAnswers:
         self._shared = shared
         self._on_change = on_change
         self._held: dict[str, tuple[Hashable, Reference[_Answer]]] = {}
+        """The responses in use, by the name of the request, each with its key."""
 
     @contextlib.contextmanager
     def recent(self) -> Iterator[None]:

@@ -106,6 +106,7 @@ class LocalAdapter(Adapter):
             dropped=("reasoning_effort",),
         )
         self._held: Reference[SharedServer] | None = None
+        """The shared server, once a chat has needed it."""
 
     @property
     def provider_name(self) -> str:

@@ -73,6 +73,8 @@ class CopilotAccount(Account):
         self._store = token_store_of(config.origin.environment)
         self._sign_ins = SignInSearch(hosts, config, self._store)
         self._held: Reference[CopilotCredential] | None = None
+        """The shared credential of the chosen sign-in."""
+
         self._reported: AuthStatus | None = None
 
     # -- for the adapter

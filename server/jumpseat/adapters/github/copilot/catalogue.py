@@ -79,6 +79,8 @@ class CopilotCatalogue:
         self._models: list[ModelInfo] | None = None
         self._listed_at: Moment | None = None
         self._is_slow = False
+        """Whether a chat has stopped waiting for the request in progress."""
+
         self._auto: AutoSession | None = None
         self._auto_lock = asyncio.Lock()
 

@@ -73,6 +73,8 @@ class Conversations:
         self._server = server
         self._silence_seconds = silence_seconds
         self._known: OrderedDict[int, str] = OrderedDict()
+        """The ids of the conversations that chats may continue, by the `fingerprint` of their turns."""
+
         self._connection: ServerConnection | None = None
         self._preparing = asyncio.Lock()
         self._limit_ends: datetime | None = None

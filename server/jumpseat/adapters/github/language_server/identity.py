@@ -74,6 +74,8 @@ class LanguageServerIdentity:
         """The run of the server that reported `_sign_in`, which is not valid for another run."""
 
         self._kind = "Normal"
+        """The general status in the last notification of an older server."""
+
         self._plan: str | None = None
         self._quotas: Sequence[Quota] = ()
         self._reported: AuthStatus | None = None

@@ -66,6 +66,8 @@ class ProgressDecoder:
         self._model = model
         self._warnings = warnings
         self._misses_thinking = expects_thinking
+        """Whether reasoning is expected and none was received yet."""
+
         self._blocks = BlockAssembler(provider, model)
         self._has_response = False
         """Whether the `ResponseEvent` was emitted."""
