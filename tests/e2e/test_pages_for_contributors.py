@@ -1,4 +1,4 @@
-"""The test modules on the page for contributors pass as written."""
+"""The test modules on the page about tests pass as written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.pages import BUILT, ROOT, Block, blocks
+from tests.unit.pages import ROOT, TESTING, Block, blocks
 
 pytestmark = [pytest.mark.slow]
 
@@ -43,7 +43,7 @@ TWO_CHATS = """
 
 
 @pytest.mark.parametrize(
-    "block", [block for block in blocks(BUILT, "python") if not block.text.startswith("@pytest")], ids=str
+    "block", [block for block in blocks(TESTING, "python") if not block.text.startswith("@pytest")], ids=str
 )
 def test_a_test_module_of_the_page_passes(tmp_path: Path, block: Block) -> None:
     (tmp_path / "my_plugin.py").write_text(PLUGIN, "utf-8")

@@ -2,7 +2,7 @@
 
 It takes the sign-in that jumpseat finds on this machine (`jumpseat status` says which), saves nothing, and
 asks five short questions by each of the three routes, of a model that the plan includes. Where a route has
-none, its cheapest model is asked only if `JUMPSEAT_LIVE_COPILOT=premium` allows that. server/README.md has
+none, its cheapest model is asked only if `JUMPSEAT_LIVE_COPILOT=premium` allows that. tests/README.md has
 the command.
 """
 

@@ -30,6 +30,8 @@ from tests.unit.pages import (
     README,
     ROOT,
     SOURCES,
+    SUBSYSTEMS,
+    TESTING,
     WAIT_SECONDS,
     Block,
     blocks,
@@ -142,7 +144,9 @@ def test_the_page_of_the_client_names_its_methods_and_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [BUILT, README, CLIENT, NUMBERS], ids=lambda page: str(page.relative_to(ROOT))
+    "page",
+    [BUILT, SUBSYSTEMS, TESTING, README, CLIENT, NUMBERS],
+    ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_every_path_on_a_page_exists(page: Path) -> None:
     named = {span for span in spans(prose(page)) if re.fullmatch(r"[\w.*-]+(/[\w.*-]+)*/?", span)}

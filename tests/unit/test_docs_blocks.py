@@ -27,6 +27,7 @@ from tests.unit.pages import (
     PROTOCOL,
     README,
     ROOT,
+    TESTING,
     Block,
     blocks,
     read,
@@ -40,7 +41,7 @@ TESTS = {
     "unit/test_docs_blocks.py": {
         "test_config_check_accepts_every_configuration": ([README, CONFIGURATION, RECIPES], "toml", ""),
         "test_the_flags_of_the_protocol_page_match_the_programs": ([PROTOCOL], "text", "jumpseat"),
-        "test_the_example_of_the_manifest_is_a_test": ([BUILT], "python", "@pytest"),
+        "test_the_example_of_the_manifest_is_a_test": ([TESTING], "python", "@pytest"),
     },
     "unit/test_docs_acp.py": {
         "test_the_configuration_of_an_editor_starts_the_agent": ([ACP], "json|lua|elisp", ""),
@@ -75,7 +76,7 @@ TESTS = {
     },
     "e2e/test_pages.py": {"test_every_command_of_a_page_runs": (EVERY_PAGE, "sh", "")},
     "e2e/test_pages_for_contributors.py": {
-        "test_a_test_module_of_the_page_passes": ([BUILT], "python", "(?!@pytest)"),
+        "test_a_test_module_of_the_page_passes": ([TESTING], "python", "(?!@pytest)"),
     },
     "e2e/test_doctor.py": {
         "test_the_report_on_the_page_matches_the_output": ([COMMAND_LINE], "text", "Provider groq")
@@ -208,7 +209,7 @@ def test_the_flags_of_the_protocol_page_match_the_programs(capsys: pytest.Captur
 
 
 def test_the_example_of_the_manifest_is_a_test() -> None:
-    (shown,) = (block.text for block in blocks(BUILT, "python") if block.text.startswith("@pytest"))
+    (shown,) = (block.text for block in blocks(TESTING, "python") if block.text.startswith("@pytest"))
     marker, head, *_ = shown.splitlines()
     name = head.partition("(")[0]
 

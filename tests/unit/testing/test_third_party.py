@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "server" / "README.md"
+PAGE = ROOT / "tests" / "README.md"
 SECONDS = 60.0
 
 MY_PLUGIN = """
@@ -69,7 +69,7 @@ def run_pytest(folder, *arguments):
 
 
 def snippet():
-    """The example of the contributor's page."""
+    """The example of the page about tests."""
     text = PAGE.read_text("utf-8")
     section = text[text.index("## The contract of adapters") :]
     return re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
