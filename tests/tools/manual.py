@@ -27,8 +27,9 @@ SYNOPSIS = """\
 .RI \\(dq question \\(dq"""
 EXIT_CODES = {
     "0": "Success.",
-    "1": "The daemon or a provider answered with an error.",
+    "1": "The command failed or found a problem.",
     "2": "Wrong usage.",
+    "3": "A call of a tool was denied, because there was no terminal on which to ask you.",
     "130": "Interrupted.",
     "143": "Ended by SIGTERM.",
 }
@@ -56,7 +57,7 @@ def manual() -> str:
         section("EXIT STATUS", format_list(EXIT_CODES)),
         section("ENVIRONMENT", format_list(VARIABLES)),
         section("FILES", format_list(FILES)),
-        "macOS and Windows use the directories of the platform.",
+        ".PP\nmacOS and Windows use the directories of the platform.",
     ]
     return "\n".join(parts) + "\n"
 

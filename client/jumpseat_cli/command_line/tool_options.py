@@ -54,7 +54,7 @@ def tool_options(function: Callable[..., int]) -> Callable[..., int]:
     @_make_selector_option(
         "--tools",
         "selectors",
-        "Let the model use these tools: 'files/*,github/search_*', or files for all of a server.",
+        "Let the model use these tools, such as 'github/search_*', or all tools of a server, such as files.",
     )
     @_make_selector_option("--allow", "allowed", "Run these tools without asking; repeatable, like --tools.")
     @_make_selector_option("--deny", "denied", "Do not offer these tools to the model.")
@@ -67,7 +67,10 @@ def tool_options(function: Callable[..., int]) -> Callable[..., int]:
         help="A directory that the tools may use; by default, the current one. Repeatable.",
     )
     @click.option(
-        "--max-rounds", type=click.IntRange(min=1), metavar="N", help="The limit for requests to the model."
+        "--max-rounds",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="The limit for requests to the model in one answer.",
     )
     @overlay_option
     @functools.wraps(function)

@@ -164,7 +164,7 @@ def _read_json(file: Path) -> Any:
 @click.option(
     "--show-thinking",
     is_flag=True,
-    help="Also print the thinking: on stderr, or in a conversation in place of its number of lines.",
+    help="Print the thinking on stderr; in a conversation, show it in full instead of in one line.",
 )
 @click.option("--raw", is_flag=True, help="Do not render Markdown.")
 @click.option("--no-stream", is_flag=True, help="Print the answer when it is complete.")
@@ -196,16 +196,16 @@ def chat(
 ) -> int:
     """Ask a question and stream the answer; without a question, have a conversation.
 
-    Piped input is added to the question as context; without a question, it is the question. '-' reads stdin
-    even if it is a terminal, and --no-stdin ignores it. On a terminal the answer is rendered as Markdown; in
-    a pipe it is plain text. Ctrl-C cancels the turn and keeps the text so far.
+    Piped input is added to the question as context; without a question, the piped input is the question. '-'
+    reads stdin even if it is a terminal, and --no-stdin ignores stdin. On a terminal, the answer is rendered
+    as Markdown; in a pipe, it is plain text. Ctrl-C cancels the turn and keeps the text so far.
 
     On a terminal, 'jumpseat chat' without a question starts a conversation, in which /help shows the commands
     and the keys.
 
-    With --tools, the daemon runs tools for the model. It asks before a call that your rules do not allow; y
-    allows it, n denies it, a allows the tool in this conversation, A always, and e denies it with an
-    explanation. Without a terminal, each question is a denial, and the exit code is 3 if there was one.
+    With --tools, the daemon runs tools for the model. It asks you before a call that your rules do not allow:
+    y allows the call, n denies it, a allows the tool in this conversation, A allows the tool always, and e
+    denies the call with an explanation. Without a terminal, such a call is denied, and the exit code is 3.
 
     Conversations are kept on this machine; 'jumpseat conversations' lists them. A conversation continues with
     its messages, system prompt, settings and model.

@@ -96,7 +96,7 @@ def remove_key(provider: str, config: Path | None, as_json: bool) -> int:
     Examples:
       jumpseat keys remove groq
 
-    Exit codes: 0 deleted; 1 jumpseat has not stored a key for it; 2 wrong usage.
+    Exit codes: 0 deleted; 1 jumpseat has not stored a key for PROVIDER; 2 wrong usage.
     """
     from jumpseat_cli.configuration import keys as work
 

@@ -27,8 +27,8 @@ def local() -> None:
     """Manage models that run on this machine, without an account or a network.
 
     llama.cpp runs any GGUF file. jumpseat can install one small model for trying things out; for real use,
-    download a model yourself. A file of 1 to 5 GB suits most machines: it needs its size plus about 1 GB of
-    free memory. A larger model answers better, but more slowly.
+    download a model yourself. A file of 1 to 5 GB suits most machines: a model needs as much free memory as
+    the size of its file plus about 1 GB. A larger model answers better, but more slowly.
 
     \b
     Examples:

@@ -120,7 +120,7 @@ async def default(model: str | None, unset: bool, daemon_command: list[str], as_
       jumpseat models default groq:llama-3.3-70b-versatile
       jumpseat models default --unset
 
-    Exit codes: 0 success; 1 there is none, or the name is rejected; 2 wrong usage.
+    Exit codes: 0 success; 1 there is no default model, or the name is rejected; 2 wrong usage.
     """
     if unset and model is not None:
         raise click.UsageError("--unset does not take a model.")

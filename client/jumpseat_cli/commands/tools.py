@@ -61,7 +61,7 @@ async def list_tools(
     """List the tools, or those that SELECTORS match, such as files or 'github/search_*'.
 
     Each row has the decision about a call (allow, ask or deny) and an estimate of the tokens that the tool's
-    definition costs in each request. A server that is stopped has the tools of its last start.
+    definition costs in each request. For a stopped server, the tools of its last start are listed.
 
     In a pipe, each line is a tool: name, decision, tokens and description, separated by tabs.
 
@@ -137,9 +137,10 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 def import_tools(files: tuple[Path, ...], config: Path | None, as_json: bool) -> int:
     """Print the MCP servers of VS Code, Cursor and Claude Desktop as tables for the configuration file.
 
-    Reads the user's own files of these programs, or each FILE in one of their forms, such as a project's
-    .vscode/mcp.json. Secrets are not printed: a value becomes 'env:NAME', and a comment says which variable
-    to set. Nothing is changed; read the tables before you add them, because they run programs.
+    Reads your own files of these programs, or each FILE, which has the format of one of these programs, such
+    as a project's .vscode/mcp.json. Secrets are not printed: 'env:NAME' is printed instead of a secret, and a
+    comment says which variable to set. The command does not change any file. Read the tables before you add
+    them, because each of them makes jumpseat run a program or send data to a server.
 
     \b
     Examples:
