@@ -122,6 +122,6 @@ def jumpseat() -> None:
       fish:  _JUMPSEAT_COMPLETE=fish_source jumpseat | source
     To keep it, put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.
 
-    Exit codes: 0 success; 1 the daemon or a provider reported an error; 2 wrong usage; 3 a call of a tool
-    was denied because nobody could be asked; 130 interrupted; 143 ended by SIGTERM.
+    Exit codes: 0 success; 1 the command failed or found a problem; 2 wrong usage; 3 a call of a tool was
+    denied because there was no terminal on which to ask you; 130 interrupted; 143 ended by SIGTERM.
     """
