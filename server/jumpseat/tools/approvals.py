@@ -18,21 +18,21 @@ class Decision:
     is_allowed: bool
     remember: Remember | None = None
     scope: Literal["tool", "server"] = "tool"
-    """Whether the remembered decision covers the tool, or all tools that its server has now."""
+    """Whether the remembered decision covers the tool, or all tools that its server has at that time."""
 
     message: str | None = None
     """The user's words for the model about a denial."""
 
 
 class Approvals:
-    """The pending approvals of one client, so that another client cannot decide."""
+    """The pending approvals of one client. Other clients cannot decide about them."""
 
     def __init__(self) -> None:
         self._pending: dict[tuple[str, str], asyncio.Future[Decision]] = {}
 
     @contextmanager
     def open(self, turn_id: str, tool_use_id: str) -> Iterator[Awaitable[Decision]]:
-        """Accept a decision about a call. Ask the user inside the context, then await the value."""
+        """Accept a decision about a call inside the context. Ask the user there, then await the decision."""
         key = (turn_id, tool_use_id)
         decided = self._pending[key] = asyncio.get_running_loop().create_future()
         try:
@@ -41,7 +41,7 @@ class Approvals:
             del self._pending[key]
 
     def decide(self, turn_id: str, tool_use_id: str, decision: Decision) -> bool:
-        """Decide about a call; return False if it does not wait, or was decided already."""
+        """Decide about a call; return False if the call is not waiting for a decision."""
         decided = self._pending.get((turn_id, tool_use_id))
         if decided is None or decided.done():
             return False

@@ -1,4 +1,7 @@
-"""The user's decisions that are remembered: those for all conversations in a file, all others in memory."""
+"""Stores the user's decisions for all conversations in a file.
+
+`memory.py` has the decisions for one conversation, and `turn_tools.py` those for one turn.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,16 @@ from jumpseat.wire import write_json
 logger = logging.getLogger(__name__)
 
 MAX_VERSIONS = 20
-"""The number of versions of a tool to remember; servers of one name may differ between workspaces."""
+"""The maximum number of versions of a tool to remember.
+
+A tool has several versions if servers with the same name differ between workspaces.
+"""
 
 
 def digest_of(server: ToolServer, tool: Tool) -> str:
     """Return a digest of everything that a remembered decision depends on.
 
-    It changes with the server's definition and with the tool's name, description and schema.
+    The digest changes with the server's definition and with the tool's name, description and schema.
     """
     parts = (server.identity, tool.name, tool.description, _canonical(tool.parameters))
     return hashlib.sha256(write_json(parts)).hexdigest()[:32]
@@ -57,7 +63,7 @@ class AlwaysAllowed:
         self._stamp, self._is_read = stamp, True
 
     def find(self, server: ToolServer, tool: Tool) -> bool | None:
-        """Return whether the tool is allowed; None if it was allowed in another version."""
+        """Return whether this version of the tool is allowed; None if only another version is."""
         digests = self._allowed.get(f"{server.name}/{tool.name}", ())
         if digest_of(server, tool) in digests:
             return True

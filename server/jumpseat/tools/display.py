@@ -1,4 +1,4 @@
-"""Prepares a call for the person who approves it, who must see everything that will run."""
+"""Formats a call for the user who approves it. Escapes characters that could hide or reorder text."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from jumpseat.wire import write_json
 
 MAX_TITLE = 200
 MAX_TEXT = 2000
-"""The length of the longest text among the arguments that is shown whole, in characters."""
+"""The maximum number of characters to show of each text in a call's arguments."""
 
 MAX_ARGUMENTS = 20_000
-"""The maximum number of characters to show of the texts in a call's arguments."""
+"""The maximum number of characters to show of all texts in a call's arguments together."""
 
 MAX_ITEMS = 200
 """The maximum number of items to show of each array or object."""
 
 DEEPEST = 20
+"""The maximum depth of nested arrays and objects to show."""
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """The Unicode categories of control, format and other characters that could hide or reorder text."""
@@ -42,19 +43,19 @@ def escape(text: str, *, lines: bool = False) -> str:
 
 def make_title(text: str) -> str:
     """Return the text as one escaped line of at most `MAX_TITLE` characters."""
-    # Cut before escaping too, because a text of megabytes would take long.
+    # Cut before escaping too, because escaping megabytes of text would take long.
     line = escape(_cut_middle(text, MAX_TITLE))
     return _cut_middle(line, MAX_TITLE)
 
 
 def summarize_call(server: str, tool: str, arguments: Mapping[str, Any]) -> str:
-    """Describe a call in general: the tool and the beginning of its arguments."""
+    """Describe a call of any tool by the names of the server and the tool, and the shortened arguments."""
     shown = write_json(show_arguments(arguments)).decode() if arguments else ""
     return f"{server}/{tool} {shown}".rstrip()
 
 
 def show_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments for display: texts are escaped, and long ones shortened with their length."""
+    """Return the arguments for display. Texts are escaped; long texts are cut, and state their length."""
     shown: dict[str, Any] = _Shortener().show(arguments, 0)
     return shown
 
@@ -87,7 +88,7 @@ class _Shortener:
 
 
 def _cut_middle(text: str, longest: int, *, with_length: bool = False) -> str:
-    """Shorten a text to about this many characters; its beginning and its end remain."""
+    """Shorten a text to about this many characters by leaving out its middle."""
     if len(text) <= longest:
         return text
     mark = f" … ({len(text)} characters) … " if with_length else " … "

@@ -30,7 +30,7 @@ NO_SERVERS: Mapping[str, ToolServer] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """A tool, and the decision about a call of it."""
+    """A tool, and whether its calls are allowed, denied, or need the user's approval."""
 
     server: str
     tool: Tool
@@ -69,7 +69,7 @@ class ToolHost:
 
             self._configured = create_servers(self._config, self._folder, self._configured)
             for name in self._configured.keys() & self._own.keys():
-                logger.warning("the server %s of the configuration has the name of another one", name)
+                logger.warning("the configured server %s is not used: the name is already taken", name)
             self._servers = {**self._configured, **self._own}
         for server in self._servers.values():
             server.on_change = self._announce
@@ -106,13 +106,13 @@ class ToolHost:
             selectors: the tools that the client selected, as in `files/*`.
             context: the context of the turn's calls.
             turn_id: the id of the turn.
-            max_rounds: the client's limit of requests to the provider; it can only lower the configured one.
+            max_rounds: the client's limit of requests to the provider, if it is below the configured limit.
             has_conversation_id: whether later turns can belong to the same conversation.
             can_ask: whether the client can ask the user for an approval.
-            own_servers: further servers by name, which take the place of others with the same name.
+            own_servers: further servers by name; they replace other servers with the same name.
 
         Raises:
-            InvalidRequestError: a selector does not have the form `server/tool`, or names no server.
+            InvalidRequestError: a selector does not have the form `server/tool`, or names an unknown server.
         """
         servers = {**self._servers, **own_servers}
         parsed: list[Selector] = []
@@ -126,7 +126,7 @@ class ToolHost:
                 raise InvalidRequestError.at(f"daemonTools.{index}", message)
             parsed.append(selector)
         options = self._config.tools
-        # Other turns must not find the state of a turn that is a conversation of its own.
+        # Without an id, the turn is a conversation of its own, so other turns must not find its state.
         state = self._states.value.find(context.conversation) if has_conversation_id else ConversationState()
         names = dict.fromkeys(selector.server for selector in parsed)
         return TurnTools(
@@ -146,7 +146,7 @@ class ToolHost:
         """Return the known tools of all servers.
 
         Args:
-            refresh: whether to start the servers that are stopped, and to list their tools again.
+            refresh: whether to start the servers that are stopped, and to read their lists of tools.
         """
         with suppress(StateError):
             await run_blocking(self._always.read)
@@ -164,7 +164,11 @@ class ToolHost:
         return await compute(len(known) > MANY_TOOLS, decide_all)
 
     def find_server(self, name: str, parameter: str = "server") -> ToolServer:
-        """Return a server by its name, which was the value of a parameter.
+        """Return the server with this name.
+
+        Args:
+            name: the name of the server.
+            parameter: the parameter of the request that contained the name, for the error.
 
         Raises:
             InvalidRequestError: there is no such server.

@@ -1,4 +1,4 @@
-"""State of conversations that outlives their turns, in memory: decisions, and the files that were read."""
+"""The data about a conversation that outlives its turns: decisions, and the data of tool servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ MAX_CONVERSATIONS = 1000
 """The maximum number of conversations to remember; the least recently used are forgotten first."""
 
 LINGER_SECONDS = 24 * 3600.0
-"""How long the memory of a shared daemon outlives its last client, which may be a single command."""
+"""How long the shared daemon remembers conversations after its last client has left.
+
+Each command of a shell script may be such a client.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -24,7 +27,7 @@ class ConversationState:
     """The digests of the tools that the user allowed for the conversation."""
 
     server_states: dict[str, Any] = field(default_factory=dict)
-    """A server's own state by its name, such as the files that the conversation has read."""
+    """The data of each tool server, by the server's name, such as the files that were read."""
 
 
 class ConversationStates:
@@ -34,7 +37,7 @@ class ConversationStates:
         self._states: OrderedDict[str, ConversationState] = OrderedDict()
 
     def find(self, key: str) -> ConversationState:
-        """Return the state of the conversation with this key, which is new at the first call."""
+        """Return the state of the conversation with this key; create it at the first call."""
         state = self._states.setdefault(key, ConversationState())
         self._states.move_to_end(key)
         while len(self._states) > MAX_CONVERSATIONS:

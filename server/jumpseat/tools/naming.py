@@ -6,16 +6,19 @@ import re
 from collections.abc import Iterable
 
 MAX_NAME = 64
-"""The longest name of a tool that all providers accept."""
+"""The length of the longest tool name that all providers accept."""
 
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def name_tools(tools: Iterable[tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    """Return pairs of a server and a tool by the names for the model, `server__tool`, sorted by name.
+    """Give each pair of a server and a tool a name for the model, `server__tool`.
 
     Characters that providers do not accept are replaced by underscores, long names are cut, and names that
     are then equal receive a numeric suffix.
+
+    Returns:
+        The pairs by the names for the model, sorted by name.
     """
     named: dict[str, tuple[str, str]] = {}
     for server, tool in sorted(set(tools)):

@@ -14,11 +14,11 @@ GROUP = "jumpseat.tools"
 
 
 def load_plugins(environment: Environment, taken: Collection[str] = ()) -> Sequence[ToolServer]:
-    """Create the server of each plug-in, except those that fail, which are logged. Blocks.
+    """Create the server of each plug-in. Plug-ins that fail are logged and left out. Blocks.
 
     Args:
         environment: the client's environment.
-        taken: the names of other servers, which a plug-in cannot have.
+        taken: the names of other servers; a plug-in cannot have one of these names.
     """
     from importlib.metadata import entry_points  # Deferred: it takes 10 ms, and most clients use no tools.
 

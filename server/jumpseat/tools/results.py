@@ -1,4 +1,4 @@
-"""Bounds the result of a call, which every later request of the conversation contains."""
+"""Limits the size of a call's result, because every later request of the conversation contains the result."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from jumpseat.chat.media import join_parts
 from jumpseat.tools.server import ToolOutput
 
 MAX_MEDIA = 5 * 1024 * 1024
-"""The largest image or document of a result, in characters of base64; providers refuse larger ones."""
+"""The size of the largest image or document in a result, in characters of base64.
+
+Providers refuse larger ones.
+"""
 
 
 def limit_output(output: ToolOutput, kilobytes: float) -> ToolOutput:
-    """Return the output with its text cut in the middle to this size. The text says so.
+    """Shorten the text of an output to this size. A note in the middle says how much was left out.
 
-    Images and documents do not count; those that are larger than any provider accepts become a note.
+    Images and documents do not count. A note replaces those that are larger than any provider accepts.
     """
     limit = int(kilobytes * 1024)
     if isinstance(output.content, str):
@@ -32,7 +35,7 @@ def limit_output(output: ToolOutput, kilobytes: float) -> ToolOutput:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Shorten a text to this many bytes of UTF-8, and state in the middle how many were left out."""
+    """Shorten a text to this many bytes of UTF-8, and state in the middle how many bytes were left out."""
     if len(text) * 4 <= limit:  # Most results are short, and a character has at most four bytes.
         return text
     data = text.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The user's rules about calls: the first that matches decides."""
+"""The user's rules about calls. The first rule that matches decides, in the order deny, ask, allow."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ RuleDecision: TypeAlias = Literal["allow", "ask", "deny"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalQuestion:
-    """A question whether a call may run."""
+    """The question to the user whether a call may run."""
 
     reason: ApprovalReason
     remember: Sequence[Remember]
-    """How long the user's decision may be remembered."""
+    """The choices for how long to remember the decision; empty if it cannot be remembered."""
 
 
 class Rules:
@@ -33,10 +33,10 @@ class Rules:
         return matches_any(self._deny, server, tool)
 
     def find_decision(self, server: str, tool: str) -> RuleDecision | None:
-        """Return the decision of the first rule that matches; None if none does."""
+        """Return the decision of the first rule that matches; None if no rule matches."""
         for decision, selectors in (("deny", self._deny), ("ask", self._ask), ("allow", self._allow)):
             if matches_any(selectors, server, tool):
-                return decision  # type: ignore[return-value]  # A tuple's first items lose their literal type.
+                return decision  # type: ignore[return-value]  # In a loop over tuples, mypy infers `str`.
         return None
 
 

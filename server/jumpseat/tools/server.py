@@ -32,10 +32,10 @@ ServerOrigin: TypeAlias = Literal["builtin", "user", "workspace"]
 ServerState: TypeAlias = Literal["stopped", "starting", "running", "failed", "untrusted", "needs_sign_in"]
 
 SignInState: TypeAlias = Literal["not_required", "configured", "signed_in", "signed_out", "expired"]
-"""`configured`: the configuration has a credential. `expired`: the stored one is no longer accepted."""
+"""`configured`: the configuration has a credential. `expired`: the stored token is no longer accepted."""
 
 ReportProgress: TypeAlias = Callable[[float, float | None, str | None], None]
-"""Receives the progress of a call, its total if known, and a message if the server sent one."""
+"""Receives the progress of a call, the total if it is known, and a message if the server sent one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,23 +72,23 @@ class CallContext:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The part of a call that the user approves."""
+    """A description of a call. The user sees it when asked for approval."""
 
     title: str
     """A description of the call without a full stop, such as `Edit src/main.py`. It is shown escaped."""
 
     diff: Sequence[FileDiff] = ()
     is_outside: bool = False
-    """Whether the call uses a path outside the workspace folders, so that it always needs an approval."""
+    """Whether the call uses a path outside the workspace folders. Such a call always needs an approval."""
 
     subject: Any = None
     """The server's own data about the call, such as the resolved path.
 
-    `call` compares it with the current state.
+    `ToolServer.call` compares the data with the current state.
     """
 
     paths: Sequence[Path] = ()
-    """The absolute paths of the files and folders that the call uses, so that an editor can follow it."""
+    """The absolute paths of the files and folders that the call uses, so that an editor can show them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class SignInPage:
 
     verification_uri: str
     host: str
-    """The host of the page, which the user should check."""
+    """The host of the page, for the user to check."""
 
     expires_at: datetime
 
@@ -136,7 +136,7 @@ class ServerSignIn:
     """The host on which the user signs in, if it is known."""
 
     expires_at: datetime | None = None
-    """When the token expires, unless it is refreshed before."""
+    """When the token expires if it is not refreshed before."""
 
 
 class ToolError(Exception):
@@ -155,7 +155,7 @@ class ServerStatus:
     definition: str
     """The server's command line or URL, to show to the user.
 
-    Value sources appear as written, secrets never.
+    Value sources appear as written. Secrets never appear.
     """
 
     fingerprint: str | None = None
@@ -165,10 +165,10 @@ class ServerStatus:
 
 
 class ToolServer(ABC):
-    """A tool server. Several turns use it at the same time.
+    """A tool server. Several turns may use it at the same time.
 
-    A plug-in subclasses it and names a function that returns an instance in the entry point group
-    `jumpseat.tools`; the function receives the client's `Environment`.
+    A plug-in defines a subclass, and a function that receives the client's `Environment` and returns an
+    instance. An entry point in the group `jumpseat.tools` names the function.
     """
 
     def __init__(self, name: str, origin: ServerOrigin = "builtin") -> None:
@@ -200,12 +200,15 @@ class ToolServer(ABC):
 
     @property
     def known_tools(self) -> Sequence[Tool]:
-        """The tools as of the last start, without starting the server."""
+        """The tools that were listed last. Reading this property does not start the server."""
         return ()
 
     @property
     def identity(self) -> str:
-        """A text that changes with the definition of the server; an `always` decision is bound to it."""
+        """A text that changes with the server's definition.
+
+        A remembered decision applies only to a server with the same text.
+        """
         return self.name
 
     @property
@@ -214,7 +217,7 @@ class ToolServer(ABC):
         return ServerStatus("running", self.name)
 
     async def prepare(self) -> None:  # noqa: B027 - most servers know their state
-        """Find out what `status` and `known_tools` return, without starting the server."""
+        """Update `status` and `known_tools` without starting the server."""
 
     def is_available(self, context: CallContext) -> bool:
         """Whether the server has tools for a turn with this context."""
@@ -236,7 +239,7 @@ class ToolServer(ABC):
         """Release everything that the turn needed."""
 
     async def restart(self) -> None:  # noqa: B027 - most servers are always running
-        """Start the server again, and forget its failures. A new failure is in `status` afterwards."""
+        """Start the server again, and forget its failures. If it fails again, `status` has the error."""
 
     async def set_trust(self, fingerprint: str, *, trusted: bool) -> None:
         """Trust the definition with this fingerprint from now on, or withdraw the trust.
@@ -258,13 +261,13 @@ class ToolServer(ABC):
         return ServerSignIn("not_required")
 
     async def sign_in(self, on_page: Callable[[SignInPage], None]) -> ServerSignIn:
-        """Wait until the user has signed in, if that is required; cancelling the wait ends the sign-in.
+        """Wait until the user has signed in, if that is required. Cancelling the wait ends the sign-in.
 
         Args:
             on_page: called with the sign-in page, and again if the page changes.
 
         Raises:
-            ChatError: the sign-in failed, or the server does not support one.
+            ChatError: the sign-in failed, or is not possible for this server.
             StateError: the credential cannot be stored.
         """
         return await self.read_sign_in()

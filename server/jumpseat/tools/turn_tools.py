@@ -141,7 +141,7 @@ class TurnTools:
             send: receives the progress of servers that have to start.
 
         Raises:
-            InvalidRequestError: a tool of the client has the name of an offered one.
+            InvalidRequestError: a tool of the client has the name of an offered tool.
             RequestError: there are more tools than the configuration allows.
         """
         with suppress(StateError):
@@ -213,7 +213,7 @@ class TurnTools:
         return self._offered.get(name)
 
     def find_name(self, name: str) -> str:
-        """Return `server/tool` for the name that the model uses, or that name if no such tool is offered."""
+        """Return `server/tool` for a name that the model uses, or that name itself if it is unknown."""
         offered = self.find(name)
         return name if offered is None else f"{offered.server.name}/{offered.tool.name}"
 
@@ -282,7 +282,7 @@ class TurnTools:
         if question is None:
             return None
         digest = digest_of(offered.server, offered.tool)
-        # `_find_question` returns None for a tool that was allowed earlier, so this decision is a denial.
+        # An earlier decision to allow the tool would have answered the question, so this one is a denial.
         if question.remember and digest in self._for_turn:
             return _describe_denial(self._for_turn[digest])
         if self._approvals is None:
@@ -309,7 +309,7 @@ class TurnTools:
             return ApprovalQuestion("rule", ())
         digest = digest_of(server, tool)
         earlier = self._for_turn.get(digest)
-        # True if this version of the tool was allowed, None if a different version was, else False.
+        # True if this version of the tool is allowed, None if only another version is, else False.
         always_allowed = self._always.find(server, tool)
         if earlier is not None:
             is_allowed = earlier.is_allowed

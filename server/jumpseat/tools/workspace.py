@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 EDITOR_SECONDS = 5.0
-"""The time limit for an answer, which the editor gives without asking its user."""
+"""The time limit for an answer of the editor. The editor does not ask its user first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +16,11 @@ class UnsavedFile:
 
     uri: str
     version: int | None
-    """The editor's version of the text; None if it has none."""
+    """The editor's version number of the text; None if the editor does not number its texts."""
 
     text: str
     path: Path | None = None
-    """The absolute path of the file, which may have links; None if the URI does not name a file."""
+    """The absolute path of the file, possibly with links; None if the URI does not name a file."""
 
 
 class Workspace:
@@ -40,7 +40,12 @@ class Workspace:
         self.folders = tuple(folders)
 
     async def find_unsaved(self, uris: Sequence[str] | None = None) -> Sequence[UnsavedFile]:
-        """Return the unsaved files among these, or all of them, and files that the editor wants to change.
+        """Return the unsaved files among these, or all unsaved files.
+
+        The result may also contain saved files that the editor wants to change itself.
+
+        Args:
+            uris: the URIs of the files to check; None for all files.
 
         Raises:
             TimeoutError: the editor did not answer, so a file may have unsaved changes.
@@ -48,10 +53,10 @@ class Workspace:
         return ()
 
     async def replace_text(self, file: UnsavedFile, text: str) -> bool:
-        """Replace the text of an unsaved file in the editor, unless it has changed since.
+        """Replace the text of an unsaved file in the editor, if that text is still the one in `file`.
 
         Returns:
-            False if the editor cannot do that or refused.
+            Whether the editor replaced the text.
 
         Raises:
             TimeoutError: the editor did not answer.
