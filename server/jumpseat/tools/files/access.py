@@ -1,4 +1,4 @@
-"""The current text of a file: the text in the editor if it has unsaved changes there, or else on the disk."""
+"""The current text of a file: the editor's text if the file has unsaved changes, else the stored text."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 FILE_SECONDS = 30.0
-"""The time limit for the file system to answer; a network drive may never do so."""
+"""The time limit for the file system to answer; a network drive may never answer."""
 
 MAX_READ_TEXTS = 5000
-"""The number of files per conversation whose digests are remembered; the oldest are forgotten first."""
+"""The maximum number of digests to remember for each conversation; the oldest are forgotten first."""
 
 MEMORY_KEY = "files"
-"""The key in the memory of a conversation. A plug-in cannot have this name."""
+"""The key of the file tools in `CallContext.memory`. A plug-in cannot have this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,13 @@ class CurrentText:
     text: str
     digest: bytes
     unsaved: UnsavedFile | None = None
-    """The text in the editor, if it differs from the disk. The other fields describe a text on the disk."""
+    """The file in the editor, if the text comes from there."""
 
     form: TextForm = UTF_8
+    """How the file stores the text, if it comes from the disk."""
+
     status: os.stat_result | None = None
+    """The status of the file, if the text comes from the disk."""
 
 
 class ReadTexts:
@@ -63,7 +66,7 @@ class ReadTexts:
             self._digests.popitem(last=False)
 
     def find(self, location: Location) -> bytes | None:
-        """Return the digest of the text that the conversation knows; None if it knows none."""
+        """Return the digest of the text that the conversation knows; None if it does not know the file."""
         return self._digests.get(location.path)
 
 
@@ -80,7 +83,7 @@ async def use_disk(function: Callable[[*Ts], T], *args: *Ts) -> T:
 
 
 async def find_unsaved(context: CallContext, location: Location) -> UnsavedFile | None:
-    """Return the unsaved text of a file; None if the editor has none.
+    """Return the file as the editor has it; None if the editor does not have unsaved changes of it.
 
     Raises:
         TimeoutError: the editor did not answer.
@@ -97,11 +100,11 @@ def _choose(files: Sequence[UnsavedFile], location: Location) -> UnsavedFile | N
 
 
 def is_same_file(one: Path, other: Path) -> bool:
-    """Whether a path leads to a file, even through links, or would if the file existed.
+    """Whether a path leads to a file, possibly through links. The file need not exist.
 
     Args:
-        one: an absolute path.
-        other: the file's path without links.
+        one: an absolute path, which may contain links.
+        other: the absolute path of the file, without links.
     """
     if resolve(one) == other:
         return True
@@ -112,25 +115,25 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 
 async def read_current(context: CallContext, location: Location) -> CurrentText | None:
-    """Return the text that a change of the file would start from; None if there is no file.
+    """Return the text to which a change of the file would apply; None if there is no file.
 
     Raises:
-        TimeoutError: the editor did not answer, so that the file may have unsaved changes.
+        TimeoutError: the editor did not answer, so the file may have unsaved changes.
         ToolError: the file cannot be read, or is not text.
     """
     unsaved = await find_unsaved(context, location)
     if unsaved is not None:
-        return await use_disk(make_unsaved, unsaved, location)
+        return await use_disk(read_unsaved, unsaved, location)
     return await use_disk(read_stored, location)
 
 
-def make_unsaved(unsaved: UnsavedFile, location: Location) -> CurrentText:
-    """Return an unsaved text with its digest.
+def read_unsaved(unsaved: UnsavedFile, location: Location) -> CurrentText:
+    """Return the text in the editor with its digest. Blocks.
 
     Raises:
-        ToolError: the text is denied.
+        ToolError: the text contains a private key.
     """
-    refuse_private_key(unsaved.text[:START_BYTES].encode("utf-8", "replace"), location)
+    check_no_private_key(unsaved.text[:START_BYTES].encode("utf-8", "replace"), location)
     return CurrentText(unsaved.text, digest_text(unsaved.text), unsaved)
 
 
@@ -154,33 +157,37 @@ def read_from(folder: Folder, location: Location) -> CurrentText:
 
     Raises:
         OSError: the file cannot be read.
-        ToolError: the file is not text, too large or denied.
+        ToolError: the file is not text, is too large, or contains a private key.
     """
     descriptor = folder.open_regular(location.path.name)
     with os.fdopen(descriptor, "rb") as stream:
         status = os.fstat(descriptor)
         content = stream.read(MAX_TEXT + 1)
-    refuse_private_key(content, location)
+    check_no_private_key(content, location)
     if len(content) > MAX_TEXT:
         raise ToolError(f"{location.name} is larger than {MAX_TEXT >> 20} MiB, so it cannot be changed.")
     try:
         text, form = decode(content)
     except NotTextError:
-        raise refuse_binary(location) from None
+        raise make_binary_error(location) from None
     return CurrentText(text, digest_text(text), form=form, status=status)
 
 
-def refuse_private_key(start: bytes, location: Location) -> None:
+def check_no_private_key(start: bytes, location: Location) -> None:
     """Check that a file does not contain a private key.
 
+    Args:
+        start: the first bytes of the file, at least `START_BYTES` if it is not shorter.
+        location: the place of the file, for the error.
+
     Raises:
-        ToolError: it does.
+        ToolError: the file contains a private key.
     """
     if has_private_key(start):
         raise ToolError(f"{location.name} contains a private key, so the tools never use it.")
 
 
-def refuse_binary(location: Location) -> ToolError:
+def make_binary_error(location: Location) -> ToolError:
     """Return the error for a file that is not text."""
     return ToolError(f"{location.name} is a binary file, or its text is neither UTF-8 nor UTF-16.")
 

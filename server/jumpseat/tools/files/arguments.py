@@ -1,6 +1,6 @@
-"""The arguments of the file tools, which models write."""
+"""The arguments that models write in their calls of the file tools."""
 
-# No `from __future__ import annotations` here: pydantic would compile the text of each annotation again.
+# No `from __future__ import annotations` here: pydantic would have to compile the text of each annotation.
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
@@ -14,7 +14,7 @@ LineNumber = Annotated[int, Field(ge=1)]
 
 
 class FileArguments(BaseModel):
-    """The arguments of one tool. Types are converted if possible, since small models write `"5"` for 5."""
+    """The arguments of one tool. Types are converted if possible, because small models write `"5"` for 5."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -82,7 +82,7 @@ def parse_arguments(kind: type[A], arguments: Mapping[str, Any]) -> A:
         return kind.model_validate(arguments)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_context=False)[0]
-    name = problem["loc"][0]  # The rest names a member of a union.
+    name = problem["loc"][0]  # The items after it name a member of a union.
     if problem["type"] == "missing":
         raise ToolError(f"The argument {name} is missing.")
     message = problem["msg"][:1].lower() + problem["msg"][1:]
@@ -90,7 +90,7 @@ def parse_arguments(kind: type[A], arguments: Mapping[str, Any]) -> A:
 
 
 def make_schema(kind: type[FileArguments]) -> dict[str, Any]:
-    """Return the JSON Schema of the arguments, without the parts that only cost tokens."""
+    """Return the JSON Schema of the arguments. Parts that a model does not need would only cost tokens."""
     schema = kind.model_json_schema()
     properties = {
         name: {key: value for key, value in each.items() if key not in ("title", "default", "minLength")}

@@ -17,9 +17,9 @@ from jumpseat.tools.files.access import (
     ReadTexts,
     describe,
     find_unsaved,
-    make_unsaved,
     read_current,
     read_from,
+    read_unsaved,
     use_disk,
 )
 from jumpseat.tools.files.arguments import EditArguments, WriteArguments
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class ChangeTool(FileTool[A], Generic[A]):
-    """A tool that changes one file. Everything is checked before the question, and again after it."""
+    """A tool that changes one file. A change is checked before the user is asked, and again afterwards."""
 
     kind = "edit"
     creates: ClassVar[bool]
@@ -51,7 +51,7 @@ class ChangeTool(FileTool[A], Generic[A]):
 
     @abstractmethod
     def replace(self, call: FileCall[A], text: str, location: Location) -> Replacement:
-        """Return the change of an existing text.
+        """Return the change of a text, which is empty if the file does not exist.
 
         Raises:
             ToolError: the arguments do not fit the text.
@@ -64,9 +64,11 @@ class ChangeTool(FileTool[A], Generic[A]):
         try:
             current = await read_current(call.context, location)
         except TimeoutError:
-            raise _refuse_without_editor(location) from None
+            raise _make_no_editor_error(location) from None
         if current is not None and current.unsaved and not call.context.workspace.can_replace_text:
-            raise ToolError(f"{location.name} has unsaved changes in the editor. Ask the user to save it.")
+            raise ToolError(
+                f"{location.name} has unsaved changes in the editor. Ask the user to save the file."
+            )
         known = ReadTexts.of(call.context).find(location)
         replacement = await use_disk(self._check, call, location, current, known)
         if current is not None and current.status is not None:
@@ -81,7 +83,7 @@ class ChangeTool(FileTool[A], Generic[A]):
         )
 
     async def run(self, call: FileCall[A]) -> ToolOutput:
-        """Change the text in the editor if it has unsaved changes, else the file."""
+        """Change the text in the editor if the file has unsaved changes there, else the file itself."""
         location = await use_disk(call.locator.locate, call.arguments.path)
         call.check_unmoved(location)
         async with self._resources.lock(location.path):
@@ -90,7 +92,7 @@ class ChangeTool(FileTool[A], Generic[A]):
             try:
                 unsaved = await find_unsaved(call.context, location)
             except TimeoutError:
-                raise _refuse_without_editor(location) from None
+                raise _make_no_editor_error(location) from None
             if unsaved is not None:
                 digest = await _finish(self._change_in_editor(call, location, unsaved, known))
             else:
@@ -125,7 +127,7 @@ class ChangeTool(FileTool[A], Generic[A]):
     async def _change_in_editor(
         self, call: FileCall[A], location: Location, unsaved: UnsavedFile, known: bytes | None
     ) -> bytes:
-        current = await use_disk(make_unsaved, unsaved, location)
+        current = await use_disk(read_unsaved, unsaved, location)
         replacement = await use_disk(self._check, call, location, current, known)
         self._check_approved(call, location, current)
         try:
@@ -153,16 +155,16 @@ class ChangeTool(FileTool[A], Generic[A]):
                 before = None if current is None else current.status
                 replace_entry(folder, name, content, before, umask=umask)
         except FileChangedError:
-            raise _refuse_changed(location) from None
+            raise _make_changed_error(location) from None
         except OSError as error:
             raise describe(error, location) from None
         return digest_text(replacement.after)
 
     def _check_approved(self, call: FileCall[A], location: Location, current: CurrentText | None) -> None:
-        """Check that the change that was approved is still the same.
+        """Check that the call still makes the change that was approved. By default, do nothing.
 
         Raises:
-            ToolError: it is not.
+            ToolError: the call would make another change.
         """
 
 
@@ -202,13 +204,14 @@ class WriteTool(ChangeTool[WriteArguments]):
     def _check_approved(
         self, call: FileCall[WriteArguments], location: Location, current: CurrentText | None
     ) -> None:
-        # An edit by this conversation in the meantime would be lost too.
+        # `_check_known` accepts a text that this conversation has edited since the approval. Replacing that
+        # text would undo the edit.
         if (None if current is None else current.digest) != call.subject.digest:
-            raise _refuse_changed(location)
+            raise _make_changed_error(location)
 
 
 async def _finish(change: Coroutine[Any, Any, T]) -> T:
-    """Wait for a change that cannot be stopped. A cancel in the meantime must not hide its result."""
+    """Wait for a change that cannot be stopped. Even after a cancel, return the result of the change."""
     result, _ = await run_to_end(asyncio.ensure_future(change))
     return result
 
@@ -229,11 +232,11 @@ def _check_writable(location: Location, current: CurrentText) -> None:
         raise describe(error, location) from None
 
 
-def _refuse_changed(location: Location) -> ToolError:
+def _make_changed_error(location: Location) -> ToolError:
     return ToolError(f"{location.name} has changed since the call was approved. Read it again.")
 
 
-def _refuse_without_editor(location: Location) -> ToolError:
+def _make_no_editor_error(location: Location) -> ToolError:
     return ToolError(
         f"The editor did not answer, so {location.name} may have unsaved changes and was not changed. "
         "Try again later."

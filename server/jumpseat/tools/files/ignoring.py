@@ -13,10 +13,10 @@ from dulwich.ignore import Pattern, read_ignore_patterns
 from jumpseat.system.folder import Folder
 
 MAX_BYTES = 1024 * 1024
-"""The part of a file of rules that is read."""
+"""The maximum number of bytes to read from a file of rules."""
 
 MARK = b"\xef\xbb\xbf"
-"""A byte order mark, which Git skips."""
+"""The byte order mark of UTF-8, which Git skips."""
 
 GIT = ".git"
 RULES = ".gitignore"
@@ -28,8 +28,8 @@ class IgnoreRules:
     def __init__(self, rules: Sequence[tuple[int, Sequence[Pattern]]] = ()) -> None:
         """
         Args:
-            rules: the patterns of each file of rules, the last one first, with the length of the path to
-                which they are relative. Later files take precedence.
+            rules: for each file of rules, the length in bytes of the path to which its patterns are relative,
+                including a final slash, and the patterns in reverse order. Later files take precedence.
         """
         self._rules = tuple(rules)
 
@@ -53,13 +53,18 @@ class IgnoreRules:
         return rules
 
     def enter(self, folder: Folder) -> IgnoreRules:
-        """Return the rules that apply in a folder, given that these apply in the one above."""
+        """Return the rules that apply in a folder, given that these rules apply in the folder above it."""
         length = len(os.fsencode(folder.path.as_posix()).rstrip(b"/")) + 1
         found = [(length, patterns) for patterns in (_read_exclude(folder), _read(folder, RULES)) if patterns]
         return IgnoreRules((*self._rules, *found)) if found else self
 
     def is_ignored(self, path: bytes, *, is_folder: bool) -> bool:
-        """Whether an entry of the folder is ignored, by its absolute path with slashes."""
+        """Whether an entry of the folder is ignored.
+
+        Args:
+            path: the absolute path of the entry, with slashes.
+            is_folder: whether the entry is a folder.
+        """
         for length, patterns in reversed(self._rules):
             name = path[length:]
             for pattern in patterns:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 _FRAGMENTS = re.compile(r"[^\n]*\n|[^\n]+")
 PIECE = 64 * 1024
-"""The length of the pieces of a text in characters, or of a file in bytes."""
+"""The length of one piece, in characters of a text or in bytes of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Excerpt:
     """The number of the last line, counted from 1."""
 
     is_cut: bool
-    """Whether the last line is incomplete, because it is too long."""
+    """Whether the text is only the beginning of one line, which is too long."""
 
     total: int | None
     """The number of lines of the whole text; None if it was not read to the end."""
@@ -29,13 +29,13 @@ class Excerpt:
 def take_lines(
     pieces: Iterable[str], first: int, last: int | None, max_bytes: int, *, count_all: bool
 ) -> Excerpt:
-    """Return the lines from `first` to `last`, as far as they fit into the size.
+    """Return the lines from `first` to `last`, as far as they fit into `max_bytes`.
 
     Args:
         pieces: the text in pieces, with line feeds as its line endings.
         first: the number of the first line, counted from 1.
         last: the number of the last line; None for the last line of the text.
-        max_bytes: the size of the excerpt in bytes of UTF-8. If the first line does not fit, it is cut.
+        max_bytes: the maximum size in bytes of UTF-8. If even the first line does not fit, it is cut.
         count_all: whether to read the text to its end to count its lines.
     """
     lines = _Lines(pieces)
@@ -67,7 +67,7 @@ class _Lines:
         """The number of the line in which the next piece begins."""
 
         self._is_open = False
-        """Whether that line has begun."""
+        """Whether an earlier piece contains the beginning of that line."""
 
         self._is_at_end = False
 

@@ -1,4 +1,7 @@
-"""Resolves the paths that models write, and decides what is outside or denied. Everything here blocks."""
+"""Resolves the paths that models write. Decides which paths are outside the workspace, and which are denied.
+
+Everything here blocks.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from jumpseat.tools.server import ToolError
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in the file system, whether or not there is a file."""
+    """A place in the file system, whether or not a file exists there."""
 
     path: Path
     """The absolute path without links."""
 
     spelled: Path
-    """The absolute path as the model wrote it, which may have links."""
+    """The absolute path as the model wrote it, possibly with links."""
 
     name: str
     """The path for people and models: relative to the first workspace folder, or absolute."""
@@ -82,12 +85,12 @@ class Locator:
 
 def resolve(path: Path) -> Path:
     """Return an absolute path without its links."""
-    # `realpath` does not raise for loops of links, which then fail when the file is opened.
+    # `realpath` does not raise for a loop of links. Opening the file then fails.
     return Path(os.path.realpath(path))
 
 
 def _is_same_or_below(path: Path, directory: Path) -> bool:
-    """Whether a path leads to a directory or below it, also by a name in another case, or by a mount."""
+    """Whether a path leads to a directory or below it, possibly by a name in another case or by a mount."""
     if path.is_relative_to(directory):
         return True
     try:
@@ -106,13 +109,18 @@ def _list_statuses(path: Path) -> Iterator[os.stat_result]:
 
 
 def refuse_devices(path: PurePath, folder: PurePath) -> None:
-    """Refuse paths of Windows that would reach a device, a server or a stream before any question.
+    """Refuse a Windows path that leads to a device, a server or a stream.
 
-    Resolving a path on a server sends it the user's credentials. `NAME:STREAM` reaches a file by a name that
-    `is_credential_path` does not know.
+    The check comes before the path is resolved, because resolving a path on a server sends the user's
+    credentials to that server. `NAME:STREAM` reaches a file by a name that `is_credential_path` does not
+    recognise.
+
+    Args:
+        path: the path.
+        folder: the workspace folder. Paths on its own server are allowed.
 
     Raises:
-        ToolError: the path is one of these.
+        ToolError: the path is refused.
     """
     if path.drive.startswith(("\\\\", "//")) and path.drive.lower() != folder.drive.lower():
         raise ToolError(f"{path} is on a server or a device, which the tools do not use.")

@@ -11,7 +11,7 @@ MAX_LINE = 300
 """The maximum number of characters to show of a line."""
 
 BEFORE_MATCH = 100
-"""The maximum number of characters to show before the match in a longer line."""
+"""The maximum number of characters to show before the match, if the line is longer than `MAX_LINE`."""
 
 
 class Matcher:
@@ -34,9 +34,9 @@ class Matcher:
             raise ValueError(str(error)) from None
 
     def find_lines(self, text: str) -> Iterator[tuple[int, str]]:
-        """Yield the number of each line that matches, counted from 1, and the line around the match."""
+        """Yield the number of each line that matches, counted from 1, and its text around the match."""
         text = normalize(text)
-        # This is much faster than a search in each line if the text has no match, as most do not.
+        # Most texts have no match. One search of the whole text shows that faster than one of each line.
         if self._find(text) is None:
             return
         for number, line in enumerate(text.split("\n"), 1):

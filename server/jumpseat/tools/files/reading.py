@@ -11,12 +11,12 @@ from jumpseat.system.folder import Folder
 from jumpseat.tools.files.access import (
     CurrentText,
     ReadTexts,
+    check_no_private_key,
     describe,
     find_unsaved,
-    make_unsaved,
+    make_binary_error,
     read_from,
-    refuse_binary,
-    refuse_private_key,
+    read_unsaved,
     use_disk,
 )
 from jumpseat.tools.files.arguments import ReadArguments
@@ -29,7 +29,7 @@ from jumpseat.tools.server import Preview, ToolError, ToolOutput
 from jumpseat.tools.workspace import UnsavedFile
 
 ROOM_FOR_NOTES = 512
-"""The part of the largest result in bytes that is left for notes about the text."""
+"""The number of bytes of a result that are reserved for notes about the text."""
 
 NO_ANSWER = "[The editor did not answer. This is the saved file; unsaved changes are missing.]\n"
 
@@ -67,8 +67,8 @@ class ReadTool(FileTool[ReadArguments]):
 def _take_lines(
     unsaved: UnsavedFile | None, location: Location, call: FileCall[ReadArguments]
 ) -> tuple[CurrentText | None, Excerpt]:
-    """Return the current text, unless the file is too large to be changed, and the lines."""
-    current = _read_file(location) if unsaved is None else make_unsaved(unsaved, location)
+    """Return the current text, or None if the file is larger than `MAX_TEXT`, and the requested lines."""
+    current = _read_file(location) if unsaved is None else read_unsaved(unsaved, location)
     max_bytes = call.max_bytes - ROOM_FOR_NOTES
     first, last = call.arguments.start_line or 1, call.arguments.end_line
     if current is None:
@@ -79,7 +79,7 @@ def _take_lines(
 
 
 def _read_file(location: Location) -> CurrentText | None:
-    """Return the text of a file; None if it is large."""
+    """Return the text of a file; None if the file is larger than `MAX_TEXT`."""
     try:
         with Folder.open(location.path.parent) as folder:
             status = folder.find_status(location.path.name)
@@ -97,11 +97,11 @@ def _take_lines_of_large_file(location: Location, first: int, last: int | None, 
             os.fdopen(folder.open_regular(location.path.name), "rb") as stream,
         ):
             start = stream.peek(START_BYTES)
-            refuse_private_key(start, location)
+            check_no_private_key(start, location)
             pieces = _decode_lines(stream, TextForm.detect(start[:MAX_MARK]))
             return take_lines(pieces, first, last, max_bytes, count_all=False)
     except NotTextError:
-        raise refuse_binary(location) from None
+        raise make_binary_error(location) from None
     except OSError as error:
         raise describe(error, location) from None
 

@@ -1,4 +1,4 @@
-"""The change of a text by `edit` or `write`, and the part of it that the user is shown."""
+"""The change of a text by `edit` or `write`, and the part of the text that the user sees."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from jumpseat.tools.files.text import LINE_ENDING, convert_line_endings, find_li
 from jumpseat.tools.server import ToolError
 
 MAX_DIFF = 256 * 1024
-"""The largest text that is shown whole in a diff, in characters."""
+"""The length of the longest text that a diff shows whole, in characters."""
 
 CONTEXT = 2000
-"""The number of characters that are shown on each side of a change of a larger text."""
+"""The number of characters to show before and after a change, if the text is longer than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Replacement:
         return f"{self.before[: self.start]}{self.passage}{self.before[self.end :]}"
 
     def show(self) -> tuple[str, str]:
-        """Return the texts before and after the change for a diff; large ones are shortened, and say so."""
+        """Return the texts before and after the change, for a diff. Notes replace parts of long texts."""
         start, end = 0, len(self.before)
         if end + len(self.passage) > MAX_DIFF:
             start = self.before.rfind("\n", 0, max(self.start - CONTEXT, 0)) + 1
@@ -69,7 +69,7 @@ def replace_once(text: str, old: str, new: str, name: str) -> Replacement:
 
 
 def replace_all(text: str, new: str) -> Replacement:
-    """Replace the whole text; the new one receives the line endings of the old one.
+    """Replace the whole text. The new text receives the line endings of the old one.
 
     Raises:
         ToolError: nothing would change.
@@ -82,7 +82,7 @@ def replace_all(text: str, new: str) -> Replacement:
 
 
 def _find(text: str, plain: str, position: int) -> int:
-    """Return the position in a text of a position in its normalized form."""
+    """Convert a position in the normalized form of a text into a position in the text itself."""
     if len(text) == len(plain):
         return position
     breaks = plain.count("\n", 0, position)

@@ -10,11 +10,11 @@ from jumpseat.system.environment import Environment
 from jumpseat.system.shared import Reference
 
 MAX_SCANS = 2
-"""The maximum number of concurrent searches. Each keeps a processor busy for up to ten seconds."""
+"""The maximum number of concurrent lists and searches. Each may keep a processor busy for ten seconds."""
 
 
 class FileResources:
-    """The locks of files, and the permits of searches. Belongs to one event loop."""
+    """The locks of files, and the permits of lists and searches. Belongs to one event loop."""
 
     def __init__(self) -> None:
         self.scans = asyncio.Semaphore(MAX_SCANS)

@@ -1,13 +1,17 @@
 """The child process that lists and searches folders; its parent is `scanning.py`.
 
-A search needs its own process for three reasons. A regular expression of a model may need exponential
-time and gigabytes of memory, and Python's matcher holds the GIL meanwhile, so a thread could not be stopped.
-A walk through thousands of files is Python code, which would delay every chat by some milliseconds at each
-step. And a process can be abandoned while it waits for a network drive.
+A search needs its own process for three reasons:
+
+- A model's regular expression may need exponential time and gigabytes of memory. Python's matcher holds the
+  GIL meanwhile, so a thread could not be stopped.
+- A walk through thousands of files runs Python code. In the daemon, each step would delay every chat by some
+  milliseconds.
+- A process can be abandoned while it waits for a network drive.
 
 The process reads one line of JSON (`ScanOrder`) and writes an empty array. Then it writes an array for each
-line of the result: the name and the kind of an entry, or the name of a file, the number of a line and its
-text. Finally, it writes an object (`ScanSummary`).
+line of the result. For a list, the array contains the name and the kind of an entry. For a search, it
+contains the name of a file, the number of a line, and the text of the line. Finally, the process writes an
+object (`ScanSummary`).
 """
 
 from __future__ import annotations
@@ -30,14 +34,14 @@ from jumpseat.tools.files.text import MAX_TEXT, NotTextError, decode
 from jumpseat.tools.files.walking import Entry, Walk
 
 MAX_MEMORY = 1024 * 1024 * 1024
-"""The address space of the process in bytes; a match that needs more fails."""
+"""The maximum address space of the process, in bytes; a match that needs more fails."""
 
 
 class ScanOrder(TypedDict):
     """The parent's order."""
 
     roots: list[tuple[str, str]]
-    """The resolved paths of files and folders, and the beginnings of the names of their entries."""
+    """The resolved path of each file or folder, and the text with which its names in the result begin."""
 
     recursive: bool
     pattern: str | None
@@ -61,7 +65,7 @@ class ScanSummary(TypedDict, total=False):
     """The parts that are missing from the result."""
 
     more: int
-    """The number of entries that are not in a list."""
+    """The number of entries that were left out of a list."""
 
     is_full: bool
     """Whether the search ended early, because it had found the maximum number of lines."""
@@ -125,7 +129,7 @@ class Scan:
                     yield name, number, line
 
     def _list_entries(self) -> Iterator[tuple[str, Entry]]:
-        """Yield the entries of all roots with their names."""
+        """Yield the entries of all roots, with their names for the result."""
         is_search = self._matcher is not None
         for text, beginning in self._order["roots"]:
             root = Path(text)
@@ -208,7 +212,7 @@ def main() -> None:
 
 def _write(value: object) -> None:
     sys.stdout.write(f"{json.dumps(value)}\n")
-    # The process may be killed at the end of its time.
+    # The process may be killed at the time limit. Without a flush, lines would then be lost.
     sys.stdout.flush()
 
 

@@ -1,4 +1,4 @@
-"""The tools `list` and `search`, which run in their own process: `scan_process.py`."""
+"""The tools `list` and `search`. They do their work in a child process, `scan_process.py`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jumpseat.tools.files.tool import FileCall, FileTool, make_preview
 from jumpseat.tools.server import CallContext, Preview, ToolError, ToolOutput
 
 if TYPE_CHECKING:
-    # The daemon does not need what this module imports.
+    # At run time, only the child process imports `scan_process` and its libraries.
     from jumpseat.tools.files.scan_process import ScanOrder, ScanSummary
 
 MAX_ENTRIES = 2000
@@ -32,16 +32,19 @@ MAX_MATCHES = 500
 SCAN_SECONDS = 10.0
 
 START_SECONDS = 10.0
-"""How long the process may take to start, on a busy machine."""
+"""How long the process may take to start, even on a busy machine."""
 
 LATE_SECONDS = 0.5
-"""How late the process may be. It limits its own time, but cannot interrupt a regular expression."""
+"""How far the process may exceed its time limit before it is killed.
+
+The process checks the limit itself, but cannot interrupt a regular expression.
+"""
 
 BEGINNING = b"[]\n"
 """The first line of the output."""
 
 MAX_OUTPUT_BYTES = 4 * 1024 * 1024
-"""The size of the longest result, whose lines are bounded."""
+"""The maximum size of the output. A process that writes more is killed."""
 
 _VARIABLES = ("PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 """The client's environment variables that Python may need to start."""
@@ -178,7 +181,7 @@ def _make_beginning(root: Location) -> str:
 
 
 class _ScanProcess(Child):
-    """A process with its output."""
+    """The child process of one scan, and the output of the process."""
 
     def __init__(self) -> None:
         super().__init__(closed_seconds=SCAN_SECONDS)
@@ -199,7 +202,10 @@ class _ScanProcess(Child):
         self.has_begun.set()
 
     def read_result(self) -> tuple[Sequence[Any], ScanSummary]:
-        """Return the lines and the summary. A process that was killed has written none, and half a line."""
+        """Return the lines and the summary.
+
+        If the process was killed, the output has no summary, and its last line may be incomplete.
+        """
         rows = self._output.splitlines(keepends=True)
         lines = [json.loads(row) for row in rows if row.endswith(b"\n") and row != BEGINNING]
         if lines and isinstance(lines[-1], dict):
@@ -208,7 +214,7 @@ class _ScanProcess(Child):
 
 
 async def run_scan(order: ScanOrder, environment: Environment) -> tuple[Sequence[Any], ScanSummary]:
-    """Scan in a child process; return the lines found within the time, and a summary of the rest.
+    """Scan in a child process. Return the lines that were found in time, and a summary of what is missing.
 
     Args:
         order: what to list or to search.
@@ -220,7 +226,7 @@ async def run_scan(order: ScanOrder, environment: Environment) -> tuple[Sequence
     scan = _ScanProcess()
     body = await use_disk(lambda: json.dumps(order).encode() + b"\n")
     variables = {name: value for name in _VARIABLES if (value := environment.get(name))}
-    # The process has to find the modules that this one has found.
+    # The child process must import modules from the same places as this process.
     variables["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     try:
         await scan.start(

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 MAX_TEXT = 10 * 1024 * 1024
-"""The size in bytes of the largest file that is changed or searched. Operations on texts hold the GIL; for
-this size, none of them takes more than about 20 ms."""
+"""The size in bytes of the largest file that is changed or searched.
+
+Operations on texts hold the GIL. For a text of this size, none of them takes more than about 20 ms.
+"""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -18,13 +20,14 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 MAX_MARK = 3
+"""The length in bytes of the longest byte order mark."""
 
 LINE_ENDING = re.compile(r"\r\n|\r|\n")
-"""The line endings of LSP. `str.splitlines` has more, such as form feeds."""
+"""The line endings of LSP. `str.splitlines` also splits at others, such as form feeds."""
 
 
 class NotTextError(Exception):
-    """The bytes are neither UTF-8 nor UTF-16 with a mark."""
+    """The bytes are neither UTF-8 nor UTF-16 with a byte order mark, or contain null characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,5 +110,5 @@ def find_line_ending(text: str) -> str | None:
 
 
 def digest_text(text: str) -> bytes:
-    """Return a digest of the text, whatever its line endings are: editors and files may differ in them."""
+    """Return a digest of the text that ignores line endings, which may differ between editor and file."""
     return hashlib.sha256(normalize(text).encode("utf-8", "surrogatepass")).digest()

@@ -24,7 +24,7 @@ class Approved:
     """The resolved paths."""
 
     digest: bytes | None = None
-    """The digest of the text that is to be changed; None if there is no file."""
+    """The digest of the text that is to be changed; None if there is no file, or if nothing is changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class FileCall(Generic[A]):
 
     @property
     def subject(self) -> Approved:
-        """The part of the approved preview that has to be the same."""
-        assert self.approved is not None  # noqa: S101 - narrows it: `run` follows `preview`
+        """The part of the approved preview that has to be the same when the call runs."""
+        assert self.approved is not None  # noqa: S101 - `run` follows `preview`
         subject: Approved = self.approved.subject
         return subject
 

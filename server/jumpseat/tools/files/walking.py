@@ -1,4 +1,4 @@
-"""Walks through folders without following links and without what Git ignores."""
+"""Walks through folders. Does not follow links, and skips what Git ignores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Entry:
 
 
 class Walk:
-    """Iterates over the entries of a folder and of those below it, level by level and sorted by name."""
+    """Iterates over the entries of a folder and of the folders below it, level by level, sorted by name."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Walk:
         self._unsaved = unsaved
 
     def __iter__(self) -> Iterator[Entry]:
-        """Yield the entries, whose folders are open until the next entry is requested."""
+        """Yield the entries. The folder of an entry is open until the next entry is requested."""
         try:
             root = Folder.open(self._root)
         except OSError:
