@@ -1,5 +1,6 @@
 """Tool servers that speak the Model Context Protocol (MCP): programs on stdio, and URLs.
 
 `server.py` is a server as one client sees it, `run.py` the running server that clients share, and
-`connection.py` its connection, the only module with `sign_in.py` that imports the official SDK.
+`connection.py` the connection to it. Modules that import the official SDK say so in their docstrings, and are
+imported only when they are needed.
 """

@@ -1,4 +1,4 @@
-"""Creates the servers of a client's configuration, and replaces those whose definitions change."""
+"""Creates the servers of a client's configuration. A server is replaced if its definition changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jumpseat.tools.server import ServerStatus, ServerUnavailableError, Tool, To
 
 
 class FaultyServer(ToolServer):
-    """A server whose table has a fault."""
+    """A server whose table in the configuration has a fault."""
 
     def __init__(self, name: str, fault: str) -> None:
         super().__init__(name, "user")
@@ -24,7 +24,7 @@ class FaultyServer(ToolServer):
         return ServerStatus("failed", "", error=self._fault)
 
     async def list_tools(self) -> list[Tool]:
-        """Raise the fault."""
+        """Raise an error with the fault."""
         raise ServerUnavailableError(self._fault)
 
     async def call(self, call: ToolCall) -> ToolOutput:
@@ -35,12 +35,12 @@ class FaultyServer(ToolServer):
 def create_servers(
     config: Config, folder: Path | None, current: Mapping[str, ToolServer]
 ) -> dict[str, ToolServer]:
-    """Return the servers of a configuration by name, with the current ones whose definitions are equal.
+    """Return the servers of a configuration by name. A server with an unchanged definition is used again.
 
     Args:
         config: the client's configuration.
         folder: the first workspace folder of the client.
-        current: the servers so far.
+        current: the servers of the previous configuration, by name.
     """
     servers: dict[str, ToolServer] = {}
     for name, table in config.mcp.items():

@@ -1,4 +1,4 @@
-"""One connection to a server, in the official SDK, which this module imports.
+"""One connection to a server, by means of the official SDK, which this module imports.
 
 One task owns a connection from its start to its end, as the SDK requires. Calls run in the tasks of their
 callers, so that cancelling a caller cancels the call.
@@ -32,7 +32,7 @@ LIST_AGAIN_SECONDS = 1.0
 """The minimum interval between requests for the tools, however often the server announces changes."""
 
 LISTEN_AGAIN_SECONDS = 10.0
-"""The delay before a lost subscription to such changes is reopened."""
+"""The delay before a lost subscription to changes of the tools is reopened."""
 
 MAX_PAGES = 1000
 
@@ -43,7 +43,7 @@ OpenStreams: TypeAlias = Callable[[], AbstractAsyncContextManager[Streams]]
 
 
 class Connection:
-    """One connection. `start` it once, and `aclose` it, which may happen in any task."""
+    """One connection. Call `start` once, and then `aclose`, which may be called in any task."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Connection:
         Args:
             name: the name of the server, for the log.
             open_streams: returns a context that connects to the server, and disconnects at its end.
-            results: the results that its transport moves, if it does.
+            results: the results that the transport takes out of messages; None if it takes out none.
             on_list: called after the tools were listed again.
-            on_end: called once when the connection has ended after its start, for whatever reason.
+            on_end: called once when a connection that was ready has ended, for whatever reason.
         """
         self.tools: Sequence[Tool] = ()
         self._name = name
@@ -85,7 +85,7 @@ class Connection:
 
         Raises:
             ToolError: the server refused, or cannot be reached.
-            Exception: any exception of `open_streams`.
+            Exception: `open_streams` raised this exception.
         """
         self._task = asyncio.create_task(self._own())
         try:
@@ -95,7 +95,7 @@ class Connection:
             raise
 
     async def aclose(self) -> None:
-        """Close the connection. If the caller is cancelled meanwhile, it is closed as fast as possible."""
+        """Close the connection. If the caller is cancelled meanwhile, do not wait for an orderly end."""
         self._closing.set()
         if self._task is None:
             return
@@ -110,7 +110,9 @@ class Connection:
     async def call(
         self, tool: str, arguments: Mapping[str, Any], report_progress: ReportProgress
     ) -> ToolOutput:
-        """Run a call. Cancelling the caller cancels it at the server. It is never sent again.
+        """Run a call. Cancelling the caller also cancels the call at the server.
+
+        A call that the server may have run is never sent again.
 
         Raises:
             ToolError: the server refused the call, or the connection ended.
@@ -119,7 +121,8 @@ class Connection:
             try:
                 return await self._call(tool, arguments, report_progress)
             except MCPError as error:
-                # The server did not run the call, because it needs arguments as headers.
+                # The server did not run the call, because it expects other arguments as headers. The list of
+                # tools says which.
                 if error.code != HEADER_MISMATCH:
                     raise
                 await self._list()
@@ -152,7 +155,7 @@ class Connection:
         except asyncio.CancelledError:
             self._fail(ToolError("The start was cancelled."))
             if not self._closing.is_set():
-                # The SDK cancels the task that owns a connection if the connection fails.
+                # If the connection fails, the SDK cancels this task.
                 logger.info("the connection to %s was cancelled by a failure", self._name)
         except BaseExceptionGroup as group:
             error = _find_cause(group)
@@ -172,7 +175,7 @@ class Connection:
             if isinstance(error, MCPError):
                 error = ToolError(describe(error))
             self._ready.set_exception(error)
-            self._ready.exception()  # The starter may be gone.
+            self._ready.exception()  # If nobody awaits `_ready` any more, asyncio would log the error.
 
     async def _run(self) -> None:
         info = types.Implementation(name="jumpseat", version=jumpseat.__version__)
@@ -197,7 +200,7 @@ class Connection:
         listening = None
         changes = bool(capabilities and capabilities.tools and capabilities.tools.list_changed)
         if changes and session.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            # Older servers send notifications without being asked.
+            # Servers with an older version send notifications without a subscription.
             listening = asyncio.create_task(self._listen(session))
         try:
             while not self._closing.is_set():
@@ -276,7 +279,7 @@ async def _negotiate(session: ClientSession) -> None:
             await session.initialize()
             return
         except MCPError as error:
-            # A server that starts slowly may have processed the first request after its time limit.
+            # A slow server may process `discover` after our time limit, and then refuse `initialize`.
             if error.code != UNSUPPORTED_PROTOCOL_VERSION or attempt:
                 raise
         except (ValidationError, RuntimeError) as error:
@@ -284,7 +287,7 @@ async def _negotiate(session: ClientSession) -> None:
 
 
 def describe(error: MCPError) -> str:
-    """Return the message of a server's error as one sentence, bounded."""
+    """Return the message of a server's error as one sentence of limited length."""
     message = " ".join(str(error.message).split())[:500]
     return message if message.endswith((".", "!", "?")) else f"{message}."
 

@@ -1,4 +1,4 @@
-"""A server as it is configured, and as its values are resolved for one client and workspace folder."""
+"""The definition of a server in the configuration, and the program or URL that results from its values."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from jumpseat.tools.server import ServerUnavailableError
 from jumpseat.wire import write_json
 
 MAX_SHOWN = 2000
-"""The longest command line that is shown whole, in characters."""
+"""The length of the longest command line that is shown whole, in characters."""
 
 
 class NeedsSignInError(ServerUnavailableError):
-    """The server refuses the credential, or needs one."""
+    """The server refused the credential, or the request needs one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,35 +35,35 @@ class Definition:
     name: str
     table: McpServerConfig
     folder: Path | None
-    """The first workspace folder of the client, in which a server of the workspace runs."""
+    """The first workspace folder of the client. A server that the workspace defines runs in it."""
 
     is_literal: bool = False
-    """Whether the values are literal, as an editor sends them: without sources and templates."""
+    """Whether to use the values as they are, without sources and templates. An editor sends such values."""
 
     @property
     def provider(self) -> str:
-        """The server's id in messages and sign-ins, which distinguishes it from providers."""
+        """The server's id in messages and sign-ins. Its prefix distinguishes a server from a provider."""
         return f"{MCP_PREFIX}{self.name}"
 
     @property
     def has_credential(self) -> bool:
-        """Whether the table has a credential, so that there is no sign-in."""
+        """Whether the table has a credential. The user then cannot sign in."""
         return any(name.lower() == "authorization" for name in self.table.headers)
 
     @property
     def is_of_workspace(self) -> bool:
-        """Whether the definition comes from the workspace, so that the user has to trust it."""
+        """Whether the definition comes from the workspace. The user then has to trust it."""
         return self.table.is_from_client
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the table as it is written, which changes with each of its values."""
+        """A digest of the table as it is written. It changes with each value in the table."""
         content = self.table.model_dump(mode="json", exclude_unset=True)
         return hashlib.sha256(write_json(content)).hexdigest()[:32]
 
     @property
     def identity(self) -> str:
-        """A text that changes with the definition, to which remembered decisions are bound."""
+        """A text that changes with the definition; see `ToolServer.identity`."""
         place = f" {self.folder}" if self.is_of_workspace else ""
         return f"mcp {self.fingerprint}{place}{' literal' if self.is_literal else ''}"
 
@@ -71,7 +71,8 @@ class Definition:
     def shown(self) -> str:
         """The command line or the URL, escaped and without secrets.
 
-        For a server of the workspace it begins with the variables, which can change what the program does.
+        If the workspace defines the server, its environment variables come first, because they can change
+        what the program does.
         """
         if self.table.url is not None:
             text = self.table.url
@@ -87,13 +88,13 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program with everything that determines its behaviour. Clients share it if theirs are equal."""
+    """A program with everything that determines its behaviour. Clients with equal programs share one run."""
 
     command: tuple[str, ...]
     variables: Mapping[str, str] = field(repr=False)
     directory: Path
     base: Path
-    """The directory in which a relative path of the program starts."""
+    """The directory from which a relative path in `command[0]` starts."""
 
     @property
     def key(self) -> Hashable:
@@ -123,22 +124,22 @@ class Remote:
 
     @property
     def sign_in_key(self) -> str:
-        """The key of the stored sign-in, which another server or another URL does not receive."""
+        """The key of the stored sign-in, which is used only for this server at this URL."""
         return make_sign_in_key(self.provider, self.url)
 
     @property
     def has_credential(self) -> bool:
-        """Whether the configuration has a credential, so that there is no sign-in."""
+        """Whether the configuration has a credential. The user then cannot sign in."""
         return "authorization" in self.headers
 
 
 def make_sign_in_key(provider: str, url: str) -> str:
-    """Return the key of a stored sign-in, which belongs to one name and one URL."""
+    """Return the key of the stored sign-in for one server at one URL."""
     return f"{provider} {url}"
 
 
 async def resolve_url(definition: Definition) -> str:
-    """Return the URL of a server that has one.
+    """Return the URL of a server, with its values resolved.
 
     Raises:
         ConfigError: a value cannot be resolved.
@@ -157,7 +158,7 @@ async def resolve(definition: Definition, folder: Path | None) -> Program | Remo
         folder: the first workspace folder of the turn.
 
     Raises:
-        ServerUnavailableError: a value cannot be resolved, or there is no such directory.
+        ServerUnavailableError: a value or the working directory cannot be resolved.
     """
     table = definition.table.value_table
     try:
@@ -183,12 +184,12 @@ def find_directory(definition: Definition, folder: Path | None) -> Path:
     """Return the working directory of a program.
 
     Raises:
-        ServerUnavailableError: it is relative to a workspace folder, and there is none.
+        ServerUnavailableError: the directory is relative, and there is no workspace folder.
     """
     environment = definition.table.origin.environment
     home = environment.directory / environment.expand_path("~")
     if definition.table.cwd is None:
-        # A program that all workspaces share must not depend on the one that used it first.
+        # A program that all workspaces share must not depend on the workspace that used it first.
         follows = definition.is_of_workspace or definition.table.scope != "user"
         return folder if follows and folder is not None else home
     path = environment.expand_path(definition.table.cwd)
@@ -222,7 +223,7 @@ async def _resolve_env(definition: Definition, table: ProviderConfig) -> Mapping
 
 
 def _read_literals(table: ProviderConfig, values: Mapping[str, str]) -> Mapping[str, str]:
-    """Return literal values, and redact the credentials among them from now on."""
+    """Return the values unchanged. From now on, logs and messages do not show the credentials among them."""
     for name, value in values.items():
         for secret in ([value] if names_credential(name) else []) + credentials_in_url(value):
             table.origin.environment.withhold(register_secret(secret))
@@ -230,7 +231,10 @@ def _read_literals(table: ProviderConfig, values: Mapping[str, str]) -> Mapping[
 
 
 async def _resolve_variable(values: Values, table: ProviderConfig, name: str) -> str:
-    """Return the value of a variable. If it is not written in the table, it is redacted from now on."""
+    """Return the value of a variable.
+
+    From now on, logs and messages do not show a value that came from a source or a template.
+    """
     written = table.env[name]
     if source_prefix(written) is None and is_template(written):
         value = await values.fill(f"env.{name}", written)

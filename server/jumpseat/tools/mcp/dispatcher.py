@@ -1,8 +1,8 @@
-"""The SDK's dispatcher of messages, without the parts of results that may be large.
+"""A dispatcher for the SDK that keeps the large parts of results away from it. Imports the official SDK.
 
-The SDK validates whole results on the event loop, which takes seconds for a large one, and a schema of the
-server for a result may take forever. So the large parts are taken out of each result and read here, with
-limits. This module imports the official SDK.
+The SDK validates whole results on the event loop. That takes seconds for a large result, and may take forever
+with a schema that the server has sent. So this module takes the large parts out of each result and reads them
+itself, with limits.
 """
 
 from __future__ import annotations
@@ -24,23 +24,27 @@ from jumpseat.tools.server import Tool, ToolError, ToolOutput
 
 
 class Results:
-    """Results that a transport has taken out of its messages, because the SDK would parse them slowly."""
+    """The results that a transport takes out of its messages, because the SDK would parse them slowly."""
 
     def __init__(self) -> None:
         self._expected: set[str] = set()
         self._results: dict[str, Any] = {}
 
     def expect(self, request_id: object) -> None:
-        """Store the result of this request from now on. Results of other requests are dropped."""
+        """Store the result of this request when it arrives. Results of unexpected requests are dropped."""
         self._expected.add(str(request_id))
 
     def take(self, request_id: object) -> Any:
-        """Return the result of a request, or None, and no longer expect it."""
+        """Return the result of a request, and no longer expect it; None if no result was stored."""
         self._expected.discard(str(request_id))
         return self._results.pop(str(request_id), None)
 
     def move(self, message: Any) -> Any:
-        """Return a message without its result, which is stored; None for a message that is not used."""
+        """Take the result out of a message, store it, and return the message without it.
+
+        Returns:
+            None for a message that is not used.
+        """
         if not is_used(message):
             return None
         if not isinstance(message, dict) or not isinstance(message.get("result"), dict):
@@ -51,11 +55,11 @@ class Results:
 
 
 _OUTPUT = "jumpseat/output"
-"""The key in `_meta` under which a result contains the output that was read from it."""
+"""The key in the `_meta` of a result for the output that was read from the result."""
 
 
 class CallAnswer(BaseModel):
-    """The result of a call, as `LeanDispatcher` leaves it."""
+    """The result of a call, as `LeanDispatcher` returns it."""
 
     meta: dict[str, Any] = Field(alias="_meta")
 
@@ -67,13 +71,13 @@ class CallAnswer(BaseModel):
 
 
 class LeanDispatcher(JSONRPCDispatcher[TransportContext]):
-    """The SDK's dispatcher, without the parts of results that may be large."""
+    """The SDK's dispatcher, which returns results without their large parts."""
 
     def __init__(self, read: Any, write: Any, results: Results, on_end: Callable[[], None]) -> None:
         super().__init__(read, write)
         self._on_end = on_end
         self.listed: Sequence[Tool] = ()
-        """The tools of the last page."""
+        """The tools of the page of the list that was received last."""
 
         self._results = results
         self._numbers = count(1)
@@ -115,7 +119,7 @@ class LeanDispatcher(JSONRPCDispatcher[TransportContext]):
 
 
 _MANY = 100
-"""The number of tools, or of parts of a result, from which they are read in a thread."""
+"""If a list has more tools, or a result more parts than this, it is read in a thread."""
 
 
 async def _read_call(result: dict[str, Any]) -> dict[str, Any]:

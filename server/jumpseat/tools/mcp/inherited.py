@@ -1,4 +1,4 @@
-"""Selects the variables of a client that every program of an MCP server receives."""
+"""Selects the client's environment variables that the program of an MCP server receives."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ NAMES_OF_WINDOWS = frozenset(
         "WINDIR",
     }
 )
-"""Variables without which programs do not start there."""
+"""Variables without which programs do not start on Windows."""
 
 
 def select_variables(environment: Environment, further: Sequence[str]) -> dict[str, str]:
-    """Return the client's variables for a program: the usual ones, and those with these names."""
+    """Return the client's variables for a program: the usual ones, and further ones by name."""
     usual = NAMES | NAMES_OF_WINDOWS if sys.platform == "win32" else NAMES
     names = {name.upper() for name in further} if sys.platform == "win32" else set(further)
     return {

@@ -48,7 +48,7 @@ def open_link(
         target: the program or the URL.
         environment: the environment of the client.
         on_list: called after the tools were listed again.
-        on_end: called with the link if its connection ends by itself.
+        on_end: called with the link if its connection ends before `aclose` is called.
     """
     if isinstance(target, Program):
         return ProgramLink(name, target, environment, on_list, on_end)
@@ -72,12 +72,12 @@ class ServerLink(ABC):
 
     @property
     def was_started(self) -> bool:
-        """Whether a program was started, so that its end counts as a failure of the program."""
+        """Whether the link has started a program. The end of the connection is then the program's failure."""
         return False
 
     @property
     def has_sent_token(self) -> bool:
-        """Whether the server has received a token of a sign-in."""
+        """Whether the server has received the token of a sign-in."""
         return False
 
     @property
@@ -87,7 +87,7 @@ class ServerLink(ABC):
 
     @abstractmethod
     async def start(self) -> None:
-        """Connect. If that fails or is cancelled, nothing remains.
+        """Connect. If that fails or is cancelled, everything is closed again.
 
         Raises:
             ServerUnavailableError: the server cannot be used.
@@ -207,7 +207,7 @@ class ProgramLink(ServerLink):
         assert child is not None  # noqa: S101 - it was started
         if child.running:
             return f"The server {self._name} refused the connection. {message}{self._last_words()}"
-        # Its stderr is complete only after its end.
+        # The program's stderr is complete only after its end.
         await child.wait_until_ended()
         return f"The server {self._name} ended before it was ready: {child.why}.{self._last_words()}"
 
@@ -248,7 +248,7 @@ class RemoteLink(ServerLink):
         self._results = Results()
         self._is_lost = False
         self._status = 0
-        """The status of the last answer to a message."""
+        """The HTTP status of the last response to a message."""
 
     async def start(self) -> None:
         """Connect; see the base class."""
@@ -306,7 +306,7 @@ class RemoteLink(ServerLink):
     def _handle_answer(self, method: str, status: int) -> None:
         if method == "POST":
             self._status = status
-            # The server has forgotten the session. The next call opens another one.
+            # Status 404 means that the server has forgotten the session. The next call opens a new one.
             self._is_lost = self._is_lost or (status == 404 and super().is_open)
 
     @property
@@ -316,11 +316,11 @@ class RemoteLink(ServerLink):
 
     @property
     def has_sent_token(self) -> bool:
-        """Whether the server has received a token of a sign-in."""
+        """Whether the server has received the token of a sign-in."""
         return self._auth is not None and self._auth.has_sent_token
 
     def _find_refusal(self) -> ServerUnavailableError | None:
-        """Return the error for a credential that the server refused."""
+        """Return the error for a refused or missing credential; None if the last status was not 401."""
         if self._status != 401:
             return None
         if self._remote.has_credential:
@@ -337,6 +337,6 @@ class RemoteLink(ServerLink):
 
 
 def _make_failure(error: ChatError) -> dict[str, Any]:
-    """Return the answer to a request that could not be sent, in the form of the protocol."""
+    """Return an error response of the protocol for a request that failed."""
     message = " ".join(filter(None, (error.message, error.hint)))
     return {"jsonrpc": "2.0", "id": None, "error": {"code": INTERNAL_ERROR, "message": message}}

@@ -1,4 +1,4 @@
-"""Reads a server's list of tools, which may contain anything, in any amount."""
+"""Reads a server's list of tools. The list may have any length and may contain anything."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ MAX_TOOLS = 20_000
 """The maximum number of tools of one server; a turn offers far fewer."""
 
 MAX_NAME = 128
-"""The longest name that the specification allows (2025-11-25, "Tool Names")."""
+"""The length of the longest name that the specification allows (2025-11-25, "Tool Names")."""
 
 MAX_DESCRIPTION = 8000
-"""The longest description that a model sees, in characters. It is part of every request."""
+"""The maximum number of characters of a description. Every request to the model contains it."""
 
 _HEADER_MARK = b"x-mcp-header"
 
 
 def read_tools(listed: Sequence[Any]) -> list[Tool]:
-    """Return the tools of a list without those that cannot be used. Names are unique."""
+    """Return the tools of a list that can be used. Their names are unique."""
     tools = {tool.name: tool for each in listed[:MAX_TOOLS] if (tool := _read_tool(each)) is not None}
     if len(tools) < len(listed):
         logger.warning("%d of %d listed tools cannot be used", len(listed) - len(tools), len(listed))
@@ -33,7 +33,7 @@ def read_tools(listed: Sequence[Any]) -> list[Tool]:
 
 
 def select_annotated(listed: Sequence[Any]) -> list[Any]:
-    """Return the tools whose arguments are also sent as headers, for the SDK. Others need no attention."""
+    """Return the tools with arguments that are also sent as headers. The SDK needs only these tools."""
     return [
         {key: value for key, value in each.items() if key in ("name", "inputSchema")}
         for each in listed

@@ -1,6 +1,7 @@
-"""Selects the notifications of a server that are used.
+"""Selects the notifications that this client uses.
 
-A server may send any number of others, such as log messages, and the SDK takes 0.1 ms of CPU for each.
+A server may send any number of other notifications, such as log messages, and each would take the SDK 0.1 ms
+of CPU time.
 """
 
 from __future__ import annotations

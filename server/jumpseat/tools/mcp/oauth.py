@@ -1,7 +1,7 @@
-"""Signs requests to a server with the stored token, and refreshes it. Imports the official SDK.
+"""Adds the stored token to requests to a server, and refreshes the token. Imports the official SDK.
 
-The SDK's own flow opens a browser as soon as a token is refused. During a turn that must never happen: the
-request fails, and the server needs a sign-in.
+The SDK's own flow opens a browser as soon as a token is refused. That must never happen during a turn. Here,
+the request fails instead, and the state of the server becomes `needs_sign_in`.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ Model = TypeVar("Model", bound=BaseModel)
 CLIENT_NAME = "jumpseat"
 
 NO_REDIRECT = "http://127.0.0.1/callback"
-"""The redirect URI of a client that never asks the user."""
+"""A redirect URI that is never used. The SDK requires one, even if the user is never asked."""
 
 
 class StoredCredentials:
-    """The storage of one sign-in, in the form that the SDK wants. Failures to store are logged."""
+    """The storage of one sign-in, with the interface that the SDK requires. Failures to store are logged."""
 
     context: OAuthContext
-    """The state of the SDK's flow, which its owner sets."""
+    """The state of the SDK's flow. The creator of this object sets it."""
 
     def __init__(self, key: str, store: SignInStore, redirect_uri: str | None = None) -> None:
         """
         Args:
             key: the key of the sign-in.
             store: the stored sign-ins.
-            redirect_uri: the redirect URI that a registration must have; None for any.
+            redirect_uri: the redirect URI that a registration must have; None if any URI will do.
         """
         self.store = store
         self._key = key
@@ -58,7 +58,7 @@ class StoredCredentials:
         self._stamp: object = self
 
     async def sync(self) -> None:
-        """Read the sign-in, unless the file has not changed, and put it into the state of the flow."""
+        """If the file has changed, read the sign-in and copy it into the state of the flow."""
         try:
             is_new = await run_blocking(self._read)
         except StateError as error:
@@ -70,7 +70,7 @@ class StoredCredentials:
         context.current_tokens = await self.get_tokens()
         context.client_info = await self.get_client_info()
         context.token_expiry_time = self._stored.expires_at
-        # Without them, the SDK would send the refresh token to the host of the MCP server.
+        # Without this metadata, the SDK would send the refresh token to the host of the MCP server.
         context.oauth_metadata = _parse(OAuthMetadata, self._stored.authorization_server)
         context.protected_resource_metadata = _parse(ProtectedResourceMetadata, self._stored.resource)
         context.auth_server_url = self._stored.issuer
@@ -84,7 +84,7 @@ class StoredCredentials:
         return True
 
     async def refuse(self, access_token: str) -> None:
-        """Remove tokens that are no longer accepted."""
+        """Remove the stored tokens with this access token, which is no longer accepted."""
         logger.info("the token of a server was refused")
         await self._change(self.store.refuse, self._key, access_token)
 
@@ -114,7 +114,7 @@ class StoredCredentials:
         await self._change(self.store.write, self._key, self._stored)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return the registration, unless the browser cannot be redirected to its address now."""
+        """Return the stored registration; None if it does not have the current redirect URI."""
         client = self._stored.client
         return _parse(OAuthClientInformationFull, client) if self.can_use(client) else None
 
@@ -122,7 +122,7 @@ class StoredCredentials:
         """Do nothing: the registration is stored with the tokens."""
 
     def can_use(self, client: Mapping[str, Any] | None) -> bool:
-        """Whether a registration has the current redirect URI."""
+        """Whether a registration has the current redirect URI, or any URI will do."""
         uris = (client or {}).get("redirect_uris")
         return self._redirect_uri is None or (isinstance(uris, list) and self._redirect_uri in uris)
 
@@ -134,7 +134,7 @@ class StoredCredentials:
 
 
 class StoredAuth(OAuthClientProvider):
-    """Signs requests with the stored token, and never asks the user."""
+    """Adds the stored token to requests, and never asks the user."""
 
     def __init__(self, url: str, key: str, store: SignInStore) -> None:
         """
@@ -147,13 +147,13 @@ class StoredAuth(OAuthClientProvider):
         super().__init__(url, make_client_metadata(NO_REDIRECT), self._credentials)
         self._credentials.context = self.context
         self.has_sent_token = False
-        """Whether a request had a token."""
+        """Whether a token was added to a request."""
 
         self._changing = asyncio.Lock()
-        """A lock around a change of the token."""
+        """Held while the token is read from the file or refreshed."""
 
     async def async_auth_flow(self, request: Any) -> AsyncGenerator[Any, Any]:
-        """Sign a request; refresh the token if it has expired or is refused."""
+        """Add the token to a request. If the token has expired or is refused, refresh it."""
         async with self._changing:
             await self._credentials.sync()
         token = self._read_token()
@@ -161,7 +161,7 @@ class StoredAuth(OAuthClientProvider):
             yield request
             return
         if self.context.is_token_valid() or not self.context.can_refresh_token():
-            # The SDK's flow would hold a lock until the answer begins, so that calls waited for each other.
+            # The SDK's flow would hold a lock until the response begins, so calls would wait for each other.
             self._sign(request, token)
             response = yield request
             if response.status_code != 401:
@@ -178,7 +178,7 @@ class StoredAuth(OAuthClientProvider):
                 try:
                     response = yield await anext(flow)
                     if response.status_code not in (200, 400, 401):
-                        return  # The library receives this answer in place of the one to its own request.
+                        return  # The SDK receives this response in place of the response to its own request.
                     await flow.asend(response)
                 finally:
                     await flow.aclose()
@@ -209,7 +209,7 @@ class StoredAuth(OAuthClientProvider):
 
 
 def make_client_metadata(redirect_uri: str) -> OAuthClientMetadata:
-    """Return the metadata with which the daemon registers, as a public client."""
+    """Return the metadata for registering the daemon as a public client."""
     return OAuthClientMetadata(
         client_name=CLIENT_NAME,
         redirect_uris=[AnyUrl(redirect_uri)],
@@ -218,11 +218,11 @@ def make_client_metadata(redirect_uri: str) -> OAuthClientMetadata:
 
 
 async def read_error(response: Any, key: str = "error") -> str | None:
-    """Return the code of an error of an authorization server, or its description (RFC 6749, section 5.2).
+    """Return the code or the description of an authorization server's error (RFC 6749, section 5.2).
 
     Args:
-        response: the answer, whose body need not be JSON.
-        key: `error` or `error_description`.
+        response: the response. Its body need not be JSON.
+        key: `error` for the code, or `error_description`.
     """
     try:
         error = json.loads(await response.aread()).get(key)

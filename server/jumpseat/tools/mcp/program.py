@@ -17,7 +17,7 @@ from jumpseat.wire.line_child import LineChild
 logger = logging.getLogger(__name__)
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""The longest message of a server."""
+"""The size of the longest message of a server."""
 
 MAX_LOGGED_CHARACTERS = 2000
 
@@ -28,7 +28,7 @@ async def start_program(name: str, program: Program, environment: Environment) -
     Args:
         name: the name of the server, for messages.
         program: the program.
-        environment: the client's environment, to find the program.
+        environment: the client's environment, for finding the program.
 
     Raises:
         ServerUnavailableError: the program is not found, or cannot be started.
@@ -57,10 +57,10 @@ async def start_program(name: str, program: Program, environment: Environment) -
 
 
 async def _find(name: str, program: Program, environment: Environment) -> tuple[str, Mapping[str, str]]:
-    """Return the path of the program, and its variables.
+    """Return the path of the program, and its environment variables.
 
-    With a program from the `PATH` of the login shell, the variables have that `PATH` too: a program such as
-    `npx` needs others from there.
+    If the program is found only on the `PATH` of the login shell, the variables contain that `PATH` too,
+    because a program such as `npx` runs other programs from it.
     """
     wanted = program.command[0]
     if Path(wanted).name != wanted:

@@ -1,4 +1,4 @@
-"""The state of all running servers of one definition, which all clients of a daemon see."""
+"""The combined state of all runs of one definition. All clients of the daemon see it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from jumpseat.system.shared import Reference
 from jumpseat.tools.server import ServerState, Tool
 
 LINGER_SECONDS = 24 * 3600.0
-"""How long the tools of the last start are remembered after the last client has left."""
+"""How long the tools that were listed last are remembered after the last client has left."""
 
 _ORDER: tuple[ServerState, ...] = ("running", "starting", "needs_sign_in", "failed")
-"""The states of runs by precedence: the first one that any run has is shown."""
+"""The states by precedence. The first state in this order that any run has is shown."""
 
 
 class RecordedRun(ABC):
-    """One of the runs of a definition."""
+    """A run, as its record sees it."""
 
     state: ServerState = "stopped"
     error: str | None = None
-    """Why the server is not running, as a sentence without secrets; None if it was never started, or was
-    stopped on purpose."""
+    """Why the server is not running, as a sentence without secrets.
+
+    None if the server is running, was never started, or was stopped on purpose.
+    """
 
     @property
     @abstractmethod
     def works_without_token(self) -> bool:
-        """Whether the server is running, and has not received a token of a sign-in."""
+        """Whether the server is running and has not received the token of a sign-in."""
 
     @abstractmethod
     async def reset(self) -> None:
@@ -45,13 +47,13 @@ class ServerRecord:
 
     @property
     def state(self) -> ServerState:
-        """The state of the runs together."""
+        """The combined state of the runs."""
         states = {run.state for run in self.runs}
         return next((state for state in _ORDER if state in states), "stopped")
 
     @property
     def error(self) -> str | None:
-        """The reason why the last run failed or ended, if none runs."""
+        """Why a run failed or ended; None if another run is running or starting."""
         if self.state in ("running", "starting"):
             return None
         return next((run.error for run in self.runs if run.error is not None), None)

@@ -1,4 +1,7 @@
-"""Converts the result of a call for the model. Source: revisions up to 2026-07-28, "Tool Result"."""
+"""Converts the result of a call for the model.
+
+Source: section "Tool Result" of MCP's specification, revisions up to 2026-07-28.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,13 @@ from jumpseat.tools.server import ToolOutput
 from jumpseat.wire import write_json
 
 MAX_PARTS = 1000
-"""The maximum number of parts of a result; a note replaces the others."""
+"""The maximum number of parts of a result; a note replaces the parts after these."""
 
 PDF = "application/pdf"
 
 
 def read_result(result: Mapping[str, Any]) -> ToolOutput:
-    """Return the output for the result of `tools/call`."""
+    """Convert the result of `tools/call` into the output for the model."""
     is_error = result.get("isError") is True
     content = result.get("content")
     listed = content if isinstance(content, list) else []
@@ -36,7 +39,7 @@ def read_result(result: Mapping[str, Any]) -> ToolOutput:
 
 
 def _join_texts(parts: Iterator[ResultPart]) -> list[ResultPart]:
-    """Join the texts that follow each other, each on lines of its own."""
+    """Join adjacent texts with line feeds."""
     joined: list[ResultPart] = []
     texts: list[str] = []
     for part in parts:

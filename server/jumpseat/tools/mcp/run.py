@@ -1,4 +1,4 @@
-"""A running server, which all clients with an equal definition share."""
+"""A server that was started, or will be. All clients with an equal definition share it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RESTARTS = 3
+"""The maximum number of restarts after a failure within `RESTARTS_WITHIN_SECONDS`."""
+
 RESTARTS_WITHIN_SECONDS = 600.0
 
 STOP_SECONDS = 4.0
 """The time that a server has to end before it is killed."""
 
 CLOSE_SECONDS = 0.3
-"""The same time at the end of the daemon, which itself has half a second."""
+"""The time that a server has to end when the daemon ends, which itself must end within half a second."""
 
 MISSING = (
     "MCP servers need the Python package mcp, which is not installed. Install it into the environment of "
@@ -46,7 +48,7 @@ MISSING = (
 
 
 class ServerRun(RecordedRun):
-    """One server, from its first start. Belongs to the event loop on which it is used."""
+    """One running server with its restarts. Belongs to the event loop on which it is used."""
 
     def __init__(
         self, name: str, target: Program | Remote, environment: Environment, record: ServerRecord
@@ -59,7 +61,7 @@ class ServerRun(RecordedRun):
             record: the record of the definition.
         """
         self.idle_seconds = 0.0
-        """The time without a turn after which the server stops."""
+        """How long the server may run without a turn before it is stopped."""
 
         self._name = name
         self._target = target
@@ -97,12 +99,16 @@ class ServerRun(RecordedRun):
             self._idle = None
 
     def end_turn(self) -> None:
-        """Stop the server later, unless another turn uses it."""
+        """End a turn. After the last turn, the server stops when it has been idle long enough."""
         self._turns -= 1
         self._watch_idleness()
 
     def add_client(self, idle_seconds: float) -> None:
-        """Count a client whose definition this is."""
+        """Count a client that uses the server.
+
+        Args:
+            idle_seconds: how long the client allows the server to run without a turn.
+        """
         self._clients += 1
         self.idle_seconds = max(self.idle_seconds, idle_seconds)
 
@@ -110,7 +116,7 @@ class ServerRun(RecordedRun):
         """Stop counting a client.
 
         Args:
-            is_obsolete: whether to stop the server after its turns if this was the last client.
+            is_obsolete: whether to stop the server after the current turns if this was the last client.
         """
         self._clients -= 1
         if is_obsolete and self._clients == 0:
@@ -138,7 +144,7 @@ class ServerRun(RecordedRun):
     # -- start and stop
 
     async def start(self, seconds: float) -> Sequence[Tool]:
-        """Return the tools; start the server first if it is not running. Concurrent callers share one start.
+        """Start the server if it is not running, and return its tools. Concurrent callers share one start.
 
         Args:
             seconds: the time limit for the start.
@@ -156,7 +162,7 @@ class ServerRun(RecordedRun):
     async def _start(self, seconds: float) -> None:
         async with self._changing:
             if (old := self._link) is not None:
-                # It has ended, but its end was not reported yet.
+                # The old connection has ended, but `_handle_end` was not called yet.
                 await old.aclose(STOP_SECONDS)
                 self._links.discard(old)
                 self._lose(old)
@@ -237,16 +243,16 @@ class ServerRun(RecordedRun):
     async def call(
         self, tool: str, arguments: Mapping[str, Any], report_progress: ReportProgress, seconds: float
     ) -> ToolOutput:
-        """Run a call, and start the server again first if it has ended.
+        """Run a call. If the server has ended, start it again first.
 
         Args:
             tool: the server's name for the tool.
             arguments: the arguments.
             report_progress: receives the progress that the server reports.
-            seconds: the time limit for a start.
+            seconds: the time limit for the start.
 
         Raises:
-            ToolError: the call failed. It is never sent twice.
+            ToolError: the call failed.
         """
         try:
             await self.start(seconds)
@@ -279,7 +285,7 @@ class ServerRun(RecordedRun):
         self._record.tools = self._link.tools
 
     def _handle_end(self, link: ServerLink) -> None:
-        """Handle the end of a connection that was not closed by us."""
+        """Handle the end of a connection that we did not close."""
         if self._link is link:
             self._lose(link)
             self._end_soon(link)
@@ -299,7 +305,7 @@ class ServerRun(RecordedRun):
 
 
 async def import_with_sdk(name: str) -> ModuleType:
-    """Return a module that imports the SDK.
+    """Import a module of ours that imports the SDK, in a thread.
 
     Raises:
         ServerUnavailableError: the SDK is not installed.

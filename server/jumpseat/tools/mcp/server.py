@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 
 class McpServer(ToolServer):
-    """One server of a client's configuration. Nothing is started or reached before `list_tools`."""
+    """One server of a client's configuration. It is not started or connected to before `list_tools`."""
 
     def __init__(self, definition: Definition, environment: Environment) -> None:
         """
@@ -66,7 +66,7 @@ class McpServer(ToolServer):
         self._patterns = [Selector(definition.name, pattern) for pattern in definition.table.tools]
         self._is_closed = False
         self._fault: str | None = None
-        """Why the server could not be started, if that concerns only this client."""
+        """Why this client's definition of the server cannot be resolved."""
 
     def _announce(self) -> None:
         self.on_change()
@@ -75,7 +75,7 @@ class McpServer(ToolServer):
 
     @property
     def known_tools(self) -> Sequence[Tool]:
-        """The tools of the last start; none of an untrusted server."""
+        """The tools that were listed last; empty if the server is not trusted."""
         return self._select(self._record.value.tools) if self._is_trusted else ()
 
     @property
@@ -99,7 +99,7 @@ class McpServer(ToolServer):
         return bool(context.workspace.folders) or not needs_folder(self.definition)
 
     async def preview(self, call: ToolCall) -> Preview:
-        """Describe a call with the tool's title, which the server has chosen."""
+        """Describe a call by the tool's name, its title if the server has given one, and the arguments."""
         title = next((tool.title for tool in self.known_tools if tool.name == call.tool), None)
         name = call.tool if title is None else f"{call.tool} ({title})"
         return Preview(summarize_call(self.name, name, call.arguments))
@@ -135,7 +135,7 @@ class McpServer(ToolServer):
 
         Args:
             folder: the first workspace folder of the turn.
-            conversation: the key of its conversation.
+            conversation: the key of the turn's conversation.
 
         Raises:
             ServerUnavailableError: the server is not trusted, or its definition cannot be resolved.
@@ -162,7 +162,8 @@ class McpServer(ToolServer):
             )
 
         if key not in self._runs and not self._is_closed:
-            # Hold a reference while the definition is in use; otherwise each turn would close the run.
+            # Keep a second reference while this client uses the definition. Otherwise, the run would be
+            # released at the end of each turn.
             self._runs[key] = acquire()
             self._runs[key].value.add_client(table.idle_minutes * 60)
         return acquire()
@@ -180,7 +181,7 @@ class McpServer(ToolServer):
     # -- trust
 
     async def prepare(self) -> None:
-        """Find out whether the user trusts the server; another client may have changed that."""
+        """Check again whether the user trusts the server, because another client may have changed that."""
         definition = self.definition
         if not definition.is_of_workspace:
             return
@@ -199,7 +200,7 @@ class McpServer(ToolServer):
     async def set_trust(self, fingerprint: str, *, trusted: bool) -> None:
         """Trust the definition with this fingerprint, or withdraw the trust; see the base class.
 
-        A server that is no longer trusted stops after its turns.
+        A server that is no longer trusted stops after the current turns.
         """
         definition = self.definition
         if not definition.is_of_workspace:
@@ -220,7 +221,7 @@ class McpServer(ToolServer):
     # -- the sign-in
 
     async def read_sign_in(self) -> ServerSignIn:
-        """Return the state of the sign-in as far as it is stored; see the base class."""
+        """Return the state of the sign-in according to the stored credential; see the base class."""
         if self.definition.table.url is None:
             return ServerSignIn("not_required")
         if self.definition.has_credential:
@@ -269,7 +270,7 @@ class McpServer(ToolServer):
         return await self.read_sign_in()
 
     async def _check_supports_sign_in(self) -> ServerSignIn | None:
-        """Return `not_required` for a server without a URL; None if the user can sign in.
+        """Return None if the user can sign in to the server, or `not_required` for a server without a URL.
 
         Raises:
             ConfigError: the server's credential is set in the configuration.
@@ -290,7 +291,7 @@ class McpServer(ToolServer):
     # -- restart and end
 
     async def restart(self) -> None:
-        """Stop the server everywhere, and start it again. A failure is in `status` afterwards."""
+        """Stop all runs of the server, and start the run of this client again; see the base class."""
         try:
             held = await self.acquire_run(self.definition.folder, "")
         except ServerUnavailableError:
@@ -304,11 +305,11 @@ class McpServer(ToolServer):
             await held.release()
 
     async def retire(self) -> None:
-        """Release the runs, which stop after their turns if no other client has the same definition."""
+        """Release the runs. Runs that no other client uses stop after their current turns."""
         await self._close(is_obsolete=True)
 
     async def aclose(self) -> None:
-        """Release the runs, which stop later if no client uses them."""
+        """Release the runs. Runs that no other client uses stop when they have been idle long enough."""
         await self._close(is_obsolete=False)
 
     async def _close(self, *, is_obsolete: bool) -> None:

@@ -25,7 +25,7 @@ from jumpseat.tools.mcp.stored_sign_ins import SignInStore
 from jumpseat.tools.server import SignInPage
 
 SIGN_IN_SECONDS = 600.0
-"""The time that the user has."""
+"""The time limit for the user to sign in."""
 
 MAX_REASON = 300
 
@@ -39,7 +39,7 @@ HELLO = {
         "clientInfo": {"name": "jumpseat", "version": jumpseat.__version__},
     },
 }
-"""The first message of a connection, which servers with a sign-in refuse without a token."""
+"""The first message of a connection. A server that needs a sign-in refuses it if it has no token."""
 
 HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
 
@@ -56,7 +56,7 @@ async def sign_in(
         remote: the server.
         environment: the client's environment.
         store: receives the tokens.
-        on_page: called with the page on which the user signs in. It is called again with another page if the
+        on_page: called with the page on which the user signs in; called again, with another page, if the
             authorization server has forgotten the daemon's registration.
 
     Returns:
@@ -87,7 +87,7 @@ async def sign_in(
 
 
 class _UnknownClientError(AuthenticationError):
-    """The authorization server does not know the registration, which is forgotten now."""
+    """The authorization server does not know the registration, which has been removed from the store."""
 
 
 async def _attempt(auth: _InteractiveAuth, http: HttpClient) -> bool:
@@ -113,10 +113,10 @@ class _InteractiveAuth(OAuthClientProvider):
         self._has_unknown_client = False
         self._failure: ChatError | None = None
         self._refusal: str | None = None
-        """Why the authorization server has refused the last request, as a clause."""
+        """Why the authorization server refused the last request, as a clause; None if it did not."""
 
         self._is_unproven = False
-        """Whether the user was sent to a page with an old registration, and has not come back."""
+        """Whether the page uses a stored registration, and the browser has not been redirected back yet."""
 
         self._credentials = StoredCredentials(remote.sign_in_key, store, receiver.url)
         super().__init__(
@@ -130,7 +130,7 @@ class _InteractiveAuth(OAuthClientProvider):
         self._has_registered = False
 
     async def reach_server(self, http: HttpClient) -> bool:
-        """Send a request that needs a token if the server has a sign-in, and return whether it has one.
+        """Send a request, which starts the sign-in if the server needs one. Return whether it needs one.
 
         Raises:
             ChatError: the server cannot be reached, or refuses the new token.
@@ -156,12 +156,12 @@ class _InteractiveAuth(OAuthClientProvider):
         return tokens is not None
 
     def _note(self, error: ChatError) -> dict[str, Any]:
-        """Remember why a request has failed, which ends the sign-in."""
+        """Remember why a request has failed. The failure ends the sign-in."""
         self._failure = error
         return {}
 
     def describe(self, error: Exception) -> ChatError:
-        """Return the error for one of the SDK, which may show a part of a token."""
+        """Return our error for an error of the SDK, whose message may contain a part of a token."""
         why = self._refusal
         if why is None and type(error) is OAuthFlowError:
             why = " ".join(str(error).split())
@@ -170,12 +170,15 @@ class _InteractiveAuth(OAuthClientProvider):
         return kind(f"The sign-in to {self._name} has failed: {why}.", provider=self._remote.provider)
 
     async def end(self) -> None:
-        """Forget a registration with which the user has not come back: its page may only show an error."""
+        """Forget a stored registration that did not lead to a redirect.
+
+        The authorization server may no longer know it, and only show the user an error.
+        """
         if self._is_unproven:
             await self._credentials.forget_client()
 
     async def async_auth_flow(self, request: Any) -> AsyncGenerator[Any, Any]:
-        """Run the SDK's flow with the registration that is known for the issuer."""
+        """Run the SDK's flow, with the stored registration for the issuer if there is one."""
         await self._credentials.sync()
         flow = super().async_auth_flow(request)
         try:
@@ -194,7 +197,7 @@ class _InteractiveAuth(OAuthClientProvider):
             await flow.aclose()
 
     async def _find_registration(self, request: Any) -> Any:
-        """Return the answer to a request for a registration, if there is one for the issuer."""
+        """If a request asks the issuer for a registration and one is stored, return the response with it."""
         metadata = self.context.oauth_metadata
         if metadata is None or str(request.url) != str(metadata.registration_endpoint):
             return None
@@ -205,7 +208,7 @@ class _InteractiveAuth(OAuthClientProvider):
         return None
 
     async def _check_answer(self, request: Any, response: Any) -> None:
-        """Note why the authorization server has refused a registration or a token."""
+        """Remember why the authorization server refuses a registration or a token, if it does."""
         self._refusal = None
         if request.method != "POST" or str(request.url) == self._remote.url or response.status_code < 400:
             return
@@ -225,10 +228,10 @@ class _InteractiveAuth(OAuthClientProvider):
         self._on_page(SignInPage(url, urlsplit(url).netloc, expires_at))
 
     def _check_page(self, url: str) -> None:
-        """Check that the page belongs to the issuer, to which all requests used https or loopback.
+        """Check that the page is on the host of the issuer. All requests to the issuer use https or loopback.
 
         Raises:
-            ProtocolError: it is another one.
+            ProtocolError: the page is on another host, or has another scheme.
         """
         metadata = self.context.oauth_metadata
         page, own = urlsplit(url), urlsplit(str(metadata.issuer) if metadata else self._remote.url)

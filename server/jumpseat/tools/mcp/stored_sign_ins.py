@@ -1,6 +1,6 @@
-"""The stored sign-ins to MCP servers: tokens, and the registrations with authorization servers.
+"""The stored sign-ins to MCP servers: tokens, and the daemon's registrations with authorization servers.
 
-A registration is kept for each issuer, because a new one for each sign-in would fill the issuer's list.
+One registration is stored for each issuer. A new registration for each sign-in would fill the issuer's list.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _SECRETS = ("access_token", "refresh_token", "client_secret")
 
 @dataclass(frozen=True, slots=True)
 class ServerCredential:
-    """A sign-in to one server, in the form in which the authorization server sent its parts."""
+    """A sign-in to one server. Its tables have the form in which the authorization server sent them."""
 
     tokens: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The answer of the token endpoint; None if it has been refused since."""
+    """The response of the token endpoint; None if the access token was refused since."""
 
     expires_at: float | None = None
     """The time at which the access token expires, in Unix seconds."""
 
     issuer: str | None = None
     client: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The registration that the tokens belong to."""
+    """The registration with which the tokens were requested."""
 
     authorization_server: Mapping[str, Any] | None = None
     """The metadata of the authorization server, which names the endpoint that refreshes tokens."""
@@ -59,7 +59,7 @@ class SignInStore:
         return self._file.path
 
     def stamp(self) -> object:
-        """Return a value that differs once the file has changed."""
+        """Return a value that changes with the file."""
         return stamp_of(self._file.path)
 
     def read(self, key: str) -> ServerCredential | None:
@@ -80,7 +80,7 @@ class SignInStore:
         return sign_in
 
     def write(self, key: str, sign_in: ServerCredential) -> None:
-        """Store a sign-in, and its registration for further servers of the issuer."""
+        """Store a sign-in. Its registration is stored for other servers with the same issuer too."""
         _register_secrets(sign_in)
 
         def change(content: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class SignInStore:
         self._file.update(change)
 
     def refuse(self, key: str, access_token: str) -> None:
-        """Remove tokens that are no longer accepted, unless others have replaced them."""
+        """Remove the tokens of a sign-in, if it still has this access token, which is no longer accepted."""
 
         def change(content: dict[str, Any]) -> dict[str, Any]:
             servers = _get_table(content, "servers")
@@ -105,7 +105,7 @@ class SignInStore:
         self._file.update(change)
 
     def forget(self, key: str) -> list[Path]:
-        """Remove a sign-in and its registration, and all copies of the file.
+        """Remove a sign-in and its registration from the file, and remove all copies of the file.
 
         Returns:
             The copies that could not be removed.
@@ -126,7 +126,7 @@ class SignInStore:
         return client if isinstance(client, Mapping) else None
 
     def forget_client(self, client_id: str) -> None:
-        """Remove a registration that the issuer no longer knows, wherever it is stored."""
+        """Remove a registration, which the issuer may no longer know, from all sign-ins and issuers."""
 
         def is_other(client: object) -> bool:
             return not isinstance(client, Mapping) or client.get("client_id") != client_id
@@ -144,7 +144,7 @@ class SignInStore:
         self._file.update(change)
 
     def find_redirect_uri(self) -> str | None:
-        """Return the redirect URI of a registration, so that later sign-ins use the same port."""
+        """Return the redirect URI of any registration, so that later sign-ins use the same port."""
         for client in _get_table(self._file.read(), "clients").values():
             uris = client.get("redirect_uris") if isinstance(client, Mapping) else None
             if isinstance(uris, list) and uris and isinstance(uris[0], str):

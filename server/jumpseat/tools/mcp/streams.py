@@ -15,11 +15,11 @@ from jumpseat.wire import Invalid
 from jumpseat.wire.line_child import LineChild
 
 MESSAGES_PER_SLICE = 20
-"""The number of messages to pass on before other tasks may run."""
+"""The number of messages after which other tasks may run."""
 
 
 class ReadStream:
-    """The messages of a program. The program waits while nobody reads them."""
+    """The messages of a program. While nobody reads them, the program has to wait."""
 
     def __init__(self, child: LineChild) -> None:
         self._child = child
@@ -62,7 +62,7 @@ class ReadStream:
 
 
 class WriteStream:
-    """Sends messages to a program, without waiting until it reads them."""
+    """Sends messages to a program. Does not wait until the program reads them."""
 
     def __init__(self, child: LineChild) -> None:
         self._child = child

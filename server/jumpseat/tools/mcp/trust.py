@@ -1,4 +1,4 @@
-"""The servers of workspaces that the user trusts."""
+"""Stores which definitions of servers in workspaces the user trusts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE_NAME = "trusted_servers.json"
 
 
 class TrustStore:
-    """The fingerprints of trusted definitions by folder and server. The methods block."""
+    """The fingerprints of trusted definitions, by folder and name of the server. The methods block."""
 
     def __init__(self, places: Places) -> None:
         self._file = StateFile(places.state_dir / FILE_NAME)
@@ -46,7 +46,7 @@ class TrustStore:
 
 
 def _name(folder: Path) -> str:
-    # Another folder behind the same link is another workspace.
+    # Resolve links: if a link leads to another folder later, that folder is another workspace.
     return os.path.realpath(folder)
 
 
