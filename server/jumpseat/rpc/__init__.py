@@ -1,1 +1,1 @@
-"""The methods of jumpseat's own contract on `connections/`. Only this package uses their names."""
+"""The methods of jumpseat's own protocol, on top of `connections/`. Only this package uses their names."""

@@ -1,4 +1,4 @@
-"""Converts validated params to the canonical vocabulary."""
+"""Converts validated params to the types of `chat/` and `engine/`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jumpseat.rpc.unknown_keys import warn_about_unknown_keys
 def turn_from_wire(
     params: wire.TurnParams, paths: ShownPaths | None = None, rules: WorkspaceRules | None = None
 ) -> TurnRequest:
-    """Return the turn that a client requests. The turn of an edit has no messages."""
+    """Return the turn that a client requests. The turn of an edit does not have messages yet."""
     choice, output = params.tool_choice, params.output_mode
     warnings: list[WarningEvent] = []
     if params.model_extra:
@@ -35,7 +35,7 @@ def turn_from_wire(
         if isinstance(output, wire.SchemaOutputParam)
         else output,
         thinking=params.thinking,
-        # Null means absent here too, but the params models do not look into settings.
+        # Null means absent, as in other params, but the params models do not look into `settings`.
         settings={key: value for key, value in params.settings.items() if value is not None},
         conversation_id=params.conversation_id,
         initiator=params.initiator,

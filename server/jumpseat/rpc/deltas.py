@@ -1,6 +1,7 @@
 """Sends the events of one turn as `chat/delta` notifications.
 
-`coalesceMs` delays and merges adjacent deltas of a block. Any other event flushes them immediately.
+If the client sets `coalesceMs`, adjacent deltas of a block are delayed and merged. Any other event is sent
+immediately, after the delayed deltas.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ DELTA_EVENTS = (TextDeltaEvent, ThinkingDeltaEvent, ToolUseDeltaEvent)
 
 
 class Progress:
-    """LSP work-done progress on a token from the client, which is valid until the response is sent."""
+    """LSP work-done progress with a token from the client. The token is valid until the response is sent."""
 
     def __init__(self, outbox: Outbox, token: str | int | None) -> None:
         self._outbox = outbox
@@ -103,7 +104,7 @@ class DeltaSink(Sink):
         self._last_sent = float("-inf")
 
     def send(self, event: StreamEvent) -> None:
-        """Send the event, now or merged with delayed deltas."""
+        """Send the event immediately, or later if it is a delta that can be merged with others."""
         if self._on_begin is not None:
             self._on_begin()
             self._on_begin = None

@@ -1,4 +1,4 @@
-"""The workspace of a client with an editor, which knows about unsaved files and can change them."""
+"""The workspace of a client that is an editor. The editor reports unsaved files and can change them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _read_document(document: Any) -> UnsavedFile | None:
 
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-"""Matches a line with its line ending. LSP has only these, and Python's `splitlines` has more."""
+"""Matches a line with its line ending. Python's `splitlines` would split at more characters than LSP."""
 
 
 def _make_edit(old: str, new: str) -> dict[str, Any]:

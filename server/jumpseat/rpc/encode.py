@@ -1,4 +1,4 @@
-"""Converts the canonical vocabulary to wire objects: camelCase keys, `type` discriminators, no nulls."""
+"""Converts the types of `chat/` to wire objects: camelCase keys, `type` discriminators, no nulls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jumpseat.providers import ProviderDescription
 
 
 def to_wire(value: Any) -> Any:
-    """Convert any value of the vocabulary to JSON-ready objects.
+    """Convert any value of these types to JSON-ready objects.
 
     Raises:
         TypeError: the value has no wire form.
@@ -36,7 +36,7 @@ def object_to_wire(value: Any) -> dict[str, Any]:
 
 
 def result_to_wire(response: Response, turn_id: str) -> dict[str, Any]:
-    """Convert a response to the result of a chat, or to the `data.partial` of a failed one."""
+    """Convert a response to the result of a chat, or to `data.partial` in the error of a failed chat."""
     shaped: dict[str, Any] = {"turnId": turn_id, "provider": response.provider, "model": response.model}
     if response.conversation_id is not None:
         shaped["conversationId"] = response.conversation_id
@@ -54,7 +54,12 @@ def result_to_wire(response: Response, turn_id: str) -> dict[str, Any]:
 
 
 def completion_to_wire(response: Response, text: str) -> dict[str, Any]:
-    """Convert the response to a completion to its result, with the text to insert."""
+    """Return the result of a completion.
+
+    Args:
+        response: the provider's response.
+        text: the text to insert.
+    """
     shaped: dict[str, Any] = {"provider": response.provider, "model": response.model, "text": text}
     if response.response_id is not None:
         shaped["responseId"] = response.response_id
@@ -87,11 +92,11 @@ def model_to_wire(
     """Return a row of `models/list`.
 
     Args:
-        model: the row from the provider.
+        model: the model, as its provider lists it.
         is_default: whether a chat that does not name a model uses this one.
-        capabilities: the capabilities that the provider states, used for those missing from the row; a
-            capability in neither is false.
-        infills: whether the provider can fill in the middle of a text at all.
+        capabilities: the provider's capabilities. They apply where the list does not say what the model can
+            do. A capability that neither mentions is false.
+        infills: whether any model of the provider can fill in the middle of a text.
     """
     assumed = {
         "supportsVision": capabilities is not None and capabilities.vision,

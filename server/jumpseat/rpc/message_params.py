@@ -1,9 +1,9 @@
-"""Validates the messages in params and converts them to the canonical vocabulary.
+"""Validates the messages in params and converts them to the types of `chat/`.
 
 `docs/protocol/blocks.md` describes the shapes.
 """
 
-# Do not add `from __future__ import annotations`: pydantic would compile the text of each annotation again.
+# Do not add `from __future__ import annotations`: pydantic would have to compile the text of each annotation.
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, assert_never
 
@@ -203,7 +203,7 @@ class MessageParam(Params):
 
 
 VALIDATION_BATCH = 100
-"""The number of messages with more than plain text that are validated together."""
+"""The number of messages to validate together; messages of plain text do not count."""
 
 
 def _validate_messages(value: Any, validate: ValidatorFunctionWrapHandler) -> list[Message]:
@@ -217,13 +217,13 @@ def _validate_messages(value: Any, validate: ValidatorFunctionWrapHandler) -> li
         return [_to_message(param) for param in validate(value)]
     messages = list(map(_to_plain_message, value))
     others = [index for index, message in enumerate(messages) if message is None]
-    # Validate them in batches so that the models of a long history never exist all at the same time.
+    # Validate them in batches, so that the models of a long history do not all exist at the same time.
     for start in range(0, len(others), VALIDATION_BATCH):
         indices = others[start : start + VALIDATION_BATCH]
         try:
             params = validate([value[index] for index in indices])
         except ValidationError:
-            # Validate all messages so that the error has the client's indices.
+            # Validate all messages again, so that the error has the indices of the client's list.
             return list(map(_to_message, validate(value)))
         for index, param in zip(indices, params, strict=True):
             messages[index] = _to_message(param)
@@ -231,8 +231,8 @@ def _validate_messages(value: Any, validate: ValidatorFunctionWrapHandler) -> li
 
 
 def _to_plain_message(value: Any) -> Message | None:
-    """Return the message if it has only a role and text, or None if its model must validate it."""
-    # Most messages of a long history are plain, and the models are five times slower.
+    """Return the message if it has only a role and text; None if `MessageParam` must validate it."""
+    # Most messages of a long history are plain, and pydantic would take five times as long for them.
     if type(value) is not dict or len(value) != 2:
         return None
     role, content = value.get("role"), value.get("content")

@@ -3,7 +3,7 @@
 Unknown keys are ignored; unknown discriminator values are errors.
 """
 
-# Do not add `from __future__ import annotations`: pydantic would compile the text of each annotation again.
+# Do not add `from __future__ import annotations`: pydantic would have to compile the text of each annotation.
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -73,7 +73,7 @@ class ChatStartParams(TurnParams):
 
     messages: Annotated[Conversation, Field(min_length=1)]
     transcript: bool | Format = False
-    """Whether deltas have the text for a transcript, and its format; `True` stands for Markdown."""
+    """Whether deltas have the text for a transcript. A format selects its syntax; `True` means Markdown."""
 
 
 class EditStartParams(TurnParams):
@@ -283,7 +283,7 @@ class InitializationOptions(Params):
     protocol_versions: list[int] = Field(default_factory=list)
     coalesce_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
     commands: dict[str, str | None] = Field(default_factory=dict)
-    """The client's commands, as its user would type them."""
+    """The client's commands, as the user would type them."""
 
 
 class InitializeParams(Params):

@@ -1,6 +1,6 @@
 """`jumpseat serve`: reads the options, then imports the daemon.
 
-Editor users wait while the daemon starts, so its most expensive import is reduced first.
+Editor users wait while the daemon starts, so `import_daemon` makes the most expensive import cheaper.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
 
     Args:
         argv: the arguments after the command's name.
-        not_shared: why this is not the shared daemon that the client asked for; logged.
+        not_shared: why this process serves the client instead of the shared daemon, if the client has asked
+            for that one; it is logged.
     """
     options = parse_flags(argv, "attach" if not_shared else "serve")
     import_daemon("jumpseat.rpc.contract")

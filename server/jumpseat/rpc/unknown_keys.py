@@ -1,6 +1,7 @@
-"""Warns about unknown keys in a turn's params that resemble a parameter. Other unknown keys are ignored.
+"""Warns about unknown keys in a turn's params if they resemble a parameter. Ignores all other unknown keys.
 
-Clients often use names from other APIs, and a limit that is silently ignored costs their users money.
+Clients often use names from other APIs. If a limit such as `maxCompletionTokens` were ignored without a
+warning, their users would pay for longer answers.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _OTHER_NAMES = {
     "numCtx": "settings.num_ctx",
     "keepAlive": "settings.keep_alive",
 }
-"""The names of parameters in other APIs."""
+"""Names of parameters in other APIs, and our names for them."""
 
 
 def warn_about_unknown_keys(keys: Iterable[str], parameters: Collection[str]) -> list[WarningEvent]:

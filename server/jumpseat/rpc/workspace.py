@@ -14,7 +14,7 @@ from jumpseat.system.threads import run_blocking
 
 
 def find_folders(params: InitializeParams) -> Sequence[Path]:
-    """Return the workspace folders, else the root, or nothing if the client names neither."""
+    """Return the client's workspace folders, or else its root; empty if the client names neither."""
     folders: Any = params.workspace_folders
     uris = (
         [each.get("uri") for each in folders if isinstance(each, dict)] if isinstance(folders, list) else []
@@ -25,7 +25,11 @@ def find_folders(params: InitializeParams) -> Sequence[Path]:
 
 
 async def read_workspace_rules(session: Session, params: TurnParams) -> WorkspaceRules | None:
-    """Return the rules of the first folder, or of the working directory, if the client asks for them."""
+    """Return the rules of the first folder, or else of the working directory.
+
+    Returns:
+        None if the client does not ask for the rules.
+    """
     if not params.workspace_rules:
         return None
     named = (params.workspace_folders or [""])[0]

@@ -1,1 +1,1 @@
-"""The handlers, which are called with `(session, call)`, in one module for each group of methods."""
+"""The handlers, in one module for each group of methods. Each handler is called with `(session, call)`."""

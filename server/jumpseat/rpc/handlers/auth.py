@@ -32,7 +32,8 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
     provider = call.params.provider or await ensure_default_provider(registry)
     if provider is None:
         why = no_default_error(registry)
-        # `auth/signIn` without a provider signs in to this one. It is signed out, or it would be the default.
+        # `auth/signIn` without a provider signs in to `SIGN_IN_PROVIDER`. That provider must be signed out,
+        # because otherwise it would be the default.
         unused = await registry.auth_status(SIGN_IN_PROVIDER)
         unused = replace(unused, message=f"{why.message} {why.hint}")
         return _encode_status(session, unused)
@@ -44,7 +45,7 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
 
 
 async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
-    """Sign in and respond with the final state; `auth/prompt` has the code for the user."""
+    """Sign in and respond with the final state. The notification `auth/prompt` has the code for the user."""
     if is_of_server(call.params.provider):
         await announce_changes(session)
         return await sign_in_to_server(session, call)

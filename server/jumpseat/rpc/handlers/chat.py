@@ -25,7 +25,7 @@ T = TypeVar("T", bound=StreamParams)
 
 
 def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
-    """Record the id of a turn that may be kept.
+    """Record the turn's id, and check that the turn can be kept if the client wants to keep it.
 
     Raises:
         RpcFault: the turn's id belongs to another turn in flight, or the conversation's id is not valid.
@@ -38,7 +38,7 @@ def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
 
 
 def reserve_id(session: Session, call: MethodCall[T]) -> None:
-    """Record the turn's id before the next message is read, because that may cancel the turn.
+    """Record the turn's id before the next message is read, because that message may cancel the turn.
 
     Raises:
         RpcFault: the turn's id belongs to another turn in flight.
@@ -102,7 +102,7 @@ def create_sink(
 
 
 def encode_failure(session: Session, error: ChatError, turn_id: str) -> HandlerOutcome:
-    """Return the outcome of a failed turn, with the answer so far."""
+    """Return the outcome of a failed turn, with the partial answer."""
     reported = session.encode_error(error)
     if error.partial is not None:
         reported.data["partial"] = result_to_wire(error.partial, turn_id)

@@ -12,7 +12,7 @@ from jumpseat.rpc.params import CompleteStartParams
 
 
 async def complete_start(session: Session, call: MethodCall[CompleteStartParams]) -> dict[str, Any]:
-    """Return the text that a model fills in at a place."""
+    """Return the text that a model fills in between the prefix and the suffix."""
     # Deferred: most sessions have no completions.
     from jumpseat.engine.completion import CompletionRequest, run_completion
 

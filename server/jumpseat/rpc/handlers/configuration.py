@@ -36,13 +36,13 @@ async def did_change_configuration(session: Session, call: MethodCall[DidChangeC
     if not isinstance(overlay, dict | list | None):
         logger.warning("%s: settings.jumpseat must be an object; it is ignored", DID_CHANGE)
         overlay = None
-    # An empty object means absent, and so does an array: Lua encodes an empty object as one.
+    # An empty object means absent, and so does an array: Lua encodes an empty object as an empty array.
     given = overlay if isinstance(overlay, dict) and overlay else None
     await reread(session, listener_of(session), given)
 
 
 def show_faults(session: Session, before: Config | None = None) -> None:
-    """Show the user the faults of the configuration that the previous one did not have."""
+    """Show the user the faults of the configuration, except those that `before` already had."""
     for fault in list_faults(session.registry.config, before):
         show_message(session, fault)
 

@@ -35,7 +35,7 @@ async def conversations_list(session: Session, call: MethodCall[ConversationsLis
     """Return a page of the kept conversations, the last changed first."""
     params, library = call.params, session.library
     directory = None if params.cwd is None else str(session.environment.absolute_path(params.cwd))
-    # The first use of the index belongs in the thread too, because it imports SQLite.
+    # Even the access to `library.index` belongs in the thread, because its first use imports SQLite.
     page = await use_state_file(
         lambda: library.index.page(
             directory=directory, query=params.query, limit=params.limit, cursor=params.cursor
@@ -84,7 +84,7 @@ async def conversations_rename(
 async def conversations_suggest_title(
     session: Session, call: MethodCall[SuggestTitleParams]
 ) -> dict[str, Any]:
-    """Ask a model for a title of a conversation, which keeps its own."""
+    """Ask a model for a title of a conversation, without changing the conversation."""
     kept = await use_state_file(session.conversations.get, call.params.id)
     return {
         "title": await suggest_title(session.registry, kept.messages, call.params.model or kept.row.model)
@@ -109,11 +109,11 @@ def follow_conversations(session: Session) -> None:
     directory = conversations_directory(session.environment.places.state_dir)
 
     async def follow() -> None:
-        # A change's number is never lower than its time, so the first change is found without reading the
-        # index before it.
+        # The number of a change is never lower than its time. So every later change has a number above the
+        # current time, and the index need not be read now.
         known = time.time_ns() // 1000
         watcher = await run_blocking(lambda: Watcher([directory / "index.sqlite3"], settled=False))
-        # Wait before pruning so that it does not delay a short command.
+        # Wait before pruning, so that pruning does not delay a short command.
         await asyncio.sleep(INTERVAL_SECONDS)
         if await run_blocking(directory.is_dir):
             prune_in_background(session)

@@ -16,7 +16,7 @@ from jumpseat.rpc.workspace import read_workspace_rules
 
 
 async def edit_start(session: Session, call: MethodCall[EditStartParams]) -> HandlerOutcome:
-    """Run the turn that rewrites the target, stream its events and respond with the replacement too."""
+    """Run a turn that rewrites the target, stream its events and respond with the answer and the new text."""
     sink = create_sink(session, call)
     keeper = None
     try:

@@ -19,7 +19,7 @@ from jumpseat.system.threads import run_blocking
 
 
 async def keys_set(session: Session, call: MethodCall[KeysSetParams]) -> dict[str, Any]:
-    """Try a key with the provider's list of models, and store it unless the provider refuses it."""
+    """Try a key by listing the provider's models, and store the key unless the provider refuses it."""
     provider, key = call.params.provider, call.params.key.strip()
     environment, file = session.environment, session.registry.config.file
     if (why := explain_invalid_key(key, environment)) is not None:
@@ -52,7 +52,7 @@ async def keys_remove(session: Session, call: MethodCall[KeysRemoveParams]) -> d
 
 
 async def _finish(session: Session, changing: asyncio.Future[Any]) -> Any:
-    """Wait until a change of the keys is complete, and use it from the next request on.
+    """Wait until a change of the keys is complete, and use the changed keys from the next request on.
 
     A cancellation during the change comes too late and has no effect.
     """

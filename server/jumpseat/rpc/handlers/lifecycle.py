@@ -45,7 +45,7 @@ DELTA_TYPES = (
 )
 
 CANCEL_AT_SHUTDOWN_SECONDS = 1.0
-"""The longest time that `shutdown` waits for cancelled turns, which only close a socket."""
+"""How long `shutdown` waits for cancelled turns at most. They only have to close a socket."""
 
 
 def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
 
 def report_faults(session: Session, call: MethodCall[NoParams]) -> None:
     """Report the faults in the configuration."""
-    # `initialize` is too early: a client might not show messages before it has sent `initialized`.
+    # During `initialize`, it would be too early: until a client sends `initialized`, it may ignore messages.
     show_faults(session)
 
 

@@ -27,7 +27,7 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
     registry = session.registry
     named = call.params.provider
     if named is not None:
-        # Raise for an unknown provider: it is an error in the request, not a row of `errors`.
+        # Raise an error for an unknown provider, because `errors` has only the failures of known ones.
         registry.table(named)
     providers = [named] if named is not None else registry.ids
     models, failures = await list_all_models(registry, providers, refresh=call.params.refresh)
@@ -45,7 +45,7 @@ async def models_list(session: Session, call: MethodCall[ModelsListParams]) -> d
 
 
 class _Claims(TypedDict):
-    """The abilities of a provider that apply to models whose own are unknown."""
+    """The abilities of a provider. They apply to models whose own abilities are unknown."""
 
     capabilities: Capabilities
     infills: bool
@@ -87,10 +87,14 @@ async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams])
 
 
 async def _find_default_model(session: Session, listed: str | None = None) -> str | None:
-    """Return the model that a chat without a model would use, or None if there is none."""
+    """Return the id of the model that a chat would use if it did not name a model; None if it is unknown.
+
+    Args:
+        listed: the provider whose models are listed; None if those of all providers are.
+    """
     registry = session.registry
     try:
-        # If only one provider is listed, do not request another one's default.
+        # If only one provider is listed, do not ask another provider for its default model.
         if listed is not None:
             await registry.saved.load()
             named = registry.config.default_model or registry.saved.default_model(registry.ids)

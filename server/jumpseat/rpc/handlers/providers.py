@@ -26,7 +26,7 @@ async def _describe(session: Session, *, probe: bool = False) -> Any:
     try:
         default = await ensure_default_provider(registry)
     except ChatError:
-        default = None  # Only chats fail for a faulty default; the list shows the choices.
+        default = None  # A faulty default must not prevent the list, which shows the choices.
     rows = await describe_providers(registry, default, probe=probe)
     return insert_commands([provider_to_wire(row) for row in rows], session.commands)
 

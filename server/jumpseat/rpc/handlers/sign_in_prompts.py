@@ -1,4 +1,4 @@
-"""Shows the prompts of sign-ins to the client, for providers and tool servers."""
+"""Sends the prompts of sign-ins to the client, for providers and tool servers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 def relay_prompts(
     session: Session, call: MethodCall[SignInParams], provider: str
 ) -> Iterator[Callable[[SignInPrompt | SignInPage], None]]:
-    """Yield a function that shows a prompt to the client, which opens the page if the params say so."""
+    """Yield a function that sends a prompt to the client.
+
+    If the params say so, the function also asks the client to open the page.
+    """
     fields = {"requestId": call.request_id, "token": call.params.token, "provider": provider}
     shown = {key: value for key, value in fields.items() if value is not None}
     opening: list[asyncio.Task[Any]] = []

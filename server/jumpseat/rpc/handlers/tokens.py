@@ -14,7 +14,7 @@ from jumpseat.rpc.workspace import read_workspace_rules
 
 
 async def chat_count_tokens(session: Session, call: MethodCall[CountTokensParams]) -> dict[str, Any]:
-    """Return the number of tokens that a chat with these params would send, and its source."""
+    """Return the number of tokens that a chat with these params would send, and how they were counted."""
     params = call.params
     rules = await read_workspace_rules(session, params)
     turn_request = turn_from_wire(params, session.shown_paths, rules)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DID_CHANGE = "tools/didChange"
 
 MANY_TOOLS = 500
-"""The number of tools from which their rows are encoded outside the event loop."""
+"""The number of tools above which their rows are encoded in a thread."""
 
 
 async def begin_chat_with_tools(
@@ -91,7 +91,7 @@ async def _begin(
 
 
 async def announce_changes(session: Session) -> None:
-    """Notify the client about every change of its tools and of the sign-ins to servers from now on."""
+    """From now on, notify the client about every change of its tools and of the sign-ins to servers."""
     host = await open_tools(session)
     if session.announces_tools:
         return

@@ -48,7 +48,7 @@ async def transcript_parse(session: Session, call: MethodCall[TranscriptParams])
 
 
 def _encode_front_matter(front: FrontMatter) -> dict[str, Any]:
-    """Return the values that the front matter has. Empty ones override those of the enclosing branch."""
+    """Return the values in the front matter. In a branch, even empty ones override the enclosing branch."""
     values: dict[str, Any] = {}
     if front.system is not None:
         values["system"] = front.system
@@ -84,7 +84,7 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
 
 
 async def find_role_names(session: Session, model: str | None) -> RoleNames:
-    """Return the role names in headings, configured for the model's provider or else standard."""
+    """Return the role names in headings: those configured for the model's provider, or the standard ones."""
     registry, standard = session.registry, RoleNames()
     tables = {name: registry.table(name).roles for name in registry.ids}
     names = {
@@ -97,6 +97,6 @@ async def find_role_names(session: Session, model: str | None) -> RoleNames:
     try:
         target = await resolve_model(registry, model, offline=True)
     except ChatError:
-        # Only chats fail for an unknown model; the text can still be read.
+        # The text can be read even if a chat with this model would fail.
         return replace(standard, others=others)
     return replace(names[target.provider], others=others)

@@ -31,13 +31,13 @@ from jumpseat.system.secrets import redact
 from jumpseat.system.threads import compute
 
 MAX_DIAGNOSTICS = 100
-"""A limit beyond the number of diagnostics that a person reads."""
+"""The maximum number of diagnostics in a response; nobody reads more."""
 
 ERROR, WARNING = 1, 2
 """The DiagnosticSeverity of LSP."""
 
 _QUESTION = [{"role": "user", "content": "?"}]
-"""A substitute if the text has no messages yet or they are invalid, because a chat needs one."""
+"""Replaces the messages if the text has none yet or they are invalid, because a chat needs a message."""
 
 
 async def transcript_check(session: Session, call: MethodCall[TranscriptParams]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
 
 
 def _decode_turn(read: Transcript) -> tuple[TurnRequest, list[Finding]]:
-    """Return the turn of a chat with this text without its invalid params, and a finding for each of them."""
+    """Return the turn of a chat with this text, without invalid params, and a finding for each of those."""
     given = {
         "messages": to_wire(read.messages) or _QUESTION,
         "model": read.front.model,
@@ -97,7 +97,7 @@ def _decode_turn(read: Transcript) -> tuple[TurnRequest, list[Finding]]:
 
 
 def _find_place(path: str, read: Transcript) -> LinePart:
-    """Return the place of a chat's param in the text, or the first line if the text does not contain it."""
+    """Return the place of a chat's param in the text, or the first line if the param is not in the text."""
     if path in read.front.places:
         return read.front.places[path]
     sections = [section for section in read.turns if section.message is not None]
