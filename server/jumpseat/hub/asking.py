@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import time
 from collections.abc import Mapping
@@ -25,13 +25,15 @@ def ask_all(operation: str, seconds: float) -> tuple[list[tuple[bool, dict[str, 
         seconds: the time limit for all answers.
 
     Returns:
-        Two lists. The first has, for each daemon that responded, whether it is the one that clients of this
-        installation use, and its answer, or None if it closed the connection without one. The second has the
-        process ids of the daemons that did not respond.
+        Two lists:
+
+        - a pair for each daemon that responded: whether clients of this installation use this daemon, and
+          its answer. The answer is None if the daemon closed the connection without answering.
+        - the process ids of the daemons that did not respond in time.
     """
     try:
         own = daemon_files(places_of_process().state_dir, make=False).pointer
-    except CannotShareError:  # A daemon cannot run there.
+    except CannotShareError:  # A daemon cannot use this state directory either.
         return [], []
     message = {"op": operation, "installation": read_installation_stamp()}
     deadline = time.monotonic() + seconds
@@ -53,7 +55,7 @@ def ask_all(operation: str, seconds: float) -> tuple[list[tuple[bool, dict[str, 
 
 
 def _ask(pointer: Pointer, message: Mapping[str, Any], deadline: float) -> dict[str, Any] | None:
-    """Return the daemon's answer, or None if it closed the connection without one.
+    """Return the daemon's answer, or None if the daemon closed the connection without answering.
 
     Raises:
         NoDaemonError: the daemon is not running.

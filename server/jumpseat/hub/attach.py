@@ -1,6 +1,7 @@
 """`jumpseat attach` and `jumpseat acp`: serve a client through the user's daemon, or in this process.
 
-Editors wait while they start, so they import little, as `tests/unit/hub/test_attach_cost.py` checks.
+Editors wait while these commands start, so the commands import few modules, as
+`tests/unit/hub/test_attach_cost.py` checks.
 """
 
 from __future__ import annotations

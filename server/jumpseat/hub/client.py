@@ -1,10 +1,10 @@
-"""Connects a client to the daemon. If none is running, one client starts it while holding the lock."""
+"""Connects a client to the daemon. If no daemon runs, one client starts the daemon while holding the lock."""
 
 from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import os
 import time
@@ -31,8 +31,8 @@ def connect_to_daemon(files: DaemonFiles, deadline: float) -> ControlChannel:
     """Connect to the daemon that the pointer names.
 
     Raises:
-        NoDaemonError: there is none.
-        CannotShareError: it does not answer before the deadline.
+        NoDaemonError: no daemon runs.
+        CannotShareError: the daemon does not answer before the deadline.
     """
     pointer = read_pointer(files.pointer)
     if pointer is None:
@@ -47,11 +47,11 @@ def with_daemon(
 
     Args:
         state_dir: the state directory.
-        variables: the environment for a new daemon, which inherits only a few of them.
-        use: called with a connection and the deadline. Raises `NoDaemonError` if the daemon has ended.
+        variables: the client's environment variables. A new daemon inherits only a few of them.
+        use: called with a connection and the deadline. It raises `NoDaemonError` if the daemon has ended.
 
     Raises:
-        CannotShareError: there is no daemon, or it did not answer in time.
+        CannotShareError: the daemon could not be started, or did not answer in time.
     """
     deadline = time.monotonic() + ANSWER_SECONDS
     files = daemon_files(state_dir)
@@ -71,7 +71,7 @@ def with_daemon(
         time.sleep(_POLL_SECONDS)
     try:
         try:
-            return attempt()  # Another client may have started it meanwhile.
+            return attempt()  # Another client may have started the daemon meanwhile.
         except NoDaemonError:
             start_daemon(state_dir, files, lock, variables, deadline)
             return attempt()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import contextlib
 import json
@@ -35,7 +35,7 @@ _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # <sys/un.h> of macOS and the BSDs defines t
 
 
 class MalformedMessageError(Exception):
-    """An error for received data that is not a valid message."""
+    """The received data is not a valid message."""
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
@@ -81,7 +81,7 @@ def read_peer_uid(connection: socket.socket) -> int:
     """Return the user id of the process at the other end.
 
     Raises:
-        CannotShareError: the system does not report it.
+        CannotShareError: the system does not report the user.
     """
     try:
         return _read_peer_uid(connection)
@@ -151,8 +151,8 @@ def connect(path: Path, deadline: float) -> ControlChannel:
     """Connect to a daemon's socket.
 
     Raises:
-        NoDaemonError: no daemon of this user listens there, or its directory is not safe.
-        CannotShareError: the daemon did not accept before the deadline, or its user is unknown.
+        NoDaemonError: no daemon of this user listens there, or the socket's directory is not safe.
+        CannotShareError: the daemon did not accept before the deadline, or the daemon's user is unknown.
     """
     fault = find_fault(path.parent)
     if fault is not None:
@@ -188,7 +188,7 @@ def close_descriptors(descriptors: Sequence[int]) -> None:
 
 
 def receive_with_descriptors(connection: socket.socket, count: int) -> tuple[bytes, list[int]]:
-    """Receive up to `count` bytes and the descriptors sent with them, which the caller must close.
+    """Receive up to `count` bytes and the descriptors sent with them. The caller must close the descriptors.
 
     Raises:
         OSError: see `recv`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ _CHUNK = 256 * 1024
 
 
 class ControlConnection:
-    """The daemon's end of one connection. Owns the socket, and received descriptors until they are taken."""
+    """The daemon's end of one connection. Owns the socket, and each received descriptor until it is taken."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
@@ -74,7 +74,7 @@ class ControlConnection:
             await asyncio.get_running_loop().sock_sendall(self._socket, encode(message))
 
     async def wait_until_ended(self) -> None:
-        """Wait until the client closes its end or sends data, which it must no longer do."""
+        """Wait until the client closes its end, or breaks the protocol by sending more data."""
         with contextlib.suppress(OSError):
             await self._read_some(1)
 

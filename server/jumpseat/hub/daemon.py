@@ -1,13 +1,14 @@
 """The process of the shared daemon: `python -m jumpseat.hub.daemon STATE RUNDIR LOCK READY`.
 
-`start` runs it. LOCK and READY are descriptors: the lock, which is held until the daemon listens, and a pipe.
+`start.py` starts this process. LOCK and READY are numbers of descriptors: LOCK of the lock, which the process
+holds until it listens, and READY of a pipe, on which it reports that it listens.
 """
 
 from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import os
 import signal
@@ -21,11 +22,11 @@ MAX_LOG_BYTES = 1024 * 1024
 """The maximum size of the log. A longer log is renamed, and replaces the previous renamed log."""
 
 MAX_OPEN_FILES = 16_384
-"""The limit of open files to request. Each client uses a few, and the first shell may allow only 256."""
+"""The limit of open files to request. Each client uses a few. The inherited limit may be only 256."""
 
 
 def main() -> None:
-    """Detach, listen, report that, serve and end the process."""
+    """Detach, listen, report that the daemon listens, serve, and end the process."""
     if os.fork():
         os._exit(0)
     state_dir, directory = map(Path, sys.argv[1:3])
@@ -103,7 +104,7 @@ def open_log(path: Path) -> int:
         OSError: the log cannot be opened.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.open(path, flags | os.O_NONBLOCK, 0o600)  # Fail if it is a pipe without a reader.
+    return os.open(path, flags | os.O_NONBLOCK, 0o600)  # Do not wait if it is a pipe without a reader.
 
 
 def _raise_file_limit() -> None:

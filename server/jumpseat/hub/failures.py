@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class CannotShareError(Exception):
-    """The daemon cannot be shared here. The message is a sentence without its full stop."""
+    """The client cannot use a shared daemon. The message is a sentence without its full stop."""
 
 
 class NoDaemonError(Exception):
-    """No daemon answers at the pointer, so a client may start one."""
+    """The pointer does not lead to a running daemon, so a client may start one."""

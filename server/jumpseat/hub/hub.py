@@ -34,7 +34,7 @@ HELLO_SECONDS = 5.0
 """The time limit for a client's hello, and for its `go`."""
 
 MAX_WAITING = 256
-"""The maximum number of connections without a hello. A further one closes the oldest."""
+"""The maximum number of connections without a hello. If one more is accepted, the oldest is closed."""
 
 ACCEPT_BATCH = 16
 """The number of connections to accept before reading the hellos of those already accepted."""
@@ -133,7 +133,7 @@ class Hub:
             self._listener.close()
 
     def _accept(self) -> None:
-        """Accept some of the pending connections. The event loop calls this again while there are more."""
+        """Accept some of the pending connections. If more are pending, the event loop calls this again."""
         for _ in range(ACCEPT_BATCH):
             try:
                 raw, _ = self._listener.accept()
@@ -212,13 +212,13 @@ class Hub:
             logger.exception("a connection failed")
 
     def _is_current(self, installation: object) -> bool:
-        """Whether to serve a client of this installation. If not, the client starts another daemon."""
+        """Whether to serve a client with this installation. If not, the client starts another daemon."""
         if self._stopping or self._retired:
             return False
         return not isinstance(installation, str) or installation == self._installation
 
     def _retire(self) -> None:
-        """Stop accepting clients: the package was upgraded, and they expect a daemon with its new code."""
+        """Stop accepting clients. The installation has changed, so they expect a daemon with the new code."""
         if not self._retired:
             logger.info("the installation has changed: the daemon no longer accepts clients")
             self._retired = True
@@ -235,7 +235,7 @@ class Hub:
             if not connection.is_complete:
                 raise MalformedMessageError("it did not pass three descriptors")
         except MalformedMessageError as error:
-            # Answer explicitly: if the connection just ended, the client would start another daemon.
+            # Refuse explicitly: if the connection ended without an answer, the client would start a daemon.
             await connection.send({"refused": f"the daemon does not understand this client: {error}"})
             return
         await connection.send({"ready": True})
@@ -265,13 +265,17 @@ class Hub:
         return idle_seconds(client)
 
     async def _end_if_idle(self) -> bool:
-        """End unless there is a client. Return False, to retry soon, if another process holds the lock."""
+        """End the daemon unless there is a connection. Return False to be called again soon.
+
+        That is necessary if another process holds the lock.
+        """
         if self._stopping:
             return True
         with self._ownership.try_hold_lock() as holds_lock:
             if not holds_lock:
                 return False
-            # A client that connected before the lock was taken is in the backlog and will not start a daemon.
+            # A client that connected before the lock was taken waits in the backlog, and does not start
+            # another daemon. So serve it.
             self._accept()
             if self._tasks:
                 return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import asyncio
 import time
@@ -21,9 +21,9 @@ RETRY_SECONDS = 0.5
 
 
 def idle_seconds(client: AttachedClient | None) -> float:
-    """Return the seconds to wait after this client has left, or the default if it is None.
+    """Return the seconds to wait after this client has left. None stands for the default.
 
-    Blocks while it reads the client's configuration file.
+    Blocks while the client's configuration file is read.
     """
     if client is None:
         return 60.0 * read_idle_minutes(None)
@@ -43,7 +43,7 @@ class IdleTimer:
         self._task: asyncio.Task[None] | None = None
 
     def start(self, seconds: float) -> None:
-        """Restart the timer with this time, or, while it is paused, at the next `resume`."""
+        """Restart the timer with this time, counted from now. A paused timer stays paused."""
         self._at = time.monotonic() + seconds
         if self._task is not None:
             self.pause()
@@ -56,7 +56,7 @@ class IdleTimer:
             self._task = None
 
     def resume(self) -> None:
-        """Resume the timer. The time that passed during short connections such as `status` counts."""
+        """Resume the timer. The time during which it was paused counts too."""
         if self._task is None and self._at is not None:
             self._task = asyncio.ensure_future(self._wait(self._at))
 

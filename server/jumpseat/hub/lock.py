@@ -1,10 +1,10 @@
-"""The lock for starting or ending a daemon. The kernel releases it if its process dies."""
+"""The lock for starting or ending a daemon. The kernel releases it if the process that holds it dies."""
 
 from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import fcntl
 import os

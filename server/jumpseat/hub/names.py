@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import json
 import os
@@ -47,7 +47,7 @@ class DaemonFiles(NamedTuple):
 
 
 class Pointer(NamedTuple):
-    """The location of a daemon. Only the socket is trusted, once its directory and peer are checked."""
+    """The location of a daemon. The socket is used only after its directory and peer have been checked."""
 
     socket: Path
     pid: int
@@ -55,7 +55,7 @@ class Pointer(NamedTuple):
 
 
 def host_name() -> str:
-    """Return this host's name in the form for file names. Several hosts may share a home directory."""
+    """Return this host's name for use in file names, because several hosts may share a home directory."""
     return re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())[:64] or "localhost"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import asyncio
 import os
@@ -46,7 +46,7 @@ class Ownership:
         """
         self._files = files
         self._pointer = files.pointer
-        # Each daemon uses a new name: reusing a path could take it away from a running daemon.
+        # Each daemon uses a new path, because the old one may still belong to a running daemon.
         self.socket_path = directory / f"{secrets.token_hex(8)}.sock"
 
     def publish(self) -> socket.socket:
@@ -62,7 +62,8 @@ class Ownership:
         try:
             listener.bind(os.fspath(self.socket_path))
             listener.listen(BACKLOG)
-            # An existing file does not lead to a daemon. Remove it, as `write` would follow a symbolic link.
+            # An existing pointer does not lead to a running daemon. Remove the file, because `write` would
+            # follow a symbolic link.
             self._pointer.unlink(missing_ok=True)
             StateFile(self._pointer).write(pointer)
         except BaseException:
@@ -73,7 +74,7 @@ class Ownership:
 
     @contextmanager
     def try_hold_lock(self) -> Iterator[bool]:
-        """Hold the lock within the context. Yield False if another process holds it."""
+        """Hold the lock within the context, and yield True. Yield False if another process holds the lock."""
         try:
             lock = try_lock(self._files.lock)
         except CannotShareError:
@@ -107,7 +108,7 @@ class Ownership:
         return pointer is not None and pointer.socket == self.socket_path
 
     async def withdraw(self) -> None:
-        """Remove the pointer and the socket once the lock is free. On a timeout, leave a stale pointer."""
+        """Remove the pointer and the socket once the lock is free. On a timeout, leave both in place."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LOCK_SECONDS):
                 while True:

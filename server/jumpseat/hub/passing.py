@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import os
 import signal
@@ -31,16 +31,16 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None, protocol: st
         protocol: the protocol that the client speaks, a key of `sessions.CONTRACTS`.
 
     Raises:
-        CannotShareError: the daemon does not serve this client, whose streams are untouched.
+        CannotShareError: the daemon does not serve this client. The client's streams are still untouched.
     """
     from jumpseat.hub.client import with_daemon
     from jumpseat.system.paths import places_of_process
 
-    # Check this before opening a socket, which would get the number of a standard stream that is closed.
+    # Check the standard streams first: if one is closed, the next socket would get its number.
     blocking = _read_blocking_modes()
     try:
         places = places_of_process()
-    except OSError as error:  # A variable contains a path relative to the removed directory.
+    except OSError as error:  # A variable has a relative path, and the working directory was removed.
         raise CannotShareError(f"the working directory cannot be read ({error.strerror})") from None
     variables = dict(os.environ)
     hello = {
@@ -108,7 +108,7 @@ def _describe_process() -> dict[str, Any]:
 
 
 def _open_log(file: Path) -> int:
-    # The daemon cannot open it: `/dev/stderr` and the umask belong to this process.
+    # The daemon cannot open the log, because `/dev/stderr` and the umask belong to this process.
     from jumpseat.system.log_files import open_log
 
     try:
@@ -121,7 +121,7 @@ def _read_blocking_modes() -> dict[int, bool]:
     """Return whether each standard stream is in blocking mode.
 
     Raises:
-        CannotShareError: a stream is closed, so a new socket would get its number.
+        CannotShareError: a standard stream is closed.
     """
     try:
         return {descriptor: os.get_blocking(descriptor) for descriptor in (0, 1, 2)}

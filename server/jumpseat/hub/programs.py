@@ -1,4 +1,4 @@
-"""Runs `serve`, `attach` and `acp` for editors without importing the command line, which would delay them."""
+"""Runs `serve`, `attach` and `acp`. Does not import the command line, so that editors wait less."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def run_program(argv: Sequence[str]) -> None:
                 from jumpseat.hub.attach import main as attach
 
                 sys.exit(attach(arguments))
-            # With this flag, the command line signs in on the terminal instead.
+            # With `--login`, the command line signs in on the terminal instead.
             case ["acp", *arguments] if "--login" not in arguments:
                 from jumpseat.hub.attach import main as attach
 

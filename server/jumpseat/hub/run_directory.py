@@ -1,10 +1,10 @@
-"""The directory of the daemon's socket, which is safe from other users and shared by a user's clients."""
+"""The directory of the daemon's socket. All clients of a user share it, and other users cannot change it."""
 
 from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import os
 import stat
@@ -14,7 +14,7 @@ from pathlib import Path
 from jumpseat.hub.failures import CannotShareError
 
 MAX_SOCKET_PATH = 100
-"""The maximum length in bytes; macOS allows 103 and a terminating zero."""
+"""The maximum length of a socket's path in bytes; macOS allows 103 and a terminating zero."""
 
 MAX_NAME_LENGTH = len("/") + 16 + len(".sock")
 """The length of a socket's name in the directory, with the separator."""
@@ -23,10 +23,10 @@ _DARWIN_USER_TEMP_DIR = 65537  # <unistd.h> defines this.
 
 
 def prepare_run_directory(variables: Mapping[str, str]) -> Path:
-    """Return the first usable directory, and create it if it does not exist.
+    """Return the first candidate that can be used, and create it if it does not exist.
 
     Raises:
-        CannotShareError: no directory is usable.
+        CannotShareError: no candidate can be used.
     """
     reasons = []
     for path in list_candidates(os.getuid(), variables):
@@ -38,7 +38,7 @@ def prepare_run_directory(variables: Mapping[str, str]) -> Path:
 
 
 def list_candidates(uid: int, variables: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the possible paths, best first. `TMPDIR` is ignored because some editors set their own."""
+    """Yield the possible paths, best first. `TMPDIR` is ignored, because some editors change its value."""
     yield Path(f"/run/user/{uid}/jumpseat")
     named = variables.get("XDG_RUNTIME_DIR", "")
     if named.startswith("/"):

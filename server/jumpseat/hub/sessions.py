@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import asyncio
 import logging
@@ -51,7 +51,7 @@ class AttachedClient:
 
     @classmethod
     def from_hello(cls, message: Mapping[str, Any], shared: Shared) -> AttachedClient:
-        """Return the client for a hello. Its texts may contain surrogates for bytes that are not valid UTF-8.
+        """Return the client for a hello. In a hello, surrogates stand for bytes that are not valid UTF-8.
 
         Raises:
             MalformedMessageError: the message is not a hello; the error does not quote it.
@@ -101,7 +101,7 @@ class AttachedClient:
 
         The session also ends when the attach process does, because that closes the connection.
         """
-        # Most daemons have no client of the second protocol, so it is imported when it is needed.
+        # Most daemons do not have clients of both protocols, so import the client's protocol here.
         module = await run_blocking(import_module, CONTRACTS[self.protocol])
         contract: Contract = module.CONTRACT
         streams = connection.take_descriptors()
@@ -125,7 +125,7 @@ class AttachedClient:
             return 1
         finally:
             following.cancel()
-            await asyncio.wait([following])  # The task watches the socket until it ends.
+            await asyncio.wait([following])  # Until this task has ended, it still watches the socket.
 
     def _set_session(self, session: Session) -> None:
         self.session = session

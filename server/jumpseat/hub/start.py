@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-assert sys.platform != "win32"  # noqa: S101 - mypy reads it
+assert sys.platform != "win32"  # noqa: S101 - narrows the platform for mypy
 
 import os
 import select
@@ -40,7 +40,7 @@ def start_daemon(
     Raises:
         CannotShareError: the daemon cannot be started or does not listen before the deadline.
     """
-    import subprocess  # Deferred: a running daemon is not started again.
+    import subprocess  # Deferred: most clients find a running daemon.
 
     directory = prepare_run_directory(variables)
     if not sys.executable:
@@ -68,7 +68,7 @@ def start_daemon(
         os.close(writer)
         writer = -1
         answer = _read_all(reader, deadline)
-        # It forks immediately so that the daemon is not a child of this process.
+        # The process forks the daemon and ends immediately, so that the daemon is not a child of this one.
         started.wait(max(0.1, deadline - time.monotonic()))
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise CannotShareError(f"the daemon cannot be started ({error})") from None
@@ -86,7 +86,8 @@ def _select_environment(variables: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in variables.items() if name in INHERITED or name.startswith("LC_")}
     # The first client's locale must not determine how the paths of all clients are encoded.
     kept["PYTHONUTF8"] = "1"
-    # A project's own search path could replace modules of the daemon for all clients.
+    # A project's own search path could replace modules of the daemon for all clients. So keep the path only
+    # if jumpseat itself was found on it.
     package = Path(__file__).parents[2]
     search = [Path(each).absolute() for each in variables.get("PYTHONPATH", "").split(os.pathsep) if each]
     if package in search:
