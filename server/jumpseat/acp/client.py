@@ -39,7 +39,7 @@ class ClientAbilities:
 
     @classmethod
     def from_wire(cls, capabilities: Mapping[str, Any]) -> ClientAbilities:
-        """Read the client's capabilities; parts of other types count as absent."""
+        """Read the client's capabilities. Those with an unexpected type count as absent."""
 
         def has(*path: str) -> bool:
             value: Any = capabilities
@@ -66,7 +66,7 @@ class AcpClient(Session):
     """The open conversations by id."""
 
     pending_sign_in: asyncio.Future[None] | None = None
-    """The result of a sign-in whose code the user has, and whose request was answered."""
+    """The result of a sign-in that still waits for the user, although its request was already answered."""
 
     _releases: set[asyncio.Task[None]] = field(default_factory=set)
     """The tasks that release servers of conversations."""
@@ -80,7 +80,7 @@ class AcpClient(Session):
         """Return an open conversation.
 
         Raises:
-            UnknownSessionError: it is not open.
+            UnknownSessionError: the conversation is not open.
         """
         found = self.open.get(conversation_id)
         if found is None:
@@ -104,11 +104,11 @@ class AcpClient(Session):
             return
         turn.is_cancelled = True
         if turn.has_started:
-            # Before that, this would answer the request with an error.
+            # Before the handler starts, `cancel` would answer the request with an error.
             self.cancel(turn.request_id)
 
     def release_servers(self, conversation: AcpConversation) -> None:
-        """Release the servers of a conversation that is closed; others may use the same processes."""
+        """Release the servers of a closed conversation. Other conversations may use the same processes."""
         for server in conversation.servers.values():
             task = asyncio.ensure_future(server.aclose())
             self._releases.add(task)
@@ -123,7 +123,7 @@ class AcpClient(Session):
             await asyncio.wait(self._releases)
 
     def encode_error(self, exception: BaseException) -> WireError:
-        """Return the wire error for an exception, with its hint in the message, which users see."""
+        """Return the wire error for an exception. Users see only its message, so that includes the hint."""
         if isinstance(exception, UnknownSessionError):
             message = f"There is no session with the id {str(exception)[:128]!r}."
             return WireError(RESOURCE_NOT_FOUND, message, {"kind": "request", "retryable": False})
@@ -134,10 +134,10 @@ class AcpClient(Session):
 
 
 def absolute_path(key: str, path: str) -> Path:
-    """Return a path of the client's params.
+    """Return a path from the client's params.
 
     Raises:
-        InvalidRequestError: it is not absolute.
+        InvalidRequestError: the path is not absolute.
     """
     if not Path(path).is_absolute():
         raise InvalidRequestError.at(key, "must be an absolute path")

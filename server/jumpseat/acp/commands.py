@@ -1,4 +1,4 @@
-"""Slash commands at the start of a prompt: our own such as `/model`, and prompts such as `/explain`."""
+"""Slash commands at the start of a prompt: built-in ones such as `/model`, and prompts such as `/explain`."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ async def run_command(
     """Run a command and return the protocol's stop reason.
 
     Args:
-        entry: the request's entry.
-        line: the command; a configured prompt also sends the other blocks.
+        entry: the request in flight.
+        line: the command. If it names a prompt, its other blocks are sent too.
 
     Raises:
         ChatError: the command failed.
@@ -71,7 +71,7 @@ async def run_command(
 
 
 def announce_commands(client: AcpClient, conversation: AcpConversation) -> None:
-    """Send the list of commands. A prompt replaces the built-in command with its name."""
+    """Send the list of commands. A prompt replaces a built-in command with the same name."""
     commands = {name: _encode_command(name, each.description, each.hint) for name, each in COMMANDS.items()}
     for name, prompt in sorted(client.registry.config.offered_prompts.items()):
         commands[name] = _encode_command(name, prompt.description or f"The prompt {name}", "text")
@@ -187,7 +187,7 @@ class SlashCommand:
 
     description: str
     run: _Run
-    """Runs the command, given the request's entry and the argument, and returns the stop reason."""
+    """Runs the command, given the request in flight and the argument, and returns the stop reason."""
 
     hint: str | None = None
     """A placeholder for the argument, for a command that accepts one."""

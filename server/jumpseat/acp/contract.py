@@ -1,4 +1,4 @@
-"""The methods of the Agent Client Protocol, and how its messages travel."""
+"""The methods of the Agent Client Protocol, and the framing of its messages."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ class RunningPrompt:
     request_id: RequestId
     entry: InFlight
     has_started: bool = False
-    """Whether its handler runs."""
+    """Whether the handler of the request has started."""
 
     is_cancelled: bool = False
 
 
 @dataclass(slots=True)
 class AcpConversation:
-    """A conversation with its choices, which apply from the next turn on."""
+    """An open conversation. A change of its choices applies from the next turn on."""
 
     id: str
     directory: Path
@@ -47,10 +47,10 @@ class AcpConversation:
     """The chosen settings of each provider."""
 
     options: Sequence[Mapping[str, Any]] = ()
-    """The config options that the client was told last."""
+    """The config options that were last sent to the client."""
 
     title: str | None = None
-    """The title that the client was told last."""
+    """The title that was last sent to the client."""
 
     cost: Cost | None = None
     """The total cost of the turns that were kept or that this process ran."""
@@ -60,7 +60,7 @@ class AcpConversation:
 
     turn: RunningPrompt | None = None
     shown_calls: set[str] = field(default_factory=set)
-    """The ids of the tool calls that the client was told."""
+    """The ids of the tool calls that were sent to the client."""
 
     def __post_init__(self) -> None:
         self.branch = self.branch or self.id
@@ -69,7 +69,8 @@ class AcpConversation:
         """Return an id for a tool call that is unique in the session.
 
         Args:
-            own: the provider's id, which it may have used before; some number the calls of each answer.
+            own: the provider's id. It may not be unique, because some providers number the calls of each
+                answer from the start.
         """
         name, number = own, 1
         while name in self.shown_calls:

@@ -31,7 +31,7 @@ async def list_ready_providers(registry: Registry) -> list[str]:
 
 
 async def require_provider(registry: Registry) -> None:
-    """Check that the client can chat with any provider.
+    """Check that the client can chat with at least one provider.
 
     Raises:
         AuthenticationError: no provider is ready.
@@ -44,7 +44,7 @@ async def require_provider(registry: Registry) -> None:
 
 
 async def list_models(registry: Registry) -> dict[str, str]:
-    """Return the names of the ready providers' models that a picker should offer, by model id."""
+    """Return the models of ready providers that a picker should offer: the name of each, by its id."""
     models, failures = await list_all_models(registry, await list_ready_providers(registry))
     names = {model.id: model.name for model in models if model.picker_enabled}
     for failure in failures:
@@ -65,7 +65,7 @@ async def resolve_choice(registry: Registry, name: str | None) -> ResolvedModel 
 
 
 def thinking_levels(registry: Registry, target: ResolvedModel | None) -> Sequence[str]:
-    """Return the thinking levels of a model; none if it does not think."""
+    """Return the thinking levels of a model; empty if the model does not think."""
     info = target.info if target is not None else None
     if target is None or info is None:
         return ()
@@ -79,7 +79,10 @@ def thinking_levels(registry: Registry, target: ResolvedModel | None) -> Sequenc
 
 
 async def any_model_sees(registry: Registry) -> bool:
-    """Whether a model of a ready provider accepts images, or the provider itself if its list is not known."""
+    """Whether any model of a ready provider accepts images.
+
+    If a provider's models are not known, the provider's capability counts instead.
+    """
     for provider in await list_ready_providers(registry):
         listed = registry.known_models(provider)
         values, _ = registry.capabilities(provider)

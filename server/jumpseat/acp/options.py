@@ -29,7 +29,7 @@ async def list_options(client: AcpClient, conversation: AcpConversation) -> Sequ
 
 
 async def announce_options(client: AcpClient, conversation: AcpConversation) -> None:
-    """Send the options after an event that may have changed them, unless the client knows them."""
+    """Send the options to the client if they have changed since they were last sent."""
     options = await _encode_options(client, conversation)
     if options != conversation.options:
         conversation.options = options
@@ -75,7 +75,7 @@ async def set_option(client: AcpClient, conversation: AcpConversation, key: str,
 
 
 def select_settings(client: AcpClient, conversation: AcpConversation, provider: str) -> dict[str, Any]:
-    """Return the chosen settings of a provider, without those that its configuration no longer allows."""
+    """Return the chosen settings of a provider, without values that its settings schema does not allow."""
     rows = client.registry.settings_rows(provider)
     chosen = conversation.settings.get(provider, {})
     return {key: value for key, value in chosen.items() if key in rows and not rows[key].problem_with(value)}
@@ -84,7 +84,7 @@ def select_settings(client: AcpClient, conversation: AcpConversation, provider: 
 async def choose_model(client: AcpClient, conversation: AcpConversation, model: str) -> None:
     """Use another model from the next turn on.
 
-    If it does not support the current thinking level, reset the level to the default.
+    If that model does not support the current thinking level, reset the level to the default.
     """
     conversation.model = model
     levels = thinking_levels(client.registry, await resolve_choice(client.registry, model))

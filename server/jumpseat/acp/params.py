@@ -1,6 +1,6 @@
 """The params of the methods of the Agent Client Protocol as pydantic models."""
 
-# Do not add `from __future__ import annotations`: pydantic would compile the text of each annotation again.
+# Do not add `from __future__ import annotations`: pydantic would have to compile the text of each annotation.
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag

@@ -24,7 +24,7 @@ async def ask_permission(
 ) -> Decision:
     """Ask the user about a call, and return the decision. If the wait is cancelled, withdraw the question.
 
-    A question that is refused, closed, or answered in an unknown way is a denial.
+    If the question is refused, closed or answered in an unknown way, the call is denied.
 
     Args:
         client: the client.

@@ -25,7 +25,7 @@ from jumpseat.connections.uris import path_of_uri
 from jumpseat.system.threads import run_blocking
 
 MAX_LINKED_BYTES = 1024 * 1024
-"""The largest linked file that is read."""
+"""The size of the largest linked file that is read."""
 
 
 async def read_content(
@@ -64,7 +64,7 @@ def _read_resource(resource: ResourceParam) -> ContentBlock:
 async def _read_link(
     client: AcpClient, conversation: AcpConversation, link: LinkContentParam
 ) -> ContentBlock:
-    """Return the text of a linked file in the conversation's directories, else the name of the link."""
+    """Return the text of a linked file if it is in the conversation's directories, else the link as text."""
     path = path_of_uri(link.uri)
     if path is not None:
         roots = (conversation.directory, *conversation.additional_directories)
@@ -86,7 +86,7 @@ def _resolve_below(path: Path, roots: Sequence[Path]) -> Path | None:
 
 
 async def _read_text(client: AcpClient, conversation: AcpConversation, path: Path, real: Path) -> str | None:
-    """Return the text of a file as the client sees it, with unsaved changes if the client offers files."""
+    """Return the text of a file. A client that offers files returns the text with unsaved changes."""
     if client.abilities.reads_files:
         with suppress(TimeoutError):
             return await read_text(client, conversation, path)

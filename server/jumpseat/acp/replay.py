@@ -1,4 +1,4 @@
-"""Sends the messages of a loaded session."""
+"""Sends the messages of a loaded conversation to the client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jumpseat.tools.turn_tools import DAEMON
 
 
 async def replay(client: AcpClient, conversation: AcpConversation) -> None:
-    """Send the messages of a conversation."""
+    """Send the messages of a conversation to the client."""
     shown = _Replay(client, conversation, await _find_kinds(client, conversation.messages))
     for message in conversation.messages:
         shown.send(message)
@@ -25,7 +25,7 @@ async def replay(client: AcpClient, conversation: AcpConversation) -> None:
 
 
 async def _find_kinds(client: AcpClient, messages: Iterable[Message]) -> Mapping[str, ToolKind]:
-    """Return the kinds of the known tools by the names of server and tool, if the daemon has run any."""
+    """Return the kinds of the known tools, by `server/tool`; empty if the daemon ran no tool."""
     if not any(_list_tools(message) for message in messages):
         return {}
     servers = (await open_tools(client)).servers.values()
@@ -49,7 +49,7 @@ class _Replay:
         self._conversation = conversation
         self._kinds = kinds
         self._ids: dict[str, str] = {}
-        """The ids of calls in the session, by the model's ids."""
+        """The ids of the calls that were sent to the client, by the provider's ids."""
 
     def send(self, message: Message) -> None:
         message_id, tools = str(uuid4()), _list_tools(message)

@@ -19,7 +19,7 @@ from jumpseat.tools.mcp.server import McpServer
 from jumpseat.tools.server import ToolServer
 
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_.-]")
-"""Matches the characters that names in selectors cannot have. The protocol's names are for people."""
+"""Matches characters that a selector cannot contain. The protocol's names may contain any characters."""
 
 MAX_NAME = 64
 
@@ -28,7 +28,7 @@ def create_servers(client: AcpClient, servers: Sequence[ServerParam]) -> dict[st
     """Return the servers of a conversation by name. Nothing is started before a prompt.
 
     Raises:
-        InvalidRequestError: a definition is not valid, or has the name of another one or of the file tools.
+        InvalidRequestError: a definition is not valid, or another server or the file tools have its name.
     """
     definitions: dict[str, Definition] = {}
     for index, server in enumerate(servers):
@@ -52,6 +52,6 @@ def _to_table(server: ServerParam) -> dict[str, Any]:
     """Return a table `[mcp.NAME]` with the same meaning."""
     if isinstance(server, StdioServerParam):
         variables = {each.name: each.value for each in server.env}
-        # Editors start programs in the directory of the project, on which relative arguments depend.
+        # Editors start programs in the project's directory, and relative arguments depend on that directory.
         return {"command": [server.command, *server.args], "env": variables, "scope": "workspace"}
     return {"url": server.url, "headers": {each.name: each.value for each in server.headers}}

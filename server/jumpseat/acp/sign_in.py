@@ -19,13 +19,13 @@ _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
 class SignInFlow:
-    """One sign-in, which continues while the client shows its code."""
+    """One sign-in. It continues in the background until the user has entered the code."""
 
     def __init__(self, client: AcpClient) -> None:
         loop = asyncio.get_running_loop()
         self.prompt: asyncio.Future[SignInPrompt] = loop.create_future()
         self.result: asyncio.Future[None] = loop.create_future()
-        # Retrieve the exception, or asyncio logs it. The next sign-in request reports it.
+        # Retrieve the exception, because asyncio would log it otherwise. The next request reports it.
         self.result.add_done_callback(lambda result: result.cancelled() or result.exception())
         self._client = client
         self._task: asyncio.Task[Any] | None = None
@@ -126,7 +126,7 @@ async def _elicit(client: AcpClient, flow: SignInFlow, prompt: SignInPrompt, req
 
 
 async def _open_browser(client: AcpClient, page: str) -> None:
-    """Open a page in the user's browser if there is a display; if that fails, the user has the address."""
+    """Open a page in the user's browser if there is a display. The error message also has the address."""
     environment = client.environment
     if sys.platform == "linux" and not any(environment.get(name) for name in _DISPLAYS):
         return

@@ -44,7 +44,7 @@ class _ShownCall:
     """A call that the client shows."""
 
     id: str
-    """The id of the call in the session, in which it is unique."""
+    """The id of the call, which is unique in the session."""
 
     title: str
     kind: str
@@ -140,7 +140,7 @@ class TurnCalls:
     def _show_status(self, event: ToolStatusEvent) -> None:
         call = self._calls[event.tool_use_id]
         if call.question is not None:
-            # The decision may come from a rule or another question, so this one may still be open.
+            # The answer to another question may have decided this call too, so this question may be open.
             call.question.cancel()
         fields: dict[str, Any] = {"status": STATUSES[event.status]}
         if event.status == "running" and (progress := describe_progress(event)):
@@ -199,7 +199,7 @@ def encode_text(text: str) -> dict[str, Any]:
 
 
 def describe_progress(event: ToolStatusEvent) -> str:
-    """Return the progress of a call as a line; empty if its server reports none."""
+    """Return the progress of a call as a line; empty if the event does not contain progress."""
     number = "" if event.progress is None else f"{event.progress:g}"
     if event.total is not None:
         number = f"{number} of {event.total:g}"

@@ -20,7 +20,7 @@ from jumpseat.tools.turn_tools import TurnTools
 async def begin_tools(
     client: AcpClient, conversation: AcpConversation, ask: TurnRequest, turn_id: str
 ) -> tuple[TurnTools, TurnCalls] | None:
-    """Return the tools for a prompt, and the view of their calls; None if its model does not accept tools.
+    """Return the tools for a prompt, and the view of their calls; None if the model does not accept tools.
 
     Raises:
         ChatError: the model of the prompt cannot be found.

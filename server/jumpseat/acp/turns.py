@@ -91,7 +91,7 @@ async def run_question(
         answer = await run_turn(client.registry, ask, sink, client.memory, client.tokens, keeper, tools)
     except ChatError as error:
         _use_branch(conversation, keeper)
-        # If there is no output, leave the question out, so that the next one replaces it.
+        # If there is no output, leave the question out, so that the next question takes its place.
         if error.partial is not None and error.partial.content:
             await _continue_with(client, conversation, sink, messages, error.partial)
         raise
@@ -124,7 +124,7 @@ async def _continue_with(
 
 
 async def report_title(client: AcpClient, conversation: AcpConversation) -> None:
-    """Send the time of the last change of a kept conversation, and its title if that changed."""
+    """Send the time of the last change of a kept conversation, and the title if it has changed."""
     if not client.keeps:
         return
     try:
@@ -141,7 +141,7 @@ async def report_title(client: AcpClient, conversation: AcpConversation) -> None
 def report_usage(
     client: AcpClient, conversation: AcpConversation, provider: str, model: str, usage: Usage
 ) -> None:
-    """Send the used context after a turn of this model, and the total cost, if the context size is known."""
+    """If the context size of the model is known, send how much of it a turn used, and the total cost."""
     known = client.registry.known_model(provider, model)
     size = known.info.max_context_tokens if known is not None else None
     if size is None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ANSWER, THOUGHT, QUESTION = "agent_message_chunk", "agent_thought_chunk", "user_message_chunk"
 
 SILENT_WARNINGS = ("conversation_forked",)
-"""The warnings that concern clients of jumpseat's own contract only."""
+"""The warnings that concern only clients of jumpseat's own protocol."""
 
 
 class UpdateSink(Sink):
@@ -63,7 +63,7 @@ class UpdateSink(Sink):
         self._on_answer = on_answer
         self._begin_message()
         self._finished_block = -1
-        """The last block that is final: the last result of the round before the current one."""
+        """The number of the last final block, which is the last tool result so far."""
 
         self._cited: set[str] = set()
         self.calls: TurnCalls | None = None
@@ -80,7 +80,7 @@ class UpdateSink(Sink):
                 self._client.outbox.send_body(b"%b%b}}}}" % (self._answer_head, write_json(event.text)))
             return
         if isinstance(event, BLOCK_EVENTS) and event.block <= self._finished_block:
-            return  # If an answer starts again, the blocks of the earlier rounds are repeated.
+            return  # If an answer starts again, the blocks of earlier rounds arrive again. Skip them.
         match event:
             case ThinkingDeltaEvent():
                 self._client.outbox.send_body(b"%b%b}}}}" % (self._thought_head, write_json(event.text)))
@@ -121,7 +121,7 @@ class UpdateSink(Sink):
             self.calls.close()
 
     def _begin_message(self) -> None:
-        """Give the text from now on another id, so that clients show it below the tool calls before it."""
+        """Use a new message id from now on, so that clients show the next text below the tool calls."""
         self._message_id = str(uuid4())
         self._answer_head = self._head_of(ANSWER)
         self._thought_head = self._head_of(THOUGHT)

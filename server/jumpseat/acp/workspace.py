@@ -40,8 +40,8 @@ class AcpWorkspace(Workspace):
     async def find_unsaved(self, uris: Sequence[str] | None = None) -> Sequence[UnsavedFile]:
         """Return the files whose text in the client differs from the disk; see the base class.
 
-        If the client can write files, also return the unchanged ones, after the others: changes to them then
-        go through the client, which shows them.
+        If the client can write files, the result ends with the files whose texts do not differ. The client
+        then makes changes to these files too, and shows them.
         """
         if uris is None or not self._client.abilities.reads_files:
             return ()
@@ -69,13 +69,13 @@ class AcpWorkspace(Workspace):
         text = await read_text(self._client, self._conversation, path)
         if text is None:
             return None
-        # Clients may show texts with other line endings, with the mark, or without the last line ending.
+        # The client's text may have other line endings, a byte order mark, or no line ending at its end.
         shown, expected = (normalize(each).removeprefix(_MARK).removesuffix("\n") for each in (text, saved))
         differs = shown != expected
         if differs and form != UTF_8 and ("\0" in text or "\ufffd" in text):
             return None  # The client has decoded the file with another encoding.
         if not differs and not (self.can_replace_text and form == UTF_8 and text == saved != ""):
-            return None  # A change of the file itself keeps its line endings, its mark and its encoding.
+            return None  # Change the file itself, to preserve its line endings, mark and encoding.
         return UnsavedFile(path.as_uri(), None, text, path), differs
 
 
@@ -96,7 +96,7 @@ def _read_stored(path: Path) -> tuple[str, TextForm]:
 
     Raises:
         OSError: the file cannot be read, or is too large.
-        NotTextError: it is not text.
+        NotTextError: the file is not text.
     """
     try:
         return decode(read_regular(path, MAX_TEXT))

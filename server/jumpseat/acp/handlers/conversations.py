@@ -48,7 +48,7 @@ async def new_session(client: AcpClient, call: MethodCall[SetupParams]) -> dict[
 async def load_session(client: AcpClient, call: MethodCall[OpenParams]) -> dict[str, Any]:
     """Continue a kept conversation after sending its messages."""
     conversation = await _restore(client, call)
-    from jumpseat.acp.replay import replay  # Deferred: few clients load a session at first.
+    from jumpseat.acp.replay import replay  # Deferred: few clients load a session.
 
     await replay(client, conversation)
     await report_title(client, conversation)
@@ -90,7 +90,7 @@ async def delete_session(client: AcpClient, call: MethodCall[ConversationIdParam
 
 
 async def close_session(client: AcpClient, call: MethodCall[ConversationIdParams]) -> dict[str, Any]:
-    """Cancel a conversation's prompt and forget the conversation, which stays kept."""
+    """Cancel a conversation's prompt and close the conversation. Its kept turns remain."""
     client.conversation(call.params.session_id)
     _close(client, call.params.session_id)
     return {}
@@ -127,7 +127,7 @@ def _close(client: AcpClient, conversation_id: str) -> None:
 
 
 async def _end_prompt(client: AcpClient, conversation_id: str) -> None:
-    """Cancel the running prompt of a conversation, if there is one, and wait until its end is kept."""
+    """Cancel the running prompt of a conversation, if there is one, and wait until it has ended."""
     conversation = client.open.get(conversation_id)
     if conversation is not None and conversation.turn is not None:
         client.cancel_prompt(conversation)
@@ -135,7 +135,7 @@ async def _end_prompt(client: AcpClient, conversation_id: str) -> None:
 
 
 async def _restore(client: AcpClient, call: MethodCall[OpenParams]) -> AcpConversation:
-    """Open the branch of a kept conversation that was used last."""
+    """Open a kept conversation, with the branch that it used last."""
     _require_keeping(client)
     await require_provider(client.registry)
     await _end_prompt(client, call.params.session_id)
@@ -158,7 +158,7 @@ async def _restore(client: AcpClient, call: MethodCall[OpenParams]) -> AcpConver
 def _run_after_response(
     client: AcpClient, call: MethodCall[Any], announce: Callable[[], Awaitable[None]]
 ) -> None:
-    """Send updates after the response, because clients ignore them before they know the session's id."""
+    """Send updates after the response. Before it, clients do not know the session's id and ignore them."""
 
     async def wait_and_announce() -> None:
         await call.entry.finished.wait()

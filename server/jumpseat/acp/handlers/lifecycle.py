@@ -29,7 +29,7 @@ PROTOCOL_VERSION = 1
 
 
 def configure(client: AcpClient, call: MethodCall[HandshakeParams]) -> None:
-    """Read the configuration before the next message is checked: clients may send it without waiting.
+    """Read the configuration. The next message, which a client may send without waiting, needs it.
 
     Raises:
         RpcFault: the connection is already initialized.

@@ -21,7 +21,7 @@ CANCELLED = {"stopReason": "cancelled"}
 
 
 def reserve_prompt(client: AcpClient, call: MethodCall[PromptParams]) -> None:
-    """Record the prompt before the next message is read, because that may cancel it.
+    """Record the prompt before the next message is read, because that message may cancel the prompt.
 
     Raises:
         RpcFault: another prompt of the conversation is running.
@@ -30,7 +30,7 @@ def reserve_prompt(client: AcpClient, call: MethodCall[PromptParams]) -> None:
     client.turns[call.entry.turn_id] = call.request_id
     conversation = client.open.get(call.params.session_id)
     if conversation is None:
-        return  # The handler reports it.
+        return  # The handler reports the unknown session.
     running = conversation.turn
     if running is not None and not running.entry.finished.is_set():
         raise RpcFault(INVALID_REQUEST, "Another prompt of this session is still running.")
