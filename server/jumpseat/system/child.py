@@ -1,6 +1,6 @@
-"""Child processes, which run in their own process groups and are ended with their descendants.
+"""Runs each child process in a process group of its own, and ends it with its descendants.
 
-To use it, subclass `Child` and override its `on_` methods.
+To run a program, subclass `Child` and override its `on_` methods.
 """
 
 from __future__ import annotations
@@ -22,15 +22,19 @@ LAST_OUTPUT_SECONDS = 0.5
 """How long to read output after the process has ended. A descendant may keep the streams open for longer."""
 
 KILLED_SECONDS = 5.0
-"""How long to wait for the end of a killed process, which a busy machine or a broken device may delay."""
+"""How long to wait for the end of a killed process. A busy machine or a broken device may delay its end."""
 
 MAX_LINE_BYTES = 12_000
-"""The maximum length of a line of stderr. The rest of a longer line is dropped."""
-# This is far more than any caller shows, because `redact` does not recognise a truncated secret.
+"""The maximum length of a line of stderr. The rest of a longer line is dropped.
+
+This is far more than any caller shows, because `redact` does not recognise a truncated secret.
+"""
 
 MAX_LINES_PER_CHUNK = 1000
-"""The maximum number of lines to report per read of stderr, to keep the event loop free. The last ones are
-reported."""
+"""The maximum number of lines to report per read of stderr, to keep the event loop free.
+
+If a read has more lines, only the last ones are reported.
+"""
 
 KEPT_LINES = 5
 
@@ -80,7 +84,7 @@ class Child(asyncio.SubprocessProtocol):
         """Handle a chunk of stdout."""
 
     def on_line(self, line: str) -> None:
-        """Handle a line of stderr, which has a maximum length and no line ending or escape sequences."""
+        """Handle a line of stderr, without its line ending and escape sequences."""
 
     def on_unusable(self, why: str) -> None:
         """Handle a process that has ended or is being ended. Called once, with the value of `why`."""
@@ -113,7 +117,7 @@ class Child(asyncio.SubprocessProtocol):
         Raises:
             OSError: the program cannot be started.
         """
-        # In its own group, it can be ended with its descendants, and Ctrl-C in a terminal does not reach it.
+        # In its own group, the program can be ended with its descendants, and Ctrl-C does not reach it.
         group: dict[str, Any] = {"start_new_session": True, "umask": umask}
         if sys.platform == "win32":
             group = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
@@ -164,8 +168,8 @@ class Child(asyncio.SubprocessProtocol):
         """End the process group: close stdin, then send SIGTERM, then SIGKILL.
 
         Args:
-            seconds: how long to wait before SIGKILL, half of it before SIGTERM. If the caller is cancelled
-                meanwhile, the process group is killed immediately.
+            seconds: how long to wait before SIGKILL. SIGTERM is sent after half of this time. If the caller
+                is cancelled meanwhile, the process group is killed immediately.
         """
         self._set_unusable("it was stopped")
         if self._transport is None or self._ended.done():
@@ -200,7 +204,7 @@ class Child(asyncio.SubprocessProtocol):
         self._stdin = stdin
         self._outputs = {fd for fd in (1, 2) if transport.get_pipe_transport(fd) is not None}
         if not self.running:
-            # It was stopped while it was starting.
+            # `stop` or `kill` was called while the process was starting.
             self._kill_group()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
@@ -223,7 +227,7 @@ class Child(asyncio.SubprocessProtocol):
         assert self._transport is not None  # noqa: S101 - it has exited, so it had started
         self._exited = True
         self.return_code = self._transport.get_returncode()
-        # If the group was already being ended, kill it again: it may have started other processes meanwhile.
+        # Even if the group was already being ended, kill it again, because new processes may have joined it.
         self._spares_group = self.running and not self._ends_its_group
         self._kill_group()
         self._set_deadline(LAST_OUTPUT_SECONDS, "")

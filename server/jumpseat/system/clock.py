@@ -45,7 +45,10 @@ SYSTEM_CLOCK = SystemClock()
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point in time on both clocks: the wall clock may be set, and the other may stop during sleep."""
+    """A point in time on both clocks, because neither is reliable alone.
+
+    The wall clock may be changed, and the monotonic clock may stop while the machine sleeps.
+    """
 
     monotonic: float
     wall: float
@@ -56,5 +59,5 @@ class Moment:
         return cls(time.monotonic(), time.time())
 
     def age(self) -> float:
-        """Return the seconds since then by the clock that has advanced further."""
+        """Return the seconds since this moment, by the clock that has advanced further."""
         return max(time.monotonic() - self.monotonic, time.time() - self.wall)

@@ -16,7 +16,7 @@ from jumpseat.system.environment import Environment
 from jumpseat.system.threads import run_blocking
 
 COMMAND_SECONDS = 10.0
-"""The time limit: enough for a helper that requests a token from a service, not for a prompt."""
+"""The time limit. A helper may request a token from a service, but not ask the user."""
 
 MAX_OUTPUT_BYTES = 64 * 1024
 

@@ -66,7 +66,7 @@ class Environment:
 
         Relative directories are skipped.
         """
-        import shutil  # Imported late because it imports modules for every archive format.
+        import shutil  # Imported late, because `shutil` imports modules for every archive format.
 
         directories = (self.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
         # A relative directory may be in a workspace written by someone else.
@@ -91,7 +91,7 @@ class Environment:
 
 
 def environment_of_process() -> Environment:
-    """Return the environment of this process. Call it when a process starts to serve, not per client."""
+    """Return the environment of this process. Call this once, when the process starts to serve clients."""
     try:
         directory = Path.cwd()
     except OSError:  # The directory was removed after this process started.

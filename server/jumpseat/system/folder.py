@@ -1,4 +1,4 @@
-"""Open directories, through which files are reached without following links.
+"""Open directories. Files in them are reached by their descriptors, without following links.
 
 A path that was checked may lead elsewhere when it is used, because another program has replaced a directory
 by a link. A descriptor of the directory cannot be redirected.
@@ -15,8 +15,11 @@ from typing import Self
 from jumpseat.system.regular_file import open_regular
 
 HAS_DESCRIPTORS = sys.platform != "win32"
-"""Whether directories have descriptors. Without them, files are reached by their paths, and a directory that
-is replaced by a link after the check is not noticed."""
+"""Whether directories have descriptors.
+
+Without descriptors, files are reached by their paths. It is then not noticed if a directory is replaced by a
+link after the check.
+"""
 
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 # Linux's O_PATH also opens directories that may be searched but not read.
@@ -26,7 +29,7 @@ _ON_THE_WAY = _DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
 class Folder:
     """An open directory. Use it as a context manager, which closes it.
 
-    All methods raise `OSError`, and fail for a name that has become a link.
+    All methods may raise `OSError`, for example for a name that has become a link.
     """
 
     def __init__(self, path: Path, descriptor: int | None) -> None:
@@ -91,7 +94,7 @@ class Folder:
             os.close(descriptor)
 
     def find_status(self, name: str) -> os.stat_result | None:
-        """Return the status of an entry, which is not followed if it is a link; None if there is none."""
+        """Return the status of an entry, even if it is a link; None if there is no such entry."""
         try:
             return os.stat(self.locate(name), dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -102,7 +105,7 @@ class Folder:
         return open_regular(self.locate(name), follow=False, check=check, directory=self.descriptor)
 
     def locate(self, name: str) -> str:
-        """Return the path of an entry for functions that also receive `descriptor` as `dir_fd`."""
+        """Return the path of an entry, for functions that also receive `descriptor` as `dir_fd`."""
         return name if self.descriptor is not None else str(self.path / name)
 
     def close(self) -> None:
@@ -122,7 +125,7 @@ class Folder:
         except FileExistsError:
             return
         if sys.platform != "win32" and umask != -1:
-            # The umask of this process, which may be stricter, has already been applied.
+            # `mkdir` has applied the umask of this process, which may be stricter.
             descriptor = os.open(name, os.O_RDONLY | _DIRECTORY, dir_fd=self.descriptor)
             try:
                 os.fchmod(descriptor, 0o777 & ~umask)

@@ -7,7 +7,7 @@ import signal
 
 
 def exit_on_interrupt() -> None:
-    """Exit with status 130 on Ctrl-C until `raise_on_interrupt` is called, unless SIGINT is ignored."""
+    """Make Ctrl-C exit with status 130 until `raise_on_interrupt` is called. Do nothing if it is ignored."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _exit)
 

@@ -1,4 +1,4 @@
-"""Lazy packages, which import a module when one of its names is first used: the daemon starts faster."""
+"""Packages that import a module only when one of its names is used, so that the daemon starts faster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def make_lazy_getattr(package: str, modules: Mapping[str, str]) -> Callable[[str
 
     Args:
         package: the package's name.
-        modules: the names that each module defines, separated by spaces, by the module's name in the package.
+        modules: for the name of each module in the package, the names that it defines, separated by spaces.
     """
     places = {name: module for module, names in modules.items() for name in names.split()}
 

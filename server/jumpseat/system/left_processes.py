@@ -1,7 +1,7 @@
 """Finds and ends the child processes of a daemon that was killed.
 
-A child that ignores the end of its input lives on when its daemon is killed. So a daemon writes each child
-that may do so into a file in the state directory, and the next daemon ends those whose daemon is gone.
+A child that ignores the end of its input lives on when its daemon is killed. So a daemon lists such children
+in a file in the state directory. The next daemon ends the listed children whose daemon no longer runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ProcessRegister:
         return self._file.path
 
     def add(self, pid: int, name: str) -> None:
-        """Record a child of this process, which is the leader of its process group.
+        """Record a child of this process. The child must be the leader of its process group.
 
         Raises:
             StateError: the file cannot be written.
@@ -71,7 +71,7 @@ class ProcessRegister:
         self.forget([{"host": self._host, "pid": pid, "daemon": os.getpid()}])
 
     def list_left(self) -> list[dict[str, Any]]:
-        """Return the entries of this host whose daemon is gone.
+        """Return the entries of this host whose daemon no longer runs.
 
         Raises:
             StateError: the file cannot be read.
@@ -83,7 +83,7 @@ class ProcessRegister:
         ]
 
     def forget(self, known: Sequence[dict[str, Any]]) -> None:
-        """Remove the entries that have the values of one of these.
+        """Remove each entry that contains all keys and values of one of these.
 
         Raises:
             StateError: the file cannot be written.
@@ -101,7 +101,7 @@ class ProcessRegister:
 async def end_left_processes(places: Places) -> None:
     """End the children of daemons that were killed, with their process groups."""
     register = ProcessRegister(places)
-    # Most users never have such a child, so that the file does not exist.
+    # Most users never have such a child, so the file does not exist.
     if not await run_blocking(register.path.exists):
         return
     try:
@@ -115,7 +115,7 @@ async def end_left_processes(places: Places) -> None:
                 await asyncio.sleep(POLL_SECONDS)
                 running = await run_blocking(_list_running, running)
         finally:
-            # The leader may have ended and have left other processes of its group.
+            # Signal all groups again, because a leader that has ended may have left other processes.
             _signal_all(left, getattr(signal, "SIGKILL", signal.SIGTERM))
         await run_blocking(register.forget, left)
     except StateError as error:
@@ -140,7 +140,7 @@ def _list_running(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _signal_all(entries: Sequence[dict[str, Any]], number: signal.Signals) -> list[dict[str, Any]]:
-    """Signal the group of each process, and return those that run."""
+    """Signal the group of each process, and return the entries whose process still runs."""
     for entry in entries:
         pid = entry.get("pid")
         if type(pid) is int and pid > 1 and _may_be_signalled(pid, entry):

@@ -1,4 +1,4 @@
-"""Opens log files that the user names, and bounds their size."""
+"""Opens log files that the user names, and limits their size."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def open_log(path: Path) -> int:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_size <= MAX_LOG_BYTES:
         return descriptor
-    # Windows cannot rename an open file. Append to it then.
+    # Windows cannot rename a file that is open. In that case, append to it.
     with suppress(OSError):
         real = path
         while real.is_symlink():  # This terminates: the file could be opened, so its links are not circular.

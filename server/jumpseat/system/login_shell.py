@@ -11,16 +11,16 @@ from jumpseat.system.environment import Environment
 logger = logging.getLogger(__name__)
 
 SHELL_SECONDS = 10.0
-"""The time limit: start-up files of shells that manage versions of Node.js take seconds."""
+"""The time limit. Start-up files that run a version manager, such as nvm, take seconds."""
 
 _MARK = "jumpseat-path:"
 
 
 async def read_login_path(environment: Environment) -> str | None:
-    """Start the user's login shell and return its `PATH`; None if there is none.
+    """Start the user's login shell and return its `PATH`; None if the `PATH` cannot be found.
 
-    The shell is interactive too, because version managers change the `PATH` in the files that only
-    interactive shells read. Its output is never logged.
+    The shell is also interactive, because version managers change the `PATH` in files that only interactive
+    shells read. The output of the shell is never logged.
     """
     shell = environment.get("SHELL")
     if not Path(shell).is_absolute():

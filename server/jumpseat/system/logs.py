@@ -1,7 +1,7 @@
 """Logs of several sessions in one process. Each has its own level and sink, and one thread writes them all.
 
-A record goes to the log of its context (`log_to`). If the context has no log, or the log is closed, it goes
-to the log of the process.
+A record goes to the log of its context (`log_to`). If the context has no log, or that log is closed, the
+record goes to the log of the process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ QUIET_LIBRARIES = ("httpx2", "httpcore2", "asyncio", "pygls", "filelock")
 """Loggers that write URLs, headers or bodies at levels below warning."""
 
 SILENT_LIBRARIES = ("mcp", "client")
-"""Loggers that write bodies and tokens even in errors, which we report. `client` is one of `mcp`."""
+"""Loggers that write bodies and tokens even in errors. We report these errors ourselves.
+
+`client` is a logger of the package `mcp`.
+"""
 
 _current: ContextVar[Log | None] = ContextVar("jumpseat_log", default=None)
 
@@ -50,7 +53,7 @@ class Log:
 
         self._sink = sink
         self._lock = threading.Lock()
-        # A number counts lines that were dropped in this place.
+        # An `int` is the number of lines that were dropped in its place.
         self._lines: deque[bytes | int] = deque()
         self._bytes = 0
         self._rest = b""
@@ -101,7 +104,7 @@ class Log:
     def write_some(self) -> bool:
         """Write lines until the sink blocks; return whether it accepted any. For the writing thread only."""
         progress = self.blocked = False
-        # Stop after some lines, so that a log that grows as fast as it is written leaves time for the others.
+        # Stop after some lines. Otherwise a log that grows as fast as it is written would block the others.
         for _ in range(MAX_LINES):
             line = self._rest or self._next()
             if not line:
@@ -159,7 +162,7 @@ class _Writer(logging.Handler):
         self._own: Log | None = None
         self._level_before = logging.WARNING
         self.addFilter(self._is_logged)
-        # Check the level first, because this filter searches the text for every secret.
+        # Check the level before this filter, which takes longer: it searches the text for every secret.
         self.addFilter(SecretFilter())
 
     def add(self, log: Log, *, is_fallback: bool) -> None:
@@ -221,7 +224,7 @@ class _Writer(logging.Handler):
                 self._work = False
 
     def _end(self, log: Log) -> bool:
-        """Close and remove a log, and return whether it was the last one, so that the thread must end."""
+        """Close and remove a log. Return whether it was the last log, in which case the thread must end."""
         with self._changed:
             self._logs.remove(log)
             if self._own is log:
@@ -232,7 +235,7 @@ class _Writer(logging.Handler):
             else:
                 root.removeHandler(self)
                 root.setLevel(self._level_before)
-            # Check this under the lock, because `add` starts a thread if there is no log.
+            # Check this under the lock, because `add` starts a new thread if there is no log.
             last = not self._logs
         log.end()
         return last

@@ -1,7 +1,7 @@
 """Reads and writes inherited descriptors without blocking and without changing their flags.
 
-O_NONBLOCK is a flag of the open file description, which a shell or other children of an editor may share.
-Sockets are therefore used with MSG_DONTWAIT, and pipes and terminals are opened a second time.
+O_NONBLOCK is a flag of the open file description, which this process may share with a shell or with other
+children of an editor. Sockets are therefore used with MSG_DONTWAIT, and pipes and terminals are opened again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command that installs a package beside this program, for hints."""
+"""The command that installs a package into the environment of this program, for hints."""
 
 from __future__ import annotations
 

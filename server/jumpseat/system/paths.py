@@ -39,8 +39,8 @@ class Places(NamedTuple):  # A dataclass would cost `attach` 5 ms of import.
     def own(self) -> tuple[Path, ...]:
         """The directories and files that belong to jumpseat alone.
 
-        The directory of the configuration file may have keys in it, but if the user chose the file, it may be
-        any directory.
+        The directory of the configuration file may contain keys. It is included only if it is named
+        `jumpseat`, because the user may keep the configuration file in any directory.
         """
         folder = self.config_file.parent
         return (self.config_file, self.state_dir, self.data_dir, *([folder] if folder.name == _APP else []))
@@ -68,7 +68,7 @@ def places_of_process() -> Places:
     """
     try:
         places = Places(_config_file(), _state_dir(), _data_dir())
-    except RuntimeError:  # pathlib and platformdirs raise it if there is no home directory.
+    except RuntimeError:  # pathlib and platformdirs raise this error if there is no home directory.
         raise NoHomeError from None
     # Older releases of platformdirs leave `~` unexpanded if there is no home directory.
     if any(place.parts[:1] == ("~",) for place in places):

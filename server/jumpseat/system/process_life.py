@@ -1,4 +1,4 @@
-"""Finds out whether another process runs and when it started, and ends a child with its parent."""
+"""Finds out whether another process runs and when it started, and makes a child end with its parent."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ else:
 
 
 def end_with_parent() -> None:
-    """Make Linux kill this process, a child, when its parent ends, even if the child is stopped."""
+    """On Linux, make the kernel kill this process when its parent ends, even if this process is suspended."""
     if sys.platform == "linux":
         import ctypes  # Imported late because the daemon, which also imports this module, does not need it.
 

@@ -15,7 +15,7 @@ _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # Opening a pipe must not block; regular files ignore it.
+    | getattr(os, "O_NONBLOCK", 0)  # Opening a pipe must not block. Regular files ignore this flag.
 )
 
 

@@ -15,13 +15,16 @@ from jumpseat.system.folder import Folder
 _WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 _COPIES_RIGHTS = sys.platform != "win32"
-"""Whether a new file can have the rights of the old one. Python cannot copy the access lists of Windows; on
-macOS it copies the mode and the owner, but not access lists, which few files have."""
+"""Whether a new file can have the rights of the old one.
+
+Python cannot copy access lists on Windows. On macOS, it copies the mode and the owner, but not access lists,
+which few files have.
+"""
 
 _NEEDS_WRITING_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY)
-"""The errors if a new file cannot replace the old one, or get its owner and access list.
+"""The errors that occur if a new file cannot replace the old one, or cannot get its owner or access list.
 
-The error for a mount point is EBUSY.
+EBUSY occurs if the old file is a mount point.
 """
 
 
@@ -66,7 +69,7 @@ def replace_entry(
         folder: the directory of the file.
         name: the file's name. The file must not be a link.
         content: the new content.
-        before: the file's status when its old content was read; None if there must not be such a file.
+        before: the file's status when its old content was read; None if the file must not exist yet.
         umask: the umask for a new file; -1 for the umask of this process.
 
     Raises:
@@ -130,7 +133,7 @@ def _write_and_rename(
                 if before is not None:
                     _copy_rights(folder, name, descriptor, before)
                 elif umask != -1:
-                    # The umask of this process, which may be stricter, has already been applied.
+                    # The file was created with the umask of this process, which may be stricter.
                     os.fchmod(descriptor, 0o666 & ~umask)
             os.fsync(descriptor)
         _check_unchanged(folder, name, before)
@@ -144,7 +147,7 @@ def _write_and_rename(
 
 def _create_beside(folder: Folder, before: os.stat_result | None, umask: int) -> tuple[str, int]:
     """Create a temporary file; return its name and its descriptor."""
-    # A name that is derived from the file's own might be too long.
+    # A temporary name that contains the file's name might be too long.
     temporary = f".jumpseat-{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     # Nobody else may read the content of a private file, even for a moment.

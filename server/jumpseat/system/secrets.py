@@ -12,20 +12,27 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 from weakref import WeakValueDictionary
 
 SHORTEST_REDACTED = 12
-"""The minimum length of a value to redact. Ordinary text contains shorter ones, such as the key `ollama` for
-servers that need no key."""
+"""The minimum length of a value to redact. Shorter values may also occur in ordinary text.
+
+An example is `ollama`, a usual key for servers that do not check it.
+"""
 
 SHORTEST_BEGINNING = 6
-"""The minimum length of a secret's beginning to withhold. Fewer characters reveal nothing: many begin with
-`sk-`."""
+"""The minimum length of a secret's beginning to withhold.
+
+A shorter beginning reveals nothing: many secrets begin with `sk-`.
+"""
 
 _CREDENTIAL = re.compile(r"api_key|auth|key|token|secret|cookie|password", re.IGNORECASE)
 
 _WITH_SCHEME = re.compile(rf"[A-Za-z][\w-]* +(?P<credential>\S{{{SHORTEST_REDACTED},}})")
-"""Matches the value of an authorization header: `Bearer`, and a credential that may also occur alone."""
+"""Matches the value of an authorization header: a scheme such as `Bearer`, and a credential.
+
+The credential may also occur alone.
+"""
 
 RECENT = 100
-"""The number of unused short-lived values that are still redacted."""
+"""The number of short-lived values that are still redacted after they were last used."""
 
 
 class Secret:
@@ -58,15 +65,19 @@ def names_credential(name: str) -> bool:
 
 
 class KnownSecrets:
-    """Secrets to redact: of this process in logs and errors, or of a client in its conversations."""
+    """A set of secrets to redact.
+
+    One set has all secrets of this process, for logs and errors. Each client has another, for its
+    conversations.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._forms: dict[str, frozenset[str]] = {}
         self._in_use: WeakValueDictionary[str, Secret] = WeakValueDictionary()
-        # Values that may be dropped, least recently added first.
+        # These values may be dropped. The least recently added is first.
         self._short_lived: OrderedDict[str, None] = OrderedDict()
-        # Sorted with the longest first. Replaced as a whole, because several threads use it without the lock.
+        # The longest is first. Replace the whole tuple, because several threads use it without the lock.
         self._redacted: tuple[str, ...] = ()
 
     def add(self, secret: Secret, *, short_lived: bool = False) -> Secret:
@@ -78,7 +89,7 @@ class KnownSecrets:
                 any `Secret` object and `RECENT` other values have been added since.
 
         Returns:
-            An existing `Secret` with this value, or this one.
+            The `Secret` with this value that was added first, if it still exists, else `secret`.
         """
         value = secret.reveal()
         if len(value) < SHORTEST_REDACTED:
@@ -106,7 +117,10 @@ class KnownSecrets:
         return text
 
     def without_open_end(self, text: str) -> str:
-        """Return the text without any beginning of a secret at its end, which the next text may complete."""
+        """If the text ends with the beginning of a secret, return the text without that beginning.
+
+        The text that follows may complete the secret.
+        """
         start = len(text)
         for secret in self._redacted:
             for length in range(min(len(secret) - 1, len(text)), SHORTEST_BEGINNING - 1, -1):
@@ -130,7 +144,7 @@ def redact(text: str) -> str:
 
 
 def credentials_in_url(url: str) -> list[str]:
-    """Return the credentials in a URL or proxy address: the password, and parameters named like one."""
+    """Return the credentials in a URL or proxy address: its password, and parameters such as `token`."""
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
     except ValueError:

@@ -11,8 +11,10 @@ from typing import Any, Generic, TypeVar, cast
 T = TypeVar("T")
 
 MAX_LINGERING = 64
-"""The maximum number of values of a kind, including values in use. It bounds the values that a client with
-constantly changing keys leaves behind."""
+"""The maximum number of values of a kind, including values in use.
+
+Otherwise, a client whose keys change constantly could leave any number of values behind.
+"""
 
 logger = logging.getLogger(__name__)
 
@@ -43,9 +45,9 @@ class Reference(Generic[T]):
 
 
 class Shared:
-    """Shared values, each from its first use until some time after its last. Belongs to one event loop.
+    """Shared values. Each lives from its first use until some time after its last. Belongs to one event loop.
 
-    A key contains everything that the value depends on, including credentials, so two users only share a
+    A key contains everything that the value depends on, including credentials. So two users only share a
     value if each of them would create an equal one. Keys are never shown.
     """
 
@@ -92,7 +94,7 @@ class Shared:
             if entry.holders:
                 return
             if linger <= 0 or not self._lingering:
-                # Shield it, so that a cancelled holder does not leave the value half closed.
+                # Shield the closing, so that a cancelled holder does not leave the value half closed.
                 await asyncio.shield(self._end(key, entry))
             else:
                 entry.end = asyncio.get_running_loop().call_later(linger, self._end, key, entry)
@@ -101,7 +103,7 @@ class Shared:
         return Reference(cast(T, entry.value), release)
 
     async def aclose(self) -> None:
-        """Close all values without a holder. From now on, the last release closes each of the others."""
+        """Close all values without a holder. Each of the others is closed at its last release."""
         self._lingering = False
         for key, entry in list(self._entries.items()):
             if not entry.holders:

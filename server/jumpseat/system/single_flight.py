@@ -1,4 +1,4 @@
-"""Runs some work once at a time: all callers during a run share its result or exception."""
+"""Runs work at most once at a time. All callers during a run share its result or exception."""
 
 from __future__ import annotations
 
@@ -71,6 +71,6 @@ class SingleFlight(Generic[T]):
 
 
 def _mark_retrieved(task: asyncio.Task[Any]) -> None:
-    # If all callers are gone when it fails, asyncio would report "exception was never retrieved".
+    # If all callers are gone when the work fails, asyncio would log "exception was never retrieved".
     if not task.cancelled():
         task.exception()

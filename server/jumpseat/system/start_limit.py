@@ -1,4 +1,4 @@
-"""Limits how often a program is started, in case it ends again each time."""
+"""Limits how often a program is started again if it keeps ending."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class StartLimit:
     def __init__(self, most: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         """
         Args:
-            most: the most starts within the time.
-            seconds: the time.
+            most: the maximum number of starts within `seconds`.
+            seconds: the length of the period.
             clock: returns monotonic seconds.
         """
         self._clock = clock
@@ -22,8 +22,8 @@ class StartLimit:
         self._starts: deque[float] = deque(maxlen=most)
 
     def count(self) -> float | None:
-        """Count a start, or return the seconds after which the next one is allowed."""
-        # The deque contains the last starts, so its first one is the oldest that counts.
+        """Count a start if it is allowed, else return the seconds after which it will be allowed."""
+        # The deque contains the last `most` starts, the oldest first.
         now = self._clock()
         if len(self._starts) == self._starts.maxlen and now - self._starts[0] < self._seconds:
             return self._seconds - (now - self._starts[0])

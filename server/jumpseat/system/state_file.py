@@ -1,6 +1,6 @@
-"""State files that several daemons share: one JSON object with a version, private, and replaced atomically.
+"""State files, which several daemons share. Each contains one JSON object, and is replaced atomically.
 
-Everything here blocks, so call it on the event loop through `run_blocking`.
+Everything here blocks, so code on the event loop must call it through `run_blocking`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOCK_SECONDS = 10.0
 """How long to wait for the lock, which other processes only hold while they write one small file."""
 
 LEFTOVER_SECONDS = 60.0
-"""The age from which a temporary file cannot belong to a write that is still in progress."""
+"""The age in seconds above which a temporary file cannot belong to a write in progress."""
 
 UNFINISHED_SECONDS = 0.25
 """How long a file may be incomplete: an editor that saves in place truncates the file before it writes."""
@@ -38,7 +38,7 @@ MAX_BYTES = 16 * 1024 * 1024
 
 VERSION_KEY = "version"
 VERSION = 1
-"""The version of all files. A file with a higher one was written by a newer jumpseat."""
+"""The version of all files. A file with a higher version was written by a newer jumpseat."""
 
 
 class StateError(Exception):
@@ -61,7 +61,8 @@ class StateFile:
         """
         Args:
             path: the file. The file and its directory may not exist yet.
-            private: whether to reject a file or directory that other users can open, because it has secrets.
+            private: whether the file has secrets. If other users can then open the file or its directory, the
+                file is rejected.
         """
         self.path = path
         self._private = private
@@ -101,7 +102,7 @@ class StateFile:
         """Read, change and write the content under the lock, and return the new content.
 
         Raises:
-            StateError: see `read`, `write` and `locked`.
+            StateError: see `read`, `write` and `lock`.
         """
         with self.lock():
             changed = dict(change(self.read()))
@@ -137,7 +138,7 @@ class StateFile:
     def lock(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
         """Lock the file against other processes and threads. Calls in one thread may be nested.
 
-        The operating system releases the lock if its process dies.
+        The operating system releases the lock if the process that holds it dies.
 
         Raises:
             StateError: the lock was not released in time, or the lock file cannot be created.
@@ -184,7 +185,7 @@ class StateFile:
                 temporary.unlink(missing_ok=True)
 
     def _overwrite(self, body: bytes) -> None:
-        """Overwrite the content in place, which needs no disk space.
+        """Overwrite the content in place, which does not need disk space.
 
         A crash during the write leaves the file broken.
         """

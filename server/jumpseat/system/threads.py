@@ -18,8 +18,10 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 MANY_THREADS = 256
-"""The maximum number of threads in a process that serves many clients. asyncio's default on two processors is
-six, which a single client with a hanging network drive could block for all others."""
+"""The maximum number of threads in a process that serves many clients.
+
+asyncio's default on two processors is six. A single client with a hanging network drive could block them all.
+"""
 
 # There is only one thread, because each busy thread delays the event loop by up to a switch interval whenever
 # the loop continues.
@@ -30,8 +32,8 @@ _turn: ContextVar[asyncio.Lock | None] = ContextVar("jumpseat_compute", default=
 async def run_blocking(function: Callable[[*Ts], T], /, *args: *Ts, within: float | None = None) -> T:
     """Call a function that waits for a file, a host name or a program.
 
-    Without a time limit, the function runs in the event loop's thread pool. If the caller is cancelled after
-    the function has started, it still runs to completion, and the process waits for it before it exits.
+    Without a time limit, the function runs in the event loop's thread pool. Once it has started, it runs to
+    completion even if the caller is cancelled, and the process waits for it before exiting.
 
     With a time limit, the function runs in a separate thread, because it may block forever. It is abandoned
     after the limit or when the caller is cancelled. Nothing waits for that thread.
@@ -47,7 +49,7 @@ async def run_blocking(function: Callable[[*Ts], T], /, *args: *Ts, within: floa
     if within is None:
         return await asyncio.to_thread(function, *args)
     future: Future[T] = Future()
-    future.set_running_or_notify_cancel()  # A caller that is cancelled does not cancel the function.
+    future.set_running_or_notify_cancel()  # A cancelled caller can no longer cancel the future.
 
     def run() -> None:
         try:
@@ -64,7 +66,7 @@ async def run_blocking(function: Callable[[*Ts], T], /, *args: *Ts, within: floa
 async def compute(is_long: bool, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Call a function in the thread for computations, or directly if it does not take long.
 
-    If the caller is cancelled after the function has started, it still runs to completion.
+    Once the function has started, it runs to completion even if the caller is cancelled.
 
     Args:
         is_long: whether the function takes more than a few milliseconds.
@@ -82,7 +84,7 @@ async def compute(is_long: bool, function: Callable[P, T], /, *args: P.args, **k
 def one_computation_at_a_time() -> Iterator[None]:
     """Run the computations of this context, and of the tasks that it starts, one after another.
 
-    A session with many computations thus delays those of another session by at most one computation.
+    Thus, a session with many computations delays another session by at most one computation.
     """
     token = _turn.set(asyncio.Lock())
     try:

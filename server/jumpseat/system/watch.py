@@ -24,7 +24,7 @@ Stamp: TypeAlias = tuple[int, int, int]
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """Return a value that differs once the file is written or replaced; None without a file."""
+    """Return a value that changes when the file is written or replaced; None if there is no file."""
     try:
         status = path.stat()
     except OSError:
@@ -35,13 +35,13 @@ def stamp_of(path: Path) -> Stamp | None:
 class Watcher:
     """Iterates over the sets of changed paths: `async for changed in Watcher([path]): ...`.
 
-    Changes are relative to the creation of the watcher, which blocks for a `stat` of each file. A file that
+    The constructor reads the `stat` of each file, which blocks. Changes since then are reported. A file that
     appears or disappears has changed too. Several changes between two polls are reported once. Leaving or
     cancelling the loop does not lose any change: the next iteration reports it.
 
     A replaced file is reported immediately, because it is complete. If a file changes in place, appears or
-    disappears, an editor may be between truncating and writing it. It is reported by the first poll that
-    finds it unchanged since the previous poll.
+    disappears, an editor may be between truncating and writing it. Such a file is reported by the first poll
+    that finds it unchanged since the previous poll.
     """
 
     def __init__(
