@@ -1,6 +1,6 @@
 """The contract suites for all adapters and tool servers, including those of plug-ins.
 
-To test an adapter, subclass `AdapterContract`; the module `tool_server` describes `ToolServerContract`:
+The module `tool_server` describes `ToolServerContract`. To test an adapter, subclass `AdapterContract`:
 
     from pathlib import Path
 
@@ -15,12 +15,12 @@ To test an adapter, subclass `AdapterContract`; the module `tool_server` describ
         def make_adapter(self, base_url: str, http: HttpClient) -> Adapter:
             return MyAdapter("mine", MyConfig(base_url=base_url), http)
 
-The provider is a real, scriptable HTTP server on loopback (`FakeUpstream`). For an adapter that does not send
-HTTP requests, set `speaks_http = False` and a `live_request` that it can answer. The module `recordings`
-describes the format of recordings.
+The provider is a real, scriptable HTTP server on loopback (`FakeUpstream`). If the adapter does not send HTTP
+requests, set `speaks_http = False`, and set `live_request` to a request that the adapter can really answer.
+The module `recordings` describes the format of recordings.
 
-The suite needs pytest, but no async plug-in. It is a stable API for plug-ins, whose names
-`tests/unit/test_public_names.py` checks.
+The suite needs pytest, but no async plug-in. It is a stable API for plug-ins:
+`tests/unit/test_public_names.py` checks its names.
 """
 
 try:

@@ -1,6 +1,6 @@
 """Assertions for the laws of events and for the shape of a response.
 
-They follow `docs/protocol/blocks.md` and the docstrings of `chat/events.py` and `chat/response.py`.
+`docs/protocol/blocks.md` and the docstrings of `chat/events.py` and `chat/response.py` describe both.
 """
 
 from __future__ import annotations
@@ -145,15 +145,17 @@ class _Laws:
 
 
 def assert_laws(events: Sequence[StreamEvent], *, ended: bool = True) -> None:
-    """Assert that the events of an answer obey the laws.
+    """Assert that the events of an answer obey the laws:
 
-    Block numbers rise; a block has its start, then its deltas, then its done; the deltas join to the whole
-    block; there is one done event, and it is the last.
+    - Blocks are numbered in order, without gaps.
+    - A block of text, thinking or a tool call has its start event, then its deltas, then its done event.
+    - The deltas of a block join to its content.
+    - There is one `done` event, and it is the last event.
 
     Args:
         events: all events of one `stream`, from the first.
-        ended: whether the answer is complete; after a failure or a cancel there is no done event, and blocks
-            may be open.
+        ended: whether the answer is complete. After a failure or a cancel, there is no `done` event, and
+            blocks may be open.
 
     Raises:
         AssertionError: an event breaks a law; the message names the event.
@@ -166,7 +168,7 @@ def assert_laws(events: Sequence[StreamEvent], *, ended: bool = True) -> None:
 
 
 def assert_usage(usage: Usage, at: str = "usage") -> None:
-    """Assert that counts are not negative and include their parts: cached input, reasoning in the output.
+    """Assert that no count is negative, that input includes cached input, and that output includes reasoning.
 
     Raises:
         AssertionError: the counts contradict each other.
@@ -179,7 +181,7 @@ def assert_usage(usage: Usage, at: str = "usage") -> None:
     cached = usage.cache_read_tokens + usage.cache_creation_tokens
     check(
         usage.input_tokens >= cached,
-        f"{at}: {usage.input_tokens} input tokens cannot include {cached} cached ones; input is inclusive.",
+        f"{at}: {usage.input_tokens} input tokens cannot include {cached} cached ones, as they must.",
     )
     check(
         usage.output_tokens >= (usage.reasoning_tokens or 0),
@@ -217,7 +219,7 @@ def assert_response(response: Response, *, provider: str, model: str) -> None:
         if isinstance(block, ToolUseBlock):
             _tool_call(block, f"content[{number}]")
     text = "".join(block.text for block in content if isinstance(block, TextBlock))
-    check(response.text == text, f"text is {response.text!r}; its text blocks join to {text!r}.")
+    check(response.text == text, f"text is {response.text!r}, but the text blocks join to {text!r}.")
     calls = [block for block in content if isinstance(block, ToolUseBlock)]
     ids = [block.id for block in calls]
     check(

@@ -46,13 +46,13 @@ class Recording:
         "headers": "headers that belong to the answer, as an object",
         "text": "all text, joined",
         "thinking": "all thinking, joined",
-        "blocks": "the blocks' types in order; for `other` blocks their `kind`",
+        "blocks": "the types of the blocks in order; for an `other` block, its `kind`",
         "tool_calls": "a list of `name`, `arguments`, and optionally `id` and `raw`",
-        "stop_reason": "in the vocabulary's words",
-        "raw_stop_reason": "in the provider's words",
+        "stop_reason": "a `jumpseat.chat.StopReason`",
+        "raw_stop_reason": "the stop reason as the provider names it",
         "model": "the model that answered",
         "response_id": "the provider's id of the answer",
-        "usage": "an object of fields of `jumpseat.chat.Usage`",
+        "usage": "an object with fields of `jumpseat.chat.Usage`",
         "replayed": "strings that the next request must contain byte for byte",
         "error": "for an answer that fails: the error's `class`, and a part of its `message`",
     }
@@ -75,7 +75,7 @@ class Recording:
         return "error" in self.expected
 
     def reply(self, slice_size: int | None = None) -> Reply:
-        """Return the answer for a script, in writes of `slice_size` bytes."""
+        """Return the answer for a script, in writes of `slice_size` bytes, or as a single write."""
         headers = {"content-type": _CONTENT_TYPES[self.form], **self.expected.get("headers", {})}
         status = self.expected.get("status", 200)
         whole = Reply((self.body,), status, headers, chunked=self.streamed)
@@ -135,7 +135,7 @@ def load_recordings(folder: Path) -> list[Recording]:
     names = [path.name.partition(".body.")[0] for path in bodies]
     for other in (*folder.glob("*.expected.json"), *folder.glob("*.request.json")):
         if other.name.rsplit(".", 2)[0] not in names:
-            raise ValueError(f"{other} belongs to no recording: its folder has no body of that name.")
+            raise ValueError(f"{other} does not belong to a recording: its folder has no body of that name.")
     return [_load(folder, name, path) for name, path in zip(names, bodies, strict=True)]
 
 
@@ -174,7 +174,7 @@ def values_in(value: Any) -> Iterator[Any]:
 def _load(folder: Path, name: str, body: Path) -> Recording:
     form = body.name.rpartition(".")[2]
     if form not in _CONTENT_TYPES:
-        raise ValueError(f"{body} ends in none of {', '.join(_CONTENT_TYPES)}.")
+        raise ValueError(f"{body} must end in one of {', '.join(_CONTENT_TYPES)}.")
     expected = _object(folder / f"{name}.expected.json", needed=True)
     unknown = sorted(expected.keys() - Recording.EXPECTED.keys())
     if unknown:

@@ -1,6 +1,7 @@
-"""The interface of scripts, which write a provider's answers. `answers` has a script for each known dialect.
+"""The interface of scripts, which write a provider's answers.
 
-For another dialect, subclass `Script`. For other paths, pass them to the script of the dialect.
+The package `answers` has a script for each known dialect. If the provider uses other paths, pass them to the
+script. For another dialect, subclass `Script`.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ class Answer:
     """The content of one answer: its thinking, its text, then its tool calls."""
 
     text: Sequence[str] = ()
-    """The pieces of the text block, which is left out if they are empty."""
+    """The pieces of the text block; if there are none, the answer has no text block."""
 
     calls: Sequence[tuple[str, str, Sequence[str]]] = ()
-    """The id, the name and the pieces of the arguments' JSON text of each tool call."""
+    """The tool calls: the id, the name, and the JSON text of the arguments in pieces."""
 
     thinking: Sequence[str] = ()
-    """The pieces of the thinking block, which is left out if they are empty."""
+    """The pieces of the thinking block; if there are none, the answer has no thinking block."""
 
     stop: str | None = None
-    """The stop reason as the provider names it; None for the usual one."""
+    """The stop reason as the provider names it; None for the usual reason."""
 
 
 class Script:
@@ -66,7 +67,7 @@ class Script:
         return request.json
 
     def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
-        """Script the answers to requests other than chats, such as the list of models. Does nothing here."""
+        """Script the answers to other requests, such as for the list of models. By default, do nothing."""
 
 
 def _halves(text: str) -> list[str]:

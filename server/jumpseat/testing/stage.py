@@ -56,7 +56,7 @@ class ContractBase:
     """Whether the adapter sends HTTP requests; if False, checks that need an HTTP server are skipped."""
 
     models: ClassVar[Sequence[str]] = ("contract-model-a", "contract-model-b")
-    """The names of models that the adapter accepts; one is enough if it accepts only one."""
+    """The names of two models that the adapter accepts, or of one if it accepts only one."""
 
     secret: ClassVar[str | None] = None
     """The credential that `make_adapter` configures; None skips the checks that search for it.
@@ -100,14 +100,14 @@ class ContractBase:
         return replace(ChatRequest(messages=(Message.user("Hello."),), model=self.model), **changes)
 
     def request_of(self, recording: Recording) -> ChatRequest:
-        """Return the request of the recording, or else a greeting. It is streamed if the answer is."""
+        """Return the request of the recording, or else a greeting. Request a stream if the answer is one."""
         request = recording.request or self.hello()
         return replace(request, model=request.model or self.model, stream=recording.streamed)
 
     def answers(self) -> Script:
         """Return the dialect's script, or skip the check if there is none."""
         if not self.speaks_http:
-            pytest.skip("this adapter sends no HTTP requests")
+            pytest.skip("this adapter does not send HTTP requests")
         if self.script is None:
             pytest.skip("this contract has no `script`")
         return self.script
@@ -205,7 +205,7 @@ class Stage:
         """Return all events of one attempt.
 
         Raises:
-            ChatError: the adapter raised it.
+            ChatError: the adapter raised this error.
         """
         async with events_of(self.adapter, request) as events:
             return [event async for event in events]

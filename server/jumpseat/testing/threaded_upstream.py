@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class ThreadedUpstream:
-    """A context manager that offers a `FakeUpstream` through blocking methods of the same names."""
+    """A context manager that offers the methods of a `FakeUpstream` as blocking methods."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -70,7 +70,7 @@ class ThreadedUpstream:
         return self._run(self._upstream.wait_for_request(number))
 
     def wait_for_disconnect(self, number: int = 1) -> None:
-        """Wait until the client closes the connection of that request before its answer ends."""
+        """Wait until the client of the request with this number disconnects before the answer has ended."""
         self._run(self._upstream.wait_for_disconnect(number))
 
 

@@ -82,7 +82,7 @@ class ToolServerContract:
 
     @run_as_test
     async def test_the_known_tools_are_those_that_were_listed(self) -> None:
-        """Check that a list for the user needs no start."""
+        """Check that the tools can be shown to the user without starting the server again."""
         async with self.open_server() as server:
             listed = await server.list_tools()
             check(

@@ -1,7 +1,8 @@
 """A scripted provider: a real HTTP/1.1 server on loopback.
 
 A script determines the bytes of every answer, how they are divided into writes, when they are sent and how
-the connection ends. A test can pause an answer with a `Gate`. `answers` builds bodies for the known dialects.
+the connection ends. A test can pause an answer with a `Gate`. The package `answers` builds bodies for the
+known dialects. An example:
 
     async with FakeUpstream() as upstream:
         upstream.script(Reply.events([{"hello": 1}, "[DONE]"]), path="/v1/chat")
@@ -167,7 +168,9 @@ _NOT_SCRIPTED = Reply.json({"error": {"message": "no reply is scripted", "type":
 
 
 class FakeUpstream:
-    """The scripted server. It replies from the queue of the path, else the one for any path, else a default.
+    """The scripted server. It sends the next reply of the queue for the path, or else of that for any path.
+
+    If both queues are empty, it sends the default reply.
 
     Args:
         port: the port on 127.0.0.1; 0 for a free one.
@@ -228,7 +231,7 @@ class FakeUpstream:
             assert not still_open, f"{len(still_open)} connections are still open"
 
     async def wait_for_disconnect(self, number: int = 1) -> None:
-        """Wait until the client closes the connection of that request before its answer ends."""
+        """Wait until the client of the request with this number disconnects before the answer has ended."""
         request = await self.wait_for_request(number)
         async with asyncio.timeout(WAIT_SECONDS):
             await request.disconnected.wait()

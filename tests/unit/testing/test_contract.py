@@ -325,7 +325,7 @@ def test_checks_that_a_contract_does_not_configure_are_skipped_with_the_reason()
     class NoScript(type(contract_for(broken.Good))):
         script = None
 
-    with pytest.raises(pytest.skip.Exception, match="sends no HTTP requests"):
+    with pytest.raises(pytest.skip.Exception, match="does not send HTTP requests"):
         run(NoHttp(), TEXT)
     with pytest.raises(pytest.skip.Exception, match="has no `script`"):
         run(NoScript(), TEXT)

@@ -86,7 +86,7 @@ def test_an_incomplete_recording_is_refused(tmp_path, expected, sentence):
 
 def test_a_body_of_an_unknown_form_and_a_file_without_a_body_are_refused(tmp_path):
     write(tmp_path, "two", "txt")
-    with pytest.raises(ValueError, match="ends in none of sse, ndjson, json"):
+    with pytest.raises(ValueError, match="must end in one of sse, ndjson, json"):
         load_recordings(tmp_path)
     (tmp_path / "two.body.txt").unlink()
     with pytest.raises(ValueError, match="its folder has no body of that name"):

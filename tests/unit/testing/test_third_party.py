@@ -104,7 +104,7 @@ def test_an_adapter_without_http_passes_with_reasons_for_skipped_checks(tmp_path
     ran = run_pytest(tmp_path, "-o", "empty_parameter_set_mark=fail_at_collect")
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "this adapter sends no HTTP requests" in ran.stdout
+    assert "this adapter does not send HTTP requests" in ran.stdout
     assert "this contract has no folder of `recordings`" in ran.stdout
 
 

@@ -53,7 +53,7 @@ class Call:
     name: str
     pieces: Sequence[str] = ('{"a"', ": 1}")
     input: Any = None
-    """The same input, parsed, for whole answers."""
+    """The same input, parsed, for answers that are not streamed."""
 
 
 FakeBlock = Thought | Redacted | Words | Call
@@ -104,7 +104,7 @@ def message_stream(
 
 
 def message_body(*blocks: FakeBlock, stop_reason: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return the same answer without streaming."""
+    """Return the answer of `message_stream` as one body."""
     return message([_whole(block) for block in blocks], stop_reason or _natural_end(blocks), **more)
 
 
@@ -149,7 +149,7 @@ def _whole(block: FakeBlock) -> dict[str, Any]:
 
 
 class AnthropicMessagesScript(Script):
-    """The script for Anthropic's Messages."""
+    """The script for Anthropic's Messages API."""
 
     def __init__(self, *, base_path: str = "", chat_path: str = "/v1/messages") -> None:
         super().__init__(base_path=base_path, chat_path=chat_path)

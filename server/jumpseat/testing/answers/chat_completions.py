@@ -80,7 +80,7 @@ def completion_body(
     usage: dict[str, Any] | None = USAGE,
     finish_reason: str | None = None,
 ) -> dict[str, Any]:
-    """Return the same answer without streaming."""
+    """Return the answer of `completion_stream` as one body."""
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if reasoning is not None:
         message["reasoning_content"] = reasoning
@@ -105,7 +105,7 @@ def completion_body(
 
 
 class ChatCompletionsScript(Script):
-    """The script for OpenAI's chat completions."""
+    """The script for OpenAI's chat completions API."""
 
     def __init__(self, *, base_path: str = "/v1", chat_path: str = "/v1/chat/completions") -> None:
         super().__init__(base_path=base_path, chat_path=chat_path)

@@ -27,7 +27,7 @@ Line = Mapping[str, Any] | Gate
 
 
 def part(content: str = "", *, model: str = "qwen3:4b", done: bool = False, **message: Any) -> dict[str, Any]:
-    """Return one object before the last. `message` may contain `thinking` and `tool_calls`."""
+    """Return an object of a streamed answer, but not the last. `message` has `thinking` or `tool_calls`."""
     whole = {"role": "assistant", "content": content, **message}
     return {"model": model, "created_at": CREATED_AT, "message": whole, "done": done}
 

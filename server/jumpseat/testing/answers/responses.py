@@ -34,7 +34,7 @@ def message(*texts: str, phase: str | None = None, item_id: str = "msg_1", **mor
 
 
 def reasoning(*summary: str, encrypted: str | None = None, item_id: str = "rs_1") -> Item:
-    """Return reasoning with the parts of its summary and its encrypted content."""
+    """Return reasoning with these parts of its summary and this encrypted content."""
     parts = [{"type": "summary_text", "text": text} for text in summary]
     item = {"type": "reasoning", "id": item_id, "summary": parts}
     return item | ({"encrypted_content": encrypted} if encrypted is not None else {})
@@ -149,7 +149,7 @@ def _arguments(item: Item, place: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class ResponsesScript(ChatCompletionsScript):
-    """The script for OpenAI's Responses, with the errors and the list of models of chat completions."""
+    """The script for OpenAI's Responses API. Errors and the list of models are as in chat completions."""
 
     def __init__(self, *, base_path: str = "/v1", chat_path: str = "/v1/responses") -> None:
         super().__init__(base_path=base_path, chat_path=chat_path)

@@ -63,7 +63,7 @@ class CancelChecks(ContractBase):
 
     @run_as_test
     async def test_a_second_cancel_while_the_first_is_under_way_leaks_nothing(self) -> None:
-        """Cancel twice, as a client does that cancels and then disconnects."""
+        """Cancel twice, as happens if a client cancels and then disconnects."""
         async with self.open_stage() as stage:
             stage.answer(self._endless())
             chat = asyncio.create_task(stage.collect_events(self._story()))

@@ -47,7 +47,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 @contextmanager
 def watched_input_and_output() -> Iterator[list[str]]:
-    """Yield a list of the files, connections and processes opened within the context, without imports."""
+    """Yield a list of the files, connections and processes opened in the context, except imported files."""
     global _installed, _watched, _watching_thread
     if not _installed:  # Install the hook only once because Python cannot remove an audit hook.
         sys.addaudithook(_hook)
@@ -64,7 +64,7 @@ class InterfaceChecks(ContractBase):
     """The checks of the promises in `adapters/base/interface.py`."""
 
     def test_constructing_does_no_input_or_output(self) -> None:
-        """Check this because a client's start may construct every configured provider."""
+        """Check this because a client that starts may construct the adapters of all its providers."""
         http = HttpClient()
         with watched_input_and_output() as opened:
             adapter = self.make_adapter("http://127.0.0.1:9", http)
@@ -104,7 +104,7 @@ class InterfaceChecks(ContractBase):
             traits = adapter.traits
             check(isinstance(traits, ChatTraits), f"traits is a {type(traits).__name__}, not ChatTraits.")
             check(traits.default_model != "", "traits has an empty default_model.")
-            check(not stage.upstream.requests, "it made a request for its name, capabilities or traits.")
+            check(not stage.upstream.requests, "the name, capabilities or traits needed a request.")
 
     @run_as_test
     async def test_settings_and_watched_files_need_no_request(self) -> None:
@@ -122,7 +122,7 @@ class InterfaceChecks(ContractBase):
             check(
                 replacement is None or isinstance(replacement, str), f"inline_output returns {replacement!r}."
             )
-            check(not stage.upstream.requests, "it made a request for settings or files.")
+            check(not stage.upstream.requests, "the settings or watched files needed a request.")
 
     @run_as_test
     async def test_bind_gives_a_model_with_its_names_and_limits(self) -> None:
@@ -208,7 +208,7 @@ class InterfaceChecks(ContractBase):
 
     @run_as_test
     async def test_closing_twice_is_harmless(self) -> None:
-        """Close twice, as the registry also closes an adapter that a plug-in has closed itself."""
+        """Close twice, because the registry also closes an adapter that a plug-in has already closed."""
         async with self.open_stage() as stage:
             await stage.adapter.aclose()
             await stage.adapter.aclose()

@@ -31,7 +31,7 @@ class RecordedChecks(ContractBase):
             metafunc.parametrize(name, cases or [self._no_recording(name)])
 
     def _no_recording(self, name: str) -> Any:
-        """Return a case that is skipped with a reason, whatever `empty_parameter_set_mark` is."""
+        """Return a case that is skipped with a reason, whatever pytest's `empty_parameter_set_mark` is."""
         kind = "a failure" if name == "failed" else "an answer"
         missing = f"{self.recordings} has no recording of {kind}"
         reason = _NO_FOLDER if self.recordings is None else missing
@@ -53,7 +53,7 @@ class RecordedChecks(ContractBase):
     async def test_a_recorded_answer_gives_the_expected_response_in_every_arrival(
         self, answered: Recording
     ) -> None:
-        """Send it whole, by single bytes and by seven bytes: only the boundaries of deltas may differ."""
+        """Send the answer whole, byte by byte, and by sevens. Only the boundaries of deltas may differ."""
         request, first = self.request_of(answered), None
         async with self.open_stage() as stage:
             for arrival, size in SLICES.items():
@@ -105,7 +105,7 @@ class RecordedChecks(ContractBase):
 
 
 def _comparable(events: Sequence[StreamEvent], recording: Recording) -> list[str]:
-    """Return the events as text, with deltas joined and the ids that the adapter generated replaced."""
+    """Return the events as text. Deltas are joined, and ids that the adapter generated are replaced."""
     generated = [
         found
         for event in events

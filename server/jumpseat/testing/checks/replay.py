@@ -157,7 +157,7 @@ def _opaque(message: Message) -> Sequence[str]:
 
 
 def _assert_call_sent_back(call: ToolUseBlock, body: Any) -> None:
-    """Assert that the body has the name, and the arguments as the same text or with the keys in order."""
+    """Assert that the body has the call's name, and its arguments as the same text or an equal object."""
     names = list(strings_in(body))
     check(call.name in names, f"the call's name {call.name!r} is not sent back: {body!r}")
     if call.arguments is None or call.raw in names:
