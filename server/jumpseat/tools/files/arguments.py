@@ -35,9 +35,7 @@ class ListArguments(FileArguments):
     """The arguments of `list`."""
 
     path: Path | SkipJsonSchema[None] = None
-    recursive: bool | SkipJsonSchema[None] = Field(
-        None, description="Whether to list the folders below it too."
-    )
+    recursive: bool | SkipJsonSchema[None] = Field(None, description="Whether to list subfolders too.")
 
 
 class SearchArguments(FileArguments):
@@ -90,7 +88,7 @@ def parse_arguments(kind: type[A], arguments: Mapping[str, Any]) -> A:
 
 
 def make_schema(kind: type[FileArguments]) -> dict[str, Any]:
-    """Return the JSON Schema of the arguments. Parts that a model does not need would only cost tokens."""
+    """Return the JSON Schema of the arguments, without titles and other parts that only cost tokens."""
     schema = kind.model_json_schema()
     properties = {
         name: {key: value for key, value in each.items() if key not in ("title", "default", "minLength")}
