@@ -17,8 +17,10 @@ class Decision:
 
     is_allowed: bool
     remember: Remember | None = None
+    """How long to remember the decision; None if it applies only to this call."""
+
     scope: Literal["tool", "server"] = "tool"
-    """Whether the remembered decision covers the tool, or all tools that its server has at that time."""
+    """Whether a remembered decision covers the tool, or all tools that its server has now."""
 
     message: str | None = None
     """The user's words for the model about a denial."""

@@ -89,7 +89,7 @@ class AlwaysAllowed:
 
 
 def _allowed_in(content: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the readable part of the file's content."""
+    """Return the decisions in the content of the file, without those that are not valid."""
     allowed = content.get("allowed")
     if not isinstance(allowed, Mapping):
         return {}

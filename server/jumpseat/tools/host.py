@@ -65,7 +65,7 @@ class ToolHost:
     def _configure(self) -> None:
         self._servers = dict(self._own)
         if self._config.mcp or self._config.faults_of_mcp or self._configured:
-            from jumpseat.tools.mcp.configured import create_servers  # Deferred: most users have none.
+            from jumpseat.tools.mcp.configured import create_servers  # Deferred: few users have MCP servers.
 
             self._configured = create_servers(self._config, self._folder, self._configured)
             for name in self._configured.keys() & self._own.keys():
@@ -106,7 +106,8 @@ class ToolHost:
             selectors: the tools that the client selected, as in `files/*`.
             context: the context of the turn's calls.
             turn_id: the id of the turn.
-            max_rounds: the client's limit of requests to the provider, if it is below the configured limit.
+            max_rounds: the client's limit of requests to the provider. A lower configured limit takes
+                precedence.
             has_conversation_id: whether later turns can belong to the same conversation.
             can_ask: whether the client can ask the user for an approval.
             own_servers: further servers by name; they replace other servers with the same name.
@@ -127,7 +128,11 @@ class ToolHost:
             parsed.append(selector)
         options = self._config.tools
         # Without an id, the turn is a conversation of its own, so other turns must not find its state.
-        state = self._states.value.find(context.conversation) if has_conversation_id else ConversationState()
+        state = (
+            self._states.value.get_or_create(context.conversation)
+            if has_conversation_id
+            else ConversationState()
+        )
         names = dict.fromkeys(selector.server for selector in parsed)
         return TurnTools(
             [servers[name] for name in names],

@@ -36,7 +36,7 @@ class ConversationStates:
     def __init__(self) -> None:
         self._states: OrderedDict[str, ConversationState] = OrderedDict()
 
-    def find(self, key: str) -> ConversationState:
+    def get_or_create(self, key: str) -> ConversationState:
         """Return the state of the conversation with this key; create it at the first call."""
         state = self._states.setdefault(key, ConversationState())
         self._states.move_to_end(key)

@@ -50,7 +50,7 @@ from jumpseat.tools.server import (
 logger = logging.getLogger(__name__)
 
 DAEMON = "daemon"
-"""The provider in the origin of the results of tools that the daemon runs."""
+"""The provider that the origin of a tool's result names if the daemon has run the tool."""
 
 MANY_TOOLS = 500
 """The number of tools above which a loop over them runs in a thread."""
@@ -128,7 +128,7 @@ class TurnTools:
         """The decisions for the rest of the turn, by the digest of the tool."""
 
         self._waiting: dict[str, str] = {}
-        """The digest of the tool of each call that waits for the user, by call id.
+        """The digests of the tools whose calls wait for the user, by the id of the call.
 
         Calls whose decision cannot be remembered are not included.
         """
@@ -345,7 +345,7 @@ class TurnTools:
 
 
 class _Progress:
-    """Reports the progress of one call, not too often."""
+    """Reports the progress of one call, at most once per `PROGRESS_SECONDS`."""
 
     def __init__(self, tool_use_id: str, send: Send) -> None:
         self._id = tool_use_id

@@ -1,4 +1,4 @@
-"""A client's workspace, as tools see it: its folders, and the files that it has open with unsaved changes."""
+"""A client's workspace, as tools see it: its folders, and the files with unsaved changes in the editor."""
 
 from __future__ import annotations
 

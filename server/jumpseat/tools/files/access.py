@@ -177,7 +177,7 @@ def check_no_private_key(start: bytes, location: Location) -> None:
     """Check that a file does not contain a private key.
 
     Args:
-        start: the first bytes of the file, at least `START_BYTES` if it is not shorter.
+        start: at least the first `START_BYTES` bytes of the file.
         location: the place of the file, for the error.
 
     Raises:

@@ -51,7 +51,7 @@ class ChangeTool(FileTool[A], Generic[A]):
 
     @abstractmethod
     def replace(self, call: FileCall[A], text: str, location: Location) -> Replacement:
-        """Return the change of a text, which is empty if the file does not exist.
+        """Return the change of the file's text. The text is empty if the file does not exist.
 
         Raises:
             ToolError: the arguments do not fit the text.

@@ -72,7 +72,7 @@ class _Lines:
         self._is_at_end = False
 
     def select(self, first: int, last: int | None) -> Iterator[tuple[int, str]]:
-        """Yield the fragments of these lines with the number of their line."""
+        """Yield the fragments of these lines, each with the number of its line."""
         while last is None or self._next <= last:
             number = self._next
             piece = self._read()

@@ -117,7 +117,7 @@ def refuse_devices(path: PurePath, folder: PurePath) -> None:
 
     Args:
         path: the path.
-        folder: the workspace folder. Paths on its own server are allowed.
+        folder: the workspace folder. If it is on a server, paths on that server are allowed.
 
     Raises:
         ToolError: the path is refused.

@@ -36,7 +36,7 @@ class Matcher:
     def find_lines(self, text: str) -> Iterator[tuple[int, str]]:
         """Yield the number of each line that matches, counted from 1, and its text around the match."""
         text = normalize(text)
-        # Most texts have no match. One search of the whole text shows that faster than one of each line.
+        # Most texts have no match. A search of the whole text shows that faster than a search of each line.
         if self._find(text) is None:
             return
         for number, line in enumerate(text.split("\n"), 1):

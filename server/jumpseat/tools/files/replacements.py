@@ -11,7 +11,7 @@ MAX_DIFF = 256 * 1024
 """The length of the longest text that a diff shows whole, in characters."""
 
 CONTEXT = 2000
-"""The number of characters to show before and after a change, if the text is longer than that."""
+"""The number of characters to show before and after a change, if the text is longer than `MAX_DIFF`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class Connection:
         Args:
             name: the name of the server, for the log.
             open_streams: returns a context that connects to the server, and disconnects at its end.
-            results: the results that the transport takes out of messages; None if it takes out none.
+            results: receives the results that the transport takes out of messages; None if it takes out none.
             on_list: called after the tools were listed again.
             on_end: called once when a connection that was ready has ended, for whatever reason.
         """

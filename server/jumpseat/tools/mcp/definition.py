@@ -25,7 +25,7 @@ MAX_SHOWN = 2000
 
 
 class NeedsSignInError(ServerUnavailableError):
-    """The server refused the credential, or the request needs one."""
+    """The server refused the credential, or needs one and did not receive it."""
 
 
 @dataclass(frozen=True, slots=True)

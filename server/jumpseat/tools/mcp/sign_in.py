@@ -39,7 +39,7 @@ HELLO = {
         "clientInfo": {"name": "jumpseat", "version": jumpseat.__version__},
     },
 }
-"""The first message of a connection. A server that needs a sign-in refuses it if it has no token."""
+"""The first message of a connection. Without a token, a server that needs a sign-in refuses this message."""
 
 HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
 
