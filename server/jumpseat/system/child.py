@@ -27,7 +27,7 @@ KILLED_SECONDS = 5.0
 MAX_LINE_BYTES = 12_000
 """The maximum length of a line of stderr. The rest of a longer line is dropped.
 
-This is far more than any caller shows, because `redact` does not recognise a truncated secret.
+The limit must be far higher than what callers show, because `redact` does not recognise a truncated secret.
 """
 
 MAX_LINES_PER_CHUNK = 1000
@@ -200,7 +200,7 @@ class Child(asyncio.SubprocessProtocol):
         self._transport = transport
         self.pid = transport.get_pid()
         stdin = transport.get_pipe_transport(0)
-        assert stdin is None or isinstance(stdin, asyncio.WriteTransport)  # noqa: S101 - narrows it too
+        assert stdin is None or isinstance(stdin, asyncio.WriteTransport)  # noqa: S101 - as above
         self._stdin = stdin
         self._outputs = {fd for fd in (1, 2) if transport.get_pipe_transport(fd) is not None}
         if not self.running:
@@ -270,7 +270,7 @@ class Child(asyncio.SubprocessProtocol):
         self._handle_stderr(b"\n")
         self._set_unusable(_exit_clause(self.return_code))
         assert self._transport is not None  # noqa: S101 - it has exited, so it had started
-        assert self._why is not None  # noqa: S101 - set above
+        assert self._why is not None  # noqa: S101 - `_set_unusable` has set it
         if self._stdin is not None and self._stdin.get_write_buffer_size():
             # `close` would wait until another process reads the rest.
             self._stdin.abort()

@@ -16,7 +16,7 @@ from jumpseat.system.environment import Environment
 from jumpseat.system.threads import run_blocking
 
 COMMAND_SECONDS = 10.0
-"""The time limit. A helper may request a token from a service, but not ask the user."""
+"""The time limit. A helper has enough time to request a token from a service, but not to ask the user."""
 
 MAX_OUTPUT_BYTES = 64 * 1024
 
@@ -46,7 +46,7 @@ async def run_command_line(line: str, directory: Path, environment: Environment)
         raise CommandError("there is no command")
 
     def locate() -> tuple[str, Path]:
-        # Never search the client's working directory, which is a workspace.
+        # Never search the client's working directory, because a workspace may contain untrusted programs.
         return _find_program(words[0], directory, environment), existing_or_root(directory)
 
     try:

@@ -1,6 +1,6 @@
 """The environment of a client's process: variables, working directory, jumpseat's directories.
 
-One daemon serves clients with different environments. Code below `rpc/` therefore uses this value, never
+One daemon serves clients with different environments. So code below `rpc/` uses an `Environment`, and never
 `os.environ` or the current directory.
 """
 
@@ -39,7 +39,7 @@ class Environment:
     """The umask for files that the user's commands create; -1 for the umask of this process."""
 
     withheld: set[str] = field(default_factory=set)
-    """Names of variables with providers' credentials, which are withheld from commands. Only grows."""
+    """Names of variables with providers' credentials, which commands do not receive. Names are only added."""
 
     secrets: KnownSecrets = field(default_factory=KnownSecrets, repr=False)
     """The credentials of this client, to redact in its stored conversations."""

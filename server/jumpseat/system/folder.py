@@ -1,4 +1,4 @@
-"""Open directories. Files in them are reached by their descriptors, without following links.
+"""Open directories. Files are reached by the descriptor of their directory, without following links.
 
 A path that was checked may lead elsewhere when it is used, because another program has replaced a directory
 by a link. A descriptor of the directory cannot be redirected.
@@ -17,8 +17,8 @@ from jumpseat.system.regular_file import open_regular
 HAS_DESCRIPTORS = sys.platform != "win32"
 """Whether directories have descriptors.
 
-Without descriptors, files are reached by their paths. It is then not noticed if a directory is replaced by a
-link after the check.
+Without descriptors, files are reached by their paths. If a directory is replaced by a link after the check,
+nothing notices it.
 """
 
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)

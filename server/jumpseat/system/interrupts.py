@@ -7,7 +7,10 @@ import signal
 
 
 def exit_on_interrupt() -> None:
-    """Make Ctrl-C exit with status 130 until `raise_on_interrupt` is called. Do nothing if it is ignored."""
+    """Make Ctrl-C exit with status 130 until `raise_on_interrupt` is called.
+
+    Do nothing if SIGINT is ignored.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _exit)
 

@@ -121,7 +121,7 @@ async def find_keyring_name() -> str | None:
     """Return the name of the module that implements the machine's keyring; None if there is none.
 
     Raises:
-        KeyringError: the keyring cannot be opened, or not in time.
+        KeyringError: the keyring cannot be opened, or does not answer in time.
     """
     try:
         keyring = await run_blocking(system_keyring, within=KEYRING_SECONDS)

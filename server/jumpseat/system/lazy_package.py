@@ -12,7 +12,7 @@ def make_lazy_getattr(package: str, modules: Mapping[str, str]) -> Callable[[str
 
     Args:
         package: the package's name.
-        modules: for the name of each module in the package, the names that it defines, separated by spaces.
+        modules: maps each module of the package to the names that it defines, separated by spaces.
     """
     places = {name: module for module, names in modules.items() for name in names.split()}
 

@@ -76,7 +76,7 @@ class NonBlockingDescriptor:
 
 
 def _open_again(descriptor: int, access: int) -> int | None:
-    """Open a pipe or terminal a second time without blocking; None if the system does not allow it."""
+    """Open a pipe or terminal again, in non-blocking mode; None if the system does not allow that."""
     if sys.platform != "win32":
         paths = [f"/proc/self/fd/{descriptor}"]
         if os.isatty(descriptor):

@@ -39,7 +39,7 @@ def replace_file(path: Path, content: bytes) -> None:
     """Write a file by its path, which may be a link; see `replace_entry`.
 
     Raises:
-        OSError: the file cannot be written, or is read-only; it is unchanged.
+        OSError: the file cannot be written, or is read-only. Its content is unchanged.
     """
     path = path.resolve()
     with Folder.open(path.parent) as folder:
@@ -73,8 +73,8 @@ def replace_entry(
         umask: the umask for a new file; -1 for the umask of this process.
 
     Raises:
-        FileChangedError: the file is no longer the one that `before` describes; it is unchanged.
-        OSError: the file cannot be written, or is read-only; it is unchanged.
+        FileChangedError: the file is no longer the one that `before` describes. Nothing is written.
+        OSError: the file cannot be written, or is read-only. Its content is unchanged.
     """
     if before is None:
         _write_and_rename(folder, name, content, None, umask)

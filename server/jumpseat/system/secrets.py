@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 SHORTEST_REDACTED = 12
 """The minimum length of a value to redact. Shorter values may also occur in ordinary text.
 
-An example is `ollama`, a usual key for servers that do not check it.
+An example is `ollama`, the usual key for a server that does not check keys.
 """
 
 SHORTEST_BEGINNING = 6
@@ -32,7 +32,7 @@ The credential may also occur alone.
 """
 
 RECENT = 100
-"""The number of short-lived values that are still redacted after they were last used."""
+"""The number of short-lived values to redact although they are no longer in use."""
 
 
 class Secret:
@@ -67,7 +67,7 @@ def names_credential(name: str) -> bool:
 class KnownSecrets:
     """A set of secrets to redact.
 
-    One set has all secrets of this process, for logs and errors. Each client has another, for its
+    One set has all secrets of this process, for logs and errors. Each client has a set of its own, for its
     conversations.
     """
 
@@ -77,7 +77,8 @@ class KnownSecrets:
         self._in_use: WeakValueDictionary[str, Secret] = WeakValueDictionary()
         # These values may be dropped. The least recently added is first.
         self._short_lived: OrderedDict[str, None] = OrderedDict()
-        # The longest is first. Replace the whole tuple, because several threads use it without the lock.
+        # The longest is first, because one secret may contain another. Always replace the whole tuple:
+        # several threads use it without the lock.
         self._redacted: tuple[str, ...] = ()
 
     def add(self, secret: Secret, *, short_lived: bool = False) -> Secret:

@@ -43,7 +43,7 @@ class SingleFlight(Generic[T]):
 
         Raises:
             WorkCancelled: `aclose` was called meanwhile.
-            Exception: any exception of the work, for every caller.
+            Exception: the work raised this exception. Every caller receives it.
         """
         task = self.start(work)
         self._callers += 1

@@ -31,9 +31,9 @@ class StartLimit:
         return None
 
     def give_back(self) -> None:
-        """Uncount the last start."""
+        """Stop counting the last start."""
         self._starts.pop()
 
     def clear(self) -> None:
-        """Uncount all starts."""
+        """Forget all starts."""
         self._starts.clear()

@@ -35,8 +35,8 @@ async def run_blocking(function: Callable[[*Ts], T], /, *args: *Ts, within: floa
     Without a time limit, the function runs in the event loop's thread pool. Once it has started, it runs to
     completion even if the caller is cancelled, and the process waits for it before exiting.
 
-    With a time limit, the function runs in a separate thread, because it may block forever. It is abandoned
-    after the limit or when the caller is cancelled. Nothing waits for that thread.
+    With a time limit, the function runs in a separate thread, because it may block forever. The thread is
+    abandoned after the limit or when the caller is cancelled. Nothing waits for that thread.
 
     Args:
         within: the time limit in seconds.

@@ -60,8 +60,12 @@ class Watcher:
                 poll and again by the polls of the next two seconds.
             tick: awaited between polls instead of sleeping; for tests.
         """
-        self._given = {path: stamp_of(path) for path in paths}
-        self._last = dict(self._given)
+        self._reported = {path: stamp_of(path) for path in paths}
+        """The stamp of each file at the start, or at the last change that was reported."""
+
+        self._polled = dict(self._reported)
+        """The stamps of the last poll."""
+
         self._settled = settled
         self._tick = tick or (lambda: asyncio.sleep(interval))
 
@@ -73,21 +77,22 @@ class Watcher:
             await self._tick()
             # Use a thread: even `stat` may block on a network drive.
             stamps = await run_blocking(self._poll)
-            changed = frozenset(path for path, stamp in stamps.items() if self._is_settled(path, stamp))
-            self._last = stamps
-            self._given.update((path, stamps[path]) for path in changed)
+            changed = frozenset(path for path, stamp in stamps.items() if self._is_due(path, stamp))
+            self._polled = stamps
+            self._reported.update((path, stamps[path]) for path in changed)
             if changed:
                 return changed
 
     def _poll(self) -> dict[Path, Stamp | None]:
-        return {path: stamp_of(path) for path in self._given}
+        return {path: stamp_of(path) for path in self._reported}
 
-    def _is_settled(self, path: Path, stamp: Stamp | None) -> bool:
-        given = self._given[path]
+    def _is_due(self, path: Path, stamp: Stamp | None) -> bool:
+        """Whether to report a file with this stamp now."""
+        reported = self._reported[path]
         if not self._settled:
             is_recent = stamp is not None and stamp[0] > time.time_ns() - _RECENT_NS
-            return is_recent or stamp != given
-        if stamp == given:
+            return is_recent or stamp != reported
+        if stamp == reported:
             return False
-        was_replaced = stamp is not None and given is not None and stamp[1] != given[1]
-        return was_replaced or stamp == self._last[path]
+        was_replaced = stamp is not None and reported is not None and stamp[1] != reported[1]
+        return was_replaced or stamp == self._polled[path]
