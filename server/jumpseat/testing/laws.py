@@ -68,8 +68,14 @@ class _Laws:
 
     def __init__(self) -> None:
         self.open: dict[int, tuple[str, list[str]]] = {}
+        """The kind and the deltas of each open block, by the number of the block."""
+
         self.seen = 0
+        """The number of blocks that have started."""
+
         self.prose: int | None = None
+        """The number of the open text or thinking block, of which there may be only one."""
+
         self.done = False
 
     def restart(self) -> None:
@@ -214,7 +220,7 @@ def assert_response(response: Response, *, provider: str, model: str) -> None:
         named = (origin.provider, origin.model)
         check(
             named == (provider, model),
-            f"content[{number}] ({block.type}) says its origin is {named}; it is {(provider, model)}.",
+            f"content[{number}] ({block.type}) names the origin {named} instead of {(provider, model)}.",
         )
         if isinstance(block, ToolUseBlock):
             _tool_call(block, f"content[{number}]")

@@ -188,7 +188,7 @@ def _load(folder: Path, name: str, body: Path) -> Recording:
 def _object(path: Path, *, needed: bool) -> dict[str, Any]:
     if not path.is_file():
         if needed:
-            raise ValueError(f"{path} is missing; it has the expected response.")
+            raise ValueError(f"{path} is missing. It must contain the expected response.")
         return {}
     value = json.loads(path.read_text("utf-8"))
     if not isinstance(value, dict):

@@ -100,7 +100,7 @@ class ContractBase:
         return replace(ChatRequest(messages=(Message.user("Hello."),), model=self.model), **changes)
 
     def request_of(self, recording: Recording) -> ChatRequest:
-        """Return the request of the recording, or else a greeting. Request a stream if the answer is one."""
+        """Return the recorded request, or else a greeting. It asks for a stream if the answer is streamed."""
         request = recording.request or self.hello()
         return replace(request, model=request.model or self.model, stream=recording.streamed)
 

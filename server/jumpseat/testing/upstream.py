@@ -168,7 +168,7 @@ _NOT_SCRIPTED = Reply.json({"error": {"message": "no reply is scripted", "type":
 
 
 class FakeUpstream:
-    """The scripted server. It sends the next reply of the queue for the path, or else of that for any path.
+    """The scripted server. It answers from the queue for the path, or else from the queue for any path.
 
     If both queues are empty, it sends the default reply.
 

@@ -126,7 +126,7 @@ MADE_UP = [
     (
         broken.SharesState,
         MIXED,
-        "one request contains|without its own tool|says its origin is|its text is|it received",
+        "one request contains|without its own tool|names the origin|its text is|it received",
     ),
     (broken.SharesAnswers, MIXED, "deltas join to|its text is"),
     (broken.Retries, "one_chat_sends_one_request", "was sent 2 times"),

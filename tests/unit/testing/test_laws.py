@@ -40,7 +40,7 @@ def test_a_valid_response_passes():
         ({"content": None}, "content is a NoneType"),
         ({"content": [{"type": "text"}]}, r"content\[0\] is a dict, which is not a block"),
         ({"content": [replace(TEXT, origin=None)]}, r"content\[0\] \(text\) has no origin"),
-        ({"content": [replace(TEXT, origin=Origin("p", "real-m"))]}, "says its origin is"),
+        ({"content": [replace(TEXT, origin=Origin("p", "real-m"))]}, "names the origin"),
         ({"content": [replace(CALL, id="")]}, "a call without an id"),
         ({"content": [replace(CALL, name="", error="It has no name.")]}, "has no tool name"),
         ({"content": [CALL, TEXT, CALL]}, "each must be unique within one answer"),

@@ -27,7 +27,11 @@ Line = Mapping[str, Any] | Gate
 
 
 def part(content: str = "", *, model: str = "qwen3:4b", done: bool = False, **message: Any) -> dict[str, Any]:
-    """Return an object of a streamed answer, but not the last. `message` has `thinking` or `tool_calls`."""
+    """Return an object of a streamed answer, but not the last one.
+
+    Args:
+        message: further keys of the object's message, such as `thinking` and `tool_calls`.
+    """
     whole = {"role": "assistant", "content": content, **message}
     return {"model": model, "created_at": CREATED_AT, "message": whole, "done": done}
 
