@@ -66,7 +66,7 @@ class AcpConversation:
         self.branch = self.branch or self.id
 
     def name_call(self, own: str) -> str:
-        """Return an id for a tool call that is unique in the session.
+        """Return an id for a tool call. The id is unique in the session.
 
         Args:
             own: the provider's id. It may not be unique, because some providers number the calls of each

@@ -1,4 +1,4 @@
-"""Signs the user in with a code to enter on a web page."""
+"""Signs the user in with a code that the user enters on a web page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SignInFlow:
         loop = asyncio.get_running_loop()
         self.prompt: asyncio.Future[SignInPrompt] = loop.create_future()
         self.result: asyncio.Future[None] = loop.create_future()
-        # Retrieve the exception, because asyncio would log it otherwise. The next request reports it.
+        # Retrieve the exception, or asyncio would log it. The next sign-in request reports it.
         self.result.add_done_callback(lambda result: result.cancelled() or result.exception())
         self._client = client
         self._task: asyncio.Task[Any] | None = None
@@ -126,7 +126,10 @@ async def _elicit(client: AcpClient, flow: SignInFlow, prompt: SignInPrompt, req
 
 
 async def _open_browser(client: AcpClient, page: str) -> None:
-    """Open a page in the user's browser if there is a display. The error message also has the address."""
+    """Open a page in the user's browser if there is a display. A failure does not matter.
+
+    The user also sees the address of the page.
+    """
     environment = client.environment
     if sys.platform == "linux" and not any(environment.get(name) for name in _DISPLAYS):
         return

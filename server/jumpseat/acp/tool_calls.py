@@ -30,7 +30,7 @@ from jumpseat.tools.turn_tools import TurnTools
 CallEvent: TypeAlias = ToolUseStartEvent | ToolUseDoneEvent | ToolApprovalEvent | ToolStatusEvent
 
 STATUSES = {"running": "in_progress", "completed": "completed", "failed": "failed", "denied": "failed"}
-"""The protocol's status for each of ours."""
+"""The protocol's status for each of our statuses."""
 
 REASONS = {
     "changed": "This tool has changed since you allowed it.",
@@ -140,7 +140,7 @@ class TurnCalls:
     def _show_status(self, event: ToolStatusEvent) -> None:
         call = self._calls[event.tool_use_id]
         if call.question is not None:
-            # The answer to another question may have decided this call too, so this question may be open.
+            # The answer to another question may have decided this call too. Then this one is still open.
             call.question.cancel()
         fields: dict[str, Any] = {"status": STATUSES[event.status]}
         if event.status == "running" and (progress := describe_progress(event)):

@@ -34,7 +34,7 @@ STOP_REASONS: Mapping[StopReason, str] = {
     "content_filter": "refusal",
     "cancelled": "cancelled",
 }
-"""The protocol's stop reason for each of ours."""
+"""The protocol's stop reason for each of our stop reasons."""
 
 
 async def run_question(

@@ -23,7 +23,7 @@ from jumpseat.hub.failures import CannotShareError, NoDaemonError
 from jumpseat.hub.run_directory import find_fault
 
 MAX_BYTES = 4 * 1024 * 1024
-"""The longest accepted message. Linux allows an environment of about 2 MiB by default."""
+"""The maximum size of a message. Linux allows an environment of about 2 MiB by default."""
 
 LENGTH = struct.Struct("!I")
 

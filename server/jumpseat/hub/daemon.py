@@ -1,7 +1,7 @@
 """The process of the shared daemon: `python -m jumpseat.hub.daemon STATE RUNDIR LOCK READY`.
 
-`start.py` starts this process. LOCK and READY are numbers of descriptors: LOCK of the lock, which the process
-holds until it listens, and READY of a pipe, on which it reports that it listens.
+`start.py` starts this process. LOCK is the descriptor of the lock, which the process holds until it listens.
+READY is the descriptor of a pipe, on which the process reports that it listens, or why it cannot start.
 """
 
 from __future__ import annotations

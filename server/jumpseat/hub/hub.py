@@ -173,7 +173,7 @@ class Hub:
         task.add_done_callback(lambda task: self._end_connection(task, connection))
 
     def _end_connection(self, task: asyncio.Task[None], connection: ControlConnection) -> None:
-        connection.close()  # Not in `_serve`, which never runs if the task is cancelled before it starts.
+        connection.close()  # Close it here, because a task that is cancelled early never runs `_serve`.
         self._tasks.discard(task)
         self._waiting.pop(task, None)
         self._open_spare()

@@ -118,7 +118,7 @@ class RangeParam(Params):
 
 
 class ContextParam(BlockParam):
-    """A piece of a file or a selection."""
+    """A piece of a file, or a selection."""
 
     type: Literal["context"]
     text: str

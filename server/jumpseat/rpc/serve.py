@@ -16,8 +16,8 @@ def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
 
     Args:
         argv: the arguments after the command's name.
-        not_shared: why this process serves the client instead of the shared daemon, if the client has asked
-            for that one; it is logged.
+        not_shared: why this process serves the client instead of the shared daemon, for the log; None if the
+            client has not asked for the shared daemon.
     """
     options = parse_flags(argv, "attach" if not_shared else "serve")
     import_daemon("jumpseat.rpc.contract")

@@ -1,4 +1,4 @@
-"""`authenticate` and `logout`."""
+"""Handles `authenticate` and `logout`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`session/new`, `load`, `resume`, `list`, `delete`, `close` and `set_config_option`."""
+"""Handles `session/new`, `load`, `resume`, `list`, `delete`, `close` and `set_config_option`."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ async def _restore(client: AcpClient, call: MethodCall[OpenParams]) -> AcpConver
 def _run_after_response(
     client: AcpClient, call: MethodCall[Any], announce: Callable[[], Awaitable[None]]
 ) -> None:
-    """Send updates after the response. Before it, clients do not know the session's id and ignore them."""
+    """Send updates after the response, because clients ignore updates before they know the session's id."""
 
     async def wait_and_announce() -> None:
         await call.entry.finished.wait()

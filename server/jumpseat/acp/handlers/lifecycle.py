@@ -1,4 +1,4 @@
-"""`initialize` and `$/cancel_request`."""
+"""Handles `initialize` and `$/cancel_request`."""
 
 from __future__ import annotations
 

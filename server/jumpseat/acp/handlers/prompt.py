@@ -1,4 +1,4 @@
-"""`session/prompt` and `session/cancel`."""
+"""Handles `session/prompt` and `session/cancel`."""
 
 from __future__ import annotations
 

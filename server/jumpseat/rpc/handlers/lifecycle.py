@@ -97,7 +97,7 @@ def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str
 
 def report_faults(session: Session, call: MethodCall[NoParams]) -> None:
     """Report the faults in the configuration."""
-    # During `initialize`, it would be too early: until a client sends `initialized`, it may ignore messages.
+    # `initialize` is too early, because a client may ignore messages before it has sent `initialized`.
     show_faults(session)
 
 

@@ -90,7 +90,7 @@ async def _find_default_model(session: Session, listed: str | None = None) -> st
     """Return the id of the model that a chat would use if it did not name a model; None if it is unknown.
 
     Args:
-        listed: the provider whose models are listed; None if those of all providers are.
+        listed: the provider whose models are listed; None if all providers are listed.
     """
     registry = session.registry
     try:

@@ -29,7 +29,7 @@ async def prompts_list(session: Session, call: MethodCall[NoParams]) -> dict[str
 
 
 async def prompts_get(session: Session, call: MethodCall[PromptsGetParams]) -> dict[str, Any]:
-    """Return one prompt: its text with the input, and the context blocks that fit into the same request."""
+    """Return one prompt with the input in its text, and the context blocks that fit into the same request."""
     params, config = call.params, session.registry.config
     if params.name in config.faults_of_prompts:
         raise FaultyConfigError(config.faults_of_prompts[params.name])
