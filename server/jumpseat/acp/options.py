@@ -97,6 +97,7 @@ def _encode_model(models: Mapping[str, str], target: ResolvedModel | None) -> di
     names = {**models}
     names.setdefault(current, current if target is not None else "Choose a model")
     option = {"id": MODEL, "name": "Model", "category": MODEL, **_select(current, names)}
+    # Models of several providers may have the same name, so show their ids too.
     if len({id_.partition(":")[0] for id_ in models}) > 1:
         for row in option["options"]:
             row["description"] = row["value"]

@@ -24,7 +24,11 @@ class SignInFlow:
     def __init__(self, client: AcpClient) -> None:
         loop = asyncio.get_running_loop()
         self.prompt: asyncio.Future[SignInPrompt] = loop.create_future()
+        """The code for the user. It is cancelled if the sign-in ends without a code."""
+
         self.result: asyncio.Future[None] = loop.create_future()
+        """The end of the sign-in, with the exception if it failed."""
+
         # Retrieve the exception, or asyncio would log it. The next sign-in request reports it.
         self.result.add_done_callback(lambda result: result.cancelled() or result.exception())
         self._client = client

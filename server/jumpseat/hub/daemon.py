@@ -70,7 +70,7 @@ def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
     async def run() -> None:
         call_on_signals(hub.stop)
         os.close(lock)
-        with suppress(OSError):  # The process that started this one has given up.
+        with suppress(OSError):  # The process that started this one may have given up.
             os.write(ready, READY)
         os.close(ready)
         await hub.run()

@@ -40,7 +40,10 @@ class IdleTimer:
         """
         self._end = end
         self._at: float | None = None
+        """The time at which to call `end`, by `time.monotonic`."""
+
         self._task: asyncio.Task[None] | None = None
+        """The wait for that time; None while the timer is paused."""
 
     def start(self, seconds: float) -> None:
         """Restart the timer with this time, counted from now. A paused timer stays paused."""
