@@ -68,12 +68,16 @@ class Child(asyncio.SubprocessProtocol):
         self._closed_seconds = closed_seconds
         self._ends_its_group = ends_its_group
         self._spares_group = False
+        """Whether the process group must not receive any further signal."""
+
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.SubprocessTransport | None = None
         self._stdin: asyncio.WriteTransport | None = None
         self._why: str | None = None
         self._ended: asyncio.Future[str] = self._loop.create_future()
         self._outputs: set[int] = set()
+        """The streams of output that are still open."""
+
         self._exited = False
         self._line = bytearray()
         self._deadline: asyncio.TimerHandle | None = None
@@ -219,6 +223,7 @@ class Child(asyncio.SubprocessProtocol):
         self._outputs.discard(fd)
         if self._exited:
             self._settle_if_read()
+        # A process that has closed its stdin or stdout must end soon.
         elif (fd == 1 or (fd == 0 and self.running)) and self._deadline is None:
             self._set_deadline(self._closed_seconds, f"it closed its {'output' if fd else 'input'}")
 
@@ -227,7 +232,8 @@ class Child(asyncio.SubprocessProtocol):
         assert self._transport is not None  # noqa: S101 - it has exited, so it had started
         self._exited = True
         self.return_code = self._transport.get_returncode()
-        # Even if the group was already being ended, kill it again, because new processes may have joined it.
+        # Spare the group only if the process has ended by itself. If the group was already being ended, kill
+        # it again, because new processes may have joined it.
         self._spares_group = self.running and not self._ends_its_group
         self._kill_group()
         self._set_deadline(LAST_OUTPUT_SECONDS, "")
@@ -249,6 +255,7 @@ class Child(asyncio.SubprocessProtocol):
         if self._exited:
             # Another process has the streams open. Ignore its output.
             self._settle()
+        # If the process is gone, `process_exited` will report its exit code, which says more than `why`.
         elif not self._is_gone():
             self.kill(why)
 

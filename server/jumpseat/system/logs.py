@@ -57,7 +57,11 @@ class Log:
         self._lines: deque[bytes | int] = deque()
         self._bytes = 0
         self._rest = b""
+        """The part of a line that the sink has not accepted yet."""
+
         self._lost = 0
+        """The number of lines that were lost by errors of the sink. `put` counts them as dropped."""
+
         self._deadline = float("inf")
         self._on_closed: list[Callable[[], None]] = []
 
@@ -158,8 +162,12 @@ class _Writer(logging.Handler):
         super().__init__()
         self._changed = threading.Condition()
         self._work = False
+        """Whether a log may have new lines."""
+
         self._logs: list[Log] = []
         self._own: Log | None = None
+        """The log of the process."""
+
         self._level_before = logging.WARNING
         self.addFilter(self._is_logged)
         # Check the level before this filter, which takes longer: it searches the text for every secret.

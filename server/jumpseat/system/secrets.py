@@ -74,7 +74,11 @@ class KnownSecrets:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._forms: dict[str, frozenset[str]] = {}
+        """The forms of each secret that are redacted, by its value."""
+
         self._in_use: WeakValueDictionary[str, Secret] = WeakValueDictionary()
+        """The secrets that still exist, by their values."""
+
         # These values may be dropped. The least recently added is first.
         self._short_lived: OrderedDict[str, None] = OrderedDict()
         # The longest is first, because one secret may contain another. Always replace the whole tuple:

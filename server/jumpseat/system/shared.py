@@ -13,7 +13,7 @@ T = TypeVar("T")
 MAX_LINGERING = 64
 """The maximum number of values of a kind, including values in use.
 
-Otherwise, a client whose keys change constantly could leave any number of values behind.
+Without this limit, a client whose keys change constantly could leave any number of values behind.
 """
 
 logger = logging.getLogger(__name__)
