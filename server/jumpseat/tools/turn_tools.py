@@ -351,6 +351,7 @@ class _Progress:
         self._id = tool_use_id
         self._send = send
         self._next = 0.0
+        """The earliest time of the next report, by `time.monotonic`."""
 
     def report(self, progress: float, total: float | None, message: str | None) -> None:
         now = time.monotonic()

@@ -40,6 +40,7 @@ def take_lines(
     """
     lines = _Lines(pieces)
     taken: list[str] = []
+    # `complete` is the number of fragments up to the end of the last complete line.
     end, size, complete = first - 1, 0, 0
     is_cut = False
     for number, fragment in lines.select(first, last):

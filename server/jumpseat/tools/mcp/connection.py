@@ -70,8 +70,14 @@ class Connection:
         self._on_end = on_end
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """The end of the start. It has the exception if the start failed."""
+
         self._closing = asyncio.Event()
+        """Set when the connection has to end."""
+
         self._changed = asyncio.Event()
+        """Set when the server has announced a change of its tools."""
+
         self._session: ClientSession | None = None
         self._dispatcher: LeanDispatcher | None = None
 

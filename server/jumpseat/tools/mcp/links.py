@@ -32,6 +32,7 @@ from jumpseat.wire.line_child import LineChild
 logger = logging.getLogger(__name__)
 
 MAX_WORDS_CHARACTERS = 600
+"""The maximum length of a program's last output in a message."""
 
 
 def open_link(
@@ -217,6 +218,7 @@ class ProgramLink(ServerLink):
         return f"The server {self._name} has ended: {why or 'it closed the connection'}.{self._last_words()}"
 
     def _last_words(self) -> str:
+        """Return a sentence with the last output of the program; empty if there is none."""
         words = redact(" / ".join(self._child.last_lines)) if self._child is not None else ""
         if len(words) > MAX_WORDS_CHARACTERS:
             words = f"…{words[-MAX_WORDS_CHARACTERS:]}"
@@ -247,6 +249,8 @@ class RemoteLink(ServerLink):
         self._http = HttpClient(remote.provider, remote.table, shared=environment.shared)
         self._results = Results()
         self._is_lost = False
+        """Whether the server has forgotten the session of this connection."""
+
         self._status = 0
         """The HTTP status of the last response to a message."""
 
@@ -306,7 +310,7 @@ class RemoteLink(ServerLink):
     def _handle_answer(self, method: str, status: int) -> None:
         if method == "POST":
             self._status = status
-            # Status 404 means that the server has forgotten the session. The next call opens a new one.
+            # Status 404 means that the server has forgotten the session. The next call opens a new session.
             self._is_lost = self._is_lost or (status == 404 and super().is_open)
 
     @property

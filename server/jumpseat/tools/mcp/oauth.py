@@ -173,6 +173,7 @@ class StoredAuth(OAuthClientProvider):
                 if not self.context.can_refresh_token():
                     await self._credentials.refuse(token)
                     return
+                # Let the token count as expired, so that the SDK's flow begins with a refresh.
                 self.context.token_expiry_time = 1.0
                 flow = super().async_auth_flow(request)
                 try:

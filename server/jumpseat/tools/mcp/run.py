@@ -1,4 +1,4 @@
-"""A server that was started, or will be. All clients with an equal definition share it."""
+"""The run of a server, with its starts and ends. All clients with an equal definition share it."""
 
 from __future__ import annotations
 
@@ -71,9 +71,13 @@ class ServerRun(RecordedRun):
         self._start_flight: SingleFlight[None] = SingleFlight()
         self._restarts = StartLimit(RESTARTS, RESTARTS_WITHIN_SECONDS)
         self._has_died = False
+        """Whether the last program ended by itself or failed to start. The next start is then a restart."""
+
         self._turns = 0
         self._clients = 0
         self._idle: asyncio.TimerHandle | None = None
+        """The timer that stops the server."""
+
         self._tasks: set[asyncio.Task[None]] = set()
         self._links: set[ServerLink] = set()
         """The links that have not ended yet."""
@@ -81,7 +85,6 @@ class ServerRun(RecordedRun):
         self._changing = asyncio.Lock()
         """Held while a process starts or ends, because two processes must not use the same files."""
 
-        self._closed = False
         record.runs.add(self)
 
     @property
@@ -124,6 +127,7 @@ class ServerRun(RecordedRun):
             self._watch_idleness()
 
     def _watch_idleness(self) -> None:
+        """Start the timer that stops the server, unless a turn uses the server."""
         if self._turns == 0 and self._link is not None:
             if self._idle is not None:
                 self._idle.cancel()
@@ -291,6 +295,7 @@ class ServerRun(RecordedRun):
             self._end_soon(link)
 
     def _lose(self, link: ServerLink) -> None:
+        """Report that a connection has ended by itself, and do not use it any more."""
         self._link = None
         self._has_died = link.was_started
         why = link.explain_end()

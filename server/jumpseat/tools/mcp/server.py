@@ -63,6 +63,8 @@ class McpServer(ToolServer):
         self._record = acquire_record(environment, definition.identity)
         self._record.value.listeners.add(self._announce)
         self._runs: dict[Hashable, Reference[ServerRun]] = {}
+        """The runs that the turns of this client have used; see `acquire_run`."""
+
         self._patterns = [Selector(definition.name, pattern) for pattern in definition.table.tools]
         self._is_closed = False
         self._fault: str | None = None

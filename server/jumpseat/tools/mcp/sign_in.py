@@ -110,6 +110,8 @@ class _InteractiveAuth(OAuthClientProvider):
         self._receiver = receiver
         self._on_page = on_page
         self._state = ""
+        """The parameter `state` of the page that was shown last. The redirect has the same one."""
+
         self._has_unknown_client = False
         self._failure: ChatError | None = None
         self._refusal: str | None = None
@@ -128,6 +130,7 @@ class _InteractiveAuth(OAuthClientProvider):
         )
         self._credentials.context = self.context
         self._has_registered = False
+        """Whether this sign-in has requested a new registration."""
 
     async def reach_server(self, http: HttpClient) -> bool:
         """Send a request, which starts the sign-in if the server needs one. Return whether it needs one.
