@@ -1,4 +1,4 @@
-"""Runs each child process in a process group of its own, and ends it with its descendants.
+"""Runs child processes. Each has a process group of its own, and is ended together with its descendants.
 
 To run a program, subclass `Child` and override its `on_` methods.
 """

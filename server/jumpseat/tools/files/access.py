@@ -83,7 +83,7 @@ async def use_disk(function: Callable[[*Ts], T], *args: *Ts) -> T:
 
 
 async def find_unsaved(context: CallContext, location: Location) -> UnsavedFile | None:
-    """Return the file as the editor has it; None if the editor does not have unsaved changes of it.
+    """Return the file as the editor has it; None if the file has no unsaved changes there.
 
     Raises:
         TimeoutError: the editor did not answer.
