@@ -18,7 +18,8 @@ class NoAnswerError(Exception):
 def daemon_status() -> dict[str, Any]:
     """Return the status of the daemon that a new client would use, and of other daemons in `others`.
 
-    If no such daemon runs, the status is `{"running": False}`. `others` is left out if it would be empty.
+    If a new client would have to start a daemon, the status is `{"running": False}`. `others` is left out if
+    it would be empty.
 
     Raises:
         NoAnswerError: a daemon does not answer.

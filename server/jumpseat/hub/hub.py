@@ -1,4 +1,7 @@
-"""The shared daemon: accepts connections on the control socket and ends when no client needs it."""
+"""The shared daemon: accepts connections on the control socket and ends when no client needs it.
+
+On its connection, a client sends a hello, waits until the daemon answers `ready`, and sends `go`.
+"""
 
 from __future__ import annotations
 
