@@ -38,7 +38,7 @@ await connection.sendNotification("initialized", {});
 const question = { role: "user", content: "Say hello." };
 const hello = await chat("hello", [question]);
 
-// A cancellation token becomes $/cancelRequest; what had come by then is in the error's data.
+// Cancelling the token sends $/cancelRequest. The error's data contains the answer received until then.
 const cancellation = new rpc.CancellationTokenSource();
 textListeners.set("cancelled", () => cancellation.cancel());
 const cancelled = await chat("cancelled", [question], {}, cancellation.token).catch((error) => error);

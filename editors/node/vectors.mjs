@@ -1,5 +1,5 @@
-// The vectors of transcripts through Node's own JSON: `npm ci && node vectors.mjs`.
-// JUMPSEAT_VECTORS is the file of the vectors, JUMPSEAT_COMMAND as in smoke.mjs.
+// Checks the transcript test vectors with Node's own JSON: `npm ci && node vectors.mjs`.
+// JUMPSEAT_VECTORS is the file of the vectors. JUMPSEAT_COMMAND is the same as in smoke.mjs.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ const failed = [];
 for (const vector of vectors) {
   const read = await connection.sendRequest("transcript/parse", { text: vector.text });
   assert.deepEqual(read.messages, vector.messages, vector.name);
-  // The vector itself, and what came over the wire, go back as this library writes them.
+  // Send back the vector and the parsed conversation as this library encodes them.
   for (const [from, { messages, model, system, settings }] of Object.entries({ vector, wire: read })) {
     const { text } = await connection.sendRequest("transcript/render", { messages, model, system, settings });
     if (text !== (vector.rendered ?? vector.text)) failed.push([vector.name, from, text]);

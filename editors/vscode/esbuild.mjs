@@ -1,12 +1,13 @@
-// The bundle: one file, with everything but VS Code's own module. `--production` makes it small, `--watch` keeps it current.
+// Builds the bundle: one file with everything except VS Code's own module. `--production` makes it small, `--watch` keeps it
+// current.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import * as esbuild from 'esbuild';
 
-/** The README says how small it is. */
+/** The maximum size of the bundle. The README says how small the bundle is. */
 const MAX_BYTES = 250_000;
 
-// A VSIX has only files of its own directory.
+// A VSIX can contain only files of this directory, so copy the installer script.
 mkdirSync('dist', { recursive: true });
 copyFileSync('../bootstrap.py', 'dist/bootstrap.py');
 
@@ -58,7 +59,7 @@ if (process.argv.includes('--watch')) {
   }
 }
 
-/** The licences of the packages in the bundle, which ask to be in every copy. */
+/** Return the licences of the packages in the bundle. They must be included in every copy. */
 function noticesOf(files) {
   const found = files.map((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]);
   const packages = [...new Set(found.filter(Boolean))].sort();

@@ -1,4 +1,5 @@
-// The texts for translators: `l10n/bundle.l10n.json` from the source. `--check` fails if it, or `package.nls.json`, is not current.
+// Collects the texts of the source for translators in `l10n/bundle.l10n.json`. `--check` fails if that file or
+// `package.nls.json` is not current.
 // A rule in `eslint.config.mjs` finds texts in the source that are not passed through `l10n.t`.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { getL10nJson } from '@vscode/l10n-dev';

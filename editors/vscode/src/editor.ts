@@ -14,7 +14,7 @@ const IN_HINTS = {
   check: 'jumpseat.doctor',
 };
 
-/** A translated text of the manifest is an object, which has the original too. */
+/** A text of the manifest. A translated text is an object that also contains the original. */
 type Translated = string | { value: string };
 
 interface Manifest {

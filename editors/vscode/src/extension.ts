@@ -8,7 +8,7 @@ import { registerUi } from './ui';
 import { ANSWERS } from './workspace';
 
 /** The settings whose change restarts the daemon. */
-const OF_THE_PROCESS = [
+const RESTARTING_SETTINGS = [
   'jumpseat.path',
   'jumpseat.config',
   'jumpseat.logLevel',
@@ -23,7 +23,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel('jumpseat', { log: true });
   const launcher = new Launcher(context, log);
   daemon = new Daemon({
-    launch: (again) => launcher.launch(again),
+    launch: (byUser) => launcher.launch(byUser),
     initializeParams: () => buildInitializeParams(context.extension),
     answers: ANSWERS,
     log,
@@ -36,7 +36,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.lm.registerLanguageModelChatProvider(VENDOR, models),
     ...registerUi(context, daemon, models, log, () => launcher.launch()),
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (OF_THE_PROCESS.some((name) => change.affectsConfiguration(name))) {
+      if (RESTARTING_SETTINGS.some((name) => change.affectsConfiguration(name))) {
         daemon?.restart().catch(() => undefined);
       }
     }),

@@ -10,7 +10,7 @@ export const ANSWERS: Answers = {
 };
 
 function listUnsaved(uris: string[] | undefined): { uri: string; version: number; text: string }[] {
-  // The daemon may encode other characters of a URI than VS Code does.
+  // Compare paths, because the daemon may encode other characters of a URI than VS Code does.
   const paths = uris && new Set(uris.map((each) => vscode.Uri.parse(each).fsPath));
   return vscode.workspace.textDocuments
     .filter(({ isDirty, uri }) => isDirty && uri.scheme === 'file' && (paths?.has(uri.fsPath) ?? true))

@@ -36,8 +36,8 @@ export function checksCertificates(): boolean {
 }
 
 /**
- * Return the param that adds the rules of the workspace, which an untrusted folder does not have. In the chat view, VS
- * Code itself attaches these files.
+ * Return the param that adds the rules of the workspace, except in an untrusted folder. In the chat view, VS Code itself
+ * attaches the files with the rules.
  */
 export function rulesParams(): { workspaceRules?: true } {
   const isOn = vscode.workspace.getConfiguration('jumpseat').get<boolean>('workspaceRules', false);

@@ -19,7 +19,7 @@ export interface ConfigurationProperty {
 export interface ModelRow extends vscode.LanguageModelChatInformation {
   /** Only `false` hides a model, except that VS Code 1.120 hid models without this key. */
   readonly isUserSelectable: boolean;
-  /** Whether new chats start with this model. Read for extensions with proposed APIs only; others get the first by name. */
+  /** Whether new chats start with this model, instead of the first by name. Only extensions with proposed APIs can set it. */
   readonly isDefault?: boolean;
   readonly multiplierNumeric?: number;
   readonly configurationSchema?: { properties: Record<string, ConfigurationProperty> };

@@ -96,7 +96,7 @@ export class Connection {
     }
   }
 
-  /** Ask the daemon to end the session. Resolves when the request is written, or cannot be. */
+  /** Ask the daemon to end the session. Resolves when the request is written, or if it cannot be written. */
   async leave(): Promise<void> {
     if (!this.#closed) {
       this.#rpc.sendRequest('shutdown').catch(() => undefined);

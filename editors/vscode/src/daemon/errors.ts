@@ -2,7 +2,7 @@ import { l10n } from 'vscode';
 
 import type { ErrorData } from './protocol';
 
-/** The error codes that this extension distinguishes: section 6 of the contract. */
+/** The error codes that this extension distinguishes. `docs/protocol/errors.md` describes them. */
 export const Code = {
   authentication: 1000,
   authorization: 1001,

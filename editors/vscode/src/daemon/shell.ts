@@ -1,6 +1,6 @@
 import { run } from './run';
 
-/** VS Code itself waits ten seconds. A shell that slow is not worth delaying each start. */
+/** The time limit for the shell. VS Code itself waits ten seconds, but such a slow shell must not delay each start. */
 const SHELL_MS = 5000;
 
 /** Return the variables that the user's login shell sets, or undefined if the shell does not print them in time. */

@@ -3,7 +3,7 @@ import { l10n } from 'vscode';
 import { createSetUpError } from './errors';
 import type { InitializeResult, Requests } from './protocol';
 
-/** The methods that this extension requires. Code that needs others asks `Daemon.supports`. */
+/** The methods that this extension requires. Code that uses another method checks `Daemon.supports` first. */
 const NEEDED: (keyof Requests)[] = [
   'chat/start',
   'edit/start',

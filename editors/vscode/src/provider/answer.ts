@@ -10,7 +10,7 @@ export interface Parts<P> {
   thinking(text: string, id: string): P | undefined;
   thinkingEnd(): P | undefined;
   toolCall(id: string, name: string, input: object): P;
-  /** VS Code's own chat shows it in its context meter. */
+  /** A part with the token counts, which VS Code's own chat shows in its context meter. */
   usage(counts: UsageCounts): P;
 }
 
@@ -27,7 +27,7 @@ const EXPECTED: ReadonlySet<string> = new Set(['max_tokens', 'pause_turn']);
 /** An answer that ended in a way that its reader may not expect. */
 class Incomplete extends Error {}
 
-/** Reports the deltas of one turn as parts, immediately, except that a tool call is reported when it is complete. */
+/** Reports the deltas of one turn as parts: texts immediately, and tool calls when they are complete. */
 export class Answer<P> {
   readonly #parts: Parts<P>;
   readonly #report: (part: P) => void;
@@ -90,7 +90,8 @@ export class Answer<P> {
 }
 
 /**
- * Throw `Incomplete` if the caller would mistake a broken answer for a complete one: it sees parts, but no stop reason.
+ * Throw `Incomplete` if the caller would mistake a broken answer for a complete one. The caller sees parts, but no stop
+ * reason.
  *
  * @param limited whether the caller itself limited the length of the answer
  */

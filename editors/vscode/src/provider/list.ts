@@ -11,7 +11,7 @@ const PATIENCE_MS = 1500;
 /** One request for the lists of all providers. */
 interface Reading {
   whole: Promise<void>;
-  /** Whether a caller received a list before this request finished, or asked only to be notified; any change must then be announced. */
+  /** Whether to announce changes: a caller received a list before this request finished, or asked only to be notified. */
   isLate: boolean;
 }
 
@@ -35,7 +35,7 @@ export class ModelList {
     this.#patienceMs = patienceMs;
   }
 
-  /** Return the models listed so far. Rejects if the daemon cannot be used. */
+  /** Return the models when all are listed, or those listed so far after a time limit. Rejects if the daemon cannot be used. */
   async waitForModels(): Promise<ModelInfo[]> {
     const reading = (this.#reading ??= this.#read());
     let timer: NodeJS.Timeout | undefined;
@@ -54,7 +54,7 @@ export class ModelList {
     return this.#answered;
   }
 
-  /** Ask the daemon, which then fetches old and failed lists again, and announce any change. */
+  /** Request the lists, and announce any change. The daemon fetches old and failed lists again. */
   check(): void {
     (this.#reading ??= this.#read()).isLate = true;
   }
@@ -69,7 +69,7 @@ export class ModelList {
     return this.#flatten().find((model) => model.isDefault);
   }
 
-  /** Return a model by its id, or the default model. Lists the models if it is not known yet. */
+  /** Return a model by its id, or the default model. Lists the models first if that model is not known yet. */
   async find(id: string | undefined): Promise<ModelInfo | undefined> {
     const find = (): ModelInfo | undefined =>
       id === undefined ? this.default : this.#flatten().find((model) => model.id === id);

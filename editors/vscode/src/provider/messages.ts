@@ -9,8 +9,8 @@ import type {
 } from '../daemon/protocol';
 
 /**
- * Converts messages of VS Code's language model API to those of the protocol. Parts are recognized by shape instead of by
- * class, because VS Code has more classes than its types (a tool result of a chat is not a `LanguageModelToolResultPart`).
+ * Converts messages of VS Code's language model API to messages of the protocol. Parts are recognized by shape instead of by
+ * class, because VS Code uses undeclared classes: a tool result of a chat is not a `LanguageModelToolResultPart`.
  */
 
 /** The roles of `LanguageModelChatMessageRole`, and one that only VS Code's own chat uses. */
@@ -54,7 +54,7 @@ interface PromptTsxPart {
 
 export type Skipped = (what: string) => void;
 
-/** Return `messages` and `system` of a turn. `skipped` is called with each part that is left out. */
+/** Return `messages` and `system` of a turn. `skipped` is called with a description of each part that is left out. */
 export function convertConversation(
   messages: readonly MessageIn[],
   skipped: Skipped = () => undefined,
@@ -150,8 +150,8 @@ function convertResultPart(part: unknown, skipped: Skipped): (TextBlock | ImageB
 }
 
 /**
- * Return the text of parts, without thinking, which the daemon restores, and without data of VS Code itself and of other
- * extensions.
+ * Return the text of parts. Thinking is left out, because the daemon restores it, and so is data of VS Code itself and of
+ * other extensions.
  */
 function joinText(parts: readonly unknown[], skipped: Skipped): string {
   const texts = [];
@@ -179,7 +179,7 @@ function isTextual(mimeType: string): boolean {
   return mimeType.startsWith('text/') || /^application\/([\w.-]+\+)?json\b/.test(mimeType);
 }
 
-/** Return the texts in a tree rendered by `@vscode/prompt-tsx`, with the line breaks that it asks for. */
+/** Return the texts in a tree rendered by `@vscode/prompt-tsx`, with the line breaks that the tree contains. */
 function renderElement(element: unknown): string {
   if (typeof element !== 'object' || element === null) {
     return '';

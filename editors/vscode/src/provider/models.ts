@@ -32,8 +32,8 @@ interface Limits {
 
 /**
  * Return the input and output limits of a model. VS Code shows their sum as the context window and shortens chats to
- * fit it, so the input limit is the window minus the output. An output limit above half of the window (some lists
- * state the window itself) counts as half of it.
+ * fit it, so the input limit is the window minus the output. An output limit above half of the window counts as half of
+ * the window, because some lists state the whole window as the output limit.
  */
 export function limitsOf(model: Reported): Limits {
   const { maxContextTokens: window, maxPromptTokens: prompt, maxOutputTokens: output } = model;
@@ -48,7 +48,7 @@ export function limitsOf(model: Reported): Limits {
 /** The id of the row for the daemon's default model, whichever model that is. */
 export const DEFAULT_ID = 'default';
 
-/** Return the rows for VS Code's list: the default, and the models that the provider lists for pickers and no policy disables. */
+/** Return the rows for VS Code's list: the default model, and the models that are meant for pickers and not disabled. */
 export function listRows(models: readonly ModelInfo[]): ModelRow[] {
   const chosen = models.find((model) => model.isDefault);
   const rows = models.filter((model) => model.pickerEnabled && model.policy !== 'disabled').map(toRow);

@@ -1,7 +1,7 @@
 import type { ChatParams } from '../daemon/protocol';
 import { thinkingOf } from './models';
 
-/** The names that extensions use for parameters of a turn that are not in `settings`. */
+/** The names that extensions use for two parameters of a turn that are not settings. */
 const MAX_TOKENS = [
   'max_tokens',
   'maxTokens',
@@ -23,7 +23,7 @@ export function selectParameters(
   modelConfiguration: Readonly<Record<string, unknown>> | undefined,
   settings: ReadonlySet<string>,
 ): Partial<ChatParams> {
-  // An agent cannot continue after a truncated tool call, and VS Code knows the model's own limit from the list.
+  // Allow the model's maximum, which VS Code knows from the list: an agent cannot continue after a truncated tool call.
   const found: Partial<ChatParams> = { maxTokensDefault: 'model' };
   const chosen: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(modelOptions)) {

@@ -1,6 +1,7 @@
 /**
- * The factors of the token estimate. It needs no request, because VS Code asks for each fragment of a prompt, hundreds of
- * times per turn. The daemon uses the same rule: a quarter of the UTF-8 bytes, plus a constant per message and per image.
+ * The factors of the token estimate. VS Code asks for an estimate of each fragment of a prompt, hundreds of times per turn,
+ * so a request to the daemon would be too slow. The daemon uses the same rule: a quarter of the UTF-8 bytes, plus a constant
+ * per message and per image.
  */
 const BYTES_PER_TOKEN = 4;
 const PER_MESSAGE = 4;

@@ -19,7 +19,7 @@ export interface ToolApproval {
   arguments: Record<string, unknown>;
   diff?: FileDiff[];
   reason: 'ask' | 'rule' | 'changed' | 'outside';
-  /** How long the decision may be remembered; empty if every call asks. */
+  /** How long the decision may be remembered; empty if each call needs its own decision. */
   remember: Remember[];
 }
 

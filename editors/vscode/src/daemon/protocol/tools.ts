@@ -7,7 +7,7 @@ export interface ToolDecision {
   toolUseId: string;
   decision: 'allow' | 'deny';
   remember?: Remember;
-  /** The user's words for the model about a denial. */
+  /** The user's reason for a denial, which the model reads. */
   message?: string;
 }
 
@@ -42,7 +42,7 @@ export interface ToolServerRow {
   error?: string;
 }
 
-/** LSP's text edit of a document at a version, which is null for a file that is not open. */
+/** The edits of documents, as in LSP. The version is null for a file that is not open. */
 export interface WorkspaceEdit {
   documentChanges: {
     textDocument: { uri: string; version: number | null };

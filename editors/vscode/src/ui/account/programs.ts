@@ -45,7 +45,7 @@ export async function openConfiguration(find: FindProgram): Promise<void> {
 /** Run a command of the daemon's program in a terminal, so that the user sees its output. */
 export async function runInTerminal(find: FindProgram, name: string, args: readonly string[]): Promise<void> {
   const { program } = await find();
-  // The default directory is the workspace folder, and a window without one would fail.
+  // The default directory would be the workspace folder. Without a folder, the task would fail.
   const options = { cwd: homedir(), env: buildProxyVariables(readProxySettings()) };
   const execution = new vscode.ProcessExecution(program, [...args], options);
   const task = new vscode.Task(

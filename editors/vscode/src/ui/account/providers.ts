@@ -150,7 +150,7 @@ async function changeSettings(daemon: Daemon, { id, name, settingsSchema }: Prov
   }
 }
 
-/** Ask for the value of a setting. Null removes it; undefined means that the user cancels. */
+/** Ask for the value of a setting. Returns null to remove the setting, or undefined if the user cancels. */
 async function askForValue(row: SettingsRow, current: unknown): Promise<unknown> {
   const title = row.key;
   const choices = row.choices ?? (row.type === 'boolean' ? [true, false] : undefined);

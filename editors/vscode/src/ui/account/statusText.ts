@@ -31,7 +31,7 @@ interface StatusText {
   look: 'normal' | 'warning' | 'error';
 }
 
-/** Return the provider for chats that do not name one. The default model may not belong to the default provider. */
+/** Return the provider of the default model, or the default provider if there is no default model. The two may differ. */
 function findUsedProvider({ providers, model }: Facts): Provider | undefined {
   return providers.find((each) => (model ? each.id === model.provider : each.isDefault));
 }

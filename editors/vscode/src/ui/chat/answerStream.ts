@@ -98,7 +98,7 @@ export class AnswerStream {
     if (!this.#written && reason === undefined) {
       this.#notices.push(vscode.l10n.t('The model returned no text.'));
     }
-    this.closeNotices();
+    this.showNotices();
   }
 
   /** Show the line about a call that has ended, and list the file that it used. */
@@ -113,7 +113,7 @@ export class AnswerStream {
     }
   }
 
-  closeNotices(): void {
+  showNotices(): void {
     if (this.#notices.length > 0) {
       const lines = this.#notices.map((notice) => `> $(warning) ${notice}`);
       this.#stream.markdown(new vscode.MarkdownString(`\n\n${lines.join('\n>\n')}\n`, true));

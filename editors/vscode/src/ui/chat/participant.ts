@@ -142,7 +142,7 @@ export class Participant {
       return addDetails({ metadata: asMetadata(record) }, describeAnswer(result));
     } catch (error) {
       const failure = asDaemonError(error);
-      answer.closeNotices();
+      answer.showNotices();
       record.assistant = failure.data.partial?.content ?? answer.content();
       record.failed = true;
       const conversationId = failure.data.partial?.conversationId ?? answer.conversationId;
@@ -213,7 +213,7 @@ function readPastTurns(context: vscode.ChatContext): PastTurn[] {
   return past;
 }
 
-/** Return the selected model, or undefined for the default one, which also replaces a model of another vendor. */
+/** Return the selected model, or undefined for the default model. A model of another vendor is replaced with the default. */
 function selectedModel({ model }: vscode.ChatRequest): string | undefined {
   return model.vendor === VENDOR && model.id !== DEFAULT_ID ? model.id : undefined;
 }

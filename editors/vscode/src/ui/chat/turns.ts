@@ -6,7 +6,7 @@ export interface TurnRecord {
   user: Block[];
   assistant: Block[];
   conversationId?: string;
-  /** Whether the model refused. Its text is then left out of the next turn. */
+  /** Whether the model refused. The next turn then leaves out its answer. */
   refused?: boolean;
   /** Whether the turn failed. */
   failed?: boolean;

@@ -40,7 +40,7 @@ export function showInformation(text: string, ...actions: Action[]): void {
   void offer(vscode.window.showInformationMessage(text, ...actions.map((each) => each.title)), actions);
 }
 
-/** Name the files whose rules the model has received, for a moment. */
+/** Show for a moment which files with rules the model has received. */
 export function showRules(files: readonly string[] | undefined): void {
   if (files?.length) {
     vscode.window.setStatusBarMessage(vscode.l10n.t('Rules: {0}', files.join(', ')), 5000);
@@ -58,7 +58,7 @@ export function registerCommand(id: string, run: (...args: never[]) => unknown):
   });
 }
 
-/** Run a slow step that shows its own progress, with a line in the status bar. */
+/** Run a slow step, and show its progress in the status bar. */
 export function runWithStatus<R>(
   title: string,
   run: (report: (message: string) => void) => Thenable<R>,
@@ -95,8 +95,8 @@ export function createContextSetter(name: string): (value: string | boolean | un
 }
 
 /**
- * Show why the daemon cannot be started, once for each reason. Without any models, VS Code answers each question itself
- * with "Language model unavailable".
+ * Show why the daemon cannot be started, once for each reason. Otherwise, the user would see only VS Code's own answer to
+ * each question, "Language model unavailable".
  */
 export function watchFailures(daemon: Daemon): { dispose(): void } {
   let shown: string | undefined;

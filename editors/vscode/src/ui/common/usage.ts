@@ -41,7 +41,7 @@ function formatTokens({
   ];
 }
 
-/** The tokens and the cost of all answers since the window was opened, by whatever part of VS Code they were requested. */
+/** The tokens and the cost of all answers since the window was opened, whichever part of VS Code requested them. */
 export class SessionUsage implements Disposable {
   readonly #changed = new EventEmitter<void>();
   readonly #subscription: Disposable;

@@ -24,7 +24,7 @@ const STATES = {
   expired: l10n.t('expired'),
 } satisfies Record<AuthStatus['state'], string>;
 
-/** Return the words for a value of an enum. A newer daemon may send values that have none, which are shown themselves. */
+/** Return the words for a value of an enum, or the value itself: a newer daemon may send a value that has no words. */
 export function wordsFor(value: string, words: Partial<Record<string, string>>): string {
   return words[value] ?? value.replaceAll('_', ' ');
 }
@@ -102,7 +102,7 @@ export function formatQuota(quota: Quota): string {
           formatNumber(remaining),
           formatNumber(entitlement),
         );
-  // Quotas are reset at midnight in UTC, when it is still the day before in America.
+  // Quotas are reset at midnight in UTC. In America, the local date is then still the day before.
   return resetAt === undefined ? left : l10n.t('{0}, resets on {1}', left, formatDate(resetAt, 'UTC'));
 }
 

@@ -42,7 +42,7 @@ export async function selectCompletionModel(daemon: Daemon): Promise<void> {
   }
 }
 
-/** Return the rows of models that can fill in, then of those that may. */
+/** Return the rows of the models that can fill in a text, then of the models that may be able to. */
 function toCompletionRows(models: readonly ModelInfo[]): Row[] {
   const able = models.filter(({ supportsInfill }) => supportsInfill === true);
   const unknown = models.filter(

@@ -9,7 +9,7 @@ import type { CompletionState } from './state';
 /** How long the user must not type before a completion is requested. */
 const PAUSE_MS = 250;
 
-/** Texts that a person writes, as opposed to output, the chat's input and this extension's own documents. */
+/** The schemes of texts that a person writes, as opposed to output, the chat's input and this extension's own documents. */
 const SCHEMES = ['file', 'untitled', 'vscode-notebook-cell'];
 
 /** Requests the text at the cursor while the user types. */

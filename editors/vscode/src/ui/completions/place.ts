@@ -1,12 +1,12 @@
 import type { CompletionParams } from '../../daemon/protocol';
 
-/** The characters before and after the cursor that are sent at most. Of these, the daemon selects what the model needs. */
+/** The maximum number of characters that are sent before the cursor, and after it. The daemon may send fewer to the model. */
 export const MOST_CHARACTERS = 100_000;
 
 /** How much a completion may write: the rest of a line, or several lines. */
 export type Extent = 'line' | 'block';
 
-/** Split a text at the cursor. Between other characters of a line, only the line itself is completed. */
+/** Split a text at the cursor. If other text follows the cursor in its line, only that line is completed. */
 export function splitAt(
   text: string,
   offset: number,
@@ -21,7 +21,7 @@ export function splitAt(
   };
 }
 
-/** Whether the cursor is within a word, where a completion that nobody asked for disturbs. */
+/** Whether the cursor is within a word, where an automatic completion would disturb. */
 export function isWithinWord(text: string, offset: number): boolean {
   return /^[\p{L}\p{N}_]/u.test(text.slice(offset, offset + 2));
 }

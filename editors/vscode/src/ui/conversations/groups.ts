@@ -60,7 +60,7 @@ export function groupConversations(
     add(workspaceName, row);
   });
   for (const row of all) {
-    // The workspace's own list contains this row on a later page.
+    // Skip a row of the workspace: the workspace's own list contains it, perhaps on a later page.
     if (!(row.cwd !== undefined && here.has(row.cwd))) {
       add(formatDateHeading(row.updatedAt, now), row);
     }

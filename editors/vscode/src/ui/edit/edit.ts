@@ -16,12 +16,12 @@ export interface PlacedHunk {
 /** A rewrite of one or several pieces of a document. */
 export class Edit {
   readonly document: vscode.TextDocument;
-  /** In the order of the document. They do not overlap. */
+  /** The pieces in the order of the document. They do not overlap. */
   readonly pieces: readonly Rewrite[];
   readonly instruction: string;
   /** The right side of the diff. */
   readonly proposed: vscode.Uri;
-  /** Ends the turns. Absent if they have ended. */
+  /** Ends the turns. Absent if the turns have ended. */
   stop: vscode.CancellationTokenSource | undefined = new vscode.CancellationTokenSource();
   /** Resolves when the diff has opened. */
   shown: Promise<void> | undefined;

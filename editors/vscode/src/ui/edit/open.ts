@@ -28,7 +28,7 @@ export class OpenEdits {
     return this.#edits.get(key) ?? [...this].find((each) => each.proposed.toString() === key);
   }
 
-  /** Return the edit for a command: that of the given document, else of the active one, else the only one. */
+  /** Return the edit of the given document. If none is given, return the active document's edit, or else the only edit. */
   findFor(uri: unknown): Edit | undefined {
     if (uri instanceof vscode.Uri) {
       return this.find(uri);

@@ -25,7 +25,7 @@ function findProblems(document: vscode.TextDocument, range: vscode.Range): vscod
     .filter((each) => each.severity <= vscode.DiagnosticSeverity.Warning && each.range.intersection(range));
 }
 
-/** Return the innermost symbol around a range if it is short, such as a function, or else the range's lines. */
+/** Return the innermost short symbol around a range, such as a function, or else the range's lines. */
 async function findSurroundings(document: vscode.TextDocument, range: vscode.Range): Promise<vscode.Range> {
   const end = document.lineAt(range.end.line).range.end;
   let found = new vscode.Range(range.start.line, 0, end.line, end.character);
@@ -52,8 +52,11 @@ interface Found {
   surroundings: vscode.Range;
 }
 
-/** Find the given problems, or those of the selection or the current line. Returns undefined if there are none. */
-async function find(given: readonly vscode.Diagnostic[] | undefined): Promise<Found | undefined> {
+/**
+ * Describe the given problems, or else those of the selection or the current line, and find the code around them. Returns
+ * undefined if there are no problems.
+ */
+async function collectProblems(given: readonly vscode.Diagnostic[] | undefined): Promise<Found | undefined> {
   const editor = vscode.window.activeTextEditor;
   const target = editor && findTargets(editor)[0];
   const problems = given ?? (target ? findProblems(editor.document, target) : []);
@@ -70,7 +73,7 @@ async function find(given: readonly vscode.Diagnostic[] | undefined): Promise<Fo
 
 /** Fix problems in the active editor by an edit. */
 export async function fixProblems(edits: Edits, given?: readonly vscode.Diagnostic[]): Promise<void> {
-  const found = await find(given);
+  const found = await collectProblems(given);
   if (found) {
     await edits.start(`/fix ${found.description}`, found.surroundings);
   } else {
@@ -80,6 +83,6 @@ export async function fixProblems(edits: Edits, given?: readonly vscode.Diagnost
 
 /** Explain problems in the chat, or the selection if there are none. */
 export async function explain(given?: readonly vscode.Diagnostic[]): Promise<void> {
-  const found = await find(given);
+  const found = await collectProblems(given);
   await (found ? ask(`/explain ${found.description}`, found.surroundings) : ask('/explain'));
 }

@@ -8,7 +8,7 @@ export class Rewrite {
   readonly sent: string;
   readonly lineEnding: LineEnding;
   span: Span;
-  /** The texts of the piece to which the new text can be compared: the one that was sent, and those with accepted hunks. */
+  /** The texts of the piece if the user has not changed it: the text that was sent, and this text with accepted hunks. */
   readonly #expected: Set<string>;
   #answer = '';
   #result: string | undefined;
@@ -92,7 +92,7 @@ export class Rewrite {
    * Record that the user accepts a hunk, before the hunk is applied to the document: `isUnchangedIn` then accepts the
    * text of the piece with the hunk too. Returns the position of the piece after the hunk is applied.
    *
-   * @param text the document's text before
+   * @param text the document's text before the change
    */
   recordAccepted(hunk: Hunk, text: string): Span {
     const { start, end } = this.span;

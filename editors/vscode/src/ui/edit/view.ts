@@ -4,7 +4,7 @@ import { showWarning } from '../common/messages';
 import type { Action } from '../common/problems';
 import type { Edit } from './edit';
 
-/** The scheme of documents that contain the rewritten piece. */
+/** The scheme of documents with the rewritten text, which a diff compares with the current text. */
 export const SCHEME = 'jumpseat-edit';
 
 export function proposedUri(document: vscode.TextDocument, count: number): vscode.Uri {
@@ -12,7 +12,7 @@ export function proposedUri(document: vscode.TextDocument, count: number): vscod
   return vscode.Uri.from({ scheme: SCHEME, path: document.uri.path || '/', query: String(count) });
 }
 
-/** Return the selections in the order of the document, with the line of each cursor that selects nothing. */
+/** Return the selections in the order of the document. An empty selection counts as the line of its cursor. */
 export function findTargets({ document, selections }: vscode.TextEditor): vscode.Range[] {
   const ranges = selections
     .map((each): vscode.Range => (each.isEmpty ? document.lineAt(each.active.line).range : each))

@@ -39,7 +39,7 @@ export function findRepositoryOf(
 
 /** Return the staged changes, or all changes if none are staged, as a unified diff. */
 export async function readChanges(repository: Pick<Repository, 'diff'>): Promise<string> {
-  // For each unmerged file, the staged changes have a line without its text, which only the others have.
+  // For an unmerged file, the staged diff has only this line. The diff of the unstaged changes has the file's text.
   const staged = (await repository.diff(true)).replaceAll(/^\* Unmerged path .*\n?/gm, '');
   return staged || repository.diff(false);
 }

@@ -28,7 +28,7 @@ export interface Choice {
 export const ALLOW: Choice = { title: l10n.t('Allow'), decision: 'allow' };
 export const DENY: Choice = { title: l10n.t('Deny'), decision: 'deny' };
 
-/** Return the possible decisions about a call, those that run it first. */
+/** Return the possible decisions about a call, starting with those that allow it. */
 export function listChoices({ remember }: ToolApproval): Choice[] {
   const choices = [ALLOW];
   if (remember.includes('conversation')) {

@@ -97,7 +97,7 @@ export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.Fol
     }
   }
 
-  /** Check a document soon, if the daemon is running: merely viewing a document must not start it. */
+  /** Check a document soon, if the daemon is running: merely viewing a document must not start the daemon. */
   #checkSoon(document: vscode.TextDocument): void {
     if (document.languageId !== 'markdown') {
       return;

@@ -277,7 +277,7 @@ class Section {
   }
 
   async end(after: string): Promise<void> {
-    // If the daemon has ended, it could not close the block.
+    // The daemon may have ended before it closed the block of thinking.
     await this.#writer.complete(this.#isThinking ? `\n\n</details>\n${after}` : after);
   }
 }

@@ -26,8 +26,8 @@ export function conversationIdIn(text: string): string | undefined {
 }
 
 /**
- * Whether a Markdown text is a transcript: its front matter has a key of chats, and the text after it starts with one of
- * these headings. A heading alone is not enough, because a page about its author may start with "Me".
+ * Whether a Markdown text is a transcript: its front matter names a conversation, or has another key of chats and is followed
+ * by one of these headings. A heading alone is not enough, because a page about its author may start with "Me".
  */
 export function looksLikeTranscript(text: string, headings: ReadonlySet<string>): boolean {
   const length = frontMatterLength(text);

@@ -19,7 +19,7 @@ function uriOf(row: ConversationRow): vscode.Uri {
 }
 
 /** Find the document that is the chat of a kept conversation among the tabs of this window. */
-async function openTranscript(id: string): Promise<vscode.TextDocument | undefined> {
+async function findOpenTranscript(id: string): Promise<vscode.TextDocument | undefined> {
   const inputs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
   for (const input of inputs) {
     if (input instanceof vscode.TabInputText && isMarkdown(input.uri)) {
@@ -81,7 +81,7 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
    * conversation is already open, show that one: it would lack the changes made in a second document.
    */
   async continue(id: string): Promise<void> {
-    const open = await openTranscript(id);
+    const open = await findOpenTranscript(id);
     if (open) {
       await showAtEnd(open);
       return;

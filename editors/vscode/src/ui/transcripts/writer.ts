@@ -4,7 +4,7 @@ import { convertLineEndings, type LineEnding } from '../text/preview';
 import { changesOf, lineEndingOf, rangeOfSpan } from '../text/spans';
 import { shiftBy, type Span } from '../text/tracked';
 
-/** How often a change is retried if the user's typing came first. */
+/** The maximum number of attempts at a change. An attempt fails if the user types at the same time. */
 const TRIES = 5;
 
 /**
