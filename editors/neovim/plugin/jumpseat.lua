@@ -15,7 +15,7 @@ vim.api.nvim_create_user_command('Jumpseat', function(args) require('jumpseat.co
   complete = function(lead, line) return require('jumpseat.commands').complete(lead, line) end,
 })
 
--- The commands of earlier releases: each runs the subcommand of its name.
+-- The commands of earlier releases: each runs the subcommand with the same name.
 for alias, options in pairs({
   Send = {},
   Ask = { nargs = '*', range = true },

@@ -13,10 +13,10 @@ local function check_size(target)
   return refusal == nil
 end
 
---- Return the region of a command, or nil if there is none or it is too large.
+--- Return the region of a command, or nil if the command has no range.
 ---@param args table
 ---@return jumpseat.Region? target
----@return boolean is_usable false if the region is too large
+---@return boolean is_usable false, after a warning, if the region is too large
 local function find_target(args)
   local target = require('jumpseat.core.region').from_command(current_buffer(), args)
   return target, not target or check_size(target)
@@ -122,7 +122,7 @@ M.subcommands = {
     complete = complete_files,
   },
   toggle = {
-    about = 'hide the chats of this tab page, or open the last chat',
+    about = 'hide the chats of this tab page, or open the last chat if none is shown',
     run = function() require('jumpseat.chat').toggle() end,
   },
   send = {
@@ -131,7 +131,7 @@ M.subcommands = {
   },
   ask = { about = 'ask in the last chat, about the range if there is one', run = ask },
   prompt = {
-    about = 'use a prompt, about the range or the file',
+    about = 'use a prompt for the range, or else for the whole file',
     run = function(args)
       local target, is_usable = find_target(args)
       if is_usable then require('jumpseat.palette').use_prompt(args.args, target) end
@@ -255,7 +255,7 @@ M.subcommands = {
     run = function() require('jumpseat.chat.code').insert(current_buffer()) end,
   },
   history = {
-    about = 'select a kept conversation, with ! only of this directory',
+    about = 'select a kept conversation (with !, only of this directory)',
     run = function(args) require('jumpseat.chat.history').pick(args.args, args.bang) end,
   },
   title = {
@@ -303,7 +303,7 @@ function M.run(name, args)
   subcommand.run(args)
 end
 
---- Run `:Jumpseat`. Without a subcommand, it asks about the range, or opens a chat.
+--- Run `:Jumpseat`. Without a subcommand, ask about the range, or open a chat if there is no range.
 ---@param args table the arguments of a user command
 function M.dispatch(args)
   local name, rest = args.args:match('^%s*(%S+)%s*(.-)%s*$')
@@ -312,7 +312,7 @@ function M.dispatch(args)
   if subcommand and M.subcommands[subcommand] then
     return M.run(subcommand, vim.tbl_extend('force', args, { args = rest, bang = args.bang or bang == '!' }))
   end
-  -- A path is the chat to open, as in earlier releases.
+  -- Earlier releases accepted the path of a chat instead of a subcommand.
   if name:find('[/\\.~]') then return M.run('open', args) end
   require('jumpseat.core.log').warn(('There is no subcommand %s. See :help jumpseat-commands.'):format(name))
 end

@@ -6,7 +6,7 @@ local log = require('jumpseat.core.log')
 
 local M = {}
 
---- Return what a built-in prompt is about if the user has not selected anything.
+--- Return the input of a built-in prompt if the user has not selected or written anything.
 ---@param name string
 ---@return string reference
 local function find_default_input(name) return name == 'commit' and '@diff' or '@buffer' end
@@ -26,7 +26,7 @@ local function use(name, input, target)
       end
       input = find_default_input(name)
     end
-    -- The prompt waits for its input in the chat.
+    -- A prompt that lacks its input is not sent: the user adds the input in the chat.
     local is_complete = input ~= '' or target ~= nil or not prompt.usesInput
     ask.ask(vim.trim(('/%s %s'):format(name, input)), target, is_complete)
   end)

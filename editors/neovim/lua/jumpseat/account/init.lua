@@ -87,12 +87,14 @@ end
 --- The last reported sign-in state of each provider.
 ---@type table<string, string>
 local states = {}
+--- Whether the user is signing out, so that the change of the state needs no warning.
+local is_signing_out = false
 
 client.on('auth/didChange', function(account)
   local before = states[account.provider]
   states[account.provider] = account.state
   local lost = account.state == 'signed_out' or account.state == 'expired'
-  if lost and before ~= account.state and not M.leaving then
+  if lost and before ~= account.state and not is_signing_out then
     log.warn(('You are signed out of %s. %s'):format(account.provider, account.message or ''))
   end
   for _, buf in ipairs(chats.list()) do
@@ -137,9 +139,9 @@ end
 
 ---@param provider string?
 function M.sign_out(provider)
-  M.leaving = true
+  is_signing_out = true
   client.request('auth/signOut', { provider = provider }, function(err, account)
-    M.leaving = false
+    is_signing_out = false
     if err then return log.error(err) end
     log.notify(describe_account(account))
   end)

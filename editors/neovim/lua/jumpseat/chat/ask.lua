@@ -13,9 +13,9 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.ask')
 
 ---@class jumpseat.Draft a question in a chat, shown until the daemon has rendered it as a section of the transcript
 ---@field buf integer
----@field mark integer spans the question
+---@field mark integer the extmark that spans the question
 ---@field lines string[]
----@field tick integer
+---@field tick integer `changedtick` after the insertion
 
 ---@param buf integer
 ---@param line integer from 1
@@ -59,7 +59,7 @@ end
 local function add_draft(this, lines)
   local buf = this.buf
   if this.turn then
-    -- The blank lines at the end belong to the answer.
+    -- Do not replace the blank lines at the end: they belong to the answer.
     vim.api.nvim_buf_set_lines(buf, -1, -1, false, vim.list_extend({ '' }, lines))
   else
     local row, text = find_last_text(buf, vim.api.nvim_buf_line_count(buf))

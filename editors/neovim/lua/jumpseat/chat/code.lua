@@ -7,11 +7,11 @@ local M = {}
 
 ---@class jumpseat.Fence
 ---@field prefix string the text before the fence: indentation, quote markers, the marker of a list item
----@field marks string
+---@field marks string the backticks or tildes
 ---@field info string the words after the marks, such as the language
 
 ---@class jumpseat.CodeBlock
----@field lines string[] as the model wrote them
+---@field lines string[] the code as the model wrote it
 ---@field info string the words after the marks of the fence; empty for an indented block
 ---@field above string[] the lines of the chat above the block
 
@@ -34,7 +34,7 @@ local function is_closing(line, fence)
   return marks ~= nil and #marks >= #fence.marks and marks == fence.marks:sub(1, 1):rep(#marks)
 end
 
---- Remove the prefix, or the part of it that a line has, from each line.
+--- Remove white space and quote markers from the start of each line, at most as many characters as the prefix has.
 ---@param lines string[]
 ---@param prefix string
 ---@return string[]
@@ -61,7 +61,7 @@ local function find_indented(lines, row)
   while is_part(lines[last + 1]) do
     last = last + 1
   end
-  -- A paragraph continues in indented lines that follow it directly.
+  -- Indented lines directly below a paragraph belong to it: they are not code.
   if not is_blank(lines[first]) and not is_blank(lines[first - 1]) then return end
   while is_blank(lines[first]) do
     first = first + 1
@@ -69,7 +69,7 @@ local function find_indented(lines, row)
   while is_blank(lines[last]) do
     last = last - 1
   end
-  local block, common = escapes.remove(vim.list_slice(lines, first, last), escapes.roles(lines)), nil
+  local block, common = escapes.remove(vim.list_slice(lines, first, last), escapes.find_headings(lines)), nil
   for _, line in ipairs(block) do
     local indentation = line:match('^%s*')
     if not is_blank(line) and (not common or #indentation < #common) then common = indentation end
@@ -84,14 +84,14 @@ end
 local function find_block(buf, row)
   local found, fence, first
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-  local roles = escapes.roles(lines)
+  local headings = escapes.find_headings(lines)
   for number, line in ipairs(lines) do
     if not fence then
       fence, first = parse_fence(line), number
     elseif is_closing(line, fence) then
       local block = vim.list_slice(lines, first + 1, number - 1)
       found = {
-        lines = remove_prefix(escapes.remove(block, roles), fence.prefix),
+        lines = remove_prefix(escapes.remove(block, headings), fence.prefix),
         info = fence.info,
         above = vim.list_slice(lines, 1, first - 1),
       }

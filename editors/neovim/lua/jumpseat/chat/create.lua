@@ -9,8 +9,8 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.create')
 --- The heading that every daemon understands. The configuration may define another one.
 M.HEADING = '## Me'
 local count = 0
----@type table<integer, { mark: integer, tick: integer }> by buffer: headings not yet replaced by the configured one
-local unnamed = {}
+---@type table<integer, { mark: integer, tick: integer }> by buffer: the headings that the configured one may still replace
+local replaceable = {}
 
 --- Change the initial text of a chat without adding an undo step.
 ---@param buf integer
@@ -23,16 +23,16 @@ local function change_without_undo(buf, change)
   vim.bo[buf].modified = false
 end
 
---- Replace the heading of a new chat with the configured one, unless the user has edited it. Call this when the user
---- writes in the chat or sends it: both need the daemon, and sending reports the errors that this ignores.
+--- Replace the heading of a new chat with the configured one, unless the user has edited the heading. Call this when the
+--- user writes in the chat or sends it: both need the daemon. This ignores errors, because sending reports them.
 ---@param buf integer
-function M.name_heading(buf)
-  local heading = unnamed[buf]
+function M.replace_heading(buf)
+  local heading = replaceable[buf]
   if not heading then return end
-  unnamed[buf] = nil
+  replaceable[buf] = nil
   transcript.fetch_headings(config.get().model, function(err, headings)
     if err then
-      unnamed[buf] = heading
+      replaceable[buf] = heading
       return
     end
     if headings.user == M.HEADING then return end
@@ -46,7 +46,7 @@ function M.name_heading(buf)
   end)
 end
 
---- Return the lines of the front matter of a new chat, and a blank line; empty if no option asks for any.
+--- Return the front matter of a new chat and a blank line below it, or no lines if the options do not require any.
 ---@param options jumpseat.Options
 ---@return string[]
 local function build_front_matter(options)
@@ -67,8 +67,8 @@ function M.write_initial_text(buf, lines)
   change_without_undo(buf, function() vim.api.nvim_buf_set_lines(buf, 0, -1, false, text) end)
   if lines then return end
   local mark = vim.api.nvim_buf_set_extmark(buf, namespace, #head, 0, {})
-  unnamed[buf] = { mark = mark, tick = vim.api.nvim_buf_get_changedtick(buf) }
-  if client.info() then M.name_heading(buf) end
+  replaceable[buf] = { mark = mark, tick = vim.api.nvim_buf_get_changedtick(buf) }
+  if client.info() then M.replace_heading(buf) end
 end
 
 --- Create an empty buffer for a new chat, with a file name.

@@ -96,7 +96,7 @@ end
 
 --- Delete conversations one after the other.
 ---@param rows table[]
----@param callback fun(deleted: integer) their number without those that were already deleted
+---@param callback fun(deleted: integer) receives the number of conversations that this call has deleted
 local function delete_all(rows, callback)
   local deleted = 0
   local function delete_from(number)
@@ -216,7 +216,7 @@ function M.pick(query, here, cursor)
     if err then return log.error(err) end
     local rows = result.conversations
     if #rows == 0 then return log.notify('No conversation was found.') end
-    -- The row for the next page is not a conversation.
+    -- The row `MORE`, which shows the next page, is not a conversation.
     local function on_conversation(run)
       return function(row)
         if row == MORE then return M.pick(query, here, result.nextCursor) end

@@ -25,7 +25,7 @@ local function decorate(win)
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   local text = transcript.text(buf)
   local folded = vim.w[win].jumpseat_folded or {}
-  -- Only an answer can contain thinking, and a new chat does not need the daemon yet.
+  -- Skip a chat without an answer: only answers contain thinking, and parsing the text would start the daemon.
   if (folded.buf == buf and folded.tick == tick) or not text:find('\n## [^\n]+\n.*\n## ') then return end
   vim.w[win].jumpseat_folded = { buf = buf, tick = tick }
   transcript.parse(text, function(err, parsed)
@@ -74,14 +74,14 @@ function M.attach(buf)
   on('BufWritePre', function(args) vim.fn.mkdir(vim.fs.dirname(args.match), 'p') end)
   on('InsertEnter', function()
     require('jumpseat.sources').register()
-    create.name_heading(buf)
+    create.replace_heading(buf)
   end)
   on({ 'TextChanged', 'InsertLeave' }, function()
     markdown.highlight(buf)
     settings.check_later(buf)
     tokens.count_later(buf)
   end)
-  -- The text disappears, or is replaced with the text of the file.
+  -- Stop the answer before the text disappears or is replaced with the text of the file.
   on({ 'BufReadPre', 'BufUnload' }, function() send.abort(chat) end)
   on('BufReadPost', function() set_up_text(buf) end)
   on('BufWipeout', function()
@@ -103,7 +103,7 @@ local function find_chat_window()
   )
 end
 
---- Show a buffer in its own window (preferably on this tab page), or else in another chat's window or a new one.
+--- Show a buffer in a window that already shows it (preferably on this tab page), in another chat's window, or in a new one.
 ---@param buf integer
 local function show(buf)
   local here = vim.fn.bufwinid(buf)
@@ -118,13 +118,13 @@ local function show(buf)
   vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
 end
 
---- Load the file of a buffer, even if it has a swap file. Ignore its modelines, whatever the file starts with.
+--- Load the file of a buffer, even if it has a swap file, and ignore modelines.
 ---@param buf integer
 local function load(buf)
   vim.v.errmsg = ''
   local modeline = vim.go.modeline
   vim.go.modeline = false
-  -- With `silent!`, Neovim reads the file after its long error about a swap file; without it, the error would prevent that.
+  -- If there is a swap file, Neovim raises an error. With `silent!`, it reads the file nevertheless.
   vim.cmd(('silent! call bufload(%d)'):format(buf))
   vim.go.modeline = modeline
   if vim.v.errmsg:find('^E325') then
@@ -150,7 +150,8 @@ local function find_last_used()
   return last
 end
 
---- Open a chat: the given buffer or file, or a new one (if `new` or `lines` is set), or else the most recently used one.
+--- Open a chat: the given buffer or file, or a new chat (if `new` or `lines` is set), or else the most recently used chat. If
+--- there is none, open a new chat.
 ---@param options? { buf?: integer, file?: string, new?: boolean, lines?: string[] }
 ---@return integer buf
 function M.open(options)
@@ -205,8 +206,8 @@ function M.cycle(step)
   M.open({ buf = buffers[(at - 1 + step) % #buffers + 1] })
 end
 
---- Whether the buffer is a chat, or the user agrees to make it one. The whole buffer is sent, and the answer is written into
---- it, so only Markdown qualifies.
+--- Whether the buffer is a chat, or the user agrees to make it one. The buffer must contain Markdown, because sending it
+--- writes the answer into it.
 ---@param buf integer
 ---@return boolean
 local function confirm_chat(buf)

@@ -14,7 +14,7 @@ local DELETE_KEY, MORE_KEY = '<C-x>', '<C-o>'
 ---@field open fun(row: table)
 ---@field delete fun(rows: table[])
 ---@field act fun(row: table) lets the user choose what to do with a row
----@field delete_several fun() lets the user select rows, for a picker that cannot
+---@field delete_several fun() lets the user select rows to delete, for a picker in which only one row can be selected
 
 --- Fill the buffer of a preview, unless the picker has wiped it out by then.
 ---@param buf integer
@@ -78,7 +78,7 @@ end
 local function open_fzf_lua(listing)
   local base = require('fzf-lua.previewer.builtin').base
   local Previewer = base:extend()
-  -- The number at the start of an entry, which is not shown, identifies its row.
+  -- Each entry starts with the number of its row, which the picker does not show.
   local function get_row(entry) return listing.rows[tonumber(entry:match('^%d+'))] end
   function Previewer:new(...)
     Previewer.super.new(self, ...)
@@ -194,7 +194,8 @@ local OPEN = {
   select = open_select,
 }
 
---- Return the picker of the option `picker` if it is installed, or else the first one that is.
+--- Return the picker to use: the one that the option `picker` names or, if the option is not set, the first one that is
+--- installed. If there is none, return `select`.
 ---@return string
 function M.find()
   local wanted = config.get().picker

@@ -26,8 +26,8 @@ end
 ---@return boolean
 function M.begins_as_chat(buf) return has_chat_front_matter(buf) or find_first_line(buf) == create.HEADING end
 
---- Whether a text is a saved chat. Outside the directory of new chats, neither a heading nor front matter is enough by
---- itself: other documents have the same heading, and other tools write front matter with a model.
+--- Whether a text is a saved chat: it starts with a heading, and either has front matter of chats or is in the directory of
+--- new chats. Elsewhere, a heading alone is not enough, because other documents may have the same heading.
 ---@param buf integer
 ---@return boolean
 function M.is_saved_chat(buf)

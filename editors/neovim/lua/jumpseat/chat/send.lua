@@ -17,8 +17,7 @@ local workspace = require('jumpseat.tools.workspace')
 
 local M = {}
 
---- Run `action` when no question is being prepared. During the preparation, text that it adds would end up above the
---- answer.
+--- Run `action` when no question is being prepared. Text that the action adds earlier would end up above the answer.
 ---@param chat jumpseat.Chat
 ---@param action fun()
 function M.run_when_prepared(chat, action)
@@ -70,7 +69,7 @@ local function finish(chat, written, headings, outcome, is_unchanged)
     written:add_notice('The model reached a limit on tool use. :Jumpseat send lets it continue.')
   end
   written:close(after, err, outcome.cancelled)
-  -- Only this client's own errors have code 0, and they may mean that the daemon is gone.
+  -- An error with code 0 comes from this plug-in, and may mean that the daemon is gone and has not kept the turn.
   if is_unchanged and not (err and err.code == 0) then written:mark_kept() end
   if chat.answer == written then
     M.reset(chat)
@@ -111,7 +110,7 @@ local function start_turn(chat, params, headings, is_unchanged)
   -- default model changes, and from another editor.
   local head = { model = params.model, conversationId = params.conversationId }
   local rendering, outcome = 0, nil
-  -- Wait for the front matter, so that a `TurnEnded` handler that saves the chat includes it.
+  -- Finish only when the front matter is written, because a handler of `TurnEnded` may save the chat.
   local function finish_if_complete()
     if outcome and rendering == 0 then finish(chat, written, headings, outcome, is_unchanged) end
   end
@@ -163,11 +162,10 @@ local function run_model_command(chat, parsed)
   return true
 end
 
---- Start to prepare a question.
+--- Start to prepare a question. Return a function that turns `continue` into the callback of a request. The callback does
+--- nothing if the user has stopped the preparation or the buffer is gone. After an error, it ends the preparation.
 ---@param chat jumpseat.Chat
----@return fun(continue: fun(result: any)): jumpseat.Callback wrap turns `continue` into the callback of a request.
---- The callback does nothing if the user has stopped the preparation or the buffer is gone; an error ends the
---- preparation.
+---@return fun(continue: fun(result: any)): jumpseat.Callback
 function M.prepare(chat)
   local buf, preparing = chat.buf, {}
   chat.preparing = preparing
@@ -225,7 +223,7 @@ function M.send(chat)
     return log.warn('An answer is being written; :Jumpseat stop stops it.')
   end
   local step = M.prepare(chat)
-  create.name_heading(buf)
+  create.replace_heading(buf)
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   local function is_unchanged() return tick == vim.api.nvim_buf_get_changedtick(buf) end
   local function write(change)

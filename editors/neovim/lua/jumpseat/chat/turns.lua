@@ -1,4 +1,4 @@
---- The turns of a chat: moves between them, asks a question again, and switches between the variants that this makes.
+--- Moves between the turns of a chat, asks questions again, and switches between the resulting variants.
 local chat = require('jumpseat.chat')
 local chats = require('jumpseat.core.chats')
 local log = require('jumpseat.core.log')
@@ -22,7 +22,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.turns')
 ---@type table<integer, jumpseat.Branch[]> by buffer
 local branches = {}
 
---- Parse a chat, and continue unless it has changed meanwhile.
+--- Parse a chat, and call `continue` unless the chat has changed meanwhile.
 ---@param buf integer
 ---@param continue fun(parsed: jumpseat.Parsed)
 local function parse(buf, continue)
@@ -35,9 +35,10 @@ local function parse(buf, continue)
   end)
 end
 
+--- Whether a buffer is a chat whose turns can be changed now. Warns if it is not.
 ---@param buf integer
 ---@return boolean
-local function is_idle_chat(buf)
+local function check_chat(buf)
   if not chats.get(buf) then
     log.warn('This buffer is not a chat.')
   elseif chat.is_running(buf) then
@@ -72,7 +73,7 @@ function M.move(buf, step)
   end)
 end
 
---- Return the number of a question's section: the question at this row or above it, or else the first one.
+--- Return the number of the section with the last question at or above a row, or else with the first question.
 ---@param parsed jumpseat.Parsed
 ---@param row integer from 0
 ---@return integer?
@@ -107,7 +108,7 @@ local function show_label(buf, branch)
   branch.label = view.show_label(buf, row_of(buf, branch), text)
 end
 
---- Take the branches below a row out of the buffer.
+--- Remove the branches below a row from the buffer, and return them.
 ---@param buf integer
 ---@param row integer
 ---@return { offset: integer, branch: jumpseat.Branch }[]
@@ -127,8 +128,8 @@ local function detach_below(buf, row)
   return detached
 end
 
---- Store the text that the buffer shows as one of the variants. After an undo, it may be one that is already stored; the
---- variant that was undone is then dropped.
+--- Store the text that the buffer shows as the current variant. After an undo, the buffer may show a variant that is already
+--- stored: then drop the variant that was undone.
 ---@param branch jumpseat.Branch
 ---@param tail jumpseat.Tail
 local function store(branch, tail)
@@ -155,7 +156,7 @@ local function find_or_create_branch(buf, row)
   return branch
 end
 
---- Return the question as it was last sent (or as it is now, if that is unknown), and everything below it.
+--- Return the question as it was last sent, and everything below it. If the sent text is unknown, use the current text.
 ---@param buf integer
 ---@param section jumpseat.Section
 ---@return string[]
@@ -166,11 +167,11 @@ local function collect_tail(buf, section)
   return vim.list_extend(lines, vim.api.nvim_buf_get_lines(buf, section.endLine, -1, false))
 end
 
---- Ask the question at the cursor again: the one of the turn in which the cursor is. Everything below the question becomes a
---- variant. If the question was edited, so does its former text.
+--- Ask the question of the turn at the cursor again. The question as it was last sent, and everything below it, become a
+--- variant.
 ---@param buf integer
 function M.regenerate(buf)
-  if not is_idle_chat(buf) then return end
+  if not check_chat(buf) then return end
   local win = vim.api.nvim_get_current_win()
   local row = vim.api.nvim_win_get_cursor(win)[1] - 1
   parse(buf, function(parsed)
@@ -192,11 +193,11 @@ function M.regenerate(buf)
   end)
 end
 
---- Show another variant of the turn at the cursor, or else of the last turn above it that has some.
+--- Show another variant of the turn at the cursor, or else of the nearest turn above the cursor that has variants.
 ---@param buf integer
 ---@param step integer
 function M.switch(buf, step)
-  if not is_idle_chat(buf) then return end
+  if not check_chat(buf) then return end
   local line, found = vim.api.nvim_win_get_cursor(0)[1], nil
   for _, branch in ipairs(branches[buf] or {}) do
     local row = row_of(buf, branch)
@@ -220,7 +221,7 @@ function M.switch(buf, step)
   chat.fold(buf)
 end
 
---- The branches of buffers that are not loaded, with the text below each, because a buffer may be loaded with another text.
+--- The branches of unloaded buffers, each with the text below it: the text may differ when the buffer is loaded again.
 ---@type table<integer, { row: integer, lines: string[], branch: jumpseat.Branch }[]>
 local unloaded = {}
 

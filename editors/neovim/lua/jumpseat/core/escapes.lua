@@ -19,23 +19,23 @@ table.insert(
   (('local variables'):gsub('%a', function(letter) return ('[%s%s]'):format(letter, letter:upper()) end))
 )
 
---- Whether a line without its backslashes would have a meaning in the transcript.
+--- Whether a line that has no backslashes has a special meaning in the transcript.
 ---@param line string
----@param roles table<string, boolean> the headings of messages
+---@param headings table<string, boolean> the headings of messages
 ---@return boolean
-local function is_special(line, roles)
+local function is_special(line, headings)
   line = line:gsub('%s+$', '')
-  return roles[line]
+  return headings[line]
     or vim.list_contains(MARKERS, line)
     or vim.list_contains(BLOCKS, line:match('^```+([%l_]+)'))
 end
 
 ---@param line string
----@param roles table<string, boolean>
+---@param headings table<string, boolean>
 ---@return string
-local function remove(line, roles)
+local function remove(line, headings)
   local rest = line:match('^\\+(.*)$')
-  if rest and is_special(rest, roles) then line = line:sub(2) end
+  if rest and is_special(rest, headings) then line = line:sub(2) end
   if not line:find('\\:', 1, true) then return line end
   line = ' ' .. line
   for _, word in ipairs(SETTINGS) do
@@ -47,28 +47,28 @@ end
 --- Return the headings of messages in a chat.
 ---@param lines string[] the chat
 ---@return table<string, boolean>
-function M.roles(lines)
-  local roles = { ['## Me'] = true, ['## Assistant'] = true }
+function M.find_headings(lines)
+  local headings = { ['## Me'] = true, ['## Assistant'] = true }
   local fence
   for _, line in ipairs(lines) do
     local marks = line:match('^(```+)') or line:match('^(~~~+)')
     if not fence then
       fence = marks
       local heading = line:match('^## .-%s*$')
-      if heading then roles[vim.trim(heading)] = true end
+      if heading then headings[vim.trim(heading)] = true end
     elseif marks and vim.startswith(marks, fence) and vim.trim(line) == marks then
       fence = nil
     end
   end
-  return roles
+  return headings
 end
 
 --- Remove the daemon's escapes from the lines of a message.
 ---@param lines string[]
----@param roles table<string, boolean>
+---@param headings table<string, boolean>
 ---@return string[]
-function M.remove(lines, roles)
-  return vim.tbl_map(function(line) return remove(line, roles) end, lines)
+function M.remove(lines, headings)
+  return vim.tbl_map(function(line) return remove(line, headings) end, lines)
 end
 
 return M
