@@ -1,7 +1,7 @@
 --- The functions for users and other plug-ins. They load the other modules when they are called.
 local M = {}
 
---- Set options. This is optional, and the same as setting `vim.g.jumpseat`.
+--- Set these options in `vim.g.jumpseat`, and keep the others. A call of this function is not required.
 ---@param options? jumpseat.Options
 function M.setup(options) vim.g.jumpseat = vim.tbl_extend('force', vim.g.jumpseat or {}, options or {}) end
 
@@ -75,8 +75,8 @@ end
 ---@field last? integer
 ---@field mode? 'replace'|'before'|'after'|'new' where the new text goes; default: it replaces the lines
 
---- Rewrite lines of a buffer, or write about them. The new text is shown as a diff or, with the mode `new`, written into a
---- new buffer. The event `JumpseatEditEnded` reports the end of the writing, also after a failure.
+--- Let the model rewrite lines of a buffer, or write new text about them. The new text is shown as a diff or, with the mode
+--- `new`, written into a new buffer. The event `JumpseatEditEnded` reports that the model has finished or failed.
 ---@param options jumpseat.EditOptions
 function M.edit(options)
   assert(type(options.instruction) == 'string', 'instruction must be a string')

@@ -3,7 +3,7 @@ local M = {}
 
 ---@class jumpseat.Chat
 ---@field buf integer
----@field preparing (fun())[]? identifies the question that is being prepared; lists the actions to run afterwards
+---@field preparing (fun())[]? the actions to run after the preparation of a question; nil if none is being prepared
 ---@field turn jumpseat.Turn?
 ---@field answer jumpseat.Answer? the answer of `turn`
 ---@field asked table<integer, string[]> the lines of each question when it was sent, by the index of its message

@@ -4,7 +4,7 @@ local M = {}
 --- The daemon's release that this plug-in is made for and installs.
 M.version = '0.1.0'
 
---- Return why this Neovim cannot run the plug-in, or nil if it can. This function runs in any Neovim that has Lua.
+--- Return why this Neovim cannot run the plug-in, or nil if it can. This function must work in any Neovim that has Lua.
 ---@return string?
 function M.check_version()
   if vim.fn.has('nvim-0.10') == 1 then return end
@@ -87,7 +87,7 @@ local RULES = {
   package = { is = 'string', words = 'a string' },
 }
 
---- Read the user's options: the valid ones, the problems of the invalid ones, and the names that do not exist.
+--- Read the user's options. Return the valid options, a sentence about each invalid option, and the unknown names.
 ---@return table valid
 ---@return string[] problems
 ---@return string[] unknown

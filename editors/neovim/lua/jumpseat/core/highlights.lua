@@ -1,4 +1,4 @@
---- The highlight groups. `default` leaves those that the user or a colour scheme has defined.
+--- The highlight groups, with the groups that they are linked to by default.
 local GROUPS = {
   JumpseatDiffAdd = 'DiffAdd',
   JumpseatDiffDelete = 'DiffDelete',
@@ -9,7 +9,8 @@ local GROUPS = {
 }
 
 for name, target in pairs(GROUPS) do
-  -- Unlike nvim_set_hl(), the command restores the link after `:highlight clear`.
+  -- `default` does not change a group that the user or a colour scheme has defined. Unlike nvim_set_hl(), the command
+  -- restores the link after `:highlight clear`.
   vim.cmd(('highlight default link %s %s'):format(name, target))
 end
 

@@ -5,7 +5,7 @@ local M = {}
 
 local STAMP, STAMPED = '%Y-%m-%dT%H:%M:%S ', '^%d+%-%d+%-%d+T%d+:%d+:%d+ '
 
-local LARGEST = 1024 * 1024
+local LARGEST_BYTES = 1024 * 1024
 
 ---@param name string
 ---@return string
@@ -45,7 +45,7 @@ end
 function M.rotate()
   vim.fn.mkdir(vim.fs.dirname(M.path()), 'p')
   local stat = vim.uv.fs_stat(M.path())
-  if stat and stat.size > LARGEST then vim.uv.fs_rename(M.path(), M.path() .. '.1') end
+  if stat and stat.size > LARGEST_BYTES then vim.uv.fs_rename(M.path(), M.path() .. '.1') end
 end
 
 --- Append a line to the log. Never log the text of chats.
@@ -65,7 +65,7 @@ end
 function M.line_reader(write)
   local rest = ''
   return function(_, piece)
-    -- The output ends with nil.
+    -- At the end of the output, `piece` is nil.
     local text = rest .. (piece or (rest ~= '' and '\n' or ''))
     local lines = vim.split(text, '\n', { plain = true })
     rest = table.remove(lines)

@@ -61,8 +61,8 @@ function M.whole(buf) return M.lines(buf, 1, vim.api.nvim_buf_line_count(buf)) e
 
 local KINDS = { v = 'char', V = 'line', ['\22'] = 'block' }
 
---- Return the last selection of a buffer, or nil. Neovim 0.10 cannot report the positions in a selection, so it is
---- extended to whole lines there.
+--- Return the last selection of a buffer, or nil. In Neovim 0.10, which cannot report the positions in a selection, return
+--- the whole lines of the selection.
 ---@param buf integer
 ---@return jumpseat.Region?
 function M.last_selection(buf)
@@ -139,7 +139,7 @@ end
 
 --- Convert a column of the protocol to bytes.
 ---@param line string
----@param character integer in the protocol's units
+---@param character integer in UTF-16 code units
 ---@return integer
 function M.column(line, character)
   if vim.fn.has('nvim-0.11') == 1 then return vim.str_byteindex(line, 'utf-16', character, false) end
@@ -147,7 +147,7 @@ function M.column(line, character)
   return fits and col or #line
 end
 
---- Return the context block of a region. A block selection has the range between its corners.
+--- Return a region as a context block. For a blockwise selection, the range extends from its first to its last corner.
 ---@param region jumpseat.Region
 ---@return table
 function M.block(region)

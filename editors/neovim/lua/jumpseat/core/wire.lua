@@ -1,4 +1,4 @@
---- Converts what differs between JSON and Lua: `null` and empty tables.
+--- Prepares values for JSON, cleans values that were decoded from JSON, and formats errors.
 local M = {}
 
 --- Remove `vim.NIL` from a decoded message, in place. Neovim 0.12 leaves it in objects, and it is truthy.
@@ -29,7 +29,7 @@ local CHARACTERS = R('\0\127') ^ 1
   + P('\240') * R('\144\191') * TAIL * TAIL
   + R('\241\243') * TAIL * TAIL * TAIL
   + P('\244') * R('\128\143') * TAIL * TAIL
---- Replaces each byte that is not part of valid UTF-8, which a buffer may contain, with a replacement character.
+--- Replaces each byte that is not part of valid UTF-8 with a replacement character. A buffer may contain such bytes.
 local AS_UTF8 = vim.lpeg.Cs((CHARACTERS ^ 1 + P(1) / '\239\191\189') ^ 0)
 
 ---@param value any
@@ -47,8 +47,8 @@ local function replace_invalid_utf8(value)
   return copy
 end
 
---- Prepare params for sending: nil and an empty table become an empty object instead of an empty array. A message with text
---- that is not valid UTF-8 would never be answered, so such text is replaced.
+--- Prepare params for sending. Nil and an empty table become an empty object instead of an empty array. Bytes that are not
+--- valid UTF-8 are replaced, because the daemon would never answer a message with such bytes.
 ---@param params table?
 ---@return table
 function M.prepare(params)

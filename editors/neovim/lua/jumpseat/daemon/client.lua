@@ -5,7 +5,7 @@ local wire = require('jumpseat.core.wire')
 
 local M = {}
 
---- A process that crashes more often than this within the time is not restarted automatically.
+--- The process is not restarted automatically if it has crashed more than `RESTARTS` times within `RESTART_SECONDS`.
 local RESTARTS, RESTART_SECONDS = 5, 180
 local INITIALIZE_MS = 20000
 --- One frame at 60 Hz: the daemon merges deltas that arrive within this time.
@@ -40,7 +40,7 @@ local NEEDED = {
 
 ---@type jumpseat.Connection?
 local connection
----@type number[] when the process ended unexpectedly
+---@type number[] the times at which the process ended unexpectedly, in seconds
 local crashes = {}
 local serial = 0
 ---@type table<string, fun(params: table)[]>
@@ -68,7 +68,7 @@ function M.handle(method, handler) handlers[method] = handler end
 local function handle_request(method, params)
   local handler = handlers[method]
   if handler then return wire.prepare(handler(wire.remove_nulls(params or {}))) end
-  -- vim.lsp.rpc raises an error for any other code, and never answers.
+  -- With any other code, vim.lsp.rpc would raise an error and never answer the request.
   return nil, { code = vim.lsp.protocol.ErrorCodes.MethodNotFound, message = 'no such method' }
 end
 
@@ -96,7 +96,7 @@ end
 
 ---@param command string[]
 ---@param version string?
----@param lacks string the missing method
+---@param lacks string what the daemon lacks, such as a method
 ---@return jumpseat.Error
 local function describe_too_old(command, version, lacks)
   local name = ('jumpseat%s at %s'):format(version and ' ' .. version or '', table.concat(command, ' '))
@@ -166,9 +166,10 @@ local function handle_exit(gone, command, code, signal)
   fail_all(gone, err)
 end
 
+--- Return what the daemon lacks, a method or the version of the protocol, or nil if it has all that the plug-in requires.
 ---@param result table? the answer to `initialize`
 ---@return string?
-local function find_missing_method(result)
+local function find_missing(result)
   local abilities = vim.tbl_get(result or {}, 'capabilities', 'experimental', 'jumpseat') or {}
   if abilities.protocolVersion ~= PROTOCOL then return 'version 1 of the protocol' end
   for _, method in ipairs(NEEDED) do
@@ -181,7 +182,7 @@ end
 ---@param err jumpseat.Error?
 ---@param result table?
 local function handle_initialize(new, command, err, result)
-  local lacks = not err and find_missing_method(result)
+  local lacks = not err and find_missing(result)
   if lacks then err = describe_too_old(command, vim.tbl_get(result or {}, 'serverInfo', 'version'), lacks) end
   if err then
     new.state = 'ending'
@@ -232,8 +233,8 @@ local function initialize(new, command, options)
   end, INITIALIZE_MS)
 end
 
---- Start the process if it is not running. Errors are passed to the callbacks of the waiting requests.
----@return jumpseat.Error?
+--- Start the process if it is not running. A later error is passed to the callbacks of the waiting requests.
+---@return jumpseat.Error? err why the process could not be started
 function M.start()
   if connection then return end
   -- A process that starts now would briefly outlive Neovim, and might start a daemon that nobody uses.

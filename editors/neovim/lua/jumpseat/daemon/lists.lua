@@ -1,4 +1,4 @@
---- The daemon's lists of providers, models and prompts, each cached until the daemon reports a change.
+--- The daemon's lists of providers, models, tools and prompts, each cached until the daemon reports a change.
 local client = require('jumpseat.daemon.client')
 
 local M = {}
@@ -22,7 +22,7 @@ local function new(method, key, changes)
   return list
 end
 
---- Pass the response with the list to the callback. A response with errors is requested again.
+--- Pass the response with the list to the callback. If the cached response contains errors, request the list again.
 ---@param callback jumpseat.Callback
 function List:get(callback)
   -- A provider that failed before may answer now.

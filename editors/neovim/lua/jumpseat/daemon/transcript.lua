@@ -28,7 +28,7 @@ function M.text(buf) return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, 
 ---@param callback fun(err: jumpseat.Error?, parsed: jumpseat.Parsed)
 function M.parse(text, callback) client.request('transcript/parse', { text = text }, callback) end
 
---- Render a message as Markdown without its last line ending. The texts of an answer are trimmed of blank lines.
+--- Render a message as Markdown, without the last line ending. In an answer, blank lines around each text are removed.
 ---@param message { role: string, content: table[] }
 ---@param model string?
 ---@param callback fun(err: jumpseat.Error?, text: string)
@@ -42,7 +42,7 @@ function M.render(message, model, callback)
   end)
 end
 
---- Fetch the headings of both roles, which the configuration may rename.
+--- Fetch the headings of questions and answers, which the configuration may rename.
 ---@param model string?
 ---@param callback fun(err: jumpseat.Error?, headings: { user: string, assistant: string })
 function M.fetch_headings(model, callback)

@@ -36,7 +36,7 @@ function Turn:_flush()
   self.queued = {}
   local begun = vim.uv.hrtime()
   self.on_deltas(queued)
-  -- This runs after the screen is drawn.
+  -- A deferred function runs after the screen is drawn, so that the time includes the drawing.
   vim.defer_fn(function()
     local took = (vim.uv.hrtime() - begun) / 1e6
     self.pause_ms = math.min(math.max(FRAME_MS, took / SHARE), LONGEST_PAUSE_MS)
@@ -63,8 +63,8 @@ end
 ---@param delta table
 function Turn:_receive(delta)
   self.begun = true
-  -- vim.lsp.rpc drops the response of a cancelled request, so its last delta ends the turn. In all other cases the
-  -- response follows and has more details.
+  -- vim.lsp.rpc drops the response of a cancelled request, so a cancelled turn ends with its last delta. Every other turn
+  -- ends with its response, which has more details.
   self:_queue(delta)
   if delta.type == 'done' and delta.stopReason == 'cancelled' then
     self:_finish({ cancelled = true, error = delta.error, content = delta.content or {} })
@@ -84,7 +84,7 @@ function Turn:stop()
   if self.stopped or not turns[self.id] then return end
   self.stopped = true
   client.request('chat/cancel', { turnId = self.id }, function(err, answer)
-    -- A turn that is cancelled before its first delta does not get a `done` either.
+    -- A turn that is cancelled before its first delta does not receive a `done` delta either.
     if not err and answer.cancelled and not self.begun then
       self:_finish({ cancelled = true, content = {} })
     end
