@@ -21,7 +21,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.answer')
 ---@field private notices [string, string][] messages below the answer, with their highlight groups
 ---@field private round integer? the mark above the calls of the last round
 ---@field private is_round_over boolean? whether a result of that round was written
----@field private is_unkept boolean? the daemon could not keep the turn
+---@field private is_unkept boolean? whether the daemon could not keep the turn
 local Answer = {}
 Answer.__index = Answer
 
@@ -106,7 +106,7 @@ function Answer:_take_note(delta)
   end
 end
 
---- Labels of the heading while a block of this kind is written.
+--- The labels at the heading while a block is written, by the delta that starts the block.
 local LABELS = { text_start = '…', thinking_start = 'thinking …', tool_use_start = 'calling a tool …' }
 --- The deltas that complete a block which is folded.
 local COMPLETE = { thinking_done = true, tool_use_done = true, block_done = true, done = true }
@@ -139,7 +139,7 @@ function Answer:write(deltas)
     state = vim.tbl_extend('force', state, view.changes(delta))
     self:_take_note(delta)
     if LABELS[type] then self:_show_label(LABELS[type]) end
-    -- If this block starts before the one above it is complete, its text comes later and is not folded.
+    -- A block that starts before the one above it is complete has no text yet. It is not folded.
     if type == 'thinking_start' and delta.transcript then
       flush()
       -- Use a mark, because the front matter above may be rewritten meanwhile.

@@ -1,4 +1,4 @@
---- A window with lines that keys select.
+--- A window in which the user selects lines with keys.
 local float = require('jumpseat.display.float')
 
 local M = {}
@@ -8,7 +8,7 @@ local M = {}
 ---@field footer string
 ---@field format fun(): string[] returns the lines
 ---@field toggle fun(line: integer) selects or deselects a line
----@field accept? fun() what <CR> does after the window is closed; default: <CR> selects like <Space>
+---@field accept? fun() called when <CR> has closed the window; by default, <CR> selects a line like <Space>
 
 --- Open a checklist, which `q` closes.
 ---@param list jumpseat.Checklist

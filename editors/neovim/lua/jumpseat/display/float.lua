@@ -10,7 +10,7 @@ local M = {}
 ---@field title? string
 ---@field footer? string
 ---@field enter? boolean whether the window becomes the current one; default true
----@field over? integer the window whose last lines the float covers; default: the middle of the screen
+---@field over? integer the window whose last lines the float covers; by default, the float is in the middle of the screen
 ---@field on_close? fun() called if the user closes the window
 
 --- Show lines in a floating window, which `q` closes.

@@ -1,4 +1,4 @@
---- Folds what is long in a chat: thinking, calls of tools with their results, context and images.
+--- Folds the long parts of a chat: thinking, calls of tools with their results, context and images.
 local M = {}
 
 local FOLDED = { image = true, context = true, tool_use = true, tool_result = true }
@@ -29,7 +29,7 @@ local function read_info(text)
   end
 end
 
---- Find the fenced blocks in these lines of a chat that are folded.
+--- Return the foldable fenced blocks in these lines of a chat.
 ---@param buf integer
 ---@param first integer from 0
 ---@param last integer exclusive
@@ -51,11 +51,11 @@ function M.find_blocks(buf, first, last)
   return blocks
 end
 
---- Fold lines in a window, unless a fold begins there. The fold of a call may contain the fold of its first part.
+--- Fold lines in a window, unless the first line is already in more than `level` folds.
 ---@param win integer
 ---@param first integer from 1
 ---@param last integer
----@param level integer the number of folds that the first line may have
+---@param level integer 0, or 1 if the new fold may contain an older fold of its first lines
 local function fold_in(win, first, last, level)
   vim.api.nvim_win_call(win, function()
     if vim.fn.foldlevel(first) > level then return end
@@ -104,7 +104,7 @@ function M.fold_blocks(buf, first, last)
   end
 end
 
---- Fold the thinking and the blocks of a chat's current text, in a window that may have old folds.
+--- Replace the folds of a window: fold the thinking and the blocks of the chat's current text.
 ---@param win integer
 ---@param parsed jumpseat.Parsed
 function M.fold_all(win, parsed)
@@ -135,7 +135,7 @@ end
 ---@type table<integer, table<string, jumpseat.CallStatus>> by buffer and call
 local statuses = {}
 
---- Set the status of a call. Its fold shows it, and a label does so if the fold is open.
+--- Set the status of a call. The closed fold of the call shows the status. If the fold is open, a label shows it.
 ---@param buf integer
 ---@param id string the call's id
 ---@param status string
@@ -149,7 +149,7 @@ function M.set_status(buf, id, status, detail)
   local pattern = [[\V\^```\+tool_use id=]] .. vim.fn.escape(id, [[\]]) .. [[\m\>]]
   local line = vim.api.nvim_buf_call(buf, function() return vim.fn.search(pattern, 'bnwc') end)
   if line == 0 then return end
-  -- The mark also lets Neovim draw the fold again.
+  -- Setting the mark also makes Neovim draw the fold again.
   local options = { id = known.mark, virt_text = { { status, 'JumpseatLabel' } }, undo_restore = false }
   known.mark = vim.api.nvim_buf_set_extmark(buf, namespace, line - 1, 0, options)
 end
@@ -171,7 +171,7 @@ local function shorten(text)
   return vim.fn.strcharpart(text, 0, LONGEST_VALUE - 1) .. '…'
 end
 
---- Return the path of a file's URI for display; a long one is abbreviated.
+--- Return the path of a file's URI for display, abbreviated if it is long. Return any other URI unchanged.
 ---@param uri string
 ---@return string
 local function shorten_uri(uri)

@@ -2,8 +2,8 @@
 local M = {}
 
 local FILETYPE = 'jumpseat'
---- The maximum number of lines to highlight: after each piece of an answer, Tree-sitter would parse a longer chat for more
---- than a frame.
+--- The maximum number of lines to highlight with Tree-sitter. It parses the chat again after each piece of an answer, which
+--- takes longer than a frame if the chat has more lines.
 local MAX_LINES = 1000
 
 --- Highlight a chat. Call this again when the chat may have become longer.

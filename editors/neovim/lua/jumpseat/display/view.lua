@@ -9,7 +9,7 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace('jumpseat.view')
 local WIDTH = 76
 local WINBAR = "%{%v:lua.require'jumpseat.display.view'.winbar()%}"
---- The bytes of a character including its combining characters.
+--- The number of bytes assumed for the longest character with its combining characters.
 local LONGEST_CHARACTER = 8
 
 --- The labels of the states.
@@ -99,8 +99,8 @@ function M.changes(delta)
   return {}
 end
 
---- Let Neovim draw the bars of a chat again with its next update of the screen. `:redrawstatus` would draw the chat's text
---- too, in the same step as it is changed.
+--- Make Neovim draw the window bars of a chat again at its next update of the screen. `:redrawstatus` would draw them, and
+--- the text of the chat, immediately after each change.
 ---@param buf integer
 local function redraw_bars(buf)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
@@ -135,7 +135,7 @@ function M.status(buf) return statuses[buf] or {} end
 ---@type table<integer, table<integer, string>> by buffer and mark: the heading lines that have a label
 local headings = {}
 
---- Show a label after a line, such as the heading of an answer, or replace it.
+--- Show a label at the end of a line, such as the heading of an answer. With `id`, replace that label.
 ---@param buf integer
 ---@param row integer from 0
 ---@param text string
@@ -158,7 +158,7 @@ function M.remove_label(buf, id)
   if headings[buf] then headings[buf][id] = nil end
 end
 
--- Undo and redo can remove a heading and leave its mark on another line.
+-- Remove the label of a heading that is gone: undo and redo can remove a heading and leave its mark on another line.
 vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
   group = vim.api.nvim_create_augroup('jumpseat.headings', {}),
   callback = function(event)
@@ -171,7 +171,7 @@ vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
   end,
 })
 
---- Return the label of an answer's heading after the turn.
+--- Return the label that the heading of an answer gets after the turn.
 ---@param model string?
 ---@param usage table?
 ---@return string
@@ -240,7 +240,7 @@ end
 ---@type table<integer, table<integer, jumpseat.Message>> by buffer and mark: the messages below lines
 local messages = {}
 
---- Show a message below a line, or replace it.
+--- Show a message below a line. With `id`, replace that message.
 ---@param buf integer
 ---@param row integer from 0
 ---@param message jumpseat.Message
@@ -263,7 +263,7 @@ end
 ---@param highlight string
 function M.show_below(buf, row, text, highlight)
   local win = vim.fn.win_findbuf(buf)[1]
-  -- A fold would hide the message with its last line.
+  -- A closed fold would hide the message with the line, so show the message above the next line.
   local is_folded = win and vim.api.nvim_win_call(win, function() return vim.fn.foldclosed(row + 1) end) ~= -1
   local is_above = is_folded and row + 1 < vim.api.nvim_buf_line_count(buf)
   put_below(
@@ -291,7 +291,7 @@ vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
 ---@param err jumpseat.Error
 function M.show_error(buf, row, err) M.show_below(buf, row, '✗ ' .. wire.format_error(err), 'JumpseatError') end
 
---- Remove the messages below lines. The labels of headings stay.
+--- Remove the messages of a buffer. The labels at headings stay.
 ---@param buf integer
 ---@return boolean removed false if there were none
 function M.clear_messages(buf)

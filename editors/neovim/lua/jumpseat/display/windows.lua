@@ -38,9 +38,9 @@ local function open_float(buf)
   })
 end
 
---- Give a split its share of the screen.
+--- Set the size of a split.
 ---@param position string
----@param size number columns or lines, or a share of them
+---@param size number columns or lines or, if less than 1, a fraction of the screen
 local function resize(position, size)
   local is_wide = position == 'above' or position == 'below'
   local whole = is_wide and vim.o.lines or vim.o.columns
@@ -59,7 +59,7 @@ end
 function M.open(buf, position, size)
   if position == 'float' then return open_float(buf) end
   local opened = pcall(vim.cmd, COMMANDS[position] or position)
-  -- There may be no room, or the user may have set 'winfixbuf' in the window.
+  -- Use a tab page if there is no room for a window, or if the user has set 'winfixbuf' in this window.
   if not opened or vim.wo.winfixbuf then return vim.cmd('tab split') end
   if size and COMMANDS[position] and position ~= 'tab' then resize(position, size) end
 end

@@ -6,7 +6,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.writer')
 ---@class jumpseat.Writer
 ---@field buf integer
 ---@field private first integer the mark at the start of the piece
----@field private last integer the mark at its end; text typed there stays after it
+---@field private last integer the mark at the end of the piece; text that is typed there stays after the mark
 ---@field private tick integer? `changedtick` after the last write
 ---@field private chunks string[] the texts written so far
 ---@field lost boolean whether the user has removed the piece
@@ -47,8 +47,8 @@ function Writer:first_row() return (self:_position(self.first)) end
 ---@return integer row from 0
 function Writer:last_row() return (self:_position(self.last)) end
 
---- Whether more can be written to the piece. This is false if the user has deleted it or undone a part of it, because text
---- that is written after an undo could not be redone.
+--- Whether more can be written to the piece. This is false if the user has deleted the piece, or has undone a part of it:
+--- after another write, the user could no longer redo that part.
 ---@return boolean
 function Writer:is_valid()
   if self.lost or not vim.api.nvim_buf_is_loaded(self.buf) then return false end
@@ -60,7 +60,7 @@ function Writer:is_valid()
   return not self.lost
 end
 
---- Whether nothing else has changed the buffer since the first write.
+--- Whether only this writer has changed the buffer since the first write.
 ---@return boolean
 function Writer:is_alone()
   return not self.is_shared and self.tick == vim.api.nvim_buf_get_changedtick(self.buf)
@@ -73,9 +73,9 @@ function Writer:_is_undone()
   return tree.seq_cur < tree.seq_last
 end
 
---- Change the buffer in the same undo step as the earlier writes, unless something else has changed it since: `:undojoin`
---- would then also join the user's last change, and it fails after an undo. A buffer that the user has locked since the
---- turn started is unlocked for the change.
+--- Change the buffer in the same undo step as the earlier writes. If something else has changed the buffer since the last
+--- write, start a new undo step: `:undojoin` would also join the user's change, and it fails after an undo. If the user has
+--- set 'nomodifiable', it is off during the change.
 ---@param change fun()
 function Writer:edit(change)
   local options = vim.bo[self.buf]
@@ -90,7 +90,8 @@ function Writer:edit(change)
   end)
 end
 
---- Return the windows that show the buffer, and the cursor position of each after an insertion at the end of the piece.
+--- Return the windows that show the buffer, and the cursor position of each after an insertion at the end of the piece. The
+--- position `end` is the end of the buffer.
 ---@private
 ---@param lines string[]
 ---@return table<integer, [integer, integer]|'end'>
@@ -116,8 +117,8 @@ function Writer:_plan_cursors(lines)
   return cursors
 end
 
---- Add text at the end of the piece. A window follows only if its cursor was on the last line. A user who is typing there
---- continues after the new text.
+--- Add text at the end of the piece. A window follows only if its cursor was on the last line. If the user is typing after
+--- the piece, the cursor moves with the typed text.
 ---@param text string
 function Writer:append(text)
   -- A carriage return would be visible, and would be saved in the file.
@@ -186,7 +187,7 @@ function Writer:replace(text)
   while same < math.min(#old, #new) and old[same + 1] == new[same + 1] do
     same = same + 1
   end
-  -- Keep at least one line, so that there is a position to insert after.
+  -- Replace at least the last line, so that the start of the replaced text is a position in the buffer.
   same = math.max(0, math.min(same, #old - 1, #new - 1))
   local last_row, last_col = self:_position(self.last)
   local start_row, start_col = row + same, same == 0 and col or 0
