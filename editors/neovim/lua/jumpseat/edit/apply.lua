@@ -36,7 +36,7 @@ end
 ---@return integer buf
 local function load(name)
   local buf = vim.fn.bufadd(name)
-  -- `silent!` reads the file even if it has a swap file.
+  -- With `silent!`, Neovim reads the file even if it has a swap file.
   if not vim.api.nvim_buf_is_loaded(buf) then vim.cmd(('silent! call bufload(%d)'):format(buf)) end
   vim.bo[buf].buflisted = true
   return buf
@@ -89,7 +89,7 @@ local function compute_change(buf, lines)
   return { buf = buf, row = row, old = { line }, new = { line, unpack(lines) } }
 end
 
---- Whether a buffer can be reviewed. Warns if it cannot.
+--- Whether code can be applied to a buffer now. Warns if it cannot.
 ---@param buf integer
 ---@return boolean
 local function is_free(buf)
@@ -124,7 +124,7 @@ end
 
 --- Show the changes of a diff, in each of its files.
 ---@param block jumpseat.CodeBlock
----@param path string the file of the command; empty for the files of the diff
+---@param path string the argument of the command; if it is empty, the diff names its files
 local function apply_patches(block, path)
   local patches = patch.parse(block.lines)
   if #patches == 0 then return log.warn('The diff does not change any lines.') end

@@ -11,7 +11,7 @@ local MOST_LABELS = 2
 
 ---@class jumpseat.BlockFile
 ---@field name string the whole path, which may not exist yet
----@field lines string[] the lines of the block, without one that only names the file
+---@field lines string[] the lines of the block, without a line that only names the file
 
 --- Whether a word can be a path. A model may also write a URL, which Neovim would pass to a plug-in instead of reading a file.
 ---@param word string
@@ -74,7 +74,7 @@ local function find_named(lines, known, may_be_new)
   end
 end
 
---- Return the path if the comment contains nothing else.
+--- Return the path in a comment line that contains nothing else.
 ---@param line string
 ---@return string?
 local function find_in_comment(line)
@@ -84,7 +84,7 @@ local function find_in_comment(line)
   return #paths == 1 and rest:lower():match('^[%s:]*f?i?l?e?[%s:]*$') and paths[1] or nil
 end
 
---- Return the last lines with text above a block.
+--- Return the nearest lines with text above a block, nearest first.
 ---@param block jumpseat.CodeBlock
 ---@return string[]
 local function list_labels(block)
@@ -151,7 +151,7 @@ function M.find(block)
   return name and { name = name, lines = block.lines } or nil
 end
 
---- Find the file that a word names: the path of a command, or of a patch.
+--- Return the file that the path in a command or in a patch names.
 ---@param block jumpseat.CodeBlock
 ---@param path string
 ---@return string? name nil if the word is not a path

@@ -14,13 +14,13 @@ function M.is_patch(block)
 end
 
 ---@param name string
----@return string? path nil for a file that does not exist on this side
+---@return string? path nil for `/dev/null`, which stands for a file that does not exist
 local function clean_path(name)
   name = name:gsub('\t.*$', ''):gsub('^[ab]/', '')
   return name ~= '/dev/null' and name or nil
 end
 
---- Remove the blank lines at the end of each hunk, which separate the files of a diff, and hunks of nothing else.
+--- Remove the blank lines at the end of each hunk, because they only separate the files of a diff. Remove empty hunks.
 ---@param patches jumpseat.Patch[]
 local function trim_hunks(patches)
   for _, patch in ipairs(patches) do
@@ -38,7 +38,7 @@ end
 ---@return jumpseat.Patch[]
 function M.parse(lines)
   local patches, hunk = {}, nil
-  -- Git's headers, such as `new file mode 100644`, end at the names of the file.
+  -- Git's headers, such as `new file mode 100644`, end where the lines with the file's names begin.
   local is_in_headers = false
   local function add_patch(path)
     hunk = nil

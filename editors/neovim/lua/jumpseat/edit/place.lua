@@ -1,8 +1,9 @@
---- Finds the lines of a file that a code block replaces: those with which its lines can be aligned best.
+--- Finds the lines of a file that a code block replaces: those that align best with the lines of the block.
 local M = {}
 
---- The scores of an alignment, in which two equal lines score up to 1. New lines are cheap, because a block usually adds
---- some. Removed lines are expensive: a chance match far away would otherwise remove everything in between.
+--- The scores of a new line of the block, of a removed line of the file, and of a pair of different lines. A pair of equal
+--- lines scores up to 1. New lines are cheap, because a block usually adds some. Removed lines are expensive: a chance match
+--- far away would otherwise remove everything in between.
 local NEW_LINE, REMOVED_LINE, OTHER_LINE = -0.01, -0.25, -0.3
 --- The minimum score of a match, slightly below the score of one line that is unique in the file.
 local LEAST = 0.6
@@ -14,7 +15,7 @@ local MOST_PAIRS = 4e6
 
 ---@class jumpseat.Match
 ---@field first integer the first line of the file that is replaced, from 1
----@field last integer the last one
+---@field last integer the last line of the file that is replaced
 ---@field lines string[] the lines of the block, with the file's indentation
 ---@field score number
 
@@ -66,8 +67,8 @@ local function create_comparison(block, file)
   end
 end
 
---- Return what a match of each line is worth: less if the file repeats the line, little if it has no word, nothing if it is
---- blank.
+--- Return what a match of each line of the block is worth: 0 for a blank line, little for a line without a word, otherwise 1.
+--- A line that the file repeats is worth less.
 ---@param block string[] trimmed lines
 ---@param file string[] trimmed lines
 ---@return number[]
@@ -86,7 +87,7 @@ end
 --- line. Plain arrays keep this fast: a long block has millions of entries.
 ---@class jumpseat.Alignments
 ---@field score number[]
----@field first integer[] the line of the file at which it starts; 0 if no line is aligned
+---@field first integer[] the line of the file at which the alignment starts; 0 if no line is aligned
 ---@field number integer[] the line of the block that is aligned with that line
 ---@field aligned integer[] the last line of the block that is aligned
 
@@ -171,8 +172,8 @@ local function reindent(block, from, to)
   end, block)
 end
 
---- The block continues with a body that matches nothing in the file. Return the last line of the file's old body, including
---- its closing line, so that the new body replaces it.
+--- Return the last line of the old body in the file, including its closing line. Call this if the block continues with a body
+--- that matches nothing in the file: the new body then replaces the old one.
 ---@param file string[]
 ---@param first integer
 ---@param last integer

@@ -13,10 +13,10 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.review')
 ---@class jumpseat.Review
 ---@field buf integer
 ---@field mark integer spans the old lines
----@field start integer a mark at the first old line, which stays there when a redo inserts lines at it
+---@field start integer a mark at the first old line; unlike `mark`, it stays there if a redo inserts lines
 ---@field old string[] the lines as they are in the buffer
 ---@field new string[] the lines as they will be if all remaining hunks are accepted
----@field states string[][] the old lines after each accepted hunk, because an undo brings earlier ones back
+---@field states string[][] the old lines at the start and after each accepted hunk, because an undo brings them back
 ---@field label integer? the mark of the label at the current hunk
 ---@field labelled integer? the number of that hunk
 ---@field group integer autocommands
@@ -52,7 +52,7 @@ local function get_rows(review, mark)
   return at[1], math.max(at[1], at[3].end_row or at[1])
 end
 
---- Find the old lines in the buffer. An undo or a redo may have brought back those before or after a hunk.
+--- Find the old lines in the buffer. After an undo or a redo, they may be the lines of another state.
 ---@param review jumpseat.Review
 ---@return integer? row nil if the user has changed the lines
 local function find_row(review)
@@ -94,13 +94,13 @@ local function show_label(review, row, hunks)
   local hunk = hunks[number]
   local at = hunk.removed > 0 and row + hunk.row or diff.last_row(row, hunk)
   local line = vim.api.nvim_buf_get_lines(review.buf, at, at + 1, false)[1] or ''
-  -- The label follows two blanks.
+  -- Two blanks precede the label.
   local width = view.width_of(review.buf) - vim.fn.strdisplaywidth(line) - 2
   review.label = view.show_label(review.buf, at, ' ' .. keys.describe_review(number, #hunks, width))
   review.labelled = number
 end
 
---- Close a review, and remove everything that is shown of it.
+--- Close a review, and remove its diff, label and keys.
 ---@param buf integer
 function M.close(buf)
   local review = reviews[buf]
@@ -133,8 +133,8 @@ local function refresh(review)
   return row, hunks
 end
 
---- Close the review when its buffer is unloaded or read from its file again. Show it again after an undo, and when the
---- window's width changes.
+--- Close the review when its buffer is unloaded or read from its file again. Update what the review shows after a change of
+--- the text, such as an undo, and after a change of the window's width.
 ---@param review jumpseat.Review
 ---@return integer group
 local function watch_buffer(review)
@@ -164,7 +164,7 @@ end
 ---@param row integer the row of the first old line, counted from 0
 ---@param old string[] at least one line
 ---@param new string[]
----@param on_close fun() called once, when nothing is left to review or the buffer is unloaded
+---@param on_close fun() called once, when the review closes
 ---@return integer hunks their number; if it is 0, there is no review
 function M.open(buf, row, old, new, on_close)
   M.close(buf)
@@ -214,7 +214,8 @@ local function offer_diff(review)
   )
 end
 
---- Return the review of a buffer that can be changed, with its place and its hunks. If that is impossible, show why.
+--- Return the review of a buffer, with its row and its hunks. If the hunks cannot be applied, warn and return nil. If the user
+--- has changed the lines, also show the new text beside the buffer.
 ---@param buf integer
 ---@return jumpseat.Review? review
 ---@return integer row
@@ -233,7 +234,7 @@ local function get_applicable(buf)
   return nil, 0, {}
 end
 
---- Accept all hunks that remain, in one undo step.
+--- Accept all remaining hunks, in one undo step.
 ---@param buf integer
 function M.accept(buf)
   local review, row, hunks = get_applicable(buf)

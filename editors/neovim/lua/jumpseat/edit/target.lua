@@ -1,4 +1,4 @@
---- Tracks the text that an edit rewrites while its buffer changes, and computes the lines that result from a replacement.
+--- Tracks the text that an edit rewrites, even if its buffer changes, and computes the lines that result from the edit.
 local region = require('jumpseat.core.region')
 
 local M = {}
@@ -13,7 +13,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.edit')
 ---@field mode jumpseat.EditMode
 ---@field sent string the region's text when it was sent
 ---@field lines string[] the lines that the region touched when it was sent
----@field marks integer[] one for the region, or one for each line of a block
+---@field marks integer[] one extmark for the region, or one for each line of a blockwise region
 
 ---@param old jumpseat.Region
 ---@return integer[]
@@ -134,7 +134,7 @@ local function split_lines(text)
   return vim.split((text:gsub('\n$', '')), '\n', { plain = true })
 end
 
---- Return the lines that result if this text replaces the region, or nil if a block would get a different number of lines.
+--- Return the lines that result if this text replaces the region, or nil if a blockwise region has another number of lines.
 ---@param target jumpseat.Target
 ---@param text string
 ---@param lines string[] the lines that the region touches
