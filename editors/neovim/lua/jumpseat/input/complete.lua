@@ -152,7 +152,7 @@ function M.request(callback)
   at.list:get(answer)
 end
 
---- Find the items in the form of a language server, for completion plug-ins, with columns in bytes.
+--- Find the items in the form of the Language Server Protocol, for completion plug-ins, but with columns in bytes.
 ---@param callback fun(items: table[])
 function M.request_lsp(callback)
   local row, col = unpack(vim.api.nvim_win_get_cursor(0))

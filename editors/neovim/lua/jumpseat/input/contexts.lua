@@ -74,7 +74,7 @@ local function run_git(word, arguments, callback)
   if not started then callback(word .. ': the program git was not found.') end
 end
 
---- Flatten the symbols of a language server, which may contain others.
+--- Add a line to `lines` for each symbol of a language server, and for the symbols inside it.
 ---@param symbols table[]
 ---@param depth integer
 ---@param lines string[]
@@ -246,7 +246,7 @@ M.WORDS = {
   { word = '@file:', menu = 'A file, all files of a directory, or those of a pattern.' },
   { word = '@help:', menu = 'A section of the help.' },
   { word = '@loclist', menu = 'The location list of the last buffer.' },
-  { word = '@pin:', menu = 'With another reference, such as @pin:buffer: refreshed with every question.' },
+  { word = '@pin:', menu = 'A pinned reference, such as @pin:buffer: added again when it has changed.' },
   { word = '@quickfix', menu = 'The quickfix list.' },
   { word = '@selection', menu = 'The last selection in the last buffer.' },
   { word = '@staged', menu = 'What is staged for the next commit.' },
@@ -285,7 +285,7 @@ function M.select_diffs(words)
   )
 end
 
---- Read a reference to a diff, which may be too large to send, since the daemon shortens it.
+--- Read a reference to a diff without a limit for its size, because the daemon shortens the diff.
 ---@param word string
 ---@param callback jumpseat.ContextCallback
 function M.read_diff(word, callback) PLAIN[word](callback) end

@@ -1,4 +1,4 @@
---- Reads the files that a question names, and images, into blocks of the protocol.
+--- Reads the files that a question names, and the image in the clipboard, into blocks of the protocol.
 local chats = require('jumpseat.core.chats')
 local region = require('jumpseat.core.region')
 
@@ -22,8 +22,8 @@ local CLIPBOARDS = {
   { 'pngpaste', '-' },
 }
 
---- Return the directory of relative paths with a slash, or an empty string for the current directory. 'autochdir' makes
---- the chat's directory the current one, so paths are then relative to the file that the question is about.
+--- Return the directory at which relative paths start, with a final slash, or an empty string for the current directory.
+--- 'autochdir' makes the chat's directory the current one: then return the directory of the file that the question is about.
 ---@return string
 function M.directory()
   local source = vim.o.autochdir and chats.source()
@@ -54,7 +54,7 @@ end
 local function read_bytes(path, name)
   local file = io.open(name, 'rb')
   if not file then return end
-  -- This is nil for a directory too, whose size is meaningless.
+  -- For a directory, whose size is meaningless, `head` is nil.
   local head = file:read(16)
   local media_type = find_image_type(head)
   local reason = head and not media_type and region.check_size(path, file:seek('end')) or nil
@@ -64,7 +64,8 @@ local function read_bytes(path, name)
   return text, media_type, reason
 end
 
---- Return a file's text from its buffer, or else from disk. The daemon decides whether a model accepts an image.
+--- Return the block of a file: an image, or text, from the file's buffer if it is open, or else from disk. The daemon decides
+--- whether a model accepts an image.
 ---@param path string
 ---@param name string the whole path
 ---@return string? reason why there is no block

@@ -42,7 +42,7 @@ M.REVIEW_KEYS = {
   { command = 'previous-hunk', about = 'go to the previous hunk', keys = { '[c' } },
 }
 
---- Return the keys of a subcommand that the user wants.
+--- Return the keys of a subcommand: those that the user has chosen, or else the default keys.
 ---@param each jumpseat.Key
 ---@return string[] normal
 ---@return string[] insert

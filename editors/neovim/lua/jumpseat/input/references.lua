@@ -38,7 +38,7 @@ end
 
 --- Read references one after the other.
 ---@param words string[]
----@param skips_unreadable boolean whether a reference that cannot be read is left out, or is the reason for a failure
+---@param skips_unreadable boolean whether to leave out a reference that cannot be read, instead of failing
 ---@param callback jumpseat.ContextCallback
 ---@param read? fun(word: string, callback: jumpseat.ContextCallback)
 local function read_all(words, skips_unreadable, callback, read)
@@ -54,8 +54,8 @@ local function read_all(words, skips_unreadable, callback, read)
   read_from(1)
 end
 
---- Read the diffs that the input of a prompt refers to. The labels of their blocks replace the references, so that a
---- question that is sent again does not contain the diffs twice: the daemon may have shortened them.
+--- Read the diffs that the input of a prompt refers to, and replace each reference with the label of its block. If the
+--- references stayed, a question that is sent again would contain each diff twice: once shortened by the daemon, once whole.
 ---@param input string
 ---@param callback fun(reason: string?, input: string?, blocks: table[]?)
 local function read_diffs(input, callback)
@@ -69,7 +69,7 @@ local function read_diffs(input, callback)
   end, contexts.read_diff)
 end
 
---- Request a prompt with its input. If it takes a diff, the daemon shortens the diffs in the input to fit the model.
+--- Request a prompt with its input. If the prompt takes a diff, the daemon shortens the diffs in the input to fit the model.
 ---@param name string
 ---@param input string
 ---@param model string?
@@ -130,7 +130,7 @@ local function find_references(message)
   return words, pinned
 end
 
---- Return the last block of the messages that has the same source.
+--- Return the last block of the messages that has the same type, URI and label.
 ---@param messages { role: string, content: table[] }[]
 ---@param wanted table
 ---@return table?
@@ -146,7 +146,7 @@ local function find_last_block(messages, wanted)
   return found
 end
 
---- Insert blocks in front of the text of a question, except those that it already has because it is sent again.
+--- Insert blocks in front of the text of a question. Skip the blocks that it already has, because it may be sent again.
 ---@param message { role: string, content: table[] }
 ---@param blocks table[]
 ---@return boolean changed
@@ -186,8 +186,8 @@ local function expand_prompt(parsed, callback)
   end)
 end
 
---- Read the references of the last question, and those that earlier questions have pinned: a pinned one is added again if
---- it has changed since.
+--- Read the references of the last question, and the references that earlier questions have pinned. Add the blocks to the
+--- last question; a pinned block is added only if it has changed.
 ---@param messages { role: string, content: table[] }[]
 ---@param callback fun(reason: string?, changed: boolean)
 local function add_contexts(messages, callback)
@@ -213,8 +213,8 @@ local function add_contexts(messages, callback)
   end)
 end
 
---- Expand the last question's references in `messages` only, so that their tokens can be counted. Pages are left out,
---- because they are fetched only when the question is sent.
+--- Expand the last question's references in `messages`, but not in the buffer, so that the tokens can be counted. Pages are
+--- left out, because they are fetched only when the question is sent.
 ---@param messages { role: string, content: table[] }[]
 ---@param callback fun()
 function M.preview(messages, callback)
@@ -259,7 +259,8 @@ end
 ---@field system string?
 ---@field settings table?
 
---- Expand the prompt and the references of an instruction outside of chats. Without any, the callback runs before this returns.
+--- Expand the prompt and the references of an instruction outside of chats. If the instruction has none, the callback runs
+--- before this function returns.
 ---@param text string
 ---@param callback fun(err: jumpseat.Error?, expanded: jumpseat.Instruction?)
 function M.expand_instruction(text, callback)
@@ -283,8 +284,8 @@ function M.expand_instruction(text, callback)
   end)
 end
 
---- Expand the prompt and the references of the last question, in the buffer too, so that the chat is complete and matches
---- what was sent.
+--- Expand the prompt and the references of the last question in `parsed` and in the buffer, so that the buffer matches what is
+--- sent.
 ---@param buf integer
 ---@param parsed jumpseat.Parsed
 ---@param write fun(change: fun()) makes a change of the buffer

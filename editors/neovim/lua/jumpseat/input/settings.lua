@@ -29,7 +29,7 @@ function M.rows(buf)
   return provider and provider.settingsSchema or {}
 end
 
---- Show the model in the front matter. An answer shows it with its provider.
+--- Show the model of the front matter in the window bar, unless it already shows that model with its provider.
 ---@param buf integer
 local function show_model(buf)
   local model, shown = transcript.find_value(buf, 'model'), view.status(buf).model
@@ -75,7 +75,7 @@ end
 ---@type table<integer, { text: string, serial: integer }> by buffer: the last checked text, and the number of the last change
 local checked = {}
 
---- Check the front matter of a changed chat, unless it is what was checked last.
+--- Check the front matter of a chat after a pause, if it differs from the last front matter that was checked.
 ---@param buf integer
 function M.check_later(buf)
   local last = checked[buf] or { text = '', serial = 0 }
@@ -91,7 +91,7 @@ function M.check_later(buf)
   end, CHECK_MS)
 end
 
--- A provider's list must arrive before its models can be checked.
+-- A model can be checked only when the list of its provider has arrived, so check again.
 client.on('models/didChange', function() vim.iter(chats.list()):each(M.check) end)
 
 --- Describe the values that a settings row allows.
@@ -106,8 +106,8 @@ function M.describe_values(row)
   return table.concat(parts, ', ')
 end
 
---- Explain a key of the front matter. `K` calls this, on a value too.
----@param word string
+--- Explain a key of the front matter. `K` calls this with the word at the cursor, which may be a value.
+---@param word string the key, or any word in the line of the key; empty for the word at the cursor
 function M.describe(word)
   local buf = vim.api.nvim_get_current_buf()
   if word == '' then word = vim.fn.expand('<cword>') end

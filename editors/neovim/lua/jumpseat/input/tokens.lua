@@ -22,7 +22,7 @@ local function is_idle(buf)
 end
 
 ---@param buf integer
----@param is_current fun(): boolean whether the chat is still the one that is counted
+---@param is_current fun(): boolean whether the chat is idle and has not changed since the count was scheduled
 local function count(buf, is_current)
   transcript.parse(transcript.text(buf), function(err, parsed)
     if err or not is_current() then return end

@@ -97,7 +97,7 @@ local function show_state(buf)
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Remove approvals that no longer wait, and show the next one.
+--- Remove the approvals that no longer wait. If one of them was shown, show the next one.
 ---@param is_done fun(approval: jumpseat.Approval): boolean
 local function remove(is_done)
   local before = #waiting
@@ -145,7 +145,7 @@ local function highlight(buf, has_diff)
   end
 end
 
---- Show an approval, above its chat.
+--- Show an approval in a window above its chat.
 ---@param approval jumpseat.Approval
 ---@param is_requested? boolean whether the user asked for the window, which then gets the focus immediately
 function M.show(approval, is_requested)

@@ -1,4 +1,4 @@
---- Selects the tools of a chat, which its front matter contains.
+--- Selects the tools of a chat. The front matter contains the selection.
 local chats = require('jumpseat.core.chats')
 local checklist = require('jumpseat.display.checklist')
 local lists = require('jumpseat.daemon.lists')

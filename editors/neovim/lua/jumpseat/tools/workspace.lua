@@ -1,4 +1,4 @@
---- Answers the daemon's requests about the buffers of the workspace: tools read unsaved text and change it there.
+--- Answers the daemon's requests about the buffers of the workspace, so that tools read and change unsaved text there.
 local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
 
