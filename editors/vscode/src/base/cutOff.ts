@@ -5,7 +5,7 @@ const REASONS: Record<string, string> = {
   max_tokens: l10n.t('The answer reached its maximum length.'),
   content_filter: l10n.t('A filter of the provider cut off the answer.'),
   context_exceeded: l10n.t('The context of the model is full. Start a new chat, or send less.'),
-  max_rounds: l10n.t('The answer used all the rounds or tool calls that are allowed.'),
+  max_rounds: l10n.t('The model reached a limit on tool use.'),
   pause_turn: l10n.t('The provider paused the answer before its end.'),
 };
 

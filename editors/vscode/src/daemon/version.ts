@@ -24,7 +24,7 @@ export function checkVersion(info: InitializeResult, program: string): void {
   if (abilities?.protocolVersion !== 1) {
     throw createSetUpError(
       l10n.t('{0} uses a different version of the protocol than this extension.', name),
-      l10n.t('Install the extension and jumpseat in the same version.'),
+      l10n.t('Install the same version of the extension and of jumpseat.'),
     );
   }
   const missing = NEEDED.find((method) => !abilities.methods.includes(method));

@@ -76,7 +76,7 @@ export function convertConversation(
       continue;
     }
     const role = message.role === ROLE.assistant ? 'assistant' : 'user';
-    // Keep messages separate: the daemon merges those of one role in the same way for every client.
+    // Keep messages of the same role separate: the daemon merges them, in the same way for every client.
     sent.push({ role, content: [] });
     for (const part of parts) {
       for (const block of convertPart(part, role, skipped)) {

@@ -153,7 +153,7 @@ function formatTooltip(model: ModelInfo): string {
     facts.push(l10n.t('deprecated'));
   }
   if (model.policy === 'unconfigured') {
-    facts.push(l10n.t('its terms are not accepted yet: choose it with "jumpseat: Select Model"'));
+    facts.push(l10n.t('its terms are not accepted yet: choose the model with "jumpseat: Select Model"'));
   }
   return facts.join(' · ');
 }

@@ -48,8 +48,8 @@ export async function applyChanges(
 }
 
 /**
- * Return the given change of a finished edit, else the first change at or below the cursor, else the first of all. Moves
- * the cursor to the change after it, so that the command can be repeated.
+ * Return the given change of a finished edit, else the first change at or below the cursor, else the edit's first change.
+ * Moves the cursor to the next change, so that the command can be repeated.
  */
 export function chooseChange(edit: Edit | undefined, index: unknown): PlacedHunk | undefined {
   if (!edit?.isFinished) {

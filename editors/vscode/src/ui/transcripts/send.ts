@@ -60,7 +60,7 @@ export class TranscriptSender {
     if (document?.languageId !== 'markdown' || this.#transcripts.conversationIn(document) !== undefined) {
       showWarning(
         vscode.l10n.t(
-          'Open a chat first: "jumpseat: New Transcript" creates one, "jumpseat: History" lists those that were kept.',
+          'Open a chat first: "jumpseat: New Transcript" creates one, "jumpseat: History" lists the kept conversations.',
         ),
       );
       return;
