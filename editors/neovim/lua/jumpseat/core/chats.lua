@@ -25,9 +25,11 @@ function M.list()
   return buffers
 end
 
+--- Return the buffer that `@buffer` refers to, if it is still loaded.
 ---@return integer?
 function M.source() return source and vim.api.nvim_buf_is_loaded(source) and source or nil end
 
+--- Let `@buffer` refer to this buffer from now on, if it is listed, has a name or some text, and is not a chat.
 ---@param buf integer
 function M.remember_source(buf)
   local is_file = vim.bo[buf].buftype == '' and vim.bo[buf].buflisted

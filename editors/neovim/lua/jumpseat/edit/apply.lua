@@ -92,7 +92,7 @@ end
 --- Whether code can be applied to a buffer now. Warns if it cannot.
 ---@param buf integer
 ---@return boolean
-local function is_free(buf)
+local function check_free(buf)
   if not vim.bo[buf].modifiable then
     log.warn(("The code cannot be applied to %s: 'modifiable' is off."):format(name_of(buf)))
   elseif edits.is_busy(buf) then
@@ -134,7 +134,7 @@ local function apply_patches(block, path)
     if word and not name then return log.warn(('%s is not the path of a file.'):format(word)) end
     local buf = name and load(name) or chats.source()
     if not buf then return log.warn('The diff names no file, and none is open beside the chat.') end
-    if not is_free(buf) then return end
+    if not check_free(buf) then return end
     local old = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
     local new, failed = patch.apply(each, old)
     if failed < #each.hunks then open_review({ buf = buf, row = 0, old = old, new = new }) end
@@ -159,7 +159,7 @@ function M.run(buf, path)
   local found = name and { name = name, lines = block.lines } or file.find(block)
   local target = found and load(found.name) or chats.source()
   if not target then return log.warn('No file matches this code. Run :Jumpseat apply FILE.') end
-  if not is_free(target) then return end
+  if not check_free(target) then return end
   open_review(compute_change(target, found and found.lines or block.lines))
 end
 

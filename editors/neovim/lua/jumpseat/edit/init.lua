@@ -317,10 +317,10 @@ function M.start(buf, selected, instruction, mode)
   end)
 end
 
---- Whether the model is still writing the edit of a buffer. Warns the user if so.
+--- Warn the user if the model is still writing the edit of a buffer. Return whether it is.
 ---@param buf integer
 ---@return boolean
-local function is_being_written(buf)
+local function warn_if_being_written(buf)
   local is_running = edits[buf] ~= nil and not edits[buf].is_ready
   if is_running then log.warn('The edit is still being written; :Jumpseat stop stops it.') end
   return is_running
@@ -329,14 +329,14 @@ end
 --- Accept all hunks of the new text, in one undo step.
 ---@param buf integer
 function M.accept(buf)
-  if not is_being_written(buf) then review.accept(buf) end
+  if not warn_if_being_written(buf) then review.accept(buf) end
 end
 
 --- Accept or reject the hunk at the cursor.
 ---@param buf integer
 ---@param is_accepted boolean
 function M.settle(buf, is_accepted)
-  if not is_being_written(buf) then review.settle(buf, is_accepted) end
+  if not warn_if_being_written(buf) then review.settle(buf, is_accepted) end
 end
 
 --- Discard the new text, or the message of an edit that failed.
@@ -351,7 +351,7 @@ end
 ---@param buf integer
 ---@param instruction string if empty, the instruction of the last edit is used
 function M.rewrite_again(buf, instruction)
-  if is_being_written(buf) then return end
+  if warn_if_being_written(buf) then return end
   local edit = edits[buf]
   if not edit then
     return log.warn(
