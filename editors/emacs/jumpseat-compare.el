@@ -16,7 +16,7 @@
 (require 'jumpseat-edit)
 
 (defun jumpseat-compare--make-buffer (edit)
-  "Return a buffer with the text of this one in which EDIT is accepted."
+  "Return a copy of this buffer in which EDIT is accepted."
   (let* ((beg (jumpseat--edit-start edit))
          (end (jumpseat--edit-end edit))
          (source (current-buffer))

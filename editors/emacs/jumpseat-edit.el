@@ -18,7 +18,7 @@
 (cl-defstruct (jumpseat--edit (:constructor jumpseat--edit-make) (:copier nil))
   region                     ; the overlay over the text
   sent                       ; the text that was sent, with the accepted hunks
-  (earlier nil)              ; its earlier values, which undo restores
+  (earlier nil)              ; the earlier values of `sent', which undo may restore
   instruction
   options                    ; a property list; see `jumpseat--rewrite-begin'
   (answer "")                ; the model's text so far
@@ -114,7 +114,7 @@ Return nil if its text was changed in any other way since it was sent."
     (setf (jumpseat--edit-sent edit)
           (concat (substring sent 0 old-beg) (substring-no-properties new)
                   (substring sent old-end)))
-    ;; Text inserted at its end would stay outside.
+    ;; Text that was inserted at the end of the overlay is not in it yet.
     (move-overlay (jumpseat--edit-region edit) start
                   (+ start (length (jumpseat--edit-sent edit))))))
 

@@ -7,8 +7,9 @@
 ;;; Commentary:
 
 ;; Computes the difference between two texts as hunks of whole lines, and shows
-;; it in the old text without changing that.  A hunk is a list of four offsets:
-;; its start and end in the old text, and its start and end in the new text.
+;; the hunks in the old text without changing the text.  A hunk is a list of four
+;; offsets: its start and end in the old text, and its start and end in the new
+;; text.
 
 ;;; Code:
 
@@ -99,7 +100,7 @@ text, then the lines between those."
         (jumpseat-hunks--match old old-beg old-end new new-beg new-end kept)))))
 
 (defun jumpseat-hunks--find-kept (old new)
-  "Return the number of the equal line in OLD for each of the lines NEW.
+  "Return a list with the number of the line in OLD for each of the lines NEW.
 The number is nil for an added line."
   (let ((kept (make-vector (length new) nil)))
     (jumpseat-hunks--match (vconcat old) 0 (length old) (vconcat new) 0 (length new) kept)
@@ -204,7 +205,7 @@ OLD is nil if the file is new."
     text))
 
 (defun jumpseat--hunks-fontify (beg end text)
-  "Return TEXT with the faces that it would have between BEG and END here."
+  "Return TEXT with the faces it would have if it replaced the text BEG to END."
   (let ((mode major-mode)
         (before (buffer-substring-no-properties (point-min) beg))
         (after (buffer-substring-no-properties end (point-max))))

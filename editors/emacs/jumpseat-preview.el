@@ -42,7 +42,8 @@
        (jumpseat--view-find-width) "[,;] "))))
 
 (defun jumpseat-preview--format-keys (hunks)
-  "Describe the keys for a rewrite with HUNKS, nil while it is being written."
+  "Describe the keys for a rewrite with HUNKS, the number of its hunks.
+The number is nil while the model is writing."
   (substitute-command-keys
    (pcase hunks
      ('nil "\\[jumpseat-rewrite-reject] stops")

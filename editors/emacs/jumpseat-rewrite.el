@@ -20,7 +20,7 @@
 (require 'jumpseat-workspace)
 
 (defcustom jumpseat-rewrite-ended-functions nil
-  "Functions that are called in a buffer when a rewrite can be reviewed or failed.
+  "Functions to call in a buffer when a rewrite can be reviewed or has failed.
 Their argument says whether there is a change to review."
   :type 'hook
   :group 'jumpseat)
@@ -34,7 +34,7 @@ Their argument says whether there is a change to review."
 Without this delay, typing while the message appears would remove it unread.")
 
 (defvar jumpseat-rewrite-mode-map (make-sparse-keymap)
-  "Keymap for buffers with an open rewrite; another file adds the keys.")
+  "Keymap for buffers with an open rewrite; jumpseat-settle.el adds the keys.")
 
 (defvar-local jumpseat-rewrite--outer-header nil
   "A list of the buffer's original header line, or nil if it had none.")
@@ -189,7 +189,7 @@ OUTCOME has no replacement text."
   "Rewrite the text from BEG to END of this buffer according to INSTRUCTION.
 OPTIONS is a property list of :model, :system, :settings and :context, a list of
 items.  An open rewrite of exactly this text is replaced."
-  (when (string-blank-p instruction) (user-error "No instruction"))
+  (when (string-blank-p instruction) (user-error "No instruction was entered"))
   (when-let ((other (jumpseat--edit-find-between beg end)))
     (unless (and (= beg (jumpseat--edit-start other)) (= end (jumpseat--edit-end other)))
       (user-error "This text has an open rewrite: accept or reject it first"))
