@@ -14,11 +14,12 @@
 
 (defvar jumpseat-account--sign-in nil
   "The running sign-in, a property list.
-:token is our own, :request the daemon's id, :buffer shows the code, and
-:cancelled is set if the user cancelled before the id was known.")
+:token identifies it, :buffer shows the code, and :request is the id of the
+daemon's request.  :cancelled is set if the user cancelled before :request was
+known.")
 (defvar jumpseat-account--count 0 "The number of sign-ins so far.")
 (defvar jumpseat-account--states nil "An alist of providers and account states.")
-(defvar jumpseat-account--leaving nil "Whether this Emacs is signing out.")
+(defvar jumpseat-account--signing-out nil "Whether this Emacs is signing out.")
 
 ;;; Sign-in
 
@@ -100,9 +101,9 @@ A sign-in to a tool server has no code."
 
 (defun jumpseat--account-read-provider (prompt &optional fits required)
   "Prompt with PROMPT for a provider, and return its id.
-After an empty answer, return nil, which means the daemon's choice; if REQUIRED,
-signal a `user-error'.  If FITS is given, offer only the providers for which it
-returns non-nil."
+If the answer is empty, return nil, which means the daemon's choice, or signal a
+`user-error' if REQUIRED.  If FITS is given, offer only the providers for which
+it returns non-nil."
   ;; The providers may be unknown at first.  They arrive while the user reads
   ;; the prompt.
   (let* ((ids (lambda (&rest _)
@@ -117,7 +118,7 @@ returns non-nil."
 
 (defun jumpseat-login (&optional provider)
   "Sign in to PROVIDER; the daemon chooses one if none is named.
-With a prefix argument, read its name."
+With a prefix argument, read the name of PROVIDER."
   (interactive (list (when current-prefix-arg
                        (jumpseat--account-read-provider "Sign in to"
                                                         #'jumpseat-account--sign-in-p))))
@@ -151,15 +152,15 @@ With a prefix argument, read its name."
 
 (defun jumpseat-logout (&optional provider)
   "Sign out of PROVIDER; the daemon chooses one if none is named.
-With a prefix argument, read its name."
+With a prefix argument, read the name of PROVIDER."
   (interactive (list (when current-prefix-arg
                        (jumpseat--account-read-provider "Sign out of"
                                                         #'jumpseat-account--sign-in-p))))
-  (setq jumpseat-account--leaving t)
+  (setq jumpseat-account--signing-out t)
   (jumpseat--rpc-request
    "auth/signOut" (list :provider provider)
    (lambda (err account)
-     (setq jumpseat-account--leaving nil)
+     (setq jumpseat-account--signing-out nil)
      (if err (jumpseat--say-error err)
        (jumpseat--say "%s" (jumpseat-account--describe account))))))
 
@@ -196,13 +197,13 @@ With a prefix argument, read its name."
 (add-hook 'jumpseat--turn-ended-functions #'jumpseat-account--show-quota)
 
 (defun jumpseat-account--handle-change (account)
-  "Report a lost sign-in of ACCOUNT, and show its quota in its chats."
+  "Report a lost sign-in of ACCOUNT, and show its quota in chats that use it."
   (let* ((provider (plist-get account :provider))
          (state (plist-get account :state))
          (before (alist-get provider jumpseat-account--states nil nil #'equal)))
     (setf (alist-get provider jumpseat-account--states nil nil #'equal) state)
     (when (and (member state '("signed_out" "expired")) (not (equal before state))
-               (not jumpseat-account--leaving))
+               (not jumpseat-account--signing-out))
       (jumpseat--say "You are signed out of %s. %s" provider (or (plist-get account :message) "")))
     (dolist (buffer (jumpseat--chat-list))
       (with-current-buffer buffer
@@ -267,7 +268,7 @@ With a prefix argument, read its name."
       (goto-char (point-max)))))
 
 (defun jumpseat-account--choose-mark (ok)
-  "Return the mark for a check: passed, failed, or not made if OK is absent."
+  "Return the mark for a check: passed, failed, or not made if OK is nil."
   (cond ((jumpseat--true-p ok) "✓") ((eq ok :json-false) "✗") (t "–")))
 
 (defun jumpseat-account--format-check (check)

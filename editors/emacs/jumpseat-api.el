@@ -57,7 +57,8 @@ a list of messages as property lists."
           :conversation (plist-get result :conversationId))))
 
 (defun jumpseat-api--handle (turn delta on-text on-event approve)
-  "Pass DELTA of TURN to ON-TEXT and ON-EVENT, or to APPROVE if it asks."
+  "Pass DELTA of TURN to ON-EVENT, and its text to ON-TEXT.
+If DELTA asks for an approval, call APPROVE; without APPROVE, deny the call."
   (when on-event (funcall on-event delta))
   (pcase (plist-get delta :type)
     ("text_delta" (when on-text (funcall on-text (plist-get delta :text))))
@@ -74,9 +75,8 @@ a list of messages as property lists."
 PROMPT is a question, or a list of texts of the user and the assistant in turn,
 or a list of messages (:role ROLE :content BLOCKS) of the daemon's protocol.
 
-Nothing waits: this function returns immediately, and the functions below are
-called later, in the buffer that is current now, or in a temporary one if that
-was killed.
+This function returns immediately.  The functions below are called later, in the
+buffer that is current now, or in a temporary buffer if that buffer was killed.
 
 CALLBACK is called once, at the end, with the text or nil, and a property list:
   :status        `done', `stopped' or `failed'
@@ -87,12 +87,12 @@ CALLBACK is called once, at the end, with the text or nil, and a property list:
   :content       the blocks of the answer, to be sent back in a later request
   :conversation  the id of the kept conversation
 
-ON-TEXT is called with each piece of the answer's text, about 20 times per
-second at most.
+ON-TEXT is called with each piece of the answer's text, at most about 20 times
+per second.
 ON-EVENT is called with each delta of the protocol.
 APPROVE is called for each tool call that needs the user's approval, with the
-delta `tool_approval' and a function of one argument, whether it is allowed.
-Without APPROVE, such calls are denied.
+delta `tool_approval' and a function.  Call this function with t to allow the
+tool call, or with nil to deny it.  Without APPROVE, such calls are denied.
 
 PRESET is the name of a preset of `jumpseat-presets'.  These keys override it:
 MODEL is a string provider:model, SYSTEM a text, SETTINGS a property list such

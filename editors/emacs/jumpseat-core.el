@@ -31,14 +31,15 @@ Nil means what \\[jumpseat-install] has installed, else `jumpseat' on variable
   :type '(choice (const :tag "Find it" nil) (repeat string)))
 
 (defcustom jumpseat-arguments nil
-  "Additional arguments of `jumpseat attach'; used after \\[jumpseat-restart]."
+  "Additional arguments of `jumpseat attach'.
+A change takes effect after \\[jumpseat-restart]."
   :type '(repeat string))
 
 (defcustom jumpseat-config nil
   "Configuration for this Emacs only.
 A property list with the same keys as the daemon's configuration file, such as
 \(:providers (:local (:settings (:temperature 0.2)))).
-A change is used after \\[jumpseat-restart]."
+A change takes effect after \\[jumpseat-restart]."
   :type '(plist :key-type symbol :value-type sexp))
 
 (defcustom jumpseat-model nil
@@ -63,12 +64,13 @@ Nil is the daemon's default."
 (defcustom jumpseat-workspace-rules nil
   "Whether chats and rewrites follow the rules of the project.
 These are the files AGENTS.md, CLAUDE.md and .github/copilot-instructions.md.
-They may come from somebody else and can mislead the model, so they are not used
-unless you set this option; the chat names the files that were used."
+They may come from somebody else and can mislead the model, so they are used
+only if you set this option.  The chat names the files that were used."
   :type 'boolean)
 
 (defcustom jumpseat-log-level "warning"
-  "The level of the daemon's log; used after \\[jumpseat-restart]."
+  "The level of the daemon's log.
+A change takes effect after \\[jumpseat-restart]."
   :type '(choice (const "debug") (const "info") (const "warning") (const "error")))
 
 (defcustom jumpseat-log-limit 200000
@@ -216,8 +218,8 @@ This is the last one that is neither a chat nor the daemon's log."
 
 (defun jumpseat--find-program (name)
   "Return the path of the program NAME on this machine, or nil.
-Also search common directories, which an Emacs that was not started from a shell
-often lacks."
+Also search common directories, which are often missing in variable `exec-path'
+if Emacs was not started from a shell."
   (let ((default-directory (jumpseat--local-directory))
         (exec-path (append exec-path '("~/.local/bin" "~/.cargo/bin" "/opt/homebrew/bin"
                                        "/usr/local/bin"))))

@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; A timer handles the daemon's messages in order, instead of the process
-;; filter: in jsonrpc.el of Emacs 28, an error or a question in the minibuffer
-;; in the filter would delay all later messages.
+;; A timer, instead of the process filter, handles the daemon's messages in
+;; order.  With jsonrpc.el of Emacs 28, an error in the filter would delay all
+;; later messages, and so would a question in the minibuffer.
 
 ;;; Code:
 

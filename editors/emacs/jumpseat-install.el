@@ -7,8 +7,8 @@
 ;;; Commentary:
 
 ;; `jumpseat-install' installs the daemon into its own virtual environment.
-;; After the first errors of a new user, the next step is offered: to install
-;; the daemon, to sign in or to install the local model.
+;; If a question fails because nothing can answer it yet, the next step is
+;; offered: to install the daemon, to sign in or to install the local model.
 
 ;;; Code:
 
@@ -53,7 +53,7 @@ Their argument says whether it succeeded.")
           (output "")
           (last ""))
       (jumpseat--log-write "%s" (string-join command " "))
-      ;; The script ends when its input closes, and so with Emacs.
+      ;; The script ends when its input closes, which happens when Emacs exits.
       (make-process
        :name "jumpseat-install" :command command :noquery t :connection-type 'pipe
        :stderr (make-pipe-process
@@ -73,13 +73,13 @@ Their argument says whether it succeeded.")
                        (_ (jumpseat-install--run (cdr launchers) arguments)))))))))
 
 (defun jumpseat-install--add-advice (reason)
-  "Add advice to REASON, for which the installation failed."
+  "Return the REASON for a failed installation, with advice added."
   (format-message "%s Set `jumpseat-package' to install a wheel or a checkout. %s shows all output."
                   reason (substitute-command-keys "\\[jumpseat-log]")))
 
 (defun jumpseat-install (&optional again)
   "Install the daemon into a virtual environment of its own.
-With a prefix argument AGAIN, even if this version is installed."
+With a prefix argument AGAIN, install it even if this version is installed."
   (interactive "P")
   (cond
    (jumpseat-install--running (jumpseat--say "jumpseat is already being installed."))

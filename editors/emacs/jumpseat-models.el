@@ -18,7 +18,7 @@
 (require 'jumpseat-view)
 
 (defvar jumpseat-models--cache nil "An alist of methods and cached results.")
-(defvar jumpseat-models--fetching nil "The methods requested for completion.")
+(defvar jumpseat-models--fetching nil "The methods of running requests for completion.")
 
 (defun jumpseat-models--forget (&rest methods)
   "Return a listener to remove the results of METHODS from the cache."
@@ -72,7 +72,7 @@ If there is none, request it for the next call: completion cannot wait."
   (jumpseat-models--get-cached "prompts/list" :prompts))
 
 (defun jumpseat-models--fetch-prompts (_params)
-  "Request the prompt texts early, to offer all of them after the first slash."
+  "Request the prompt texts early, so that the first slash completes them."
   (funcall (jumpseat-models--forget "prompts/list") nil)
   (jumpseat--models-known-prompts))
 
@@ -117,7 +117,7 @@ If there is none, request it for the next call: completion cannot wait."
      " · ")))
 
 (defun jumpseat-models--use (buffer id)
-  "Set the model ID in the chat in BUFFER, or the default outside of chats."
+  "Use the model ID in the chat BUFFER, or as the default if it is not a chat."
   (cond
    ((not (buffer-live-p buffer)))
    ((with-current-buffer buffer jumpseat-chat-mode)
@@ -145,7 +145,7 @@ If there is none, request it for the next call: completion cannot wait."
 
 (defun jumpseat-model (&optional name)
   "Choose the model of this chat, or elsewhere the default of all clients.
-NAME is the model; without it all models are offered."
+Without the NAME of a model, offer all models."
   (interactive)
   (let ((buffer (current-buffer)))
     (if name (jumpseat-models--use buffer name)
@@ -293,7 +293,7 @@ Without KEY, let the user choose."
 
 (defun jumpseat-settings (&optional key)
   "Choose a setting of this chat, and set it in its front matter.
-KEY is the name of the setting; without it all settings are offered."
+Without KEY, the name of the setting, offer all settings."
   (interactive)
   (unless jumpseat-chat-mode
     (user-error "This is not a chat; %s opens one" (substitute-command-keys "\\[jumpseat]")))

@@ -189,8 +189,9 @@ the user."
 
 (defun jumpseat-rpc--read ()
   "Parse the message in this narrowed buffer.
-If Emacs cannot parse it (a number may be too large), return an error for its
-request; jsonrpc.el would drop the message, and the request would never end."
+If Emacs cannot parse a response (a number may be too large), return an error
+for the request.  jsonrpc.el would drop the response, and the request would
+never end."
   (condition-case failure
       (json-parse-buffer :object-type 'plist :null-object nil :false-object :json-false)
     (error
@@ -230,9 +231,9 @@ Messages are parsed by `jumpseat-rpc--read'."
                                          (jumpseat--inbox-add #'jumpseat-rpc--handle-end link)))))
     (make-directory (file-name-directory file) t)
     (setf (jumpseat-rpc--link-connection link)
-          ;; Logging each message would take more time than everything else.
-          ;; Old releases of jsonrpc.el do not accept the first key, and new
-          ;; ones warn about the second.
+          ;; Do not log each message, which would take more time than everything
+          ;; else.  Old releases of jsonrpc.el do not accept the key in the first
+          ;; call, and new releases warn about the key in the second call.
           (condition-case nil
               (apply #'jsonrpc-process-connection :events-buffer-config '(:size 0) arguments)
             (invalid-slot-name
@@ -304,7 +305,7 @@ The daemon ends the session when the input closes."
 ;;; Requests
 
 (defun jumpseat-rpc--make-valid (value)
-  "Replace what JSON cannot express in VALUE, and U+0000, with U+FFFD.
+  "Replace U+0000, and characters that JSON cannot express, in VALUE with U+FFFD.
 The daemon replaces U+0000 too, because Emacs before 30 cannot read it."
   (cond ((stringp value)
          (replace-regexp-in-string "[\0\uD800-\uDFFF\x3fff80-\x3fffff]" "\uFFFD" value t t))
@@ -318,7 +319,8 @@ Call ANSWERED with an error or nil, and the result."
   (jsonrpc-async-request
    (jumpseat-rpc--link-connection link) (intern method) params
    :success-fn (lambda (result) (funcall answered nil result))
-   ;; Ignore jsonrpc.el's error: `jumpseat-rpc--handle-end' reports a better one.
+   ;; Ignore jsonrpc.el's own error for the end of the process:
+   ;; `jumpseat-rpc--handle-end' reports a better one.
    :error-fn (lambda (err) (unless (eql (plist-get err :code) -1) (funcall answered err nil)))
    :timeout nil))
 

@@ -211,7 +211,7 @@ directory,\nthe root of the file system, or remote.")
   "Ask whether to change the trust in the server in ROW, and return the answer."
   (yes-or-no-p
    (format "%s\n%s\n%s the server %s in this workspace? "
-           (propertize "The configuration of this Emacs, not that of the daemon, defines this server:" 'face 'bold)
+           (propertize "This server is defined by this Emacs, not by the configuration of the daemon:" 'face 'bold)
            (plist-get row :definition)
            (if (equal "untrusted" (plist-get row :state)) "Trust" "Stop trusting")
            (plist-get row :name))))
@@ -254,7 +254,7 @@ and to the definition of the server, which is shown first."
        #'jumpseat--tools-show-in-header place))))
 
 (defun jumpseat-tools--fetch (buffer refresh)
-  "Fetch the tools for the window BUFFER; with REFRESH, servers are asked."
+  "Fetch the tools for the window BUFFER; with REFRESH, ask the servers again."
   (jumpseat--rpc-request
    "tools/list" (when refresh '(:refresh t))
    (jumpseat--make-callback

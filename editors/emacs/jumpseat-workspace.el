@@ -19,9 +19,9 @@
 
 (defun jumpseat--workspace-folder ()
   "Return the folder whose files the tools of this buffer may use, or nil.
-This is the root of the project, or else the directory of the buffer.  The home
-directory and the root of the file system are too large for that, and a remote
-directory is on another machine."
+This is the root of the project, or else the directory of the buffer.  Return
+nil for the home directory and the root of the file system, which are too large,
+and for a remote directory, which is on another machine."
   (unless (file-remote-p default-directory)
     (let* ((project (project-current))
            (folder (file-name-as-directory
@@ -47,7 +47,7 @@ directory is on another machine."
 ;;; Unsaved buffers
 
 (defun jumpseat-workspace--describe (buffer uri)
-  "Return the document of the unsaved BUFFER, which is named URI."
+  "Return the document of the unsaved BUFFER, whose file is URI."
   (with-current-buffer buffer
     (save-restriction
       (widen)
@@ -60,7 +60,7 @@ directory is on another machine."
     (find-buffer-visiting file)))
 
 (defun jumpseat-workspace--list-unsaved ()
-  "Return pairs of each unsaved buffer of a local file and its URI."
+  "Return a cons for each unsaved buffer of a local file: the buffer and its URI."
   (delq nil (mapcar (lambda (buffer)
                       (when-let ((file (buffer-file-name buffer)))
                         (when (and (buffer-modified-p buffer) (not (file-remote-p file)))
@@ -104,7 +104,7 @@ directory is on another machine."
                           edits)))
       (undo-boundary)
       (atomic-change-group
-        ;; The last edit comes first, so that it does not move the places of others.
+        ;; Start with the last edit, so that no edit moves the places of others.
         (dolist (place (sort places (lambda (a b) (> (car a) (car b)))))
           (apply #'jumpseat--transcript-replace place)))
       (undo-boundary))))
