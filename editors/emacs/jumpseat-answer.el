@@ -20,7 +20,7 @@
   writer
   lead                       ; the heading with its blank lines
   overlay                    ; the label at the heading
-  (turn nil)                 ; its turn, once that has started
+  (turn nil)                 ; the turn, once it has started
   (folded nil)               ; the end of the last folded call or result
   (written nil)              ; whether text follows the heading
   (thinking nil)             ; the start of an unfinished thinking block
@@ -49,8 +49,8 @@ BRANCH is nil outside of branches."
     (dolist (window at-end)
       (set-window-point window last))
     (jumpseat--writer-append writer (jumpseat--answer-lead answer))
-    ;; The text below is fontified when it is complete, but the heading should
-    ;; look like the others.
+    ;; The text below is fontified only when it is complete, but the heading
+    ;; should look like other headings from the start.
     (save-restriction
       (widen)
       (font-lock-flush last (jumpseat--writer-end writer)))
@@ -112,7 +112,7 @@ DELTA is a value of `$/progress'."
       (jumpseat-answer--handle answer delta))))
 
 (defun jumpseat-answer--handle (answer delta)
-  "Update the display of ANSWER in this buffer; the text of DELTA is written."
+  "Update the display of ANSWER in this buffer after the text of DELTA is written."
   (pcase (plist-get delta :type)
     ("start"
      (setf (jumpseat--answer-model answer)
@@ -130,8 +130,8 @@ DELTA is a value of `$/progress'."
     ("thinking_start"
      (jumpseat-answer--show-label answer "thinking …")
      (jumpseat--view-update :state 'thinking :detail nil)
-     ;; If this block starts before the one above it is complete, its text
-     ;; comes later and is not folded.
+     ;; A block that starts before the one above it is complete has no text
+     ;; yet.  It is not folded.
      (when (plist-get delta :transcript)
        (setf (jumpseat--answer-thinking answer)
              (copy-marker (- (jumpseat--writer-end (jumpseat--answer-writer answer))
@@ -144,7 +144,7 @@ DELTA is a value of `$/progress'."
     ((or "tool_use_start" "tool_use_done" "block_done" "tool_approval" "tool_status")
      (jumpseat-answer--show-call answer delta))
     ("warning"
-     ;; Branches are meant to be forks.
+     ;; A branch is always a fork, so do not warn about it.
      (unless (and (equal (plist-get delta :code) "conversation_forked")
                   (jumpseat--transcript-branched-p))
        (push (plist-get delta :message) (jumpseat--answer-notices answer))))

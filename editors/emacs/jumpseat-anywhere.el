@@ -26,7 +26,7 @@
 
 (cl-defstruct (jumpseat-anywhere--sink (:constructor jumpseat-anywhere--make-sink) (:copier nil))
   writer                     ; writes the answer into a buffer, or is nil
-  end                        ; called with the whole text, or is nil
+  end                        ; a function that is called with the whole text, or nil
   (lead "")                  ; the text between the question and the answer
   (note nil))                ; the overlay that shows that the answer is awaited
 
@@ -121,7 +121,7 @@ KEYS are further keys of `jumpseat-request'."
     (push request jumpseat-anywhere--requests)))
 
 (defun jumpseat--anywhere-find-text ()
-  "Return a cons of the region, or else the text before point, and its end."
+  "Return the region, or else the text before point, in a cons with its end."
   (let* ((bounds (or (jumpseat--region-active) (list (point-min) (point))))
          (text (apply #'buffer-substring-no-properties bounds)))
     (when (string-blank-p text) (user-error "There is no text before point to send"))
@@ -138,8 +138,8 @@ DESTINATION is a symbol of `jumpseat--anywhere-destinations'."
 (defun jumpseat-send (&optional choose)
   "Send the chat in this buffer, or elsewhere the region or the text before point.
 Outside of chats, the answer is written below that text.  With a prefix argument
-CHOOSE, select another place for it: the kill ring, the echo area, another
-buffer or a chat."
+CHOOSE, select another place for the answer: the kill ring, the echo area,
+another buffer or a chat."
   (interactive "P")
   (cond (jumpseat-chat-mode
          (barf-if-buffer-read-only)

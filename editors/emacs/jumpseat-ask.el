@@ -118,7 +118,8 @@ If the code may contain escaped lines, the daemon removes the escapes."
      (jumpseat--say "Copied %d lines." (length (split-string code "\n" t))))))
 
 (defun jumpseat-insert-code ()
-  "Insert the code block at point, or the last one, into the last other buffer."
+  "Insert the code block at point, or the last one, into another buffer.
+This is the last buffer that is not a chat."
   (interactive)
   (let ((target (or (jumpseat--chat-source)
                     (user-error "No file is open beside the chat: open one to insert the code"))))

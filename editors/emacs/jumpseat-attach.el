@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; Commands that add to the context of a chat, list it, and remove from it.
+;; Commands that add items to the context of a chat, list them, and remove them.
 
 ;;; Code:
 
@@ -50,9 +50,9 @@
      (t (list (jumpseat--context-buffer-item (current-buffer)))))))
 
 (defun jumpseat-add ()
-  "Add to the context of the last chat: the region, or else the buffer.
-In Dired these are the marked files, and in Info the node.  In a chat, prompt
-for a file."
+  "Add the region, or else the buffer, to the context of the last chat.
+In Dired, add the marked files; in Info, add the node.  In a chat, prompt for a
+file to add."
   (interactive)
   (if jumpseat-chat-mode (call-interactively #'jumpseat-add-file)
     (apply #'jumpseat-attach--add (jumpseat-attach--make-items))

@@ -13,7 +13,7 @@
 (require 'jumpseat-chat)
 
 (defun jumpseat-branch--find-answer ()
-  "Return the position of the heading of the answer at point, or before it.
+  "Return the position of the heading of the answer at or before point.
 Signal a `user-error' if there is none."
   (save-excursion
     (end-of-line)
@@ -31,8 +31,8 @@ Signal a `user-error' if there is none."
 
 (defun jumpseat-branch (title)
   "Start a branch with TITLE after the answer at point, in a chat in Org.
-The branch is another continuation of the conversation from there.  Write a
-question in it, and send it as usual; point decides which branch is sent."
+The branch continues the conversation from there in another way.  Write a
+question in the branch, and send it as usual.  The branch at point is sent."
   (interactive
    (progn
      (unless (and jumpseat-chat-mode (derived-mode-p 'org-mode))

@@ -33,7 +33,7 @@
   "The maximum number of lines of a context block that stays unfolded.")
 
 (defun jumpseat-calls--read-pair (pairs key)
-  "Return the value of KEY.
+  "Return the value of KEY in PAIRS, or nil.
 PAIRS is the text after the type in the first line of a block."
   (when (string-match (format (jumpseat--format-pair (jumpseat--format-here)) key) pairs)
     (let ((value (match-string 1 pairs)))
@@ -72,7 +72,7 @@ PAIRS is the text after the type in the first line of a block."
 
 (defun jumpseat--calls-fold (beg end)
   "Fold each complete call, result, image and long context between BEG and END.
-Return the end of the last one, or BEG."
+Return the end of the last complete block, or BEG if there is none."
   (save-excursion
     (goto-char beg)
     (while (re-search-forward (jumpseat--format-block (jumpseat--format-here)) end t)
@@ -169,7 +169,7 @@ It is turned on and off with the approval requests."
 (defconst jumpseat-calls--lines 16 "The maximum number of lines that an approval request shows.")
 
 (defun jumpseat-calls--format-diff (request)
-  "Return the diff that REQUEST has in the unified format."
+  "Return the unified diff of what the call in REQUEST would change."
   (mapconcat (lambda (file)
                (let ((path (jumpseat--region-file (plist-get file :uri))))
                  (jumpseat--hunks-format-diff
@@ -189,7 +189,7 @@ It is turned on and off with the approval requests."
     (buffer-substring (point) (point-max))))
 
 (defun jumpseat-calls--cut (text)
-  "Return the first lines of TEXT, and how many more there are."
+  "Return the first lines of TEXT, and a line with the number of further lines."
   (let* ((lines (split-string (string-trim-right text) "\n"))
          (more (- (length lines) jumpseat-calls--lines)))
     (string-join (append (seq-take lines jumpseat-calls--lines)
@@ -251,7 +251,7 @@ If its call is not in this buffer, show it at POSITION."
     (overlay-put overlay 'jumpseat-approval request)
     (overlay-put overlay 'jumpseat-turn turn)
     (jumpseat-approval-mode)
-    ;; The buttons show the keys of the mode, which must be on.
+    ;; The buttons show keys only if the mode is on.
     (overlay-put overlay 'after-string
                  (concat jumpseat--view-cursor (jumpseat-calls--format-approval request)))
     (when (overlay-get overlay 'jumpseat-call)
@@ -323,7 +323,7 @@ With a prefix argument, read a REASON for the model."
          (unless (string-empty-p (or reason "")) (list :message reason))))
 
 (defun jumpseat-calls--list-choices (request)
-  "Return the items to choose from when the decision about REQUEST is remembered."
+  "Return the choices for remembering a decision about REQUEST."
   (let ((tool (concat (plist-get request :server) "/" (plist-get request :tool)))
         (server (concat "every tool of " (plist-get request :server))))
     (seq-mapcat
@@ -336,7 +336,7 @@ With a prefix argument, read a REASON for the model."
      (plist-get request :remember))))
 
 (defun jumpseat-allow-remembered ()
-  "Allow the call at point, and choose for how long and for which others."
+  "Allow the call at point, and choose what else to allow from now on."
   (interactive)
   (let* ((overlay (jumpseat-calls--find-asked))
          (request (overlay-get overlay 'jumpseat-approval))

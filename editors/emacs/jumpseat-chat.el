@@ -49,12 +49,12 @@
   "Font lock keywords for the Markdown in chats in Org.")
 
 (defun jumpseat-chat--adapt-org (on)
-  "Adapt Org mode to chats, or with ON nil undo that."
+  "Adapt Org mode to chats, or undo that if ON is nil."
   (when (derived-mode-p 'org-mode)
     (if on (font-lock-add-keywords nil jumpseat-chat--org-keywords 'append)
       (font-lock-remove-keywords nil jumpseat-chat--org-keywords))
     (font-lock-flush)
-    ;; Answers are written without the hooks that keep this cache true.
+    ;; Answers are written without the hooks that keep this cache up to date.
     (if on (setq-local org-element-use-cache nil)
       (kill-local-variable 'org-element-use-cache))))
 
@@ -121,7 +121,8 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (mapc #'jumpseat--view-clear '(message heading fold)))))
 
 (defun jumpseat--chat-fold ()
-  "Fold each call in this chat, and the thinking, at the daemon's lines."
+  "Fold each call in this chat, and the thinking.
+The daemon finds the lines of the thinking."
   (jumpseat--view-clear 'fold)
   (save-restriction
     (widen)
@@ -179,7 +180,7 @@ Do nothing if the user has edited that line."
               (restore-buffer-modified-p modified)))))
       (set-marker place nil))))
 
-(defun jumpseat-chat--name-heading ()
+(defun jumpseat-chat--fetch-heading ()
   "Replace the heading of this new chat with the configured one."
   (let ((place (save-excursion
                  (goto-char (jumpseat--transcript-front-matter-end))
@@ -212,7 +213,7 @@ Do nothing if the user has edited that line."
                                (jumpseat--transcript-question format) "\n\n")
                        format))
   ;; The chat is shown first, because it does not have to wait for the daemon.
-  (jumpseat-chat--name-heading))
+  (jumpseat-chat--fetch-heading))
 
 (defun jumpseat (&optional new)
   "Open the last chat, or with a prefix argument NEW a new one."
@@ -223,8 +224,8 @@ Do nothing if the user has edited that line."
 
 (defun jumpseat-new (&optional other)
   "Open a new chat.
-With a prefix argument OTHER, its format is the one that `jumpseat-chat-format'
-does not name: Org, or Markdown."
+The format is `jumpseat-chat-format' or, with a prefix argument OTHER, the other
+format: Org instead of Markdown, or Markdown instead of Org."
   (interactive "P")
   (jumpseat-chat--open-new
    (jumpseat--format-named
@@ -233,14 +234,14 @@ does not name: Org, or Markdown."
 ;;; Moving
 
 (defun jumpseat-next-turn (&optional count)
-  "Move to the next heading, or the COUNTth."
+  "Move to the next heading, or to the COUNTth heading after point."
   (interactive "p")
   (end-of-line)
   (when (re-search-forward (jumpseat--transcript-heading-regexp) nil 'end (or count 1))
     (beginning-of-line)))
 
 (defun jumpseat-previous-turn (&optional count)
-  "Move to the previous heading, or the COUNTth."
+  "Move to the previous heading, or to the COUNTth heading before point."
   (interactive "p")
   (beginning-of-line)
   (re-search-backward (jumpseat--transcript-heading-regexp) nil 'end (or count 1)))

@@ -25,8 +25,9 @@
      (plist-get diagnostic :message))))
 
 (defun jumpseat-check--build-text ()
-  "Return the text of this chat to check: its front matter and a question.
-The rest is only text, and may be long, but it is needed to check a branch."
+  "Return the text of this chat to check, or nil if there is nothing to check.
+This is the front matter with a short question, because the rest may be long.
+In a branch, it is the whole text, which contains the place of the branch."
   (save-restriction
     (widen)
     (let ((end (jumpseat--transcript-front-matter-end)))
@@ -58,7 +59,7 @@ The rest is only text, and may be long, but it is needed to check a branch."
                (error nil)))))))))
 
 (defun jumpseat-check--recheck (_params)
-  "Check the chats again after the lists of models changed."
+  "Check the chats again after the lists of models have changed."
   (dolist (buffer (jumpseat--chat-list))
     (with-current-buffer buffer
       (when flymake-mode (flymake-start)))))

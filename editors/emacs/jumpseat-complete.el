@@ -26,7 +26,8 @@
   (let ((sign (jumpseat--format-property (jumpseat--format-here))))
     (append (mapcar (lambda (each) (list (concat sign (car each) ": ") (cadr each)))
                     jumpseat-complete--keys)
-            ;; A property of Org that is not ours belongs to another program.
+            ;; In Org, offer only these keys: other properties may belong to
+            ;; other programs.
             (when (string-empty-p sign)
               (mapcar (lambda (row) (list (concat (plist-get row :key) ": ")
                                           (concat (jumpseat--models-describe-values row) ". "

@@ -7,8 +7,8 @@
 ;;; Commentary:
 
 ;; A chat has a set of items: regions, buffers, files, directories and pages.
-;; Each question is sent with their current texts, except for those that the
-;; chat already contains unchanged.
+;; Each question is sent with their current texts.  A text that the chat already
+;; contains is not sent again.
 
 ;;; Code:
 
@@ -32,7 +32,7 @@ In a directory, larger files are left out."
   label
   build                      ; returns the blocks, or nil if the item no longer exists
   (overlay nil)              ; the region in its buffer
-  (size nil))                ; the characters of its texts when they were last built; nil without texts
+  (size nil))                ; the number of characters when last built; nil without text
 
 (defvar-local jumpseat--context-items nil "The context of this chat, a list of items.")
 (put 'jumpseat--context-items 'permanent-local t)
@@ -72,16 +72,16 @@ In a directory, larger files are left out."
                             (and (symbolp mode) mode (jumpseat--region-language mode))))))))
 
 (defun jumpseat-context--binary-p (file)
-  "Whether there is a null byte in the first 8,000 bytes of FILE, as in no text."
+  "Whether FILE is not a text: its first 8,000 bytes contain a null byte."
   (with-temp-buffer
     (set-buffer-multibyte nil)
     (insert-file-contents-literally file nil 0 8000)
     (search-forward "\0" nil t)))
 
 (defun jumpseat-context--list-files (directory)
-  "Return the files below DIRECTORY that have texts and are not too large.
-In a project, these are the files of the project, so that ignored files are
-left out."
+  "Return the text files below DIRECTORY that are not too large.
+In a project, list only files of the project, so that ignored files are left
+out."
   (let* ((default-directory directory)
          (project (project-current))
          (files (if project
@@ -146,7 +146,7 @@ Items that no longer exist are removed."
   (jumpseat--context-show-in-header))
 
 (defun jumpseat--context-add (chat item)
-  "Add ITEM to the context of CHAT; one of the same name is replaced."
+  "Add ITEM to the context of CHAT, replacing an item with the same label."
   (let ((blocks (jumpseat--context-build item)))
     (unless blocks (user-error "%s has no text" (jumpseat--context-item-label item)))
     (with-current-buffer chat
@@ -161,7 +161,7 @@ Items that no longer exist are removed."
 ;;; Items
 
 (defun jumpseat--context-region-item (beg end)
-  "Return an item for the text from BEG to END, which follows its edits."
+  "Return an item for the text from BEG to END; it follows later edits."
   (let ((overlay (make-overlay beg end nil nil t))
         (name (buffer-name)))
     (overlay-put overlay 'face 'jumpseat-context)

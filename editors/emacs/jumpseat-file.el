@@ -21,9 +21,9 @@
   (put 'jumpseat--file-is-chat 'permanent-local t)
 
   (defun jumpseat--file-p ()
-    "Whether this buffer was made a chat, or has the text of a saved one.
-That is a heading after front matter with a conversation or a model, or a
-heading in a file in `jumpseat-directory'."
+    "Whether this buffer was made a chat, or has the text of a saved chat.
+The text of a saved chat starts with front matter that names a conversation or a
+model, followed by a heading.  In `jumpseat-directory', a heading is enough."
     (or jumpseat--file-is-chat
         (save-excursion
           (save-restriction
@@ -56,9 +56,9 @@ heading in a file in `jumpseat-directory'."
                      (not (file-remote-p buffer-file-name))
                      (file-in-directory-p buffer-file-name jumpseat-directory))))))))
 
-  ;; The model may have written the local variables in a chat.  The mode that
-  ;; they name would be chosen before `magic-mode-alist' is consulted, and
-  ;; `normal-mode' would reset any value that a hook sets.
+  ;; Ignore local variables in a chat, because the model may have written them.
+  ;; The mode that they name would be chosen before `magic-mode-alist' is
+  ;; consulted, and `normal-mode' would reset any value that a hook sets.
   (advice-add 'inhibit-local-variables-p :before-until #'jumpseat--file-p)
   (add-to-list 'magic-mode-alist '(jumpseat--file-p . jumpseat--file-mode))
   ;; A "coding:" among the local variables would decode the text before the
@@ -100,7 +100,8 @@ heading in a file in `jumpseat-directory'."
     (jumpseat--chat-show buffer)))
 
 (defun jumpseat-save ()
-  "Save this chat; a new one in `jumpseat-directory', under a name of its own."
+  "Save this chat.
+For a new chat, read a file name; the default is in `jumpseat-directory'."
   (interactive)
   (if buffer-file-name
       (save-buffer)

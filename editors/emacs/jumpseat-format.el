@@ -7,7 +7,8 @@
 ;;; Commentary:
 
 ;; A chat is a text in Markdown or in Org, which the daemon reads and writes.
-;; This is what the package itself has to find in either.
+;; This file describes what the package itself must find in a text of either
+;; format.
 
 ;;; Code:
 
@@ -22,23 +23,24 @@ A chat in Org is in Org mode; its file has the extension .org."
 
 (cl-defstruct (jumpseat--format (:constructor jumpseat-format--make) (:copier nil))
   name                       ; as in the daemon's protocol
-  suffix                     ; of the names of files
+  suffix                     ; the end of file names
   sign                       ; the text before the name of a role in a heading
-  (level-sign "")            ; precedes that text once for each further level
-  after-role                 ; matches what may follow that name
+  (level-sign "")            ; precedes `sign' once for each level below the first
+  after-role                 ; matches what may follow the name of a role
   thinking                   ; the first and the last line of thinking
   thinking-end
-  ;; The first line of a block that is folded; the groups are the key of its end,
-  ;; its type and its pairs.  Lines of a model that look like this are escaped.
+  ;; Matches the first line of a block that is folded.  Group 1 is the text that
+  ;; `block-end' needs, group 2 the type, and group 3 the pairs of keys and
+  ;; values.  Lines of a model that look like this are escaped.
   block
-  block-end                  ; `format' makes a regexp of this and the key
-  pair                       ; the same for the key of a pair; group 1 is its value
+  block-end                  ; a `format' string: with group 1 of `block', a regexp for the last line
+  pair                       ; a `format' string: with a key, a regexp; its group 1 is the value
   escaped                    ; matches if code may contain escaped lines
   front                      ; the first and the last line of the front matter
   front-end
   aside                      ; matches a line that may precede the front matter, or nil
   property                   ; the text before a key in the front matter
-  value)                     ; the same as `pair' for a key in the front matter
+  value)                     ; like `pair', for a key in the front matter
 
 (defconst jumpseat-format--types "tool_use\\|tool_result\\|image\\|document\\|context"
   "Matches the types of blocks that are folded.")
@@ -84,7 +86,7 @@ LEVEL is a number, or nil for 1."
           (jumpseat--format-sign format)))
 
 (defun jumpseat--format-sign-regexp (format)
-  "Return a regexp for that text on any level of FORMAT."
+  "Return a regexp for the text before the name of a role, on any level of FORMAT."
   (let ((level-sign (jumpseat--format-level-sign format)))
     (concat (unless (string-empty-p level-sign) (concat (regexp-quote level-sign) "*"))
             (regexp-quote (jumpseat--format-sign format)))))
@@ -98,8 +100,8 @@ LEVEL is a number, or nil for 1."
   (jumpseat--format-named (if (derived-mode-p 'org-mode) 'org 'markdown)))
 
 (defun jumpseat--format-goto-front (format)
-  "Move to where the front matter of a text in FORMAT would begin.
-Return whether it does."
+  "Move to the place where front matter in FORMAT may begin.
+Return whether front matter begins there."
   (goto-char (point-min))
   (when-let ((aside (jumpseat--format-aside format)))
     (while (and (not (eobp)) (looking-at-p aside)) (forward-line)))

@@ -50,8 +50,9 @@
         (lambda (result) (funcall callback (plist-get result :text) conversation))))))))
 
 (defun jumpseat-history--find-conversation (id)
-  "Return the position of the property in this chat that names ID, or nil.
-ID is a kept conversation, which the chat or one of its branches continues."
+  "Return the position in this chat of the property that names ID, or nil.
+ID is the id of a kept conversation that the chat or one of its branches may
+continue."
   (save-excursion
     (save-restriction
       (widen)
@@ -164,9 +165,10 @@ ID is a kept conversation, which the chat or one of its branches continues."
                (jumpseat-history--choose-action row))))))))))
 
 (defun jumpseat-history (&optional words here)
-  "Pick a kept conversation: continue it, preview, fork, rename or delete it.
-With a prefix argument, read WORDS that it must have; with two, only those of
-this project or directory are offered, as with HERE."
+  "Pick a kept conversation: continue, preview, fork, rename or delete it.
+With a prefix argument, read WORDS that the conversation must contain.  With two
+prefix arguments, or if HERE is non-nil, offer only the conversations of this
+project or directory."
   (interactive
    (list (when (equal current-prefix-arg '(4)) (read-string "Search conversations: "))
          (equal current-prefix-arg '(16))))

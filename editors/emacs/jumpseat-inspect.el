@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; A dry run: the request that `jumpseat-send' would send to the daemon is shown
-;; instead, with its references, prompts and context, and its tokens.
+;; A dry run: shows the request that `jumpseat-send' would send to the daemon,
+;; with its references, prompts and context, and counts its tokens.
 
 ;;; Code:
 
@@ -95,8 +95,8 @@
 (defun jumpseat-dry-run ()
   "Show what `jumpseat-send' would send from this buffer, without sending it.
 This is the request to the daemon, which translates it for the provider.
-In a chat, references, prompts and the context are expanded as they would be,
-but not in the chat."
+In a chat, references, prompts and the context are expanded in the request, but
+the text of the chat does not change."
   (interactive)
   (if jumpseat-chat-mode
       (with-current-buffer (jumpseat-inspect--copy-chat)

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; An option shows a mark in the left margin beside each heading of a chat, one
-;; for questions and another for answers.
+;; The option `jumpseat-role-marks' shows a mark in the left margin beside each
+;; heading of a chat: one for questions, and another for answers.
 
 ;;; Code:
 
@@ -59,8 +59,9 @@ mark beside answers."
     (widen)
     (jumpseat-marks--update (point-min) (point-max))))
 
-(defun jumpseat-marks--start ()
-  "Mark the headings of this chat if the user wants that, or no longer."
+(defun jumpseat-marks--set-up ()
+  "Start or stop marking the headings of this buffer.
+They are marked if it is a chat and `jumpseat-role-marks' is set."
   (cond
    ((and jumpseat-chat-mode jumpseat-role-marks)
     (setq jumpseat-marks--shown t)
@@ -79,7 +80,7 @@ mark beside answers."
     (kill-local-variable 'left-margin-width)
     (setq jumpseat-marks--shown nil))))
 
-(add-hook 'jumpseat-chat-mode-hook #'jumpseat-marks--start)
+(add-hook 'jumpseat-chat-mode-hook #'jumpseat-marks--set-up)
 
 (provide 'jumpseat-marks)
 ;;; jumpseat-marks.el ends here

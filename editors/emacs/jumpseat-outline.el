@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; A chat in Org may have branches, which belong to headlines.  The daemon finds
-;; the branch of a line; this is where that branch is in the buffer.
+;; the branch of a line; this file finds the place of that branch in the buffer.
 
 ;;; Code:
 
@@ -17,16 +17,16 @@
 (cl-defstruct (jumpseat--branch (:constructor jumpseat-outline--make-branch) (:copier nil))
   start                      ; markers: the branch's headline, and the end of everything in it
   end
-  level                      ; the level of its headings of roles
+  level                      ; the level of the headings of its messages
   own)                       ; the values of its own property drawer
 
 (defun jumpseat--outline-make-branch (result)
   "Return the branch of this buffer that RESULT of `transcript/parse' describes.
-Return nil if it has none."
+Return nil if RESULT does not contain a branch."
   (when-let ((branch (plist-get result :branch)))
     (jumpseat-outline--make-branch
      :start (copy-marker (jumpseat--outline-find-line (plist-get branch :startLine)))
-     ;; The answer is written above the end.
+     ;; The end must move when the answer is written there.
      :end (copy-marker (jumpseat--outline-find-line (plist-get branch :endLine)) t)
      :level (plist-get branch :level)
      :own branch)))
@@ -58,7 +58,7 @@ The buffer may be in a window that is not selected."
 (defun jumpseat--outline-goto-end (branch)
   "Go to the last line of BRANCH, or to the end of this buffer if BRANCH is nil."
   (goto-char (jumpseat--outline-end branch))
-  ;; The next headline begins at the end.
+  ;; Stay above the next headline, which begins at the end.
   (when (and branch (not (eobp))) (backward-char)))
 
 (defun jumpseat--outline-clear (beg branch)

@@ -61,7 +61,7 @@ A key that is absent does not change anything.  For example:
 
 (defun jumpseat-preset (&optional name)
   "Apply a preset of `jumpseat-presets' to this chat.
-NAME is the preset; without it all presets are offered."
+Without the NAME of a preset, offer all presets."
   (interactive)
   (unless jumpseat-chat-mode
     (user-error "This is not a chat; %s opens one" (substitute-command-keys "\\[jumpseat]")))

@@ -48,7 +48,7 @@
   (jumpseat-ready--ask "docs"))
 
 (defun jumpseat-write-tests ()
-  "Let the model test the region, or else the function or the buffer."
+  "Let the model write a test for the region, or else the function or the buffer."
   (interactive)
   (jumpseat-ready--ask "tests"))
 
@@ -80,7 +80,7 @@
     (buffer-string)))
 
 (defun jumpseat-ready--read-changes ()
-  "Return the staged difference of this repository, or else the whole one."
+  "Return the staged diff, or else the diff since the last commit."
   (let* ((default-directory (or (locate-dominating-file default-directory ".git")
                                 (user-error "This directory is not in a Git repository")))
          (staged (jumpseat-ready--run-git "diff" "--cached" "--no-color" "--no-ext-diff"))
@@ -97,10 +97,10 @@
       (equal "COMMIT_EDITMSG" (and buffer-file-name (file-name-nondirectory buffer-file-name)))))
 
 (defun jumpseat-commit-message ()
-  "Write a commit message for the staged difference, or else for the whole one.
-In a buffer for a commit message, such as Magit's, it is inserted at the
-beginning, in one step of undo.  Elsewhere it goes into the kill ring.
-The longest files are left out if the model would not accept them."
+  "Write a commit message for the staged diff, or else for the whole diff.
+In a buffer for a commit message, such as Magit's, insert the message at the
+beginning, in one step of undo.  Elsewhere, put it into the kill ring.  If the
+model would not accept the diff, leave out the longest files."
   (interactive)
   (let ((changes (jumpseat-ready--read-changes))
         (buffer (current-buffer))

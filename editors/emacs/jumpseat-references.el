@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; `@buffer', `@selection', `@diagnostics' and `@file:PATH' in a question are
-;; expanded to blocks with that text.  A question that starts with `/NAME' is
-;; replaced with that prompt from the daemon's configuration.  Both are written
+;; Expands `@buffer', `@selection', `@diagnostics' and `@file:PATH' in a question
+;; to blocks with the text that they name.  Replaces `/NAME' at the start of a
+;; question with that prompt from the daemon's configuration.  Both are written
 ;; into the chat too, so that it is complete and shows what was sent.
 
 ;;; Code:
@@ -76,7 +76,8 @@
           (_ (jumpseat-references--build-selection-block)))))))
 
 (defun jumpseat-references--build-selection-block ()
-  "Return the region's block, or signal `jumpseat--references-missing'."
+  "Return the block of the selection.
+Signal `jumpseat--references-missing' if there is none."
   (condition-case refused
       (apply #'jumpseat--region-block
              (or (jumpseat--region-active)
@@ -119,7 +120,7 @@ Signal `jumpseat--references-missing' if one cannot be resolved."
                 (jumpseat--context-blocks))))
 
 (defun jumpseat-references--insert-blocks (content)
-  "Insert the blocks for its references into CONTENT, the blocks of a question.
+  "Return CONTENT, the blocks of a question, with blocks for its references.
 Signal `jumpseat--references-missing' if one cannot be resolved."
   (vconcat
    (seq-mapcat
@@ -136,10 +137,11 @@ Signal `jumpseat--references-missing' if one cannot be resolved."
 ;;; Prompts
 
 (defun jumpseat--references-get-prompt (name input models callback)
-  "Request the prompt NAME with INPUT; call CALLBACK with an error or nil, and it.
-If the prompt takes a diff, the daemon shortens INPUT to fit the model, and what
-it leaves out is shown.  MODELS is a property list: `:model' overrides the
-prompt's own model, which overrides `:defaultModel'."
+  "Request the prompt NAME with INPUT.
+Call CALLBACK with an error or nil, and the prompt.  If the prompt takes a diff,
+the daemon shortens INPUT to fit the model, and a message names what is left
+out.  MODELS is a property list: `:model' overrides the prompt's own model,
+which overrides `:defaultModel'."
   (jumpseat--rpc-request
    "prompts/get" (append (list :name name :input input) models)
    (lambda (err prompt)

@@ -35,8 +35,8 @@ They run before `jumpseat-turn-ended-functions', whose value is the user's.")
 
 (defvar jumpseat--turn-sent-functions nil
   "The package's own functions that are called when a question is sent.
-Their arguments are the position of the question's heading, or of its text, and
-the conversation.")
+Their arguments are the position of the question (of its heading, if it has
+one), and the conversation.")
 
 (defvar-local jumpseat--send-question nil
   "A marker at the heading of the question that was sent last.")
@@ -211,7 +211,7 @@ too."
          (answer (jumpseat--answer-new (cdr headings) jumpseat--send-branch))
          (head (jumpseat--transcript-front-matter-text jumpseat--send-branch))
          (turn nil)
-         (pinned nil))
+         (recorded nil))
     (setq jumpseat-send--answer answer
           jumpseat-send--failed nil)
     (add-hook 'after-change-functions #'jumpseat-send--watch nil t)
@@ -222,8 +222,8 @@ too."
            (jumpseat--send-make-params conversation)
            (lambda (delta)
              (jumpseat--answer-write answer delta)
-             (when (and (not pinned) (jumpseat--answer-model answer) (buffer-live-p buffer))
-               (setq pinned t)
+             (when (and (not recorded) (jumpseat--answer-model answer) (buffer-live-p buffer))
+               (setq recorded t)
                (jumpseat-send--update-front-matter answer conversation head)))
            (lambda (outcome) (jumpseat-send--finish buffer turn answer headings outcome)))
           jumpseat-send--turn turn

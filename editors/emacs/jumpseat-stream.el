@@ -24,7 +24,7 @@
   (chunks nil)               ; the pieces written so far, the newest first
   follow                     ; whether point follows the text even if other text is below
   (undo nil)                 ; the undo list after the last write
-  (ended nil))               ; deleted or undone by the user, or complete
+  (ended nil))               ; whether the text is complete, or was deleted or undone by the user
 
 (defun jumpseat--writer-new (position &optional follow)
   "Create a writer at POSITION in this buffer.
@@ -34,7 +34,7 @@ Point follows the text at the end of the buffer, and with FOLLOW everywhere."
 
 (defun jumpseat--writer-live-p (writer)
   "Whether more can be written with WRITER.
-Nil after the user has deleted the text or undone the writing."
+Return nil if WRITER is closed, or if the user has deleted or undone the text."
   (when (and (buffer-live-p (jumpseat--writer-buffer writer)) (not (jumpseat--writer-ended writer)))
     (when (and (jumpseat--writer-chunks writer)
                (= (jumpseat--writer-start writer) (jumpseat--writer-end writer)))
@@ -78,7 +78,7 @@ If something else has changed the buffer since, start another step."
 
 (defun jumpseat-writer--find-followers (writer)
   "Return the windows whose point is at the end of the text of WRITER.
-Return nil if other text is below, unless point follows there too."
+Return nil if other text is below and point does not follow there."
   (let ((end (marker-position (jumpseat--writer-end writer))))
     (when (or (jumpseat--writer-follow writer) (= end (1+ (buffer-size))))
       (seq-filter (lambda (window) (= (window-point window) end))

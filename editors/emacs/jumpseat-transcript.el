@@ -76,9 +76,9 @@ is its `jumpseat--branch', or nil, and :place a marker at PLACE."
   (if-let ((branch (plist-get conversation :branch))) (jumpseat--branch-level branch) 1))
 
 (defun jumpseat--transcript-render (message conversation callback)
-  "Render MESSAGE of CONVERSATION, of which only the model and branch are used.
+  "Render MESSAGE for the model and the branch of CONVERSATION.
 Call CALLBACK with an error or nil, and the text without its last line
-ending.  The texts of an answer are trimmed of blank lines."
+ending.  In an answer, blank lines around each text are removed."
   (let ((format (jumpseat--format-here)))
     (jumpseat--rpc-request
      "transcript/render" (list :messages (vector message) :model (plist-get conversation :model)
@@ -95,7 +95,7 @@ ending.  The texts of an answer are trimmed of blank lines."
                          "" (plist-get result :text)))))))))
 
 (defun jumpseat--transcript-fetch-headings (model callback &optional format level)
-  "Fetch the headings of both roles, which the configuration may rename.
+  "Fetch the headings of questions and answers, which a configuration may rename.
 MODEL is the chat's model, and FORMAT its format, by default the format of
 this buffer.  LEVEL is the level of the headings, by default 1.  Call CALLBACK
 with an error or nil, and a cons of the heading of the user and the heading of
@@ -120,9 +120,9 @@ the assistant."
 
 (defun jumpseat-transcript--find-front-matter (&optional branch)
   "Return the positions of the front matter in this buffer, as a cons.
-Without any, both are the start of the buffer.  With BRANCH, return the
-positions of its property drawer.  If there is none, both are the position where
-one belongs."
+Without front matter, both are the start of the buffer.  With BRANCH, return the
+positions of its property drawer.  Without a drawer, both are the position where
+it belongs."
   (if branch (jumpseat--outline-find-drawer (jumpseat--branch-start branch))
     (jumpseat-transcript--find-head)))
 
@@ -144,7 +144,7 @@ one belongs."
 
 (defun jumpseat--transcript-front-matter-end (&optional branch)
   "Return the position after the front matter of this buffer, or of BRANCH.
-Without any, this is where the text below begins."
+Without front matter, this is where the text begins."
   (cdr (jumpseat-transcript--find-front-matter branch)))
 
 (defun jumpseat--transcript-front-matter-text (&optional branch)
@@ -179,7 +179,8 @@ Without any, this is where the text below begins."
     (and (jumpseat-transcript--list-branches) t)))
 
 (defun jumpseat--transcript-value (key)
-  "Return the text of KEY in the front matter that counts at point, or nil."
+  "Return the text of KEY at point, or nil.
+The properties of branches around point override the front matter of the chat."
   (let ((headlines (jumpseat-transcript--list-branches)))
     (save-excursion
       (save-restriction
@@ -218,8 +219,9 @@ Without any, this is where the text below begins."
 
 (defun jumpseat--transcript-list-own (conversation changed)
   "Return the values for the front matter of CONVERSATION after a change.
-CHANGED is CONVERSATION with other values.  A branch inherits those that are not
-changed, unless it has its own; an empty value of its own is `empty'."
+CHANGED is CONVERSATION with the changed values.  For a branch, leave out the
+unchanged values that it inherits.  An empty value that overrides an inherited
+one is `empty'."
   (if-let ((branch (plist-get conversation :branch)))
       (mapcan (lambda (key)
                 (let* ((own (jumpseat--branch-own branch))
@@ -281,7 +283,8 @@ FORMAT is by default this buffer's."
 
 (defun jumpseat-transcript--keep-others (text start end)
   "Return the front matter TEXT with the properties of other programs.
-They are between START and END of this buffer: Org has one drawer for all."
+Their properties are between START and END of this buffer, because Org has one
+drawer for all programs."
   (let* ((format (jumpseat--format-here))
          (first (jumpseat--format-front format))
          (last (jumpseat--format-front-end format))
@@ -331,8 +334,8 @@ Return the position after the text before the heading."
 
 (defun jumpseat--transcript-when-settled (function)
   "Call FUNCTION in this buffer once its front matter is not being changed.
-A change takes two requests, and a question that is sent meanwhile, or another
-change, must not miss it."
+A change takes two requests.  A question that is sent meanwhile, and a later
+change, must include it."
   (if jumpseat-transcript--updating
       (setq jumpseat-transcript--waiting (append jumpseat-transcript--waiting (list function)))
     (funcall function)))
@@ -350,8 +353,7 @@ change, must not miss it."
 
 (defun jumpseat-transcript--start-update (changes done place)
   "Change the front matter of this buffer, then call DONE.
-The argument CHANGES is a function.
-See `jumpseat--transcript-update', also for PLACE."
+The arguments CHANGES, DONE and PLACE are as for `jumpseat--transcript-update'."
   (let ((buffer (current-buffer)))
     (setq jumpseat-transcript--updating t)
     (jumpseat--transcript-parse-here
@@ -377,9 +379,9 @@ See `jumpseat--transcript-update', also for PLACE."
 
 (defun jumpseat--transcript-update (changes &optional done place)
   "Change the front matter of this buffer, and leave the rest unchanged.
-CHANGES is called with the conversation and returns another one.  DONE is
-called in the buffer after the change.  If PLACE, by default point, is in a
-branch, change the properties of the branch.  Errors are shown."
+CHANGES is called with the conversation, and returns the changed conversation.
+DONE is called in the buffer after the change.  If PLACE, by default point, is
+in a branch, change the properties of the branch.  Errors are shown."
   (let ((place (or place (jumpseat--outline-point))))
     (jumpseat--transcript-when-settled
      (lambda () (jumpseat-transcript--start-update changes done place)))))

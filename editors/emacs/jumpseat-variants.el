@@ -34,7 +34,7 @@ A question may be edited before it is asked again.")
              (goto-char (jumpseat--branch-start branch))
              (buffer-substring-no-properties (point) (line-end-position))))
          (mapcar (lambda (message)
-                   ;; The daemon does not always know the other values.
+                   ;; Leave out other values, which the daemon does not always know.
                    (mapcar (lambda (block)
                              (mapcar (lambda (key) (plist-get block key))
                                      '(:type :text :thinking :id :name :raw :content :source)))
@@ -47,7 +47,7 @@ A question may be edited before it is asked again.")
 
 (defun jumpseat-variants--keep (key text)
   "Keep TEXT as a variant for KEY, unless it is known.
-A variant to which the user has added further turns is replaced."
+If TEXT is a known variant with further turns, replace that variant."
   (let ((kept (jumpseat-variants--list key)))
     (unless (member text kept)
       (let ((shorter (seq-find (lambda (each) (string-prefix-p (concat each "\n") text)) kept)))
@@ -145,7 +145,7 @@ KEY is its key, and BRANCH its branch or nil."
     (jumpseat--send-start)))
 
 (defun jumpseat-retry ()
-  "Ask the question at point again, else the one before it, else the first one.
+  "Ask the question at or before point again, or else the first question.
 The question may have been edited.  What followed it is removed and kept as a
 variant, which \\[jumpseat-previous-variant] brings back."
   (interactive)

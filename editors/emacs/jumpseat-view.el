@@ -41,7 +41,7 @@ Looking up a key can leave 100 KB of garbage.")
   (while values
     (setq jumpseat-view--status
           (plist-put jumpseat-view--status (pop values) (pop values))))
-  ;; Keys that the user has changed since are shown after the turn.
+  ;; Forget the hints after a turn, because the user may have changed keys.
   (unless (jumpseat--view-get :state) (setq jumpseat-view--hints nil))
   (setq jumpseat-view--header nil)
   (force-mode-line-update))
@@ -69,7 +69,7 @@ It is cached, because redisplay calls this for each piece of an answer."
 
 (defun jumpseat--view-find-width (&optional total)
   "Return the width of the narrowest window of this buffer, in characters.
-TOTAL includes its margins, which the header line covers."
+With TOTAL, include the margins, which the header line covers."
   (seq-min (or (mapcar (if total #'window-total-width #'window-body-width)
                        (get-buffer-window-list nil nil t))
                (list (frame-width)))))
@@ -173,7 +173,8 @@ Return the overlay."
   :group 'jumpseat)
 
 (defun jumpseat--view-make-button (label command &optional hide-key)
-  "Return a button with LABEL, to run COMMAND at its place with the mouse.
+  "Return a button with LABEL.
+A click on the button moves point there and runs COMMAND.
 LABEL is followed by the key of COMMAND, unless HIDE-KEY is non-nil."
   (let ((map (make-sparse-keymap))
         (key (substitute-command-keys (format "\\[%s]" command))))
@@ -245,8 +246,8 @@ The title has FACE, and so have the lines when they are shown."
         (lambda (a b) (< (overlay-start a) (overlay-start b)))))
 
 (defun jumpseat-toggle-fold (&optional all)
-  "Show or hide the thinking or the call at point, else the last before it.
-With a prefix argument ALL, those of the whole chat."
+  "Show or hide the thinking or the call at point, else the last one before it.
+With a prefix argument ALL, show or hide all thinking and calls of the chat."
   (interactive "P")
   (let* ((folds (jumpseat-view--find-folds (point-min) (if all (point-max) (line-end-position))))
          (chosen (if all folds (last folds))))

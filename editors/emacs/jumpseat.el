@@ -109,7 +109,7 @@
 
 (pcase-dolist (`(,key . ,command)
                '(("C-c RET" . jumpseat-send)
-                 ;; The header line shows the last of several keys.
+                 ;; The header line shows the key that is bound last.
                  ("C-c C-c" . jumpseat-send)
                  ("C-c C-k" . jumpseat-stop)
                  ("C-c C-n" . jumpseat-next-turn)
