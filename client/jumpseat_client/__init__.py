@@ -55,7 +55,7 @@ _MODULES = {
 }
 """The names that each module defines; all other names are in `errors`.
 
-A module is imported when one of its names is first used, because `jumpseat attach` needs none of them.
+A module is imported only when one of its names is first used, because importing all of them is slow.
 """
 
 

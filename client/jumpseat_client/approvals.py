@@ -1,4 +1,4 @@
-"""Asks the program about calls of the daemon's tools, and sends its decisions."""
+"""Asks the program whether calls of the daemon's tools may run, and sends the answers to the daemon."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger("jumpseat_client")
 
 
 class ApprovalTasks:
-    """Asks the program about the tool calls of one turn, about each in its own task."""
+    """Asks the program about the tool calls of one turn, with one task for each call."""
 
     def __init__(
         self,
@@ -30,23 +30,24 @@ class ApprovalTasks:
         Args:
             on_approval: the program's function.
             decide: sends the params of `tools/decide`.
-            asking: held while a plain function runs, so that one person is not asked two questions at a time.
+            asking: held while a function that is not async runs, so that the user is asked one question at a
+                time.
         """
         self._on_approval = on_approval
         self._decide = decide
         self._asking = asking
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        """The task of each call by its id."""
+        """The task for each tool call, by the id of the call."""
 
         self._decided: set[str] = set()
 
     def ask(self, approval: ToolApproval) -> None:
-        """Ask about a call and send the decision, unless the call is decided already."""
+        """Ask about a call and send the decision, unless the call has already been decided."""
         if approval.tool_use_id not in self._decided:
             self._tasks[approval.tool_use_id] = asyncio.create_task(self._ask(approval))
 
     def withdraw(self, tool_use_id: str) -> None:
-        """Cancel the question about a call that is decided, for example because it has begun to run."""
+        """Cancel the question about a call that no longer needs a decision, because it runs or has ended."""
         self._decided.add(tool_use_id)
         if tool_use_id in self._tasks:
             self._tasks[tool_use_id].cancel()
@@ -82,6 +83,6 @@ class ApprovalTasks:
         if inspect.iscoroutinefunction(self._on_approval):
             return await self._on_approval(approval)  # type: ignore[no-any-return]  # the check loses the type
         async with self._asking:
-            # With a limit, even an infinite one, the process does not wait for the thread when it exits.
+            # Without `within`, even if it is infinite, the process would wait for the thread at exit.
             answer = await run_blocking(self._on_approval, approval, within=math.inf)
         return await answer if inspect.isawaitable(answer) else answer

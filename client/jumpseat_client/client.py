@@ -1,4 +1,4 @@
-"""The asyncio client. Each chat sends every message of its conversation."""
+"""The asyncio client. Each chat sends its whole conversation."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from jumpseat_client.tools import OnApproval
 
 START_TIMEOUT = 30.0
-"""Seconds for the daemon to start and answer `initialize`, which is slow if the disk cache is cold."""
+"""Seconds for the daemon to start and answer `initialize`. The start is slow if the disk cache is cold."""
 
 REQUEST_TIMEOUT = 120.0
-"""Seconds for a result other than the answer to a chat; the daemon may have to ask providers first."""
+"""Seconds for the result of a request other than a chat. The daemon may have to query providers first."""
 
 PROTOCOL_VERSION = 1
 
 
 def default_command(*, shared: bool = False) -> list[str]:
-    """Return the command line of this installation's daemon, or of the one that all clients share."""
-    # Without -P, a `socket.py` in the working directory would replace the one of the standard library.
+    """Return this installation's command line for `serve`, or for `attach` if `shared` is true."""
+    # Without -P, a `socket.py` in the working directory would shadow the standard library's module.
     return [sys.executable, "-P", "-m", "jumpseat", "attach" if shared else "serve"]
 
 
@@ -52,7 +52,7 @@ def _check_types(command: Any, **mappings: Any) -> None:
 
 
 def _merge(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the second mapping deeply into a copy of the first one."""
+    """Return a copy of `base` with `more` merged into it; nested mappings are merged too."""
     merged = dict(base)
     for key, value in more.items():
         is_nested = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
@@ -61,19 +61,19 @@ def _merge(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _to_folder(folder: str | os.PathLike[str]) -> str:
-    """Return a directory as the daemon takes it: a URI unchanged, and a path absolute."""
+    """Return a `file:` URI unchanged, and a path as an absolute path."""
     name = os.fspath(folder)
     return name if name.startswith("file:") else str(Path(name).absolute())
 
 
 def _to_uri(folder: str | os.PathLike[str]) -> str:
-    """Return the URI of a directory that is a path or a URI."""
+    """Return the `file:` URI of a directory, which may be given as a path or as a URI."""
     name = _to_folder(folder)
     return name if name.startswith("file:") else Path(name).as_uri()
 
 
 class Client(Requests):
-    """A connection to a daemon of its own, or to the shared one, open within the `async with` block."""
+    """A connection to its own daemon or to the shared one. It is open within an `async with` block."""
 
     def __init__(
         self,
@@ -130,7 +130,8 @@ class Client(Requests):
 
         Args:
             command: program and arguments; None for this installation's `jumpseat serve`.
-            shared: use the daemon that all the user's clients share (`jumpseat attach`); not with `command`.
+            shared: use the daemon that all the user's clients share (`jumpseat attach`). This cannot be
+                combined with `command`.
             env: the daemon's whole environment; None to inherit this process's environment.
             config: merged over the configuration file (`initializationOptions.config`).
             coalesce_ms: milliseconds in which a chat sends at most one delta; 0 for no delay.
@@ -142,19 +143,20 @@ class Client(Requests):
             on_notification: called with the method and params of each notification, except deltas and
                 progress.
             on_request: answers the daemon's requests; if None, they are all refused.
-            on_approval: decides about a call of a daemon's tool: returns whether it may run, or a
+            on_approval: decides whether a call of one of the daemon's tools may run, and returns a bool or a
                 `ToolDecision`. It may be an async function; any other function runs in a worker thread. If it
                 raises an exception, the call is denied. If None, every call that needs a decision is denied.
             start_timeout: seconds for the start and the handshake.
             timeout: seconds for the result of a request other than a chat; None for no limit.
 
-        The block can be entered again after it was left, even if the daemon has died.
+        After its block has ended, the client can be used in another `async with` block, even if the daemon
+        has died.
         """
         _check_types(command, env=env, config=config, capabilities=capabilities)
         if shared and command is not None:
             raise ValueError(
-                "shared=True and a command exclude each other; to share the daemon of another installation, "
-                'pass the command of its attach, such as ["/path/to/jumpseat", "attach"]'
+                "shared=True cannot be combined with a command; to share the daemon of another installation, "
+                'pass only the command, such as ["/path/to/jumpseat", "attach"]'
             )
         options: dict[str, Any] = {"protocolVersions": [PROTOCOL_VERSION]}
         if config:
@@ -182,8 +184,8 @@ class Client(Requests):
         """
         Raises:
             StartFailed: the daemon could not be started, or did not answer in time.
-            DaemonDied: it ended before it answered.
-            RequestFailed: it refused, for example because of the configuration.
+            DaemonDied: the daemon ended before it answered.
+            RequestFailed: the daemon answered with an error, for example because of the configuration.
         """
         connection = DaemonConnection(self._on_notification, self._on_request)
         answer = await connection.open(
@@ -220,8 +222,8 @@ class Client(Requests):
 
         Raises:
             RequestFailed: the daemon answered with an error.
-            RequestTimeout: it did not answer in time; the request was cancelled.
-            DaemonDied: it has ended.
+            RequestTimeout: the daemon did not answer in time; the request was cancelled.
+            DaemonDied: the daemon has ended.
         """
         return await self._open.request(method, params, self._timeout if timeout == "default" else timeout)
 
@@ -267,15 +269,16 @@ class Client(Requests):
                 `spawn` decides about calls that need an approval.
             max_rounds: the most requests to the provider in the turn; can only lower the configured limit.
             workspace_folders: the directories, as paths or `file:` URIs, that the file tools may use.
-            stream: False for a chat without deltas, in which nothing can be approved.
+            stream: False for a chat without deltas; every tool call that needs an approval is then denied.
             keep: keep the turn in the user's store. The result's `conversationId` names the conversation,
                 which `get_conversation` returns.
-            workspace_rules: add the text of `AGENTS.md`, `CLAUDE.md` and `.github/copilot-instructions.md` in
-                the first workspace folder, or else the working directory, to the system prompt. Somebody else
-                may have written them.
+            workspace_rules: add the text of `AGENTS.md`, `CLAUDE.md` and `.github/copilot-instructions.md` to
+                the system prompt. These files, which other people may have written, are read from the first
+                workspace folder or, if there is none, from the working directory.
             on_progress: called with a sentence, and a percentage or None, while the turn waits for
                 something other than the answer, such as a model that is being loaded.
-            timeout: seconds for the whole turn; a longer one is cancelled and raises `RequestTimeout`.
+            timeout: seconds for the whole turn. A turn that takes longer is cancelled and raises
+                `RequestTimeout`.
             model, system, tools, tool_choice, max_tokens, max_tokens_default, stop_sequences, output_mode,
                 thinking, settings, turn_id, conversation_id, initiator: see `docs/protocol/chat.md`.
         """
@@ -361,9 +364,8 @@ class Client(Requests):
     def _make_approval_tasks(self) -> ApprovalTasks | None:
         if self._on_approval is None:
             return None
-        from jumpseat_client.approvals import (
-            ApprovalTasks,
-        )  # Deferred: most programs use no tools of the daemon.
+        # Deferred: most programs do not use the daemon's tools.
+        from jumpseat_client.approvals import ApprovalTasks
 
         decide = partial(self.request, "tools/decide")
         return ApprovalTasks(self._on_approval, decide, self._asking)
@@ -371,5 +373,5 @@ class Client(Requests):
     @property
     def _open(self) -> DaemonConnection:
         if self._connection is None:
-            raise RuntimeError("the client is used outside its block")
+            raise RuntimeError("the client is used outside its `async with` block")
         return self._connection

@@ -63,8 +63,8 @@ class DaemonConnection:
 
         Raises:
             StartFailed: the daemon could not be started, or did not answer in time.
-            DaemonDied: it ended before it answered.
-            RequestFailed: it answered with an error.
+            DaemonDied: the daemon ended before it answered.
+            RequestFailed: the daemon answered with an error.
         """
         try:
             async with asyncio.timeout(timeout):
@@ -130,7 +130,7 @@ class DaemonConnection:
             request_id, future = self._peer.start_request(method, params)
         except PeerClosed as error:
             raise self.to_client_error(error) from None
-        # Nothing is awaited before this, so no delta can arrive earlier.
+        # Nothing has been awaited since the request was sent, so no delta has arrived yet.
         self._streams[request_id] = chat
 
         def forget_turn(_: asyncio.Future[Any]) -> None:

@@ -5,7 +5,7 @@ ClientError
 ├── DaemonDied       the daemon's process ended
 ├── RequestTimeout   the daemon runs but did not answer in time
 └── RequestFailed    the daemon answered with an error
-    └── ChatFailed   ... to a chat; `partial` is the result so far
+    └── ChatFailed   a chat ended with an error; `partial` is the result so far
 """
 
 from __future__ import annotations

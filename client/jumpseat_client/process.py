@@ -15,7 +15,7 @@ TAIL_LINES = 20
 """Number of stderr lines that `DaemonDied` quotes."""
 
 LINE_LIMIT = 2000
-"""Characters of a stderr line after which it is cut."""
+"""Maximum number of characters that are kept of a stderr line."""
 
 EXIT_GRACE = 2.0
 """Seconds that the daemon may keep running after it closes stdout."""
@@ -37,7 +37,7 @@ class DaemonProcess(Child):
         return tuple(line[:LINE_LIMIT] for line in self.last_lines)
 
     def on_output(self, data: bytes) -> None:
-        """Pass the output to `on_data`."""
+        """Pass the output to the callback."""
         self._on_data(data)
 
     def on_line(self, line: str) -> None:
@@ -45,7 +45,7 @@ class DaemonProcess(Child):
         daemon_log.info("%s", line[:LINE_LIMIT])
 
     def on_end(self) -> None:
-        """Set `died` and pass it to `on_end`."""
+        """Set `died` and pass it to the callback."""
         self.died = DaemonDied(self.return_code, self.tail)
         self._on_end(self.died)
 

@@ -33,7 +33,7 @@ class Requests(ABC):
 
         In Org, `line` chooses a branch. It is counted from 0; the default is the last line.
 
-        `{"messages", "system"?, "model"?, "settings"?, "conversationId"?, "turns", "branch"?}`.
+        The result is `{"messages", "system"?, "model"?, "settings"?, "conversationId"?, "turns", "branch"?}`.
         """
         params = {"text": text, "format": format, "line": line}
         return dict(await self.request("transcript/parse", params))
@@ -49,7 +49,7 @@ class Requests(ABC):
 
         In Org, `line` chooses a branch, as for `parse_transcript`.
 
-        `[{"range", "severity": 1 | 2, "message", "code"}]`; 1 is an error, 2 a warning.
+        Each is `{"range", "severity": 1 | 2, "message", "code"}`. The severity 1 is an error, 2 a warning.
         """
         params = {"text": text, "format": format, "line": line}
         return list((await self.request("transcript/check", params))["diagnostics"])
@@ -97,16 +97,16 @@ class Requests(ABC):
         Cancelling the task cancels the request.
 
         Args:
-            prefix: the text before the place.
-            suffix: the text after the place.
-            model: a model that can fill in (`supportsInfill`).
+            prefix: the text before the cursor.
+            suffix: the text after the cursor.
+            model: a model that can fill in text (`supportsInfill`).
             extent: "line" for the rest of a line, "block" for several lines.
             language_id: the language of the text, as in LSP.
             uri: the URI of the document.
             max_tokens, stop_sequences: see `docs/protocol/completions.md`.
 
         Raises:
-            RequestFailed: the model cannot fill in (1004), or it failed as in a chat.
+            RequestFailed: the model cannot fill in text (1004), or failed as in a chat.
         """
         params = {
             "prefix": prefix,
@@ -136,7 +136,8 @@ class Requests(ABC):
 
         Args:
             messages, model, system, tools, workspace_rules: as for `chat`.
-            allow_estimate: whether to estimate if the provider cannot count; if False, `tokens` is then -1.
+            allow_estimate: whether to estimate if the provider cannot count. Without a count or an estimate,
+                `tokens` is -1.
             more: any other param of `chat/start`, under its wire name.
         """
         if isinstance(messages, str):
@@ -178,12 +179,12 @@ class Requests(ABC):
     async def sign_in(self, *, provider: str | None = None, open_browser: bool = False) -> dict[str, Any]:
         """Wait until the user has signed in, and return the authentication state.
 
-        The notification `auth/prompt` contains the code and the page's address. It and the request
-        `window/showDocument` go to the callbacks passed to `spawn`.
+        The notification `auth/prompt` contains the code and the page's address. This notification and the
+        request `window/showDocument` go to the callbacks passed to `spawn`.
 
         Args:
             provider: None for GitHub Copilot.
-            open_browser: have the daemon send `window/showDocument` with the page's address.
+            open_browser: whether the daemon sends `window/showDocument` with the page's address.
 
         Raises:
             RequestFailed: the user refused, the code expired, or the provider has no sign-in.
@@ -195,17 +196,17 @@ class Requests(ABC):
         return dict(await self.request("auth/signIn", params, timeout=None))
 
     async def sign_out(self, *, provider: str | None = None) -> dict[str, Any]:
-        """Delete the credential from a sign-in and return the authentication state."""
+        """Delete the credential that a sign-in stored, and return the authentication state."""
         params = {} if provider is None else {"provider": provider}
         return dict(await self.request("auth/signOut", params))
 
     async def settings_schema(self, model: str | None = None) -> list[dict[str, Any]]:
-        """Return the settings that a chat with this model accepts, in the order to show them in a form."""
+        """Return the settings that a chat with this model accepts, in the order for a form."""
         params = {} if model is None else {"model": model}
         return list((await self.request("settings/schema", params))["settingsSchema"])
 
     async def settings(self) -> dict[str, Any]:
-        """Return the saved `default_provider`, `default_model` and `max_tokens`, and `providers` by id."""
+        """Return the saved `default_provider`, `default_model`, `max_tokens`, and settings of `providers`."""
         return dict((await self.request("settings/get"))["settings"])
 
     async def save_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,16 +222,18 @@ class Requests(ABC):
     async def set_key(self, provider: str, key: str, *, test: bool = True) -> dict[str, Any]:
         """Store a provider's API key as `jumpseat keys set` does.
 
-        `{"stored": "keyring" | "file", "test"?: {"ok", "error"?}}`. `stored` is absent if the provider
-        refused the key (`error["code"]` is 1000); any other failure of the test does not prevent storing.
+        The result is `{"stored"?: "keyring" | "file", "test"?: {"ok", "error"?}}`. If the provider refuses
+        the key, `error["code"]` is 1000, and the key is not stored. After any other failure of the test, the
+        key is stored.
 
         Args:
-            provider: a provider in the configuration file, or a well-known service, whose table is added.
+            provider: a provider in the configuration file, or a well-known service, whose table is added if
+                it is missing.
             test: whether to request the provider's list of models with the key first.
 
         Raises:
-            RequestFailed: the provider already has a key that jumpseat has not stored, or has no keys (1010);
-                it does not exist (1004); or the text cannot be a key (-32602).
+            RequestFailed: there is no such provider (1004); the provider does not use keys, or already has a
+                key that jumpseat has not stored (1010); or the text cannot be a key (-32602).
         """
         return dict(await self.request("keys/set", {"provider": provider, "key": key, "test": test}))
 
@@ -242,7 +245,7 @@ class Requests(ABC):
         """Return the text of a page or file on the web as a context block, for a user message.
 
         Raises:
-            RequestFailed: the address is not allowed, or is not one of a text (1004); the page cannot be
+            RequestFailed: the address is not allowed, or does not lead to text (1004); or the page cannot be
                 reached within 10 seconds (1008).
         """
         return dict((await self.request("context/fetch", {"url": url}))["context"])
@@ -256,7 +259,7 @@ class Requests(ABC):
         return dict(await self.request("tools/list", {"refresh": refresh}))
 
     async def restart_mcp_server(self, server: str) -> dict[str, Any]:
-        """Start an MCP server again, or for the first time, and return its row of `list_tools`."""
+        """Start an MCP server again, or for the first time, and return its row as in `list_tools`."""
         return dict(await self.request("mcp/restart", {"server": server}))
 
     async def trust_mcp_server(
@@ -288,7 +291,7 @@ class Requests(ABC):
         model: str | None = None,
         default_model: str | None = None,
     ) -> dict[str, Any]:
-        """Fill in a prompt with the input: `{"name", "builtin"?, "text", "system"?, "model"?, "settings"?}`.
+        """Insert the input into a prompt: `{"name", "builtin"?, "text", "system"?, "model"?, "settings"?}`.
 
         If the prompt takes a diff that is too long for the model, the result also has `leftOut` or `cutOff`,
         and `warnings`.
@@ -297,8 +300,8 @@ class Requests(ABC):
             name: the prompt's name.
             input_text: the input.
             context: the context blocks of the question. The result's `context` replaces them.
-            model: the model of the question, if it overrides that of the prompt.
-            default_model: the model of the question if the prompt has none; None for the daemon's default.
+            model: the model of the question; it overrides the prompt's model.
+            default_model: the model to use if the prompt does not name one; None for the daemon's default.
 
         Raises:
             RequestFailed: there is no prompt with this name (1004).
@@ -333,8 +336,8 @@ class Requests(ABC):
         """Return a kept conversation: its row, `messages`, and `system` and `settings` as last sent.
 
         Raises:
-            RequestFailed: there is no conversation with this id (1004). The fork and rename methods raise
-                this too.
+            RequestFailed: there is no conversation with this id (1004). `fork_conversation` and
+                `rename_conversation` raise this error too.
         """
         return dict(await self.request("conversations/get", {"id": conversation_id}))
 
@@ -361,5 +364,5 @@ class Requests(ABC):
         return str((await self.request("conversations/suggestTitle", params))["title"])
 
     async def delete_conversation(self, conversation_id: str) -> bool:
-        """Delete a kept conversation; return False if there was none."""
+        """Delete a kept conversation; return False if it does not exist."""
         return bool((await self.request("conversations/delete", {"id": conversation_id}))["deleted"])

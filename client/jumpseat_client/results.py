@@ -33,7 +33,7 @@ class Delta(Mapping[str, Any]):
 
     @property
     def tool_approval(self) -> ToolApproval | None:
-        """The question of a `tool_approval`, or None for every other type."""
+        """The question in a `tool_approval`, or None for every other type."""
         if self.type != "tool_approval":
             return None
         from jumpseat_client.tools import ToolApproval  # Deferred: most chats have no tools of the daemon.

@@ -51,7 +51,7 @@ class ChatStream:
 
     @property
     def result(self) -> ChatResult | None:
-        """The result, once the loop or `response()` has received it; None before, and after an error."""
+        """The result, once the loop or `response()` has received it; None before that, and after an error."""
         return self._result
 
     def __aiter__(self) -> _Deltas:
@@ -131,8 +131,8 @@ class ChatStream:
 class _Deltas:
     """The iterator that `async for` uses."""
 
-    # This is not a generator, whose `finally` would run later, in a task of the event loop. Only the `async
-    # for` loop refers to this object, so its `__del__` runs as soon as the loop is left.
+    # This is not a generator, because the `finally` of a generator would run later, in another task. Only the
+    # `async for` statement refers to this object, so its `__del__` runs as soon as the statement is left.
 
     def __init__(self, stream: ChatStream, queue: asyncio.Queue[Delta | None]) -> None:
         self._stream = stream

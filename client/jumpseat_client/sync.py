@@ -56,7 +56,7 @@ def _make_spawn(spawn: Callable[P, Client]) -> Callable[P, SyncClient]:
 
 
 class SyncClient:
-    """A daemon, or a session of the shared one, that lasts as long as the `with` block.
+    """A client of its own daemon or of the shared one. It is open within a `with` block.
 
     with SyncClient.spawn() as client:
         for delta in client.chat("Why is the sky blue?"):
@@ -153,11 +153,12 @@ class SyncClient:
         """Run a coroutine of the async client on the background thread and return its result."""
         if self._loop is None or threading.current_thread() is self._thread:
             coroutine.close()
-            where = "outside its block" if self._loop is None else "in one of its callbacks"
+            where = "outside its `with` block" if self._loop is None else "in one of its callbacks"
             raise RuntimeError(f"the client is used {where}")
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
-            # A signal that arrives just before a wait does not wake it, and on Windows Ctrl-C never does.
+            # Wait in short intervals: a signal that arrives just before a wait does not end it, and on
+            # Windows Ctrl-C never does.
             while not future.done():
                 wait([future], timeout=INTERRUPTIBLE_SECONDS)
             return future.result()
@@ -197,12 +198,12 @@ class SyncChat:
 
     @property
     def request_id(self) -> RequestId | None:
-        """The request's id; None until it is sent."""
+        """The request's id; None until the request is sent."""
         return self._stream.request_id
 
     @property
     def result(self) -> ChatResult | None:
-        """The result once the chat has ended successfully, else None."""
+        """The result; None until the chat has ended successfully."""
         return self._stream.result
 
     def __iter__(self) -> Iterator[Delta]:

@@ -1,4 +1,4 @@
-"""The wire objects of calls of the daemon's tools: questions about them, decisions, and their status."""
+"""The wire objects for calls of the daemon's tools: approvals, decisions and statuses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ToolApproval:
     """`read`, `edit`, `delete`, `search`, `execute`, `fetch` or `other`."""
 
     reason: str
-    """`ask`, `rule`, `changed` or `outside`."""
+    """The reason for asking: `ask`, `rule`, `changed` or `outside`; see `docs/protocol/tools.md`."""
 
     arguments: Mapping[str, Any]
     """The arguments for display, with control characters escaped and long texts shortened."""
