@@ -26,7 +26,7 @@ def main() -> None:
 def _list_login_words(flags: Sequence[str]) -> list[str]:
     """Return the command line of `jumpseat login` with the configuration file of `jumpseat acp`.
 
-    A client appends `--login` to the command with which it starts the agent, for a sign-in on a terminal.
+    For a sign-in on a terminal, an ACP client runs the agent's command with `--login` appended.
     """
     from jumpseat.connections.flags import parse_flags
 

@@ -41,25 +41,25 @@ def run(argv: Sequence[str]) -> int:
     try:
         raise_on_interrupt()
         code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
-        sys.stdout.flush()  # A failure to write is reported below, but not at exit.
+        sys.stdout.flush()  # Flush here, because the handlers below report a failure. At exit, nobody would.
     except click.ClickException as error:
         _show(rewrite_unknown_option(error) if isinstance(error, click.NoSuchOption) else error, argv)
         return USAGE
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader closed the pipe. Python's flush at exit must not fail on it again.
+        # The reader closed the pipe. Python's flush at exit must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        # The disk is probably full. Python's flush at exit must not fail on it again.
+        # The disk is probably full. Python's flush at exit must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return print_failure(f"The output cannot be written: {error.strerror or error}.")
     return code if isinstance(code, int) else OK
 
 
 def _show(error: click.ClickException, argv: Sequence[str]) -> None:
-    # Search the arguments, because the parser may have failed before it reached the option.
+    # Search the arguments, because the parser may have failed before it reached `--json`.
     if "--json" in takewhile(lambda word: word != "--", argv):
         print_json({"error": client_error(error.format_message())})
         return
@@ -69,7 +69,7 @@ def _show(error: click.ClickException, argv: Sequence[str]) -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Replace closed standard streams, as in some scripts, with the null device."""
+    """Replace standard streams that the caller has closed, as some scripts do, with the null device."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until the process ends

@@ -87,7 +87,7 @@ async def _find_models_with_terms(client: Client, incomplete: str) -> list[Compl
 
 
 def _match_models(rows: Sequence[Row], incomplete: str) -> list[CompletionItem]:
-    # A bare name is completed too, because shells insert the whole value.
+    # Offer the ids also for a model's name without its provider. Shells then replace the typed name.
     bare = ((row["id"], row["name"]) for row in rows if row["model"].startswith(incomplete))
     return match_prefix(incomplete, ((row["id"], row["name"]) for row in rows)) or match_prefix("", bare)
 

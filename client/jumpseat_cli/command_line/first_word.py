@@ -8,13 +8,13 @@ from jumpseat_cli.command_line.groups import LazyGroup
 
 
 class CommandsOrQuestion(LazyGroup):
-    """A group that runs `chat` if the first argument contains white space, as no command name does.
+    """A group that runs `chat` if the first argument contains white space. Command names never do.
 
     A mistyped command is therefore never sent to a model, and a question of one word needs `chat`.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert `chat` before options of `chat`, unless a word other than a question follows them."""
+        """Insert `chat` before options of `chat`. The first word after them, if any, must be a question."""
         if args and args[0].startswith("-") and self._is_for_chat(ctx, args):
             args = ["chat", *args]
         return super().parse_args(ctx, args)

@@ -17,11 +17,11 @@ SYNONYMS = (
     ("--help", "help"),
     ("--version", "version"),
 )
-"""Names for the same action in other programs and other groups."""
+"""Words for the same action; other programs and other groups use a different one."""
 
 
 class CommandGroup(click.Group):
-    """A group whose help shows the first sentence of each command, and that suggests the nearest command."""
+    """A group that shows the first sentence of each command in its help, and corrects mistyped commands."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands; click would truncate long sentences."""
@@ -48,7 +48,7 @@ class CommandGroup(click.Group):
         return f"No such command {word!r}." + (f" Did you mean {near!r}?" if near else "")
 
     def find_nearest(self, ctx: click.Context, word: str) -> str | None:
-        """Return the command, or the group's option, that was probably meant."""
+        """Return the command or the option of the group that was probably meant."""
         from difflib import get_close_matches
 
         names = self.list_commands(ctx)
@@ -60,7 +60,7 @@ class CommandGroup(click.Group):
 
 
 class LazyGroup(CommandGroup):
-    """A group that imports a command when it is used, because most runs use one."""
+    """A group that imports each command only when it is used, because most runs use a single command."""
 
     def __init__(self, *arguments: Any, modules: Mapping[str, str] | None = None, **more: Any) -> None:
         """
@@ -114,7 +114,7 @@ class ListByDefault(CommandGroup):
 
 
 def rewrite_unknown_option(error: click.NoSuchOption) -> click.UsageError:
-    """Rewrite the error with the most similar option first; click sorts them by name."""
+    """Suggest the most similar options first; click would sort its suggestions by name."""
     from difflib import get_close_matches
 
     # With the dashes, all options would be similar to each other.

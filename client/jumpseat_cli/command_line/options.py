@@ -48,7 +48,7 @@ overlay_option = click.option(
     type=click.Path(exists=True, dir_okay=False, resolve_path=True, path_type=Path),
     metavar="FILE",
     callback=_read_overlay,
-    help="Add the configuration of a workspace, whose MCP servers run only if you trust them.",
+    help="Add a workspace's configuration. Its MCP servers run only if you trust them.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 

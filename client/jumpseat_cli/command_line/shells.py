@@ -1,4 +1,7 @@
-"""Completion for bash and fish, where click's own loses part of the typed words or of the descriptions."""
+"""Completion for bash and fish.
+
+click's own completion loses parts of the typed words in bash, and parts of the descriptions in fish.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ class Bash(BashComplete):
     _split_off = ""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the complete arguments and the one being typed, with split words joined again."""
+        """Return the finished arguments and the one being typed, with split words joined again."""
         arguments, typed = super().get_completion_args()
         if not typed:
             return join_words(arguments), ""
@@ -30,12 +33,12 @@ class Bash(BashComplete):
         return before, whole
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
-        """Return a line for bash: the part of the value that replaces the word as bash split it."""
+        """Return a line for bash: the value without the part that bash has split off."""
         return f"{item.type},{item.value.removeprefix(self._split_off)}"
 
 
 class Fish(FishComplete):
-    """Completion for fish that shows whole descriptions; click's cuts them at a comma."""
+    """Completion for fish that shows whole descriptions; click would cut them at a comma."""
 
     source_template = FishComplete.source_template.replace(
         'string split "," $completion', 'string split --max 1 "," $completion'

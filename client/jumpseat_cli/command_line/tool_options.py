@@ -56,7 +56,7 @@ def tool_options(function: Callable[..., int]) -> Callable[..., int]:
         "selectors",
         "Let the model use these tools, such as 'github/search_*', or all tools of a server, such as files.",
     )
-    @_make_selector_option("--allow", "allowed", "Run these tools without asking; repeatable, like --tools.")
+    @_make_selector_option("--allow", "allowed", "Run these tools without asking. Repeatable, like --tools.")
     @_make_selector_option("--deny", "denied", "Do not offer these tools to the model.")
     @click.option(
         "--workspace",

@@ -22,7 +22,7 @@ from jumpseat_cli.terminal.text import clean, clean_line
 @click.option(
     "--browser/--no-browser", default=None, help="Open the page in a browser; by default only on a terminal."
 )
-@click.option("--again", is_flag=True, help="Sign in even if an account is signed in.")
+@click.option("--again", is_flag=True, help="Sign in even if an account is already signed in.")
 @daemon_options
 @json_option
 @run_async
@@ -32,8 +32,8 @@ async def login(
     """Sign in to GitHub Copilot, or to PROVIDER, with a code.
 
     Shows a code and the address of a page, and waits until you have entered the code there. The token is
-    stored in the keyring, or in a file that only you can read. Running editors use it
-    immediately. GitHub's language server stores its own sign-in.
+    stored in the keyring, or in a file that only you can read. Running editors use it immediately. GitHub's
+    language server stores its own sign-in.
 
     If an account is already signed in, shows which one and, on a terminal, asks whether to sign in again.
 

@@ -108,7 +108,7 @@ def _read_json(file: Path) -> Any:
     "--prompt",
     metavar="NAME",
     shell_complete=complete_prompt,
-    help="Ask a prompt, such as explain or review; the question and stdin are its input.",
+    help="Use this prompt, such as explain or review; its input is the question and stdin.",
 )
 @files_option(
     "Add a file, some of its lines, all files of a quoted pattern, or a page (https://…). Repeatable."

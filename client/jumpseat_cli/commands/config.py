@@ -51,7 +51,8 @@ def _complete_service(context: click.Context, parameter: click.Parameter, incomp
 def init(providers: tuple[str, ...], config: Path | None, as_json: bool) -> int:
     """Ask which providers you use, and write a commented configuration file.
 
-    An existing file is never changed. Without a terminal or --provider, the file contains only comments.
+    An existing file is never changed. If there is neither a terminal nor --provider, the file contains only
+    comments.
 
     \b
     Examples:

@@ -144,7 +144,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _short_path(path: str) -> str:
-    home = os.path.expanduser("~")  # noqa: PTH111 - stays "~" if there is none
+    home = os.path.expanduser("~")  # noqa: PTH111 - stays "~" if there is no home directory
     return f"~{path[len(home) :]}" if path == home or path.startswith(home + os.sep) else path
 
 

@@ -90,7 +90,7 @@ def list_keys(config: Path | None, as_json: bool) -> int:
 @config_option
 @json_option
 def remove_key(provider: str, config: Path | None, as_json: bool) -> int:
-    """Delete PROVIDER's stored key, and restore the source that it replaced in the configuration file.
+    """Delete PROVIDER's stored key, and restore the previous source in the configuration file.
 
     \b
     Examples:

@@ -120,8 +120,8 @@ async def trust(
     """Show the definition of a workspace's SERVER, and ask whether to trust it.
 
     Servers in your own configuration file do not need trust. A server that a workspace defines, in the file
-    of --overlay, is not started before you trust its definition for the working directory. If the definition
-    changes, it is untrusted again. Without a terminal, --yes is required.
+    given with --overlay, starts only after you have trusted its definition for the working directory. If the
+    definition changes, the server is untrusted again. Without a terminal, --yes is required.
 
     \b
     Examples:

@@ -69,8 +69,9 @@ async def list_models(
 ) -> int:
     """List the models, or those whose names contain all WORDS.
 
-    The cost is in premium requests, or in the provider's unit for input and output. In a pipe, each line is
-    a model: id, name, context length, output limit, abilities, cost and notes, separated by tabs.
+    The cost is a number of premium requests, or the prices of input and output in the provider's own unit. In
+    a pipe, each line is a model: id, name, context length, output limit, abilities, cost and notes, separated
+    by tabs.
 
     \b
     Examples:

@@ -21,8 +21,8 @@ def prompts() -> None:
     """List and show the prompts.
 
     Some prompts are built in. A table [prompts.NAME] of the configuration file adds a prompt, or replaces the
-    built-in one of that name. 'jumpseat chat -p NAME' asks a prompt, and editors offer it too. Without a
-    command, this is 'jumpseat prompts list'.
+    built-in one of that name. 'jumpseat chat -p NAME' uses a prompt, and editors offer the prompts too.
+    Without a command, this is 'jumpseat prompts list'.
 
     \b
     Examples:

@@ -91,7 +91,7 @@ async def _add_account(client: Client, row: dict[str, Any]) -> dict[str, Any]:
         params = {"provider": row["id"]}
         return {**row, "auth": await client.request("auth/status", params, timeout=ACCOUNT_SECONDS)}
     except ClientError:
-        return row  # The list is useful without them.
+        return row  # The list is useful without the plan and the quotas.
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 Completes: TypeAlias = Literal["", "model", "prompt", "path", "thinking", "option", "sign_in", "tools"]
 """The kind of words that complete a command's argument."""
 
-# A command is a slash and a name that is followed by white space or the end. `/usr/bin` is a question.
+# A command is a slash and a name, followed by white space or nothing. `/usr/bin` is a question.
 _COMMAND = re.compile(r"/([A-Za-z?][A-Za-z0-9._-]*)(?:\s+(.*))?", re.DOTALL)
 
 
@@ -33,11 +33,14 @@ COMMANDS = (
     Command("system", "[TEXT]", "Show or set the system prompt; - removes it."),
     Command("file", "[PATH[:10-40]]", "Send a file, lines of it, or a page with the next question.", "path"),
     Command("attach", "[FILE]", "Send an image or PDF with the next question; - removes all files.", "path"),
-    Command("prompt", "[NAME [INPUT]]", "List the prompts, or ask one.", "prompt"),
+    Command("prompt", "[NAME [INPUT]]", "List the prompts, or use one.", "prompt"),
     Command("retry", "[MODEL]", "Ask the last question again; the new answer replaces the old one.", "model"),
     Command("edit", "", "Change the last question in your editor and ask it again."),
     Command(
-        "thinking", "[show|hide|LEVEL]", "Show the last thinking; set its level, show or hide it.", "thinking"
+        "thinking",
+        "[show|hide|LEVEL]",
+        "Show the last thinking; set the level of thinking, show or hide it.",
+        "thinking",
     ),
     Command("option", "[KEY=VALUE]", "Show or change a setting of the model; KEY= resets it.", "option"),
     Command("tools", "[SELECTORS]", "Show the tools, or let the model use these; - uses none.", "tools"),
@@ -99,6 +102,6 @@ def find_command(name: str) -> Command | None:
 
 
 def find_near_name(name: str, more: Sequence[str] = ()) -> str | None:
-    """Return the command name, or one of the other names, that was probably meant."""
+    """Return the name of a command, or the one of `more`, that was probably meant."""
     near = get_close_matches(name.lower(), [*_BY_NAME, *OTHER_NAMES, *more], 1, 0.6)
     return near[0] if near else None
