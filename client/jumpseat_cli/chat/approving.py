@@ -59,7 +59,7 @@ class Approver:
             pass
 
     async def decide(self, approval: ToolApproval) -> ToolDecision:
-        """Return the decision about a call. Runs in a task of its own."""
+        """Return the decision about a call. Must run in its own task, which `end_turn` cancels."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine of asyncio always has one
         self._tasks.add(task)
@@ -79,7 +79,8 @@ class Approver:
         tool = (approval.server, approval.tool)
         async with self._lock:
             if tool in self._covered:
-                # The daemon then cancels this question. It asks only if the tool has changed in between.
+                # The daemon applies the remembered decision to this call, and then cancels this task. It does
+                # not if the tool has changed in the meantime; ask in that case.
                 await asyncio.sleep(COVERED_SECONDS)
             self._pause()
             try:

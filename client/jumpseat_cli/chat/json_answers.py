@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from jumpseat_cli.terminal.text import clean_line
 
 MAX_REASON_CHARACTERS = 300
-"""Characters of a reason, which quotes the answer."""
+"""Maximum number of characters of a reason, which may quote the answer."""
 
 
 def fault_of_schema(schema: Mapping[str, Any]) -> str | None:
@@ -57,7 +57,7 @@ def _find_schema_fault(value: Any, schema: Mapping[str, Any]) -> str | None:
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
-    # Without its own registry, the validator would fetch the URLs of references.
+    # Pass an empty registry, because the validator would otherwise fetch the URLs to which the schema refers.
     validator = validator_for(schema, Draft202012Validator)(schema, registry=Registry())
     try:
         error = best_match(validator.iter_errors(value))

@@ -61,7 +61,7 @@ async def wait_for_result(
         ClientError: the turn failed.
     """
     notes: list[str] = []
-    # Stream although only the result is used: the daemon can then detect a provider that stops sending.
+    # Stream, although only the result is used, so that the daemon can detect a provider that stops sending.
     async for delta in stream:
         if tools is not None and await tools.handle(delta):
             continue
@@ -81,7 +81,7 @@ async def print_answer(
     """Print the answer as it arrives, and return the exit code.
 
     Args:
-        stream: the chat, which this starts.
+        stream: the chat, which has not started.
         spinner: shows what the command is waiting for.
         form: how to print the answer.
         approver: decides about calls of tools; None for a chat without tools.
@@ -93,7 +93,7 @@ async def print_answer(
     began = time.monotonic()
     if form.as_json:
         return await _print_result(stream, spinner, form, approver, output_mode)
-    deltas = aiter(stream)  # This sends the chat, so that rich is imported while the model answers.
+    deltas = aiter(stream)  # Send the request first, so that rich is imported while the model answers.
     output = AnswerText(is_raw=form.is_raw)
     tools = None if approver is None else _use_tools(approver, stream, spinner, output)
     notes: list[str] = []
@@ -140,7 +140,7 @@ def _print_delta(
     """Print a delta, or append a note to print later.
 
     Args:
-        is_last: whether the text is the end of the answer, so that the spinner is no longer needed.
+        is_last: whether the spinner is no longer needed after the text, because no tool calls can follow.
         is_kept: whether the turn is kept, so that another command can continue it.
     """
     if delta.text:

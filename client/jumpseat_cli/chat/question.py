@@ -28,7 +28,7 @@ SILENT_SECONDS = 1.0
 """How long stdin may be silent before the command reports that it is waiting for it."""
 
 
-# Creating dataclasses, here and for `AnswerForm`, would add one percent to the start of a chat.
+# This and `AnswerForm` are not dataclasses, because creating those takes one percent of a chat's start.
 class AskedQuestion(NamedTuple):
     """A question with its files and images."""
 

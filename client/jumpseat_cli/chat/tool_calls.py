@@ -30,10 +30,10 @@ ENDED = frozenset({"completed", "failed", "denied"})
 
 @dataclass(slots=True)
 class ShownCall:
-    """A call of the model."""
+    """A tool call of the model."""
 
     name: str
-    """The tool as `server/tool`; until the daemon names it, a guess from the name that the model uses."""
+    """The tool as `server/tool`; a guess from the model's name for the tool until the daemon names it."""
 
     arguments: Mapping[str, Any] = field(default_factory=dict)
     status: str = ""
@@ -169,7 +169,7 @@ def _is_result(delta: Delta) -> bool:
 
 
 def _text_of(content: Any) -> str:
-    """Return the text of a result; images and documents are named."""
+    """Return the text of a result; images and documents are replaced with their type in brackets."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []

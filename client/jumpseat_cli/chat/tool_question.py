@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jumpseat_client.tools import ToolApproval, ToolDecision
 
 AskLine: TypeAlias = Callable[[str], Awaitable[str | None]]
-"""Asks for one line of input; None at the end of the input. May raise KeyboardInterrupt for Ctrl-C."""
+"""Returns a line that the user types, or None at the end of the input. May raise KeyboardInterrupt."""
 
 MAX_LINES = 60
 """The maximum number of lines of a diff or of arguments to print at first."""

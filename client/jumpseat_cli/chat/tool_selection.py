@@ -15,7 +15,7 @@ class ToolSelection(NamedTuple):
     """The tools, such as `files/*`; empty for a chat without tools."""
 
     allowed: Sequence[str] = ()
-    """Selectors of tools whose questions are answered with yes."""
+    """Selectors of tools whose calls are approved without asking the user."""
 
     denied: Sequence[str] = ()
     """Selectors of tools that are never offered to the model."""
@@ -30,7 +30,7 @@ class ToolSelection(NamedTuple):
 
     @property
     def overlay(self) -> Mapping[str, Any] | None:
-        """The configuration to lay over the user's file, which can deny tools but never allow them."""
+        """The overlay for the daemon. An overlay can deny tools but never allow them."""
         if not self.denied:
             return self.workspace_config
         config = self.workspace_config or {}
@@ -42,7 +42,7 @@ class ToolSelection(NamedTuple):
 
     @property
     def is_pointless(self) -> bool:
-        """Whether there are rules and limits, but no tools."""
+        """Whether there are rules or limits, but no tools."""
         return not self.selectors and any((self.allowed, self.denied, self.folders, self.max_rounds))
 
     async def find_mistake(self, client: Client) -> tuple[str, str | None] | None:
@@ -85,8 +85,8 @@ def parse_selectors(texts: Iterable[str]) -> list[str]:
 def find_mistake(selectors: Iterable[str], listed: Mapping[str, Any]) -> tuple[str, str | None] | None:
     """Return an error and a hint about the first selector that matches no tool; None if there is none.
 
-    A server that is not running may have other tools than those of its last start, so its tools are not
-    compared.
+    Tools of a server that is not running are not checked, because it may offer other tools than at its last
+    start.
 
     Args:
         selectors: texts that `parse_selectors` returned.

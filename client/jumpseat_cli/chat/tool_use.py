@@ -1,4 +1,4 @@
-"""Shows the calls of the daemon's tools in one answer, and the questions about them."""
+"""Shows the tool calls of one answer, and the questions about these calls."""
 
 from __future__ import annotations
 

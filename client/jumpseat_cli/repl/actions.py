@@ -230,7 +230,8 @@ class Actions:
     async def _log_in(self, provider: str) -> None:
         from jumpseat_cli.daemon.sign_in import log_in
 
-        # Sign in on a separate connection, which receives the code; the daemon reports the account to all.
+        # Sign in on a separate connection, which receives the code. The daemon reports the account to every
+        # connection.
         await log_in(
             provider=provider or None, browser=True, daemon_command=self._link.command, as_json=False
         )

@@ -1,4 +1,4 @@
-"""Asks the model a new question, the last question again, or a prompt of the configuration."""
+"""Asks the model a new question, the last question again, or the question of a prompt."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Asker:
         await self._run_turn(self._conversation.ask_again(text))
 
     async def run_prompt_command(self, argument: str) -> None:
-        """Ask the prompt that the first word of the argument names, with the other words as its input.
+        """Ask the question of a prompt. The argument is the prompt's name and its input.
 
         If the argument is empty, list all prompts.
         """
@@ -118,7 +118,7 @@ class Asker:
             note(f"/{row['name']}: {row.get('description') or 'no description'}")
 
     async def ask_named_prompt(self, name: str, argument: str) -> None:
-        """Ask the prompt with this name, or report that there is no such command."""
+        """Ask the question of the prompt with this name, or report that there is no such command."""
         rows = await self._link.try_request(lambda client: client.list_prompts()) or ()
         names = [str(row["name"]) for row in rows]
         if name in names:

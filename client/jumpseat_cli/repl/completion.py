@@ -111,7 +111,7 @@ def make_lookups(link: Link, conversation: TerminalConversation) -> dict[Complet
 
     async def find_models() -> Words:
         nonlocal models_at, models_found
-        # This runs for every key. The cache avoids frequent requests to a provider that does not answer.
+        # This runs at every key press. The cache avoids frequent requests to a provider that does not answer.
         if time.monotonic() < models_at + LIST_SECONDS:
             return models_found
         found = await link.try_request(lambda client: client.list_models())

@@ -44,7 +44,7 @@ class TerminalConversation:
     """The id of the kept conversation."""
 
     unkept_id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """The id while the conversation is not kept: decisions about tools are remembered for it."""
+    """The id sent while the conversation is not kept: the daemon remembers decisions about tools by it."""
 
     title: str = ""
     """The title of the kept conversation that this one continues."""
@@ -93,7 +93,7 @@ class TerminalConversation:
         return self._replace_question([*self.attachments, {"type": "text", "text": text}], len(self.messages))
 
     def ask_again(self, text: str | None = None) -> list[dict[str, Any]]:
-        """Repeat the last question, with another text if there is one, and return the messages to send."""
+        """Repeat the last question, with `text` as its text if given, and return the messages to send."""
         question = self.question
         if text is not None:
             others = [block for block in question if block["type"] != "text"]
@@ -120,7 +120,7 @@ class TerminalConversation:
 
     @property
     def can_continue(self) -> bool:
-        """Whether the last answer ends with a result of a tool, which the model has not seen yet."""
+        """Whether the last answer ends with the result of a tool that the model has not seen yet."""
         blocks = blocks_of(self.messages[-1]) if self.messages else []
         last = blocks[-1] if blocks else {}
         is_of_daemon = (last.get("origin") or {}).get("provider") == "daemon"

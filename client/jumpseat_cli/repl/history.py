@@ -14,14 +14,14 @@ from jumpseat.system.paths import make_private
 FILE_NAME = "chat-history"
 
 MAX_BYTES = 1 << 20
-"""The maximum size. A larger file is cut to the last `MAX_BYTES / 2` when it is read."""
+"""The maximum size of the file. A larger file is cut to its last `MAX_BYTES / 2` bytes when it is read."""
 
 
 class InputHistory:
     """The input history; each input is one line of the file, a JSON string.
 
-    Nothing is written before `allow` is called, because only the first turn shows whether the configuration
-    permits keeping anything.
+    Nothing is written before `allow_writing` is called, because only the first turn shows whether the
+    configuration permits it.
     """
 
     def __init__(self, path: Path, *, keep: bool) -> None:
@@ -48,7 +48,7 @@ class InputHistory:
         return list(_parse_inputs(body))
 
     def add(self, text: str) -> None:
-        """Store an input, immediately or once `allow` is called."""
+        """Store an input, immediately or once `allow_writing` is called."""
         if self._is_kept:
             self._unwritten.append(text)
         if self._is_allowed:

@@ -16,12 +16,12 @@ ENDING_SECONDS = 2.0
 
 
 class Interrupts:
-    """A `with` block that handles SIGINT, except while prompt_toolkit reads and handles it itself."""
+    """A `with` block that handles SIGINT. While prompt_toolkit reads input, it handles SIGINT itself."""
 
     def __init__(self, on_idle: Callable[[], None]) -> None:
         """
         Args:
-            at_prompt: called on Ctrl-C if no work is running.
+            on_idle: called on Ctrl-C if no work is running.
         """
         self._on_idle = on_idle
         self._loop = asyncio.get_running_loop()
@@ -38,7 +38,7 @@ class Interrupts:
         signal.signal(signal.SIGINT, self._before)
 
     async def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run work that Ctrl-C stops with the function passed to `stopped_by`, or else cancels."""
+        """Run work. Ctrl-C calls the function passed to `stopped_by`; without one, it cancels the work."""
         self._task = asyncio.ensure_future(work)
         try:
             with suppress(asyncio.CancelledError):

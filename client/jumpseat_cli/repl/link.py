@@ -1,4 +1,4 @@
-"""The conversation's connection to the daemon, which is restarted if it has died."""
+"""The conversation's connection to the daemon. A daemon that has died is replaced."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Link:
         """
         Args:
             command: the daemon's command line.
-            config: the configuration to lay over the user's file.
+            config: the overlay for the daemon.
             on_approval: decides about calls of tools.
         """
         self.command = command

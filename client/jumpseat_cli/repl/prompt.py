@@ -89,7 +89,7 @@ class PromptReader:
         return entered
 
     async def confirm(self, question: str) -> bool:
-        """Ask for y or n; every answer but y or yes counts as no, and so do Ctrl-C and Ctrl-D."""
+        """Ask for y or n. Every answer except y and yes counts as no, and so do Ctrl-C and Ctrl-D."""
         try:
             answer = await self.ask_line(f"{question} [y/N] ")
         except KeyboardInterrupt:
@@ -100,7 +100,7 @@ class PromptReader:
         """Ask for a line; keys that were typed before remain for the next prompt."""
         session: PromptSession[str] = PromptSession()
         typed_before = [*get_typeahead(session.input)]
-        # While no prompt is shown, the terminal keeps the keys.
+        # While no prompt is shown, the terminal buffers the keys.
         with session.input.raw_mode():
             typed_before += session.input.read_keys()
         try:
@@ -114,7 +114,8 @@ class PromptReader:
         """Do nothing: at this prompt, Ctrl-C is a key binding."""
 
     def _hint(self) -> FormattedText:
-        # Hide the hint at the end, where it would stay on the screen, and after the text that a search finds.
+        # Hide the hint when the input is finished, because the hint would stay on the screen, and during a
+        # search, because the hint would follow the text that was found.
         is_hidden = get_app().is_done or is_searching()
         return FormattedText([] if is_hidden else [("class:placeholder", self._placeholder)])
 
@@ -154,7 +155,8 @@ class PromptReader:
             if buffer.complete_state is not None:
                 buffer.complete_next()
             else:
-                # The daemon may need a moment to list its models, and a second start is then ignored.
+                # A completion that typing has started may still be waiting for the daemon's list of models.
+                # The start below is then ignored, so `_choose` selects the first word when the list arrives.
                 self._completes = True
                 buffer.start_completion()
 
@@ -166,7 +168,8 @@ class PromptReader:
         @keys.add("c-c", filter=~is_searching)
         @keys.add("<sigint>")
         def _(event: KeyPressEvent) -> None:
-            # Up restores a line that was cleared by mistake. Do not store it, because it may be a password.
+            # Up restores a line that was cleared by mistake. Do not write that line to the history file,
+            # because it may be a password.
             self._history.stores = False
             event.current_buffer.reset(append_to_history=bool(event.current_buffer.text.strip()))
             self._history.stores = True

@@ -1,4 +1,4 @@
-"""Reads the user's input, with a prompt for terminals without cursor movement (TERM=dumb)."""
+"""The interface of prompts, and a prompt for terminals without cursor movement (TERM=dumb)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Reader(Protocol):
     async def ask_line(self, question: str) -> str | None:
         """Ask for a line that is typed after the question appeared; None after Ctrl-D.
 
-        Text that was typed before, for the next prompt, is not lost.
+        Text that was typed earlier is kept for the next prompt.
 
         Raises:
-            KeyboardInterrupt: the user pressed Ctrl-C, unless work is running, which handles it.
+            KeyboardInterrupt: the user pressed Ctrl-C, and no running work has handled it.
         """
 
     def interrupt(self) -> None:

@@ -15,7 +15,7 @@ class Thinking:
         """
         Args:
             spinner: shows the number of lines if the text is not printed.
-            shown: whether to print the text.
+            is_shown: whether to print the text.
         """
         self._spinner = spinner
         self._is_shown = is_shown

@@ -43,7 +43,7 @@ def summarize_calls(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
         pieces: list[Block | ShownCall] = []
         for block in blocks_of(message):
             if block["type"] == "tool_use":
-                # A later turn may use the id again; the results of the earlier call precede it.
+                # A later turn may use the id again, but only after the result of the earlier call.
                 call = ShownCall(guess_tool(block["name"]), block.get("arguments") or {})
                 calls[block["id"]] = call
                 pieces.append(call)
@@ -57,7 +57,7 @@ def summarize_calls(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
 
 
 def _merge_calls(pieces: Sequence[Block | ShownCall]) -> Iterator[Block]:
-    """Yield blocks in which calls and the texts around them are one text."""
+    """Yield the blocks, with calls and the texts around them merged into one text block."""
     width = columns() if sys.stdout.isatty() else MAX_LINE
     for _, group in groupby(pieces, lambda piece: isinstance(piece, ShownCall) or piece["type"] == "text"):
         run = list(group)

@@ -40,7 +40,7 @@ class TurnOutcome:
     """The daemon's warning that it does not keep the turn."""
 
     rules_note: str | None = None
-    """The note about the workspace's rules that were sent; None if none were asked for."""
+    """The note about the workspace's rules that were sent; None if `--rules` was not given."""
 
     thinking: str = ""
     notes: list[str] = field(default_factory=list)
