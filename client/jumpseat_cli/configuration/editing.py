@@ -143,7 +143,7 @@ def _ask_for_key(service: Service, environment: Environment) -> str:
 
 
 def _store_key(service: Service, key: str, environment: Environment) -> str:
-    """Store a typed key, and return its source for the configuration: the store, or the usual variable."""
+    """Return the source of a key for the configuration: the stored key, or else the usual variable."""
     usual = f"env:{service.variable}"
     if key:
         try:

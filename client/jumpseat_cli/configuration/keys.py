@@ -99,7 +99,7 @@ def _make_row(provider: str, value: Any, environment: Environment) -> dict[str, 
 
 
 def _describe_source(value: str, environment: Environment) -> str:
-    """Describe a key without reading it."""
+    """Describe where a key comes from, without reading the key."""
     if is_stored(value, environment):
         if value.startswith("file:") and not Path(value.removeprefix("file:")).exists():
             return "stored by jumpseat; the file is missing"
@@ -143,7 +143,7 @@ def _report_missing_key(provider: str, file: ConfigurationFile, environment: Env
 
 
 def completions(config: Path | None, *, services: bool) -> list[tuple[str, str]]:
-    """Return ids with titles: the providers in the configuration file, and known services with a key."""
+    """Return ids and titles: the configured providers and, if `services`, known services that need a key."""
     try:
         file = ConfigurationFile(config or environment_of_process().places.config_file)
     except ConfigError:

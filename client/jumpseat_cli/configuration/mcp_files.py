@@ -23,7 +23,7 @@ _PLACES: Sequence[tuple[str, ...]] = (
     ("servers",),  # the `mcp.json` of VS Code
     ("mcp", "servers"),  # the `settings.json` of VS Code
 )
-"""The keys below which a file has its servers."""
+"""The paths of keys that lead to the servers in the formats of these programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class ForeignServer:
     entry: Mapping[str, Any]
     file: Path
     inputs: Mapping[str, str]
-    """The questions that the program asks for values, by the id of `${input:id}`."""
+    """Descriptions of the values that the other program asks for, by the id in `${input:id}`."""
 
 
 def find_usual_files() -> list[Path]:
-    """Return the user's own files of VS Code, Cursor and Claude Desktop that exist.
+    """Return the existing files of VS Code, Cursor and Claude Desktop for the user.
 
     Files of projects are left out, because somebody else may have written them.
     """
@@ -74,7 +74,7 @@ def read_servers(file: Path) -> list[ForeignServer]:
         raise ConfigError(f"{file} is not JSON: {error}.") from None
     entries = _find_entries(document)
     if entries is None:
-        hint = "jumpseat reads the forms of VS Code (servers), and of Claude and Cursor (mcpServers)."
+        hint = "jumpseat reads the formats of VS Code (servers), and of Claude and Cursor (mcpServers)."
         raise ConfigError(f"{file} has no table of MCP servers.", hint=hint)
     inputs = dict(_read_inputs(document))
     return [ForeignServer(name, entry, file, inputs) for name, entry in entries.items()]

@@ -25,11 +25,8 @@ def import_servers(files: Collection[Path], config: Path | None, *, as_json: boo
 
     Args:
         files: the files; empty for those of VS Code, Cursor and Claude Desktop.
-        config: the configuration file, whose servers are left out; None for the default one.
+        config: the configuration file; None for the default one. Servers that it defines are left out.
         as_json: whether to print the tables and their comments as JSON.
-
-    Raises:
-        ConfigError: a file cannot be read, or has no servers; reported with the exit code 1.
     """
     chosen = [*files] or find_usual_files()
     if not chosen:

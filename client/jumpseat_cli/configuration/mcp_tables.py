@@ -1,7 +1,7 @@
 """Converts MCP servers of other programs to tables `[mcp.NAME]`, without printing their secrets.
 
-Nearly every value of an environment variable or a header may be a secret. It becomes the value source
-`env:NAME`, with a comment, unless it is certainly harmless.
+Any value of an environment variable or a header may be a secret. Values that are certainly harmless are
+copied. All others become the value source `env:NAME`, with a comment.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ class _Conversion:
     def _convert_url(self, url: str) -> None:
         if self._entry.get("type") == "sse" or url.rstrip("/").endswith("/sse"):
             self._comment(
-                "It uses the old transport SSE, which jumpseat does not. Use its streamable HTTP address."
+                "It uses the old transport SSE, which jumpseat does not support. "
+                "Use its streamable HTTP address."
             )
         self._table.values["url"] = self._hide_in_url(url)
         headers = _mapping(self._entry.get("headers"))
@@ -209,14 +210,14 @@ class _Conversion:
         return hidden
 
     def _expand(self, word: str) -> str:
-        """Replace the variables of VS Code and Cursor for directories."""
+        """Replace the variables with which VS Code and Cursor name directories."""
         for variable in ("${workspaceFolder}", "${workspaceFolderBasename}"):
             word = word.replace(variable, ".")
         return word.replace("${userHome}", str(Path.home())).replace("${pathSeparator}", "/")
 
 
 def _refers(value: str) -> bool:
-    """Whether jumpseat would read a value from somewhere else, or the other program fills in parts."""
+    """Whether a value is a value source, or has parts that the other program fills in."""
     return source_prefix(value) is not None or "${" in value
 
 

@@ -1,4 +1,4 @@
-"""Reads the configuration of a workspace, which is laid over the user's configuration."""
+"""Reads the configuration of a workspace, which the command sends to the daemon as an overlay."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _PRICES = ("input_price", "output_price", "inputPrice", "outputPrice")
 
 
 def is_mcp_server(row: Mapping[str, Any]) -> bool:
-    """Whether a server of `tools/list` comes from a configuration, not with jumpseat or a plug-in."""
+    """Whether a server of `tools/list` comes from a configuration, and not from jumpseat or a plug-in."""
     return row.get("origin") != "builtin"
 
 

@@ -1,4 +1,4 @@
-"""Sign-in with a code."""
+"""Sign-in on a page in a browser, usually with a code."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ async def log_in(
         provider: the provider's id; None for GitHub Copilot.
         browser: whether to open the page in a browser.
         again: whether to sign in even if an account is signed in.
-        asks: whether to ask the user in that case.
+        asks: whether to ask the user if an account is signed in.
         daemon_command: the daemon's command line.
-        overlay: the configuration to lay over the user's file.
+        overlay: the overlay for the daemon; None for none.
         as_json: whether to print the status as JSON.
 
     Raises:

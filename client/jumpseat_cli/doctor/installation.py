@@ -93,7 +93,7 @@ async def _ask_version(program: Path) -> str:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            # Do not pass on API keys: it may be any program with this name.
+            # Do not pass on API keys: any program may have this name.
             env={name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ},
         )
     except OSError:

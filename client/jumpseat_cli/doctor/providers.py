@@ -127,9 +127,9 @@ def choose_model(
 ) -> Mapping[str, Any] | None:
     """Return the model for the short chat; None if every model costs premium requests.
 
-    This is the default model for chats if it belongs to this provider, whatever it costs and even if it is
-    not listed. Otherwise, it is a model that costs nothing beyond the plan if the provider reports costs, or
-    else the provider's own default.
+    The default model for chats is chosen if it belongs to this provider, whatever it costs and even if it is
+    not listed. Otherwise, the choice depends on whether the provider reports costs. If it does, a model that
+    costs nothing beyond the plan is chosen; if it does not, the provider's own default.
 
     Args:
         models: the rows of the provider's list.

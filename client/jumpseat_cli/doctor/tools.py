@@ -15,9 +15,9 @@ START_SECONDS = 60.0
 
 
 async def check_tools(client: Client) -> Subject | None:
-    """Start every server, and return a check for each one that is configured, or does not run.
+    """Start every server, and check those that are configured and those that do not run.
 
-    Returns None if there are none.
+    Returns None if there are no such servers.
     """
     try:
         listed = await client.request("tools/list", {"refresh": True}, timeout=START_SECONDS)

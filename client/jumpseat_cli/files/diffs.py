@@ -10,7 +10,7 @@ CONTEXT = 3
 """The number of unchanged lines around a change."""
 
 MAX_COMPARISONS = 10_000_000
-"""The product of the numbers of old and new lines up to which they are compared with each other."""
+"""The maximum number of old lines times new lines for which a precise diff is computed."""
 
 
 def diff_texts(old: str, new: str, old_name: str, new_name: str) -> Iterator[str]:
@@ -40,7 +40,7 @@ def diff_texts(old: str, new: str, old_name: str, new_name: str) -> Iterator[str
 
 
 def _count_common(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
-    """Return the number of equal lines at the beginning and, after those, at the end."""
+    """Return how many lines are equal at the beginning, and how many of the others at the end."""
     most = min(len(before), len(after))
     start = 0
     while start < most and before[start] == after[start]:

@@ -18,7 +18,7 @@ MAX_BYTES = 16 * 1024 * 1024
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    # UTF-32 must precede UTF-16, whose mark is a prefix of this one.
+    # UTF-32-LE must precede UTF-16-LE, because its mark begins with the mark of UTF-16-LE.
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),

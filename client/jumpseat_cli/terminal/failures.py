@@ -22,9 +22,9 @@ TERMINATED = 143
 """The code that a shell reports for a program that SIGTERM has ended."""
 
 BY_SIGTERM = "SIGTERM"
-"""The argument of the CancelledError for SIGTERM; the one for Ctrl-C has no argument."""
+"""The argument of a CancelledError that SIGTERM causes. Ctrl-C causes one without an argument."""
 
-# These are valid in JSON strings, but a terminal interprets control characters and UTF-8 lacks surrogates.
+# These are valid in JSON strings, but terminals interpret control characters, and UTF-8 has no surrogates.
 _UNSAFE = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 

@@ -37,7 +37,7 @@ class BlockSplitter:
         self.tail = ""
         """The unfinished text."""
         self.fence_line = ""
-        """The line that opened a code fence that is still open, or an empty string."""
+        """The first line of the code fence that is still open; empty if there is none."""
         self._scanned = 0
         self._fence: str | None = None
         self._after_blank = False
@@ -100,8 +100,8 @@ class _Rows:
         """
         Args:
             text: complete Markdown that does not depend on earlier output.
-            boxes: whether a background colour fills its box. It must not in rows that are erased again,
-                because an echoed key would wrap the row.
+            boxes: whether to keep blanks that have a background colour, so that the colour fills its box.
+                Rows that are erased again must not keep them, because an echoed key would wrap a full row.
         """
         self._text = text
         self._boxes = boxes
@@ -147,7 +147,7 @@ class _Region:
         """Erase the rows; return False if they cannot be erased."""
         self._measure()
         width, height = self._console.size
-        # Terminals wrap long rows differently when they become narrower, so the first row is unknown.
+        # Terminals that become narrower wrap long rows differently, so the first row's position is unknown.
         wrapped = max(self._lengths, default=0) > width and not _cuts_long_rows(os.environ)
         # A row that scrolled off the screen cannot be erased.
         safe = len(self._lengths) < height and not wrapped
@@ -232,7 +232,10 @@ class MarkdownOutput:
             self._staying = self._drawn
 
     def _rest_of(self, block: str) -> str:
-        """Return the part of the block that is not yet on the screen for good, after an open fence's line."""
+        """Return the part of the block that is not yet permanently on the screen.
+
+        If the part starts inside a code fence, the fence's first line is put before it.
+        """
         before = BlockSplitter()
         before.feed(self._staying)
         rest = block[len(self._staying) :]

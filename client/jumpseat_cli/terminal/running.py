@@ -37,9 +37,9 @@ def run_work(work: Coroutine[Any, Any, int], *, as_json: bool) -> int:
 
 
 async def run_until_terminated(work: Coroutine[Any, Any, T]) -> T:
-    """Run the work; SIGTERM cancels it, so that it can restore the terminal."""
+    """Run the work. SIGTERM cancels the work, which can then restore the terminal."""
     task = asyncio.current_task()
     if task is not None:
-        with suppress(NotImplementedError):  # Windows has no such signal.
+        with suppress(NotImplementedError):  # Windows does not support this.
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel, BY_SIGTERM)
     return await work

@@ -26,7 +26,7 @@ FIXED = (
 """Columns whose cells are not wrapped."""
 
 LAST_COLUMN = 20
-"""The minimum width of the last column. A narrower table is printed as paragraphs if the caller allows it."""
+"""The minimum width of the last column. With less room, rows become paragraphs if the caller allows it."""
 
 
 def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], *, stacks: bool = False) -> None:
