@@ -11,7 +11,7 @@ Role: TypeAlias = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The provider and model that created a block. Its opaque data is only replayed to them."""
+    """The provider and model that created a block. The block's opaque data is replayed only to this model."""
 
     provider: str
     model: str

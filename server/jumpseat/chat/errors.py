@@ -59,7 +59,7 @@ class ChatError(Exception):
             provider_code: the provider's own error code.
             retry_after: the delay in seconds that the provider requested.
             reset_at: the time when the limit is lifted.
-            provider_request_id: the provider's id of the request, for its support.
+            provider_request_id: the provider's id of the request, for questions to the provider.
             hint: the next step for the user: a command, a page, a setting.
             retryable: whether the same request may succeed later; None for the default of the class.
         """
@@ -81,7 +81,7 @@ class ChatError(Exception):
 
 
 def daemon_failure(task: str, *, provider: str | None = None) -> ChatError:
-    """Return the error for an exception in the daemon's own code, whose text is only logged.
+    """Return the error for an exception in the daemon's own code. The exception's text is only logged.
 
     Args:
         task: the failed action, in the past tense: "ran this chat".

@@ -2,8 +2,10 @@
 
 Rules for every adapter (`docs/protocol/blocks.md`):
 
-- `block` numbers rise in first-seen order and index the response's content.
-- The events of one block are start, deltas, done. The joined deltas equal the done block's text (or `raw`).
+- `block` is the index of the block in the response's content. Blocks are numbered in the order of their
+  start.
+- The events of one block are start, deltas, done. The joined deltas equal the text of the finished block, or
+  the `raw` of a tool call.
 - Exactly one `DoneEvent` ends the sequence.
 
 Only the engine creates `StartEvent`, `RetryEvent`, `ToolApprovalEvent` and `ToolStatusEvent`.
@@ -207,7 +209,7 @@ class ToolApprovalEvent:
 
     reason: ApprovalReason
     remember: Sequence[Remember]
-    """How long the decision may be remembered; empty if every call asks."""
+    """The allowed values for remembering the decision; empty if the daemon asks about every call."""
 
     diff: Sequence[FileDiff] | None = None
 

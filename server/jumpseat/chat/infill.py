@@ -11,7 +11,7 @@ MAX_SUFFIX = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Infill:
-    """The text before and after a place, between which a model writes text."""
+    """The texts before and after a place. A model writes the text between them."""
 
     prefix: str
     suffix: str = ""
@@ -22,7 +22,7 @@ class Infill:
     """The document that contains the place; None if it is not known."""
 
     def trim(self) -> Infill:
-        """Return the place with no more text around it than a model needs, cut at lines."""
+        """Return the place with no more text around it than a model needs, cut at line endings."""
         prefix, suffix = self.prefix, self.suffix
         if len(prefix) > MAX_PREFIX:
             cut = prefix[-MAX_PREFIX:]

@@ -34,7 +34,7 @@ def get_document_type(block: DocumentBlock) -> str:
 def replace_unreadable_results(
     messages: Sequence[Message], model: str, *, images: bool, documents: Sequence[str]
 ) -> tuple[Sequence[Message], list[WarningEvent]]:
-    """Replace each image and document in a tool result that the model cannot read with a note.
+    """Replace images and documents that the model cannot read with notes, in tool results only.
 
     Args:
         messages: the conversation.

@@ -24,7 +24,7 @@ THINKING_ROOM: Mapping[ThinkingLevel, int] = {
     "high": 16_384,
     "max": 32_768,
 }
-"""The thinking tokens for each level: added to a default limit, and sent as budget if the model needs one."""
+"""The thinking tokens of each level: added to a default limit, and sent as a budget if a model needs one."""
 
 
 def thinking_levels_of(efforts: Sequence[str]) -> list[ThinkingLevel]:

@@ -39,7 +39,7 @@ class Response:
     """The stored conversation that contains the turn."""
 
     rounds: int | None = None
-    """The requests to the provider, not counting retries; None if the daemon ran no tools in the turn."""
+    """The number of requests to the provider without retries; None if the turn has no tools of the daemon."""
 
     @property
     def text(self) -> str:

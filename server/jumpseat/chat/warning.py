@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 WAITING_FOR_ROOM = "waiting_for_room"
-"""The code of the only warning that an attempt sends before its answer: it waits for other requests."""
+"""The code of the only warning before an answer begins: the attempt waits for other requests."""
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ _ESCAPED_COLON = re.compile(rf"({_WORD}\\*)\\:", re.ASCII)
 BEGUN_WORD = re.compile(
     rf"(?:{_AFTER_SPACE}(?:(?P<number>{_NUMBERED})|[vV]i?|ex?)|(?i:{_BEGUN_VARIABLES}))\\*\Z", re.ASCII
 )
-"""Matches a word at the end of an unfinished text that the next text may turn into such a word."""
+"""Matches the end of an unfinished text if the text that follows may complete it to such a word."""
 
 
 def has_settings(line: str) -> bool:
@@ -31,7 +31,7 @@ def has_settings(line: str) -> bool:
 
 
 def escape_settings(line: str, colon: str = r"\:") -> str:
-    """Replace the colon after each such word."""
+    """Replace the colon of each word that begins settings."""
     # Pass a function: `sub` would interpret backslashes in a replacement string.
     return _COLON.sub(lambda found: found[1] + colon, line) if ":" in line else line
 

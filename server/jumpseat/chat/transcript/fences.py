@@ -137,7 +137,7 @@ def create_block(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text
 
 
 def _quote_value(value: str) -> str:
-    # A value after a blank can be such a word itself.
+    # A value may follow a blank, so it can begin editor settings.
     if _PLAIN.fullmatch(value) and not has_settings(value):
         return value
     quoted = json.dumps(value, ensure_ascii=False)

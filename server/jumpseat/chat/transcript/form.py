@@ -66,7 +66,7 @@ class Section:
 
     end_line: int
     message: int | None
-    """The index of the section's message; None for an empty section, or one of another branch."""
+    """The index of the section's message; None if the section is empty or in another branch."""
 
     thinking: Sequence[Lines] | None = None
     """The lines of the section's thinking, including those that open and close it; None if it has none."""
@@ -133,7 +133,7 @@ class Region:
         return "\n".join([unescape_settings(self.unescape_line(line)) for line in lines])
 
     def write_block(self, text: str) -> list[str]:
-        """Return the escaped lines of a text, and escape blank edges too, which `read_block` would drop."""
+        """Like `write`, but also escape blank lines at the edges, because `read_block` would drop them."""
         lines = self.write(text)
         for edge in {0, len(lines) - 1}:
             if self.blank_at_an_edge.match(lines[edge]):
@@ -174,7 +174,7 @@ class Form:
         self._headline = re.compile(
             rf"(?P<level_sign>{level_sign and f'{level_sign}*'}){sign}[ \t]+(?:{role})?"
         )
-        # A line may be a heading or not, whatever is above it: an unclosed fence cannot hide a heading.
+        # Lines above a line do not decide whether it is a heading, so an unclosed fence cannot hide one.
         heading = rf"{sign}[ \t]+{role}".replace("(?P<name>", "(?:")
         begun_heading = f"{match_beginnings([self._sign])}|{sign}[ \t]+(?:{match_beginnings(self._roles)})"
         self.in_text, self.in_thinking, self.in_fence = (

@@ -2,7 +2,8 @@
 
 In Markdown, it is between two lines `---`. The syntax is a subset of YAML 1.2 with JSON values: `yes`, `off`,
 `010`, `12:30` and dates are strings. Anchors, tags and repeated keys are not allowed. Settings are in
-`settings`; other top-level keys are settings too. In Org, it is a property drawer, with such values.
+`settings`; other top-level keys are settings too. In Org, it is a property drawer, whose values have the same
+syntax.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from jumpseat.chat.transcript.yaml_subset import YamlPair
 
 LARGEST = 1 << 20
-"""The maximum number of characters of the YAML, which is longer than any system prompt."""
+"""The maximum number of characters of the YAML. No system prompt is that long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,7 @@ def _skip_asides(lines: Sequence[str], index: int, syntax: Syntax) -> int:
 
 
 def _extract_yaml(lines: Sequence[str], syntax: Syntax) -> tuple[list[str], list[int]]:
-    """Return the YAML of each line, and the character where it begins. Lines of other programs are empty."""
+    """Return the YAML of each line, and its column. Lines of other programs become empty."""
     if syntax.front_property is None:
         return [line.removesuffix("\r") for line in lines], [0] * len(lines)
     yaml, columns = [""] * len(lines), [0] * len(lines)

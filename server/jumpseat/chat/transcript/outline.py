@@ -39,7 +39,7 @@ class Outline:
     """The headlines of a text.
 
     A headline begins a section if it names a role, or begins a branch. A headline without a role begins a
-    branch if it encloses a headline with one; otherwise it is text.
+    branch if it encloses a headline with a role; otherwise it is text.
     """
 
     def __init__(self, lines: Sequence[str], form: Form, first: int) -> None:
@@ -111,7 +111,7 @@ class Outline:
         return path[::-1]
 
     def select(self, path: Sequence[Headline]) -> set[Headline]:
-        """Return the headlines of the sections of the conversation that ends with the branch of this path."""
+        """Return the headlines of a conversation's sections. The path leads to its last branch."""
         # On each level, the sections after the next branch of the path are not part of the conversation.
         ends = {outer: inner.line for outer, inner in pairwise(path)}
         ends[path[-1]] = self._total

@@ -252,12 +252,12 @@ class _Body:
         return None if block is None else (block, close + 1)
 
     def _read_opening(self, line: int) -> tuple[re.Match[str] | None, dict[str, str] | None]:
-        """Return the match of the first line of a fence, and its pairs; None if the line has neither."""
+        """Return the match of a fence's first line, and the pairs; None for each if the line is invalid."""
         fence = self._syntax.fence.match(self._lines[line])
         return fence, read_info(fence["info"] or "", self._syntax) if fence else None
 
     def _add_media(self, block: ToolResultBlock, start: int, end: int) -> tuple[ContentBlock, int]:
-        """Add the images and documents in the fences after a result that refer to its call."""
+        """Add images and documents to a result: those in the fences after it that refer to its call."""
         media: list[ImageBlock | DocumentBlock] = []
         position = start
         while True:

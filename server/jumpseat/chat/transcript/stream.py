@@ -1,8 +1,8 @@
 """Writes an answer into a transcript while it is generated.
 
 Lines that look like markers, and editor settings, are escaped as in `render`. The start of a line, or the
-last word, is held back until it is certain whether it needs an escape, so that unescaped
-markers and settings never appear in the text, not even briefly.
+last word, is held back until it is certain whether it needs an escape. So unescaped markers and settings
+never appear in the text, not even briefly.
 """
 
 from __future__ import annotations
@@ -169,8 +169,8 @@ class EscapedText:
         """
         self._region = region
         self._held: list[str] = []
-        # Joining the held text for each of these characters would take quadratic time for a megabyte of
-        # backticks or blanks.
+        # Text that matches these patterns is only collected. Joining the held text for each of these
+        # characters would take quadratic time for a megabyte of backticks or blanks.
         self._is_undecided = re.compile(rf"[{undecided}]*\Z")
         self._is_undecided_number = re.compile(rf"[{undecided}0-9]*\Z")
         self._decides_nothing = self._is_undecided
@@ -189,8 +189,8 @@ class EscapedText:
 
     def _release(self, *, is_complete: bool) -> str:
         text = "".join(self._held)
-        # If the beginning of the first line has already been returned, put a full stop in its place, which is
-        # not white space.
+        # If the beginning of the first line has already been returned, put a full stop in its place, so that
+        # the place is not blank.
         first_new = 1 if self.is_begun else 0
         text = f".{text}" if self.is_begun else BLANK_LINES.sub("", text)
         uncut = text.rstrip().split("\n")

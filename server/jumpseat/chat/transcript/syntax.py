@@ -53,7 +53,7 @@ class Syntax:
     """The text before the name of a role, on the first level."""
 
     level_sign: str = ""
-    """The character that is before a heading once for each further level; empty if all are on one level."""
+    """The character to repeat before headings of deeper levels; empty if there is only one level."""
 
     after_role: str = ""
     """A pattern for text that may follow the name of a role."""
@@ -74,7 +74,7 @@ class Syntax:
 
     fence_end: re.Pattern[str]
     write_fence: Callable[[str, str], tuple[str, str]]
-    """Returns the first line without its pairs, and the last line, from the kind and the content."""
+    """Returns the first line without pairs, and the last line, given the kind and the content."""
 
     pair: re.Pattern[str]
     """Matches the groups key and value of one pair in an info string, with the white space before it."""
@@ -100,7 +100,7 @@ class Syntax:
     in_thinking: Reserved
     in_fence: Reserved
     after_blanks: Reserved = NOTHING
-    """Lines that need an escape everywhere, even after blanks, without the blanks."""
+    """Lines that need an escape in every region, even if they are indented. The patterns omit the indent."""
 
     undecided: str
     """A character class: these characters do not decide whether an unfinished line needs an escape."""

@@ -233,7 +233,7 @@ def write_yaml(value: Mapping[str, Any], *, one_line: bool) -> str:
     pairs = [(_build_scalar(key), _build_node(item, DEEPEST - 1, one_line)) for key, item in value.items()]
     dumper.serialize(MappingNode(_MAP, pairs, flow_style=False))
     dumper.close()
-    # `_build_scalar` has quoted every string with such a colon.
+    # `_build_scalar` has quoted every string that contains settings.
     return escape_settings(stream.getvalue(), r"\x3A")
 
 
