@@ -1,7 +1,7 @@
-"""The prompts that exist without configuration. A table `[prompts.NAME]` replaces the one with that name.
+"""The built-in prompts. A table `[prompts.NAME]` replaces the built-in prompt with that name.
 
-Each asks for one thing in plain words, because small models do not follow long instructions. The input comes
-last, because it may be long.
+Each prompt asks for one thing in plain words, because small models do not follow long instructions. The input
+comes last, because it may be long.
 """
 
 from __future__ import annotations

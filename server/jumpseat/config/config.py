@@ -86,10 +86,10 @@ class Config(BaseModel):
 
     @property
     def offered_prompts(self) -> Mapping[str, Prompt]:
-        """The prompts that clients offer, by name: `prompts`, and the built-in ones that they do not replace.
+        """The prompts that clients offer, by name: `prompts`, and the built-in ones not replaced there.
 
-        A prompt with faults is left out, and so is the built-in one with its name. A prompt that replaces a
-        built-in one inherits its `takes_diff`.
+        A prompt with faults is left out, and so is the built-in prompt with the same name. A prompt that
+        replaces a built-in one inherits the `takes_diff` of the built-in one.
         """
         built_in = {
             name: each for name, each in BUILT_IN_PROMPTS.items() if name not in self.faults_of_prompts

@@ -37,7 +37,7 @@ FaultsByTable: TypeAlias = Mapping[str, Mapping[str, tuple[Fault, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class UnknownKey:
-    """An unknown key in a table, which is ignored."""
+    """An unknown key in a table. Unknown keys are ignored."""
 
     path: KeyPath
     known: tuple[str, ...]

@@ -49,8 +49,8 @@ def load_config(
         overlay: `initializationOptions.config`.
         environment: the client's environment; None for an empty one.
         built_in: ids of the providers that exist without any configuration.
-        kinds: the built-in kinds of providers with their own keys. A table of another kind may have keys that
-            its plug-in declares. If None, only the common keys are known.
+        kinds: the built-in kinds of providers, each with its own keys. For a table of another kind, a plug-in
+            declares these keys. If None, only the keys that all kinds have in common are known.
 
     Raises:
         ConfigError: the file cannot be read, it has a fault outside the tables of providers, prompts and
@@ -88,7 +88,7 @@ def load_config(
 
 
 def _hide_keys_from_commands(config: Config, environment: Environment) -> None:
-    """Record the environment variables with credentials, which are withheld from commands."""
+    """Record the environment variables that contain credentials, so that commands do not receive them."""
     for table in (*config.providers.values(), *(server.value_table for server in config.mcp.values())):
         if table.is_from_client:
             continue
@@ -108,7 +108,7 @@ def _read_kinds(file: Source, providers: Collection[str]) -> dict[str, str]:
 
 
 def find_warnings(config: Config, own: Config, file: Source, kinds: Kinds | None) -> Iterator[Fault]:
-    """Yield warnings about unknown keys, and about role names that are also sent to the server.
+    """Yield warnings about unknown keys, and about role names that are also sent to the provider.
 
     Args:
         own: the file's configuration without the overlay.
@@ -127,7 +127,7 @@ def find_warnings(config: Config, own: Config, file: Source, kinds: Kinds | None
 
 
 def _find_sent_names(config: Config, own: Config, file: Source) -> Iterator[Fault]:
-    """Yield a warning for each role name that is sent to the server but may be meant for headings only."""
+    """Yield a warning for each role name that requests contain but that may be meant for headings only."""
     sent = [
         ("providers", provider, "roles", role)
         for provider, table in config.providers.items()

@@ -105,7 +105,7 @@ class McpServerConfig(BaseModel):
 
     @property
     def value_table(self) -> ProviderConfig:
-        """The values of this table in the form in which value sources and networks are resolved."""
+        """The values of this table as a provider's table, which `Values` and HTTP clients require."""
         fields = ("url", "headers", "env", "proxy", "ca_file", "client_cert")
         table = ProviderConfig.model_construct(
             kind="mcp", **{key: getattr(self, key) for key in fields if getattr(self, key) is not None}

@@ -36,7 +36,7 @@ class Prompt(BaseModel):
         return _INPUT.search(self.text) is not None
 
     def fill(self, given: str) -> str:
-        """Return the text with `given` in place of `{{input}}`, else with `given` after a blank line."""
+        """Return the text with `given` in place of `{{input}}`, or at the end if there is no such place."""
         if self.uses_input:
             # Pass a function: `sub` would interpret backslashes in a replacement string.
             return _INPUT.sub(lambda _: given, self.text)

@@ -1,7 +1,7 @@
 """Reads the configuration file, and reports its faults with file, line, key and rule.
 
-A fault in the table of one provider, prompt or MCP server disables only that one, and is an error when it is
-used. Any other fault is an error of the whole file.
+A fault in the table of one provider, prompt or MCP server disables only that provider, prompt or server, and
+is reported when it is used. Any other fault is an error of the whole file.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def parse_tables(path: Path, content: bytes) -> Source:
     """Return the unchecked tables in the content of a file.
 
     Raises:
-        ConfigError: it is not valid TOML in UTF-8; the message has line and column.
+        ConfigError: the content is not valid TOML in UTF-8; the message has line and column.
     """
     try:
         text = content.decode("utf-8-sig")

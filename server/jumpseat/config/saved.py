@@ -34,7 +34,7 @@ FILE_NAME = "settings.json"
 # The file's keys besides its version. Clients see only the first.
 _SETTINGS = "settings"
 _CHOSEN = "chosen_default_provider"
-"""The default chosen by the daemon. It never replaces one that the user saved."""
+"""The default provider that the daemon chose. It never replaces one that the user saved."""
 _MODELS_PROVIDER = "provider_of_default_model"
 """The provider that `default_model` named when it was saved."""
 # Without it, `groq:x` would look like a bare model name such as `qwen3:4b` once `groq` is removed.

@@ -56,7 +56,7 @@ def _check_word(text: str) -> str:
 
 
 HeaderWord = Annotated[str, AfterValidator(_check_word)]
-"""A value that is valid in a header and in a form."""
+"""A value that is valid in a header and in the fields of a form."""
 
 
 class WireRoles(BaseModel):
@@ -81,9 +81,9 @@ _WIRE_WORD = re.compile(r"[a-z][a-z0-9_-]*")
 class Roles(BaseModel):
     """Role names in a transcript's headings and in requests.
 
-    `user` and `assistant` are the names in headings, and `wire` has the names in requests. Without `wire`,
-    requests also use `system` and `tool`, which have no headings, and use `user` and `assistant` if they are
-    one lower-case word, as in `assistant = "model"`.
+    `user` and `assistant` are names in headings. `system`, `tool` and `wire` set names in requests; `wire`
+    takes precedence. Without `wire`, requests also use a `user` or `assistant` that is one lower-case word,
+    as in `assistant = "model"`.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -134,7 +134,8 @@ Tokens = Annotated[int, Field(gt=0)]
 class ConfiguredModel(BaseModel):
     """One entry of a provider's `models`: a model's name and properties.
 
-    Properties from the endpoint take precedence over these, and these over the ones from the snapshot.
+    Properties that the endpoint reports take precedence over these. These take precedence over the properties
+    in jumpseat's snapshot of model catalogues.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)

@@ -42,9 +42,9 @@ class SettingRow(BaseModel):
     maximum: float | None = None
     optional: bool = False
     mapping: Annotated[str, Field(pattern=r"^(chat|parameters(\.[^.\s]+)*)$")] = PARAMETERS
-    """The place of the value, which is stored under the row's key: `parameters` is the body of the request,
-    `parameters.a.b` the object `b` within its object `a`. `chat` sets the chat's param of that name, unless
-    the chat sets it itself."""
+    """The object that receives the value, under the row's key: `parameters` is the body of the request, and
+    `parameters.a.b` is the object `b` within the object `a` of the body. `chat` sets the chat param with the
+    name of the row's key, unless the client has set it."""
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:

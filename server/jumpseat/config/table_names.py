@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MCP_PREFIX = "mcp:"
-"""The beginning of an MCP server's id among the ids of providers, which contain no colon."""
+"""The prefix of an MCP server's id among ids of providers, which do not contain colons."""
 
 BUILT_IN_SERVER = "files"
 """The name of the server of file tools, which always exists."""

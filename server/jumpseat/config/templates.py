@@ -73,7 +73,7 @@ def split_template(text: str) -> Iterator[tuple[str, str | None]]:
 
 
 def names_in(text: str) -> set[str]:
-    """Return the names that a text uses; empty if it is malformed, which is reported when it is filled."""
+    """Return the names that a text uses; empty if it is malformed. Filling in such a text reports that."""
     try:
         return {name for _, name in split_template(text) if name is not None}
     except TemplateError:
@@ -100,7 +100,7 @@ def fault_of_address(text: str) -> str | None:
 def encode_for_url(before: str, name: str, value: str) -> str:
     """Percent-encode a value for its place in a URL.
 
-    A value at the start of the URL is returned unchanged, and so is a value in the host, which may only have
+    A value at the start of the URL or in the host is returned unchanged. In the host, it may only have
     characters that are valid there. In the path, `/`, `:` and `@` are not encoded; in the query, they are.
 
     Args:

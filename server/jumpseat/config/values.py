@@ -293,7 +293,7 @@ class Values:
         *,
         is_url: bool = False,
     ) -> str:
-        """Return the text with each `${name}` replaced. `known` caches their values."""
+        """Return the text with each `${name}` replaced. `known` caches the values by name."""
         if not is_template(text) or self._table.is_from_client:
             return text
         filled = ""
@@ -341,7 +341,7 @@ class Values:
         return self._register_secret(value) if names_credential(key) else Secret(value)
 
     def _to_latest_secret(self, key: str, value: str) -> Secret:
-        """Return a filled template as a secret. Keep only the latest per key, as its parts may change."""
+        """Return a filled template as a secret. Keep only the latest value of each key alive."""
         if not names_credential(key):
             return Secret(value)
         self._latest[key] = self._register_secret(value, short_lived=True)

@@ -54,7 +54,7 @@ def source_prefix(value: str) -> str | None:
 def fault_of_source(value: str, table: ProviderConfig) -> str | None:
     """Check the syntax of a value that refers to a source, without reading the source.
 
-    Returns the fault as the end of a sentence; None if there is none, or if it is a plain value.
+    Returns the fault as the end of a sentence; None if there is no fault, or if the value is plain.
     """
     source = source_of(value)
     if source is None:
