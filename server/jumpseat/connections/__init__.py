@@ -1,4 +1,4 @@
-"""JSON-RPC connections of any contract: sessions, order, cancellation, wire errors, and the process on stdio.
+"""JSON-RPC connections: sessions, order, cancellation, wire errors, and the process on stdio.
 
-`rpc/` and `acp/` each define a contract of methods on top of it. This package does not know their methods.
+This package does not know any methods. `rpc/` and `acp/` each define a `Contract` with their methods.
 """

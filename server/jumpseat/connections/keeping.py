@@ -40,7 +40,7 @@ def create_keeper(
         turn_id: the id of the turn.
         messages: the messages to keep; None for the messages of the turn.
         directory: the conversation's working directory; None for the session's directory.
-        kept_session: `session` and `choices` of `NewTurn`; None if the client only knows conversations.
+        kept_session: `session` and `choices` of `NewTurn`; None for a client without kept sessions.
     """
     from jumpseat.conversations import NewTurn, new_id  # Deferred: a client may never keep a conversation.
 

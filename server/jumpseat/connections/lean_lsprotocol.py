@@ -1,8 +1,8 @@
 """Imports `lsprotocol.types` without building the attrs classes that the daemon does not use.
 
-pygls imports all of its 550 classes, and compiling their methods takes about half of the daemon's import
-time. Only the classes of JSON-RPC errors are built here; the others stay undecorated. The daemon does not
-need them because it validates `initialize` itself and does not track documents.
+pygls imports the module with all its 550 classes, and compiling the classes' methods takes about half of the
+daemon's import time. Only the classes of JSON-RPC errors are built here. The others stay undecorated, because
+the daemon does not need them: it validates `initialize` itself and does not track documents.
 
 Call `import_lean` before anything imports pygls.
 """

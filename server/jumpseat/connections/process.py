@@ -54,7 +54,7 @@ def _duplicate_stderr() -> int | None:
     # The duplicate is never 0 or 1: `claim_stdio` has opened both.
     try:
         return os.dup(2)
-    except OSError:  # It is closed.
+    except OSError:  # stderr is closed.
         return None
 
 

@@ -64,7 +64,7 @@ async def begin_turn_with_tools(
     from jumpseat.tools.server import CallContext  # Deferred: most clients use no tools.
 
     host = await open_tools(session)
-    # Clients choose the ids of turns, so two of them may use the same one.
+    # Clients choose the ids of turns, so two clients may choose the same id.
     key = uuid4().hex if conversation_id is None else await _find_root(session, conversation_id)
     return host.begin_turn(
         selectors,

@@ -15,7 +15,7 @@ _PASSED_ON_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIB
 """The environment variables that Python may need; none of them contains a credential."""
 
 _OUTPUT_FACTOR = 8
-"""The maximum size of the output in relation to that of its text, whose characters JSON escapes."""
+"""The maximum size of the output as a multiple of the text's size. JSON escapes make the output larger."""
 
 
 async def read_html(html: bytes, order: PageOrder, variables: Mapping[str, str]) -> PageText:
@@ -23,7 +23,7 @@ async def read_html(html: bytes, order: PageOrder, variables: Mapping[str, str])
 
     Args:
         html: the page, or its beginning.
-        order: how to read it.
+        order: how to read the page.
         variables: the environment variables of the client.
 
     Raises:

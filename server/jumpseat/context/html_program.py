@@ -1,9 +1,10 @@
 """The child process that turns one HTML page into text; `html.py` starts it.
 
 HTML can make any parser compute for minutes or use all memory, for example with deeply nested elements. So a
-separate process does this work, which its parent kills when the time is up.
+separate process does this work, and its parent kills it when the time is up.
 
-It reads a line of JSON (`PageOrder`) and the page from stdin, writes a line of JSON (`PageText`), and exits.
+The process reads a line of JSON (`PageOrder`) and the page from stdin, writes a line of JSON (`PageText`),
+and exits.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ MEMORY_BYTES = 1024 * 1024 * 1024
 """The maximum memory of the process, if the system can limit it."""
 
 CPU_SECONDS = 15
-"""The maximum CPU time, if the parent dies and cannot kill the process."""
+"""The maximum CPU time. It matters if the parent dies and cannot kill the process."""
 
 MAX_TITLE = 300
 """The maximum length of a title in characters, as for other names that a model sees."""
@@ -125,7 +126,7 @@ def _is_without_text(name: str, attributes: Mapping[str, str | None]) -> bool:
 
 
 def _replace_tables(tables: Sequence[Node]) -> None:
-    """Replace tables, which would remain HTML: data by lines of text, and a page's layout by its parts."""
+    """Replace tables, which would remain HTML: tables of data with lines of text, others with their parts."""
     kinds = [(table, table.query_one(_LAYOUT) is not None) for table in tables]
     for table, is_layout in reversed(kinds):  # Inner tables come first.
         if is_layout:

@@ -19,7 +19,7 @@ from jumpseat.http.page import WebPage, fetch_page
 from jumpseat.system.environment import Environment
 
 PAGE_SECONDS = 10.0
-"""The time limit for a page, with name resolution, redirects and the conversion to text."""
+"""The time limit for a page, including name resolution, redirects and the conversion to text."""
 
 MAX_BYTES = 1024 * 1024
 """The maximum length of a page's text."""
@@ -74,7 +74,8 @@ async def read_page(url: str, config: Config) -> ContextBlock:
 
 
 def _choose_limit(content_type: str) -> int:
-    # The last character of a text may be incomplete, and what precedes it must still be too long to fit.
+    # Read a few bytes more than the limit: the last character may be incomplete, and without that character,
+    # a text that is too long must still exceed the limit.
     return MAX_HTML_BYTES if _media_type_of(content_type) in (*_HTML, "") else MAX_BYTES + 4
 
 
@@ -92,7 +93,7 @@ async def _make_block(page: WebPage, environment: Environment) -> ContextBlock:
     else:
         text = cut_off(_decode(page, media_type, encoding), MAX_BYTES, NOTE)
     if page.is_cut and not text.endswith(NOTE):
-        text += f"\n{NOTE}"  # The part that was read has less text than fits.
+        text += f"\n{NOTE}"  # The text fits, but only a part of the page was read.
     if not text.strip():
         raise ProtocolError(
             f"The page at {host_of(page.url)} has no text.",
@@ -105,7 +106,7 @@ def _decode(page: WebPage, media_type: str, encoding: str | None) -> str:
     """Return the text of a page that is not HTML.
 
     Raises:
-        RequestError: it is not a text.
+        RequestError: the page is not a text.
     """
     if encoding is not None and _ENCODINGS.fullmatch(encoding):
         return page.body.decode(encoding, "replace").removeprefix(_MARK)

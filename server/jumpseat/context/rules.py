@@ -32,7 +32,7 @@ class WorkspaceRules:
     """The files that were read, relative to the workspace folder."""
 
     prompt: str
-    """Their texts, marked with their names, as a part of the system prompt; empty if there are none."""
+    """The texts of the files under the files' names, for the system prompt; empty if there are none."""
 
     warnings: Sequence[WarningEvent]
     """The files that exist and were not read, each with the reason."""

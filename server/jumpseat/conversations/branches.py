@@ -1,4 +1,4 @@
-"""The branches of a client's session: the conversation with its id, and the forks the session has used."""
+"""The branches of a session: the conversation with the session's id, and the forks it has used."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ class Files:
 
         Raises:
             OSError: the file cannot be written; it is unchanged.
-            StateError: it belongs to a newer version.
+            StateError: a newer version wrote the file.
             ValueError: a line cannot be represented in JSON.
         """
         if read.state.version > FORMAT_VERSION:
@@ -220,7 +220,7 @@ class Files:
         """Create a file with these lines, and return it with its descriptor, as `append` does.
 
         Raises:
-            OSError: the file cannot be written; it does not exist.
+            OSError: the file cannot be written; it does not exist afterwards.
             ValueError: a line cannot be represented in JSON.
         """
         data = lines.encode_lines(new)
@@ -235,7 +235,7 @@ class Files:
         """Rename a damaged file; return a new file with its readable part, or None if nothing is readable.
 
         Raises:
-            OSError: this failed; the file is unchanged.
+            OSError: the file cannot be renamed or copied; it is unchanged.
         """
         readable = read.path.read_bytes()[: read.offset]
         lines.set_aside(read.path, readable)

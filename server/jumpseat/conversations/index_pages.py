@@ -192,11 +192,11 @@ def _escape_quotes(text: str) -> str:
 
 
 def changes_since(connection: sqlite3.Connection, known: int) -> tuple[list[str] | None, int]:
-    """Return the ids of the conversations that changed after a change, and the number of the last change.
+    """Return the ids of the conversations that changed after a known change, and the last change's number.
 
     Args:
         connection: a connection to prepared tables.
-        known: the number of that change, or a time in microseconds since 1970.
+        known: the number of the known change, or a time in microseconds since 1970.
 
     Returns:
         The ids and the number. The ids are empty if nothing has changed, and None if they are too many or no

@@ -34,7 +34,7 @@ MANY_REMOVED = 100
 """The number of deletions after which a cleaning starts soon, even if pruning caused them."""
 
 LOCK_SECONDS = 1.0
-"""The time for which a statement waits for another process, ten times as long as a transaction may take."""
+"""The time for which a statement waits for another process. A transaction takes a tenth of it at most."""
 
 TEXTS_BITS = 20
 """The number of low bits in the id of a text that number it within its conversation."""
@@ -97,9 +97,9 @@ def connect(name: str) -> IndexTables:
 
 
 def is_damaged(error: Exception) -> bool:
-    """Whether the file is damaged. A locked, full or unreadable file is not; a file without a table is."""
+    """Whether the file is damaged or lacks a table. A locked, full or unreadable file is not damaged."""
     if isinstance(error, sqlite3.OperationalError):
-        # SQLite has no code for this alone: a search with too many words fails with the same code.
+        # SQLite has no separate code for a missing table: a search with too many words has the same code.
         return str(error).startswith(("no such table", "vtable constructor failed"))
     return isinstance(error, sqlite3.DatabaseError)
 
@@ -123,7 +123,7 @@ def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") 
 
 
 class IndexTables:
-    """The statements that write. Call `prepare` first, and the other methods within a transaction."""
+    """The tables, with the statements that write. Call `prepare` first, other methods in a transaction."""
 
     # Avoid statements that may fail after changing only some of their rows (`INSERT … SELECT`, `UPDATE`
     # without the key). They make FTS5 write its pending trigrams, which takes longer than all other work

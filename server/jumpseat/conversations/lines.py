@@ -146,7 +146,7 @@ def set_aside(path: Path, readable: bytes) -> Path:
         readable: the contents of the new file; if empty, no new file is created.
 
     Raises:
-        OSError: this failed; the file is unchanged.
+        OSError: the file cannot be renamed or copied; it is unchanged.
     """
     moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     aside = path.with_name(f"{path.name}.damaged-{moment}-{secrets.token_hex(3)}")

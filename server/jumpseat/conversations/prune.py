@@ -53,7 +53,7 @@ class Limits(NamedTuple):
 
     @property
     def cutoff_ns(self) -> float:
-        """Conversations last changed before this time exceed the age limit."""
+        """The start of the allowed age. Conversations that last changed before this time exceed the limit."""
         return time.time_ns() - self.max_days * SECONDS_PER_DAY * 1e9 if self.max_days else 0
 
 

@@ -43,10 +43,10 @@ class NewTurn:
 
     client: str | None = None
     session: str | None = None
-    """The id of the client's session that continues this conversation. Conversations may have the same id."""
+    """The id of the client's session that continues this conversation. It may be a conversation's id too."""
 
     choices: Mapping[str, Any] = field(default_factory=dict)
-    """The session's choices, such as its model, in the form of its front end. They are restored with it."""
+    """The session's choices, such as its model. They are restored with the session."""
 
     secrets: KnownSecrets = field(default_factory=KnownSecrets, repr=False)
     """The client's secrets, which are redacted in all that is saved of the turn."""

@@ -127,7 +127,7 @@ class ConversationStore:
             return state.kept
 
     def row(self, conversation_id: str) -> Row | None:
-        """Return the conversation's row in a list; None if there is none.
+        """Return the conversation's row in a list; None if the conversation does not exist.
 
         Raises:
             StateError: it cannot be read.
@@ -144,7 +144,7 @@ class ConversationStore:
         return self._files.list_files()
 
     def snapshot(self, conversation_id: str) -> Change | None:
-        """Return the whole conversation as one change, for an index; None if there is none.
+        """Return the whole conversation as one change, for an index; None if it does not exist.
 
         Raises:
             StateError: it cannot be read.
