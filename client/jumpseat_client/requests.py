@@ -223,8 +223,8 @@ class Requests(ABC):
         """Store a provider's API key as `jumpseat keys set` does.
 
         The result is `{"stored"?: "keyring" | "file", "test"?: {"ok", "error"?}}`. If the provider refuses
-        the key, `error["code"]` is 1000, and the key is not stored. After any other failure of the test, the
-        key is stored.
+        the key, the error's `code` is 1000, and the key is not stored. After any other failure of the test,
+        the key is stored.
 
         Args:
             provider: a provider in the configuration file, or a well-known service, whose table is added if
@@ -357,7 +357,7 @@ class Requests(ABC):
             model: None for the model of the conversation's last turn.
 
         Raises:
-            RequestFailed: there is no such conversation (1004), the model suggested no title (1009), or it
+            RequestFailed: there is no such conversation (1004); or the model suggested no title (1009), or
                 failed as in a chat.
         """
         params = {"id": conversation_id, "model": model}

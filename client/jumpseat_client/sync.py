@@ -62,8 +62,9 @@ class SyncClient:
         for delta in client.chat("Why is the sky blue?"):
             print(delta.text, end="", flush=True)
 
-    It has the methods of `Client`, without `await`. Any thread may use it, except in the callbacks passed to
-    `spawn` and `chat`, which run on the background thread; only `on_approval` has a thread of its own.
+    It has the methods of `Client`, without `await`. Any thread may call them. Callbacks passed to `spawn` and
+    `chat` must not, because they run on the background thread. Only an `on_approval` that is not async may
+    call them, because it runs in a thread of its own.
     """
 
     def __init__(self, client: Client) -> None:

@@ -79,8 +79,8 @@ class Approver:
         tool = (approval.server, approval.tool)
         async with self._lock:
             if tool in self._covered:
-                # The daemon applies the remembered decision to this call, and then cancels this task. It does
-                # not if the tool has changed in the meantime; ask in that case.
+                # Usually the daemon applies the remembered decision to this call too, and this task is then
+                # cancelled. If the tool has changed in the meantime, the daemon does not, so ask.
                 await asyncio.sleep(COVERED_SECONDS)
             self._pause()
             try:

@@ -55,7 +55,7 @@ class AnswerForm(NamedTuple):
 async def wait_for_result(
     stream: ChatStream, spinner: Spinner, tools: ToolUse | None = None
 ) -> tuple[ChatResult, list[str]]:
-    """Wait for a turn to end, and return its result and the warnings to print.
+    """Wait for a turn to end, and return its result, and the warnings and notes to print.
 
     Raises:
         ClientError: the turn failed.
@@ -156,7 +156,7 @@ def _print_delta(
 async def _print_whole_answer(
     stream: ChatStream, spinner: Spinner, output: AnswerText, form: AnswerForm
 ) -> list[str]:
-    """Print an answer that was not streamed, and return its warnings."""
+    """Print an answer that was not streamed, and return the warnings and notes about it."""
     result = await stream.response()
     spinner.stop()
     if form.shows_thinking and (text := thinking_in(result)):
@@ -283,7 +283,7 @@ def thinking_in(result: ChatResult) -> str:
 
 
 def notes_of(result: ChatResult) -> list[str]:
-    """Return the warnings for an answer that was not streamed."""
+    """Return the warnings and notes about an answer that was not streamed."""
     notes = [*map(_describe_image, result.content), warning_about(result.stop_reason)]
     return [*map(format_warning, result.warnings), *filter(None, notes)]
 

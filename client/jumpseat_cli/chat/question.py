@@ -25,7 +25,7 @@ MAX_TOTAL_BYTES = 32 * 1024 * 1024
 """Bytes of stdin and all files and images together; the daemon refuses a message of 64 MiB."""
 
 SILENT_SECONDS = 1.0
-"""How long stdin may be silent before the command reports that it is waiting for it."""
+"""How long stdin may be silent before the command reports that it is waiting."""
 
 
 # This and `AnswerForm` are not dataclasses, because creating those takes one percent of a chat's start.
@@ -148,7 +148,7 @@ def _warn_about_files_in(words: Sequence[str]) -> None:
 
 
 def _read_stdin(*, optional: bool, named: bool) -> bytes:
-    """Read stdin; if it is optional, only if it is a pipe or a file."""
+    """Read stdin. If stdin is optional, it is read only from a pipe or a file."""
     try:
         mode = os.fstat(0).st_mode
     except OSError:

@@ -86,7 +86,7 @@ class ShownCalls:
         self._calls: dict[str, ShownCall] = {}
 
     def handle(self, delta: Delta) -> ShownCall | None:
-        """Record a delta that `is_about_call`; return the call if it has ended."""
+        """Record a delta for which `is_about_call` is true; return the call if it has ended."""
         if delta.type == "tool_use_start":
             call = ShownCall(guess_tool(str(delta.get("name"))))
             self._calls[str(delta.get("id"))] = call

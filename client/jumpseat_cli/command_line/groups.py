@@ -17,7 +17,7 @@ SYNONYMS = (
     ("--help", "help"),
     ("--version", "version"),
 )
-"""Words for the same action; other programs and other groups use a different one."""
+"""Words for the same action. Other programs and other groups may use another one of them."""
 
 
 class CommandGroup(click.Group):

@@ -130,7 +130,7 @@ def _drop_finished_step(service: Service, environment: Environment) -> Service:
 
 
 def _ask_for_key(service: Service, environment: Environment) -> str:
-    """Ask for a service's key. Return an empty string if none is typed or its usual variable is set."""
+    """Ask for a service's key. Return an empty string if none is typed or the usual variable is set."""
     if environment.get(service.variable or "").strip():
         return ""
     question = f"Key for {service.title} (not shown; leave empty to use {service.variable})"

@@ -20,7 +20,7 @@ from jumpseat_cli.doctor.report import Subject
 from jumpseat_cli.doctor.versions import LIBRARIES
 
 PASSED_VARIABLES = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "LANG")
-"""The environment variables passed to other programs, which must not see keys."""
+"""The environment variables for programs that the checks start. These programs must not see keys."""
 
 PROGRAM_SECONDS = 3.0
 LOW_DISK_BYTES = 100_000_000

@@ -57,7 +57,7 @@ class Interrupts:
 
     @contextmanager
     def stopped_by(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Set the function that the first Ctrl-C calls; the second one cancels the work immediately."""
+        """Set the function that the first Ctrl-C calls. A second Ctrl-C cancels the work immediately."""
         self._stop = stop
         try:
             yield

@@ -71,7 +71,7 @@ async def converse(
     conversation = TerminalConversation(tools=tools, shows_thinking=shows_thinking, is_raw=is_raw)
     try:
         with QuietTerminal(is_plain=is_plain) as terminal:
-            # Import prompt_toolkit while the daemon starts: both take about as long.
+            # Import prompt_toolkit while the daemon starts: both take about the same time.
             reader_work = run_blocking(lambda: _make_reader(link, conversation, history, is_plain=is_plain))
             client, reader = await asyncio.gather(link.connect(), reader_work)
             approver.ask_line = reader.ask_line

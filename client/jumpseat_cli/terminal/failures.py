@@ -93,6 +93,6 @@ def client_error(message: str, hint: str | None = None) -> dict[str, Any]:
 
 
 def print_json(document: Any) -> None:
-    """Print a JSON document with the characters escaped that are unsafe on a terminal."""
+    """Print a JSON document. Characters that are unsafe on a terminal are escaped."""
     text = json.dumps(document, ensure_ascii=False, indent=2)
     print(_UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text), flush=True)

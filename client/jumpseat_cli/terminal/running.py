@@ -40,6 +40,6 @@ async def run_until_terminated(work: Coroutine[Any, Any, T]) -> T:
     """Run the work. SIGTERM cancels the work, which can then restore the terminal."""
     task = asyncio.current_task()
     if task is not None:
-        with suppress(NotImplementedError):  # Windows does not support this.
+        with suppress(NotImplementedError):  # The event loop on Windows does not support signal handlers.
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel, BY_SIGTERM)
     return await work
