@@ -18,7 +18,7 @@
     └── ChatCancelled              the turn was cancelled
 
 `message` is one sentence that the user can act on, without tracebacks, secrets or raw HTML.
-`connections/faults.py` assigns the codes; a new class needs one too.
+`connections/faults.py` assigns a code to each class.
 """
 
 from __future__ import annotations

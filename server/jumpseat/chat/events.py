@@ -285,7 +285,7 @@ BLOCK_EVENTS: tuple[type[BlockEvent], ...] = get_args(BlockEvent)
 def merge_deltas(events: Iterable[StreamEvent]) -> list[StreamEvent]:
     """Join consecutive deltas of one block, and keep all other events in order.
 
-    The events come from one upstream read, so joining them does not delay any.
+    All events come from one read of the provider's stream, so joining deltas does not delay any.
     """
     merged: list[StreamEvent] = []
     run: list[str] = []

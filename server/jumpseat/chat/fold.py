@@ -230,7 +230,7 @@ def _is_replayable(block: ContentBlock) -> bool:
         case ThinkingBlock():
             return block.signature is not None  # Anthropic rejects thinking without its signature.
         case ToolUseBlock():
-            return block.arguments is not None  # They are None for a truncated call.
+            return block.arguments is not None  # A truncated call does not have them.
         case RedactedThinkingBlock() | OtherBlock():
             return True
         case ImageBlock() | DocumentBlock() | ContextBlock() | ToolResultBlock():

@@ -1,4 +1,4 @@
-"""Finds the images and documents of a conversation. Replaces those that a model cannot read with notes."""
+"""Finds images and documents in a conversation, and replaces unreadable ones in tool results with notes."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ OutputMode: TypeAlias = Literal["text", "json"] | JsonSchemaOutput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """One turn. `model` is the provider's name for the model; everything else is canonical."""
+    """One turn, in the terms of this package. Only `model` is the provider's own name."""
 
     messages: Sequence[Message]
     model: str

@@ -39,7 +39,7 @@ class ConversationOptions(BaseModel):
     """Whether conversations may be stored. If False, nothing is written, whatever a client requests."""
 
     max_days: float = Field(default=0.0, ge=0, le=365_000)
-    """Days after its last change until a conversation is deleted; 0 for no limit."""
+    """Days without changes after which a conversation is deleted; 0 for no limit."""
 
     max_megabytes: float = Field(default=500.0, ge=0, le=1_000_000)
     """The maximum size of all conversations together; 0 for no limit."""

@@ -127,7 +127,7 @@ def drop_absent(value: Any) -> Any:
 
 
 def _check_settings(settings: Any, where: str) -> Mapping[str, Any]:
-    """Return the overlay's settings for one of the user's providers. They may be values, but not rows."""
+    """Return the overlay's settings for one of the user's providers. They must not be settings rows."""
     if not isinstance(settings, Mapping):
         raise OverlayError(where, "must be a table")
     for key, value in settings.items():
@@ -139,7 +139,7 @@ def _check_settings(settings: Any, where: str) -> Mapping[str, Any]:
 
 
 def _add_prompts(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
-    """Add the overlay's prompts to those of the file, which they may not replace."""
+    """Add the overlay's prompts. They may not replace prompts of the file."""
     if not isinstance(added, Mapping):
         raise OverlayError("prompts", "must be a table of prompts")
     for name in added:
@@ -150,7 +150,7 @@ def _add_prompts(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
 
 
 def _add_servers(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
-    """Add the overlay's MCP servers to those of the file, which they may neither replace nor resemble."""
+    """Add the overlay's MCP servers. They may neither replace nor resemble servers of the file."""
     if not isinstance(added, Mapping):
         raise OverlayError("mcp", "must be a table of servers")
     servers = base.get("mcp", {})

@@ -105,7 +105,7 @@ def is_deeper_than(most: int, value: Any) -> bool:
 def validate_tables(
     tables: Mapping[str, Any], kinds: Kinds | None
 ) -> tuple[Config | None, list[ErrorDetails]]:
-    """Return the configuration, or None and its errors. Also checks the own keys of built-in kinds."""
+    """Return the configuration without errors, or None and the errors. Checks the keys of kinds too."""
     errors = list(errors_in_own_keys(tables, kinds))
     try:
         config = Config.model_validate(dict(tables))
@@ -186,7 +186,7 @@ def list_faults(errors: Iterable[ErrorDetails], source: Source) -> list[tuple[Ke
     for each in errors:
         path = tuple(part for part in each["loc"] if part != "[key]")
         if each["type"] in _TYPE_NAMES and path[-1] == _TYPE_NAMES[each["type"]]:
-            # If a key allows several types, pydantic appends the one that it tried to the path.
+            # If a key allows several types, pydantic appends the type that it tried to the path.
             path = path[:-1]
         sentences.setdefault(path, []).append(_describe(each))
     faults = [

@@ -189,7 +189,7 @@ class SavedSettings:
                 self._store(await use_state_file(file.read))
 
     def _validate(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings in the file's content. Broken ones raise, so that nothing overwrites them."""
+        """Return the settings in the content. Raise if they are broken, so that they are not overwritten."""
         found = content.get(_SETTINGS, {})
         if not isinstance(found, dict):
             where = str(self._file.path) if self._file is not None else FILE_NAME

@@ -151,7 +151,7 @@ def _read_replaced_source(source: str, environment: Environment) -> str | None:
 
 
 def _record_replaced_source(source: str, replaced: str | None, environment: Environment) -> None:
-    """Record the source that a stored key replaced. If it is None, delete an old record under this name."""
+    """Record the source that a stored key replaced. If `replaced` is None, delete the key's old record."""
 
     def change(content: dict[str, Any]) -> dict[str, Any]:
         others = {name: each for name, each in content.items() if name != source}

@@ -1,7 +1,7 @@
 """Resolves the values in one table: reads value sources on first use, and replaces `${name}`.
 
-Slow sources are read once for all callers. They are read again if that failed, or if the provider rejects a
-value.
+Slow sources are read once for all callers. They are read again if reading failed, or if the provider rejects
+a value.
 """
 
 from __future__ import annotations

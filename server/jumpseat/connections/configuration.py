@@ -30,7 +30,7 @@ class ConfigurationListener:
     """Called with a sentence for the user if a new configuration cannot be used."""
 
     on_change: Callable[[Config], None]
-    """Called after a new configuration has taken effect, with the previous one."""
+    """Called with the previous configuration after a new one has taken effect."""
 
 
 def open_registry(session: Session, overlay: Mapping[str, Any] | None, client: ClientInfo | None) -> None:

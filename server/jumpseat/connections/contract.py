@@ -26,10 +26,10 @@ class Contract:
 
     methods: Mapping[str, Method]
     first_method: str
-    """The only method that is available before `Session.initialized`."""
+    """The only request that is accepted before `Session.initialized`."""
 
     uninitialized_code: int
-    """The code of the error for any other method before that."""
+    """The code of the error for any other request before `Session.initialized`."""
 
     last_method: str | None
     """The only notification that is accepted before `Session.initialized`; None if there is none."""

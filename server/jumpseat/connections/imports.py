@@ -26,5 +26,5 @@ def import_daemon(contract: str) -> None:
     # all threads, and take longer the rarer they are, so the second threshold is low.
     gc.set_threshold(20_000, 2, 30)
     gc.enable()
-    # While another thread computes, the event loop waits up to this long each time it continues.
+    # While another thread computes, the event loop waits up to this long before it can continue.
     sys.setswitchinterval(0.001)

@@ -50,4 +50,4 @@ def _is_object(annotation: Any) -> bool:
 
 
 class NoParams(Params):
-    """A method without params; it ignores those that a client sends."""
+    """The params of a method without params. Any params that a client sends are ignored."""

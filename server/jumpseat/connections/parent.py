@@ -17,7 +17,7 @@ POLL_SECONDS = 1.0
 
 
 def watch_process(process_id: int, on_exit: Callable[[], None]) -> Callable[[], None]:
-    """Call `on_exit` once this process has ended, or soon if it already has.
+    """Call `on_exit` when this process ends, or soon if it has already ended.
 
     Return a function that stops watching. Calling it twice, or after `on_exit`, has no effect.
     """

@@ -55,7 +55,7 @@ class SessionOptions:
     """The configuration file named on the command line."""
 
     log_level: str = "warning"
-    """The name of the lowest level that is logged, as in `logging` but in any case."""
+    """The name of the lowest level that is logged, as in `logging`; upper or lower case."""
 
     log_file: Path | None = None
     """The log file; None for stderr."""
@@ -76,7 +76,7 @@ def open_session_log(
     Args:
         options: the command line options.
         environment: relative paths are resolved against its directory.
-        stderr: the destination if there is no log file. The log owns it from now on, or it is closed.
+        stderr: the destination if there is no log file. The log owns it from now on, or closes it.
         is_fallback: see `open_log`.
 
     Raises:

@@ -51,7 +51,7 @@ BEGIN_SLOT_SECONDS = 0.005
 """How long a turn occupies a slot if its provider does not answer. Beginning costs 1 to 2 ms of CPU."""
 
 CHANGE_WAIT_SECONDS = 1.0
-"""The maximum time for which a message that changes the session waits for the turns before it to begin."""
+"""The maximum time for which a change of the session waits until earlier turns have begun."""
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class Session:
     client_info: ClientInfo | None = None
     coalesce_ms: int = 0
     commands: Mapping[str, str] | None = None
-    """The client's commands, which replace the command-line commands in hints; None to leave hints alone."""
+    """The client's commands, which replace the command-line commands in hints; None to keep the hints."""
 
     overlay: Mapping[str, Any] | None = None
     """The client's configuration overlay that was last accepted."""

@@ -114,7 +114,7 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _cut_at_line(text: str, max_bytes: int) -> str:
-    """Return the whole lines at the beginning of a text that have at most `max_bytes` bytes."""
+    """Return the whole lines at the beginning of a text that together have at most `max_bytes` bytes."""
     beginning = _encode(text)[: max(max_bytes, 0)]
     return beginning[: beginning.rfind(b"\n") + 1].decode("utf-8")
 

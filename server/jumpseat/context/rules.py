@@ -1,7 +1,7 @@
 """Reads the rules of a workspace: files in which a project tells models how to work on it.
 
-The files may come from somebody else, like the rest of a workspace, so clients ask for them explicitly, and
-links that lead out of the workspace are not followed.
+The files may come from somebody else, like the rest of a workspace. So they are read only if a client asks
+for them, and links that lead out of the workspace are not followed.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def describe_session(branches: Sequence[State], session_id: str) -> KeptSession:
 
 
 def is_deleted_with(state: State, session_id: str) -> bool:
-    """Whether deleting a session deletes this branch: it has the same id, or no other session has used it."""
+    """Whether deleting a session deletes this branch: their ids are equal, or only the session used it."""
     return state.id == session_id or state.sessions.keys() == {session_id}
 
 

@@ -45,7 +45,7 @@ class Forks:
         self._directory = directory / DIRECTORY
 
     def list_forks(self, parent: str) -> list[str]:
-        """Return the ids of the forks of a conversation, and of any other conversation with its digest."""
+        """Return the ids of a conversation's forks, with forks of other conversations of the same digest."""
         try:
             return sorted(each.name for each in (self._directory / _digest(parent)).iterdir())
         except OSError:

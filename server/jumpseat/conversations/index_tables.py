@@ -123,7 +123,10 @@ def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") 
 
 
 class IndexTables:
-    """The tables, with the statements that write. Call `prepare` first, other methods in a transaction."""
+    """The tables, with the statements that write.
+
+    Call `prepare` first. Call the other methods within a transaction.
+    """
 
     # Avoid statements that may fail after changing only some of their rows (`INSERT … SELECT`, `UPDATE`
     # without the key). They make FTS5 write its pending trigrams, which takes longer than all other work

@@ -21,8 +21,8 @@ Clean: TypeAlias = Callable[[Message], Message]
 Last: TypeAlias = Literal["none", "open", "lost", "unfinished", "finished"]
 """The state of a conversation's last turn.
 
-It runs in a living process (open), its process was killed (lost), it failed or was cancelled (unfinished), or
-it ended with a whole answer (finished).
+There is no turn (none), it runs in a living process (open), its process was killed (lost), it failed or was
+cancelled (unfinished), or it ended with a whole answer (finished).
 """
 
 

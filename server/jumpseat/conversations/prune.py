@@ -53,7 +53,7 @@ class Limits(NamedTuple):
 
     @property
     def cutoff_ns(self) -> float:
-        """The start of the allowed age. Conversations that last changed before this time exceed the limit."""
+        """The earliest allowed time of the last change, in nanoseconds since 1970; 0 if there is no limit."""
         return time.time_ns() - self.max_days * SECONDS_PER_DAY * 1e9 if self.max_days else 0
 
 

@@ -22,7 +22,7 @@ _ESCAPED_COLON = re.compile(rf"({_WORD}\\*)\\:", re.ASCII)
 BEGUN_WORD = re.compile(
     rf"(?:{_AFTER_SPACE}(?:(?P<number>{_NUMBERED})|[vV]i?|ex?)|(?i:{_BEGUN_VARIABLES}))\\*\Z", re.ASCII
 )
-"""Matches the end of an unfinished text if the text that follows may complete it to such a word."""
+"""Matches the end of an unfinished text if the following text may complete a word that begins settings."""
 
 
 def has_settings(line: str) -> bool:

@@ -92,7 +92,7 @@ class Outline:
         return sections
 
     def find_path(self, line: int | None) -> list[Headline]:
-        """Return the headlines that enclose the branch of a line, from the root to the branch itself.
+        """Return the headlines that enclose the branch of a line, from the root to the branch's own headline.
 
         A branch belongs to a headline, and consists of the sections directly inside it.
 

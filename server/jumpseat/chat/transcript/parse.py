@@ -73,8 +73,8 @@ def parse(
     """Parse a text that was written by `render` or by hand.
 
     Text before the first heading is a user message. An empty section, where the user writes the next
-    question, is not a message. A fence or an element is treated as text if it is not closed in its section or
-    lacks a required key.
+    question, is not a message. A fence or an element with thinking is treated as text if it is not closed in
+    its section. So is a fence that lacks a required key.
 
     Args:
         text: the whole text.
@@ -142,7 +142,7 @@ def split_lines(text: str) -> list[str]:
 
 
 class _Body:
-    """The lines of a text, with an index of the lines that may close a fence or an element."""
+    """The lines of a text, with an index of the lines that may close a fence or an element with thinking."""
 
     def __init__(self, lines: Sequence[str], form: Form) -> None:
         self._lines = lines

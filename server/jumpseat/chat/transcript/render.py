@@ -121,7 +121,7 @@ def _render_body(content: Sequence[ContentBlock], form: Form) -> list[str]:
 
 
 def render_fences(block: FencedBlock, form: Form, *, drop_returns: bool = False) -> list[str]:
-    """Return the lines of a fenced block, and of the images and documents of a tool result after it.
+    """Return the lines of a fenced block and, for a tool result, of its images and documents.
 
     Args:
         form: the form, which determines the escapes.
