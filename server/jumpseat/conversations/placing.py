@@ -70,6 +70,7 @@ def place_turn(
     inputs = len(facts.inputs)
     answer = () if facts.answer is None else (facts.answer,)
     ours = [*facts.inputs, *answer]
+    # The keys count our messages, the values count the client's equal messages.
     common = dict(_find_common(ours, messages, clean))
     end = common.get(inputs)
     if end is not None and facts.last != "none" and not _has_content(messages[end:]):

@@ -71,6 +71,7 @@ class Outline:
         """The headlines that begin sections, in order. The first one is the root."""
 
     def _divide(self) -> list[Headline]:
+        """Assign every headline to a section, and return the headlines that begin sections."""
         sections: list[Headline] = []
         current: Headline | None = None
         for headline in self._headlines:
