@@ -46,7 +46,7 @@ class ToolSelection(NamedTuple):
         return not self.selectors and any((self.allowed, self.denied, self.folders, self.max_rounds))
 
     async def find_mistake(self, client: Client) -> tuple[str, str | None] | None:
-        """Return an error and a hint about a selector that matches no tool; None if there is none.
+        """Return an error and a hint about a selector that matches no tool; None if all selectors match.
 
         Raises:
             ClientError: the tools cannot be listed.
@@ -83,7 +83,7 @@ def parse_selectors(texts: Iterable[str]) -> list[str]:
 
 
 def find_mistake(selectors: Iterable[str], listed: Mapping[str, Any]) -> tuple[str, str | None] | None:
-    """Return an error and a hint about the first selector that matches no tool; None if there is none.
+    """Return an error and a hint about the first selector that matches no tool; None if all match.
 
     Tools of a server that is not running are not checked, because it may offer other tools than at its last
     start.

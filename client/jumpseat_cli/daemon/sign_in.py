@@ -85,7 +85,7 @@ async def log_in(
     overlay: Mapping[str, Any] | None = None,
     as_json: bool,
 ) -> int:
-    """Sign in unless an account is signed in already, print the account and return the exit code.
+    """Sign in unless an account is already signed in. Print the account and return the exit code.
 
     Args:
         provider: the provider's id; None for GitHub Copilot.

@@ -40,7 +40,7 @@ def diff_texts(old: str, new: str, old_name: str, new_name: str) -> Iterator[str
 
 
 def _count_common(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
-    """Return how many lines are equal at the beginning, and how many of the others at the end."""
+    """Return the number of equal lines at the beginning, and of further equal lines at the end."""
     most = min(len(before), len(after))
     start = 0
     while start < most and before[start] == after[start]:
