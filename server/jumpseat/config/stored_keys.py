@@ -72,7 +72,7 @@ async def _store(key: str, name: str, environment: Environment, *, in_file: bool
         try:
             await BoundedKeyring(system_keyring).set(_keyring_name(name), key)
         except KeyringError:
-            pass  # It is missing or locked. A file always works.
+            pass  # The keyring is missing or locked. A file always works.
         else:
             return StoredKey(f"{KEYRING.prefix}{SERVICE}/{_keyring_name(name)}", "the keyring")
     file = environment.places.state_dir / FOLDER / name

@@ -22,5 +22,5 @@ def name_table(provider: str) -> str:
 
 
 def name_key(provider: str, key: str) -> str:
-    """Return the full name of a key of such a table."""
+    """Return the full name of a key in the table that `name_table` names."""
     return f"{name_table(provider)}.{key}"

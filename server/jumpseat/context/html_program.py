@@ -126,7 +126,7 @@ def _is_without_text(name: str, attributes: Mapping[str, str | None]) -> bool:
 
 
 def _replace_tables(tables: Sequence[Node]) -> None:
-    """Replace tables, which would remain HTML: tables of data with lines of text, others with their parts."""
+    """Replace tables, which would remain HTML: data tables with text, layout tables with their parts."""
     kinds = [(table, table.query_one(_LAYOUT) is not None) for table in tables]
     for table, is_layout in reversed(kinds):  # Inner tables come first.
         if is_layout:

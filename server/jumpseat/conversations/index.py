@@ -176,7 +176,7 @@ class ConversationIndex:
             time.sleep(PAUSE_SECONDS)
 
     def _clean_if_due(self, tables: IndexTables) -> float | None:
-        """Run one cleaning transaction; return the seconds until the next task, None if there is none."""
+        """Run one cleaning transaction; return the seconds until the next task, None if there is no task."""
         if self._pending or self._stale:
             return 0.0
         at = None if tables is self._memory else read_due_time(tables)

@@ -77,7 +77,7 @@ def _remove_space(text: str) -> bytes:
 
 
 def is_same_beginning(one: Iterable[ContentBlock], other: Iterable[ContentBlock]) -> bool:
-    """Whether the texts of either message begin with all texts of the other one, ignoring white space."""
+    """Whether the text of one message is the beginning of the text of the other, ignoring white space."""
     first, second = (
         _remove_space("".join(block.text for block in blocks if isinstance(block, TextBlock)))
         for blocks in (one, other)

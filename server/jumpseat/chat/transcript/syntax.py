@@ -35,7 +35,7 @@ class Reserved(NamedTuple):
 
     complete: tuple[str, ...] = ()
     begun: tuple[str, ...] = ()
-    """Unfinished lines that the next text may turn into such lines."""
+    """Patterns of unfinished lines that may become lines that need an escape."""
 
 
 NOTHING = Reserved()
