@@ -23,8 +23,8 @@ MAX_HEADER_BYTES = 16 * 1024
 """The longest accepted header block; real ones are about 25 bytes long."""
 
 # This finds a header in garbage. The digits must end the line: line endings are escaped inside JSON strings,
-# so a quoted header does not match. The repetitions are bounded, which limits the number of bytes at the end
-# of the input that may begin a match.
+# so a header inside a string does not match. The repetitions are bounded, so a match has a maximum length.
+# The search therefore keeps at most that many bytes until the next piece of input arrives.
 _LENGTH_LINE = re.compile(rb"content-length[ \t]{0,16}:[ \t]{0,16}[0-9]{1,32}[ \t]{0,16}\r?\n", re.IGNORECASE)
 _LENGTH_LINE_MAX = 14 + 16 + 1 + 16 + 32 + 16 + 2
 

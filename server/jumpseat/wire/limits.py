@@ -120,5 +120,5 @@ class _MarkReader:
 
 
 def _remove_escapes(text: bytes) -> bytes:
-    """Remove escaped quotation marks and backslashes, so that every other quotation mark ends a string."""
+    """Remove escaped quotation marks and backslashes; the other quotation marks begin and end strings."""
     return text.replace(rb"\\", b"").replace(rb"\"", b"")

@@ -21,11 +21,14 @@ PIECE_BYTES = 16 * 1024
 """The number of bytes that are decoded before other tasks may run: about 2 ms for many short lines."""
 
 MAX_UNREAD_BYTES = 256 * 1024
-"""The number of unread bytes from which the program has to wait."""
+"""If at least this many bytes are unread, the program has to wait."""
 
 
 class LineChild(WatchedChild):
-    """A running program that sends and receives JSON values, each in a line. Only one task may read them."""
+    """A running program that sends and receives JSON values, one per line.
+
+    Only one task may call `receive`.
+    """
 
     def __init__(
         self, on_log: Callable[[str], None], *, max_line_bytes: int, stall_seconds: float = STALL_SECONDS
@@ -71,8 +74,8 @@ class LineChild(WatchedChild):
         self._unread -= len(data)
         if self._unread < MAX_UNREAD_BYTES:
             self.resume_output()
-        # Short lines are not read in a thread, which would take the GIL from the event loop again and again.
         await asyncio.sleep(0)
+        # Read short lines on the event loop: a thread would take the GIL from the loop again and again.
         ends_long_line = b"\n" in data and self._reader.is_long(len(data))
         for value in await compute(ends_long_line, self._reader.feed, data):
             if isinstance(value, TooLongLine):

@@ -39,8 +39,8 @@ class PolledReader:
         self._reading = True
         self.ended = asyncio.Event()
         loop.add_reader(self._input.fileno, self._read_available)
-        # Read once immediately: a named pipe whose last writer closed before it was opened never becomes
-        # readable.
+        # Read once immediately: a named pipe never becomes readable if its last writer closed it before we
+        # opened it.
         loop.call_soon(self._read_available)
 
     def close(self) -> None:
@@ -157,8 +157,9 @@ class PolledWriter:
 
     def _check_reader(self) -> None:
         if not self._has_hung_up():
-            # The cause is unexpected data, a half-closed socket, or a named pipe that is also open for
-            # reading. Writing may continue, so only stop polling; a later write detects a closed reader.
+            # The descriptor is readable for another reason: unexpected data, a half-closed socket, or a named
+            # pipe that is also open for reading. Writing may continue, so only stop polling. A later write
+            # detects a closed reader.
             self._loop.remove_reader(self._output.fileno)
         else:
             self._close_and_report()

@@ -48,7 +48,8 @@ class _ThreadControl:
             poll.register(stream.fileno, select.POLLOUT if write else select.POLLIN)
             poll.poll()
         elif sys.platform != "win32":
-            # macOS's `poll` does not support terminals. Windows can only wait for sockets.
+            # macOS's `poll` does not support terminals. On Windows, only sockets support such a wait, so the
+            # read or write itself blocks there.
             writes = [stream.fileno] if write else []
             reads = [self._wake_fd] if write else [self._wake_fd, stream.fileno]
             select.select(reads, writes, [])
@@ -82,8 +83,8 @@ class ThreadedReader:
         self._on_data = on_data
         self._on_eof = on_eof
         self._closed = self._paused = self._held = False
-        # The thread passes on one chunk per turn of the event loop, so that other connections are served in
-        # between.
+        # The thread passes on one chunk per iteration of the event loop, so that other connections are served
+        # in between.
         self._room = threading.Semaphore(1)
         # Start a daemon thread: any other thread that is blocked in a read would keep the process alive.
         threading.Thread(target=self._run, name="jumpseat-read", daemon=True).start()

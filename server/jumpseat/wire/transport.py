@@ -17,12 +17,13 @@ from jumpseat.wire.polled import PolledReader, PolledWriter
 from jumpseat.wire.threads import ThreadedReader, ThreadedWriter
 
 HIGH_WATER = 1024 * 1024
-"""The number of buffered bytes from which `Transport.wait_until_ready` waits."""
+"""If at least this many bytes are buffered, `Transport.wait_until_ready` waits."""
 
 FLOOD_WATER = 16 * HIGH_WATER
-"""The number of buffered bytes from which input is no longer read.
+"""If at least this many bytes are buffered, input is no longer read.
 
-Turns pause long before that, but a client that sends requests without reading the responses reaches it.
+Turns pause long before that, but a client that sends requests without reading the responses reaches this
+number.
 """
 
 
