@@ -12,7 +12,7 @@ MAX_BODY_BYTES = MAX_FRAME_BYTES
 """The longest answer, in bytes; a longer one could not be sent to a client."""
 
 MAX_SILENT_BYTES = 16 * 1024 * 1024
-"""The maximum size of a stream without output; no real stream has so many comments and empty events."""
+"""The maximum number of bytes without output; no real stream has so many comments and empty events."""
 
 UNTYPED = frozenset({"", "text/plain", "application/octet-stream"})
 """The content types that do not identify the content."""

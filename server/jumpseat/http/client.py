@@ -47,7 +47,7 @@ class HttpClient:
         return client
 
     def make_detached(self) -> HttpClient:
-        """Create a client with the same options that outlives this client's session."""
+        """Create a client with the same options, which outlives this client's session."""
         return HttpClient(self._provider, self._table, shared=self._connections.shared)
 
     async def find_network(self, url: str) -> Network:
@@ -67,7 +67,7 @@ class HttpClient:
         """Return the connections for a URL; the pool is built on first use.
 
         Raises:
-            ConfigError: a proxy or a file of the table or of the environment cannot be used.
+            ConfigError: a proxy or a file that the table or the environment names cannot be used.
         """
         origin = origin_of(url)
         destination = self._destinations.get(origin)

@@ -33,7 +33,7 @@ async def check_hosts(
 ) -> list[Check]:
     """Check the proxy, name resolution, connection and TLS for each URL's host, and this machine's clock.
 
-    Each host receives one `HEAD /` request without a credential. The check takes at most about seven seconds.
+    Each host receives one `HEAD /` request without a credential. The check takes at most ten seconds.
 
     Args:
         http: the provider's client.

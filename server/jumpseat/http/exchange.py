@@ -122,8 +122,9 @@ async def stream_events(
 ) -> AsyncGenerator[StreamEvent]:
     """Send the request and yield the events of its answer as they arrive.
 
-    The answer may be an event stream, NDJSON or one JSON body, whichever the request asked for. The content
-    type identifies the format, or the first bytes if the type is generic. Deltas from one read are joined.
+    The answer may be an event stream, NDJSON or one JSON body, even if the request asked for another format.
+    The content type identifies the format; if the type is generic, the first bytes do. Deltas from one read
+    are joined.
 
     Args:
         client: the shared client.

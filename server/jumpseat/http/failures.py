@@ -35,7 +35,7 @@ REQUEST_ID_HEADERS = (
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _EPOCH = 1e9
-"""The value from which a reset header is a Unix time and not a number of seconds."""
+"""A reset header with at least this value is a Unix time, not a number of seconds."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 

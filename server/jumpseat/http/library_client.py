@@ -36,7 +36,7 @@ MAX_OTHER_BYTES = 1024 * 1024
 """The size limits of a message of the endpoint, and of any other answer."""
 
 _MARK = "jumpseat-endpoint"
-"""A header that marks the library's own requests, unlike those of a sign-in. It is not sent."""
+"""A header that distinguishes requests to the endpoint from those of a sign-in. It is not sent."""
 
 _NOT_SENT = ("host", "content-length", "transfer-encoding", "connection", "accept-encoding", _MARK)
 """Headers of the library's requests that are not passed on; our connections set their own."""

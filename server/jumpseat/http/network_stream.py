@@ -24,10 +24,10 @@ ONE_OF_SEVERAL_SECONDS = 2.0
 """How long to wait for one of several addresses before the next one is tried."""
 
 MAX_UNREAD_BYTES = 64 * 1024
-"""The number of unread bytes from which reading from the connection pauses."""
+"""If at least this many bytes are unread, reading from the connection pauses."""
 
 MAX_UNSENT_BYTES = 16 * 1024
-"""The number of bytes from which a write is sent immediately. Fewer bytes are sent with the next read.
+"""If at least this many bytes are unsent, a write sends them immediately. Otherwise the next read does.
 
 Thus the headers of a request and a short body are sent together, in one packet or one TLS record.
 """

@@ -36,7 +36,7 @@ _HEADERS = {
     "user-agent": f"jumpseat/{__version__}",
 }
 _HOST = re.compile(rb"[A-Za-z0-9._~:-]+")
-"""The characters of a name in its ASCII form and of an address without a zone."""
+"""The characters of a host name in its ASCII form, and of an IP address without a zone."""
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 

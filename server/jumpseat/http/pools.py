@@ -1,4 +1,4 @@
-"""Owns the pools of HTTP connections, which sessions share: one pool for each proxy and TLS options."""
+"""Owns the pools of HTTP connections, which sessions share: one pool for each network."""
 
 from __future__ import annotations
 
@@ -97,7 +97,8 @@ class Pool:
             if self.connections is not None:
                 return
             if self._context is None:
-                # This context is cheap, because it trusts no certificates: any TLS connection would fail.
+                # This pool is for plain HTTP. Its context trusts no certificates, so it is cheap to create,
+                # and any TLS connection would fail.
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             else:
                 context = self._context.get(provider)
