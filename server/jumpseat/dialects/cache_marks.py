@@ -17,7 +17,7 @@ _UNMARKABLE = ("thinking", "redacted_thinking")
 
 
 def mark_part(message: MutableMapping[str, Any], key: str = "content") -> None:
-    """Mark the last part of a message that can be marked; a plain string is first converted to a part.
+    """Mark the last markable part of a message; a plain string is first converted to a part.
 
     Args:
         message: a message whose content is a text or a list of parts.

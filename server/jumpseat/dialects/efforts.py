@@ -25,7 +25,7 @@ def nearest_effort(level: ThinkingLevel, efforts: Collection[str]) -> str | None
         efforts: the efforts that the model accepts.
 
     Returns:
-        The effort, or None if the model has none for the level.
+        The effort, or None if no effort of the model expresses the level.
     """
     wanted = "none" if level == "off" else level
     if wanted in efforts:
