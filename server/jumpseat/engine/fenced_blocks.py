@@ -45,7 +45,7 @@ def find_fenced_blocks(lines: list[str]) -> list[FencedBlock]:
 
 
 def find_enclosing_block(lines: list[str]) -> FencedBlock | None:
-    """Return one block of all lines, or None if the lines are not enclosed by fences.
+    """Return the block that consists of all lines; None if the lines are not enclosed by fences.
 
     The first and the last line must be fences, and the fences between them must be paired.
     """

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PARTIAL_SECONDS = 3.0
-"""The delay between an event and the write of the partial answer. A killed daemon loses at most 5 s of
-the answer."""
+"""The delay between an event and the write of the partial answer.
+
+A killed daemon loses at most 5 s of the answer: this delay, and the time of a slow write.
+"""
 
 T = TypeVar("T")
 

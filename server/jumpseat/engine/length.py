@@ -30,8 +30,8 @@ def is_limit_refusal(error: ChatError) -> bool:
 def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
     """Return the plan, with a warning if its prompt may be too long.
 
-    If the default limit of the answer is higher than usual, it is lowered to the context that the prompt
-    leaves.
+    If the plan has a fallback for the answer's limit, the limit is lowered to the context that the prompt
+    leaves, but not below the fallback.
 
     Raises:
         ContextExceededError: an exact count is above the limit, or an estimate above twice the limit.
@@ -89,6 +89,6 @@ def find_prompt_limit(target: ResolvedModel, request: ChatRequest) -> tuple[int,
     for fact in ("max_prompt_tokens", "max_context_tokens"):
         limit: int | None = getattr(target.info, fact, None)
         if limit is not None:
-            # Providers raise their limits, so a limit from the snapshot causes only a warning.
+            # Providers raise their limits, so a limit from the bundled snapshot causes only a warning.
             return limit, target.sources.get(fact) != "snapshot"
     return None

@@ -41,7 +41,10 @@ TOOL_TOKENS = 8
 """The tokens for the framing of one tool definition."""
 
 TOOLS_PREAMBLE = (("claude", 530),)
-"""The model families that add a preamble to requests with tools, with the preamble's tokens in recordings."""
+"""The families of models for which providers add a preamble to requests with tools, with its tokens.
+
+The numbers are from recordings.
+"""
 
 MAX_COUNTS = 512
 """The maximum number of remembered prompts; a connection rarely has more conversations open."""
@@ -138,8 +141,8 @@ class _Prompts:
     def compute_key(self, length: int) -> int:
         """Return a key for the prompt of the first `length` messages.
 
-        Only the last message is read. An edit of an earlier one is noticed if it changes the estimate, as
-        almost every edit that changes the count does.
+        Of the earlier messages, only the estimated tokens are part of the key. Almost every edit that changes
+        the provider's count also changes the estimate.
         """
         parts: list[str] = []
         for block in self._messages[length - 1].content:
