@@ -17,7 +17,7 @@ from jumpseat.system.nonblocking import NonBlockingDescriptor
 PIECE = 4 * 1024
 """The size of one read, in bytes. Small requests of this total size take one to three milliseconds."""
 
-TURN_SECONDS = 0.0005
+SLICE_SECONDS = 0.0005
 """The time for which one connection's input is handled before the event loop serves the others."""
 
 
@@ -64,7 +64,7 @@ class PolledReader:
             self._loop.add_reader(self._input.fileno, self._read_available)
 
     def _read_available(self) -> None:
-        until = self._loop.time() + TURN_SECONDS
+        until = self._loop.time() + SLICE_SECONDS
         while self._reading:
             try:
                 data = self._input.read(PIECE)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.wire import HIGH_WATER, Transport, open_fds
-from jumpseat.wire.polled import TURN_SECONDS
+from jumpseat.wire.polled import SLICE_SECONDS
 from jumpseat.wire.transport import FLOOD_WATER
 
 
@@ -37,7 +37,7 @@ async def test_other_work_runs_between_the_pieces_of_a_flood(kind: str, tmp_path
         nonlocal received
         received += len(data)
         log.append("piece")
-        time.sleep(2 * TURN_SECONDS)  # Each piece keeps the event loop busy for longer than its turn.
+        time.sleep(2 * SLICE_SECONDS)  # Each piece keeps the event loop busy for longer than its slice.
         if received == 60_000:
             ended.set()
 
