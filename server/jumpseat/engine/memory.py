@@ -230,7 +230,7 @@ class BlockMemory:
         origin: Origin | None,
         words: MessageWords | None = None,
     ) -> tuple[ContentBlock, ...] | None:
-        """Return the remembered answer that matches a client's blocks, if the answer contains more.
+        """Return the remembered answer that matches a client's blocks, if it contains more than they do.
 
         Args:
             given: the client's blocks.

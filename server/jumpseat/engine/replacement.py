@@ -21,13 +21,13 @@ from jumpseat.engine.fenced_blocks import (
 )
 
 LONGER_FENCE = 4
-"""The shortest outer fence of a text that may contain fences of three marks."""
+"""The minimum number of marks in the outer fence of a text that may contain fences of three marks."""
 
 MARKUP = frozenset(("markdown", "md", "mdx", "rmd", "quarto", "qmd", "vimwiki"))
 """Languages (LSP ids, and names that models write) whose texts contain fences."""
 
 PROSE = frozenset(("text", "plaintext", "txt", "gitcommit", "rst", "restructuredtext", "org", "latex", ""))
-"""Names of plain text. A fence with one of them may enclose the answer or belong to its content."""
+"""Names of formats for prose. A fence with such a name may enclose the answer or belong to its content."""
 
 _POLITE = r"(?:(?:sure|certainly|of course|absolutely|okay|ok|got it|no problem)(?: thing)?[!.,:]?\s+)"
 _HERE_IS = r"here(?:'s|\u2019s| is| are)\s"

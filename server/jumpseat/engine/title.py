@@ -13,7 +13,10 @@ from jumpseat.providers import Registry
 MAX_WORDS = 8
 
 MAX_TITLE = 80
-"""The maximum length in characters, for languages without spaces and for answers that are not titles."""
+"""The maximum length in characters.
+
+The limit on words is not enough for languages without spaces, and for answers that are not titles.
+"""
 
 MAX_TOKENS = 2000
 """The limit for an answer. A title needs far fewer tokens, but some models always think."""

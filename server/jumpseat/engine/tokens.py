@@ -105,8 +105,8 @@ class TokenMemory:
         counted = self._counted.get(prompts.compute_key(len(messages)))
         if counted is not None:
             return PromptSize(counted.input_tokens, exact=counted.output_tokens is None)
-        # The prompt is an earlier prompt, its answer and the messages since. The longest earlier prompt
-        # gives the best estimate.
+        # The prompt consists of an earlier prompt, its answer and the messages since then. The longest
+        # earlier prompt gives the best estimate.
         for length in range(len(messages) - 1, 0, -1):
             if messages[length].role != "assistant":
                 continue

@@ -27,7 +27,7 @@ class PairedCall:
     """A call and its results."""
 
     block: ToolUseBlock
-    turn: int
+    run_number: int
     """The number, from 1, of the run of consecutive assistant messages that contains the call."""
 
     id: str
@@ -65,7 +65,7 @@ class ToolCalls:
         """The calls of all messages so far."""
 
         self._latest: dict[str, list[PairedCall]] = {}
-        self._turn = 0
+        self._run_number = 0
         self._role: Role = "user"
 
     def add(self, message: Message, index: int, start: int = 0) -> None:
@@ -77,14 +77,14 @@ class ToolCalls:
             start: the position of the part in the client's message.
         """
         if message.role == "assistant" and self._role == "user":
-            self._turn += 1
+            self._run_number += 1
         self._role = message.role
         calls: list[PairedCall] = []
         self.by_message.append(calls)
         own: dict[str, list[PairedCall]] = {}
         for position, block in enumerate(message.content, start):
             if isinstance(block, ToolUseBlock):
-                call = PairedCall(block, self._turn, block.id)
+                call = PairedCall(block, self._run_number, block.id)
                 calls.append(call)
                 self._calls.append(call)
                 own.setdefault(block.id, []).append(call)
@@ -102,7 +102,7 @@ class ToolCalls:
         # Several calls in one message may have the same id; they are answered in order.
         call = next((each for each in candidates if not each.results), candidates[-1])
         call.results.append(result)
-        call.late = call.late or call.turn < self._turn
+        call.late = call.late or call.run_number < self._run_number
 
     def make_ids_unique(self) -> None:
         """Change the id of each call whose id an earlier call already has."""
