@@ -57,7 +57,7 @@ def effort_warning(model: str, level: ThinkingLevel, effort: str | None) -> Warn
 
 
 def efforts_after_refusal(message: str, sent: str, efforts: Collection[str]) -> Collection[str] | None:
-    """Return the efforts that remain after an endpoint rejected one; None if it rejects efforts altogether.
+    """Return the efforts that remain after an endpoint rejected one; None if it rejects every effort.
 
     Args:
         message: the endpoint's error message, which may list the supported values.

@@ -98,8 +98,8 @@ def thinks_by_default(model: str, can_think: bool | None) -> bool:
 
     Args:
         model: the model's name; a gateway's prefix (`openai/`) is ignored.
-        can_think: whether the model can think at all; None if unknown. A model of a vendor without a table
-            thinks by default if it can.
+        can_think: whether the model can think at all; None if unknown. This decides for models that are
+            neither in `HABITS` nor Claude models.
     """
     habit = habit_of(model.rpartition("/")[2])
     if habit is not None:

@@ -128,8 +128,8 @@ class AnswerReader:
         Raises:
             ChatError: the decoder failed; `ProtocolError` if the answer is not complete.
         """
-        is_other = self._events is None and self._lines is None
-        if is_other and (self._body or self._kind.endswith("json")):
+        is_single_body = self._events is None and self._lines is None
+        if is_single_body and (self._body or self._kind.endswith("json")):
             out += self._decoder.feed_body(bytes(self._body.removeprefix(_BOM)))
             if not self._decoder.complete:
                 out += self._decoder.finish()

@@ -99,7 +99,7 @@ class NetworkOptions:
         Raises:
             ConfigError: the environment names a proxy that cannot be used.
         """
-        # A proxy would resolve `localhost` to its own machine.
+        # A proxy would resolve `localhost` to the proxy's own machine.
         proxy = None if origin.is_loopback else self.proxy
         if self.variables is not None and not origin.is_loopback:
             proxy = self.variables.proxy_for(origin.scheme, origin.host, origin.port)

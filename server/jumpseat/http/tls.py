@@ -82,7 +82,7 @@ def make_context(options: TlsOptions, provider: str) -> ssl.SSLContext:
                 provider=provider,
                 hint=f"The file must have the certificates of authorities in {PEM} CERTIFICATE.",
             ) from None
-        # Trust a certificate that the user names even if it is not the root of its chain.
+        # Trust every certificate in the user's file, even one that is not the root of its chain.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if options.cert is not None:
         _load_identity(context, options.cert, options, provider)

@@ -53,5 +53,5 @@ class CallKeys:
     def _is_another(self, key: int, call_id: str, name: str) -> bool:
         # Gateways to Gemini use the index 0 for all calls, and some servers also use one id for all of them.
         known_id, known_name = self._known[key]
-        both = known_id != "" and call_id != ""
-        return both and (call_id != known_id or (known_name != "" and name != known_name))
+        both_have_ids = known_id != "" and call_id != ""
+        return both_have_ids and (call_id != known_id or (known_name != "" and name != known_name))

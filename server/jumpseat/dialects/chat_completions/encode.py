@@ -275,7 +275,7 @@ def _encode_assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
                 pass  # These occur only in a user's message.
             case _:
                 assert_never(block)
-    # Null is valid only with tool calls. A message without text and calls has images, which are added below.
+    # Null is valid only with tool calls. A message with neither text nor calls has images: see below.
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if any(_is_part(block) for block in thoughts):
         message["content"] = _encode_thinking_parts(blocks, origin)

@@ -61,7 +61,10 @@ class ServerFacts:
     """The context size to request, in tokens; None for the server's default, which may be 4096."""
 
     thinks_in_levels: bool = False
-    """Whether `think` is a level, and never off, as for gpt-oss; otherwise `think` is a boolean."""
+    """Whether the model takes a level in `think` and cannot turn thinking off, like gpt-oss.
+
+    For other models, `think` is a boolean.
+    """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of the body or of `options`. `tools` are appended; others override the request."""
