@@ -41,9 +41,9 @@ TOOL_TOKENS = 8
 """The tokens for the framing of one tool definition."""
 
 TOOLS_PREAMBLE = (("claude", 530),)
-"""The families of models for which providers add a preamble to requests with tools, with its tokens.
+"""The families of models for which providers add a preamble to requests with tools, and its length in tokens.
 
-The numbers are from recordings.
+The lengths are from recordings.
 """
 
 MAX_COUNTS = 512

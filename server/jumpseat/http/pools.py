@@ -1,4 +1,4 @@
-"""Owns the pools of HTTP connections, which sessions share: one pool for each network."""
+"""Owns the pools of HTTP connections, which sessions share: one pool for each `Network`."""
 
 from __future__ import annotations
 

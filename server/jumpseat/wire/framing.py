@@ -121,7 +121,7 @@ class MessageReader:
         self._charset_fault: str | None = None
         self._check: LimitCheck | None = None
         self._checked = 0
-        # The error of a body that exceeds a limit. The first and last bytes of the body may contain the id.
+        # The error of a body that exceeds a limit. The first and last bytes of the body may contain its id.
         self._excess: str | None = None
         self._head = self._tail = b""
 
