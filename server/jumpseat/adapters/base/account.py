@@ -16,10 +16,10 @@ from jumpseat.chat import ConfigError, ModelInfo, RequestError
 AuthState: TypeAlias = Literal[
     "signed_in", "signed_out", "expired", "not_authorized", "not_required", "configured"
 ]
-"""`not_required`: no credential is needed. `configured`: an API key is set, but it is unknown if it works."""
+"""`not_required`: no credential is needed. `configured`: an API key is set; whether it works is unknown."""
 
 AuthMethod: TypeAlias = Literal["device_code", "api_key", "none"]
-"""`device_code`: `sign_in` obtains a credential, with a code on a page. `api_key`: the user sets a key."""
+"""`device_code`: the user enters a code on a page (see `sign_in`). `api_key`: the user sets a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A model for programs without the daemon, and the events of one attempt."""
+"""One model of an adapter, for programs that do not use the daemon; and the events of one attempt."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Streams(Protocol):
 
 
 class ChatModel:
-    """One model of one adapter, for programs without the daemon."""
+    """One model of one adapter, for programs that do not use the daemon."""
 
     def __init__(self, adapter: Streams, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
         """
@@ -112,9 +112,10 @@ class ChatModel:
             if fold.stop_reason is None:
                 raise unfinished_answer_error(self.provider_name)
         except Replan as replan:
-            raise _with_partial(replan.error, fold) from replan
+            _add_partial(replan.error, fold)
+            raise replan.error from replan
         except ChatError as error:
-            _with_partial(error, fold)
+            _add_partial(error, fold)
             raise
         return fold.response()
 
@@ -124,9 +125,8 @@ def unfinished_answer_error(provider: str) -> ProtocolError:
     return ProtocolError(f"{provider} ended its answer without a stop reason.", provider=provider)
 
 
-def _with_partial(error: ChatError, fold: Fold) -> ChatError:
+def _add_partial(error: ChatError, fold: Fold) -> None:
     error.partial = replace(fold.partial(), stop_reason=None)
-    return error
 
 
 @asynccontextmanager

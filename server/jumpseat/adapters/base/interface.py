@@ -24,7 +24,7 @@ from jumpseat.http import HttpClient
 class Adapter:
     """A provider. Subclasses override what they support.
 
-    The constructor must be cheap and offline: `stream` and `list_models` read credentials and open
+    The constructor must be cheap and offline. The methods that send requests read credentials and open
     connections. Parts that few providers have are in `optional`.
     """
 

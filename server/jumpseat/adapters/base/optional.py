@@ -35,7 +35,7 @@ class ChangesCapabilities(Protocol):
 
 @runtime_checkable
 class CachesModels(Protocol):
-    """An adapter that reads the account's models, including the default one, for its own chats."""
+    """An adapter that reads the account's list of models itself, for example to find the default model."""
 
     def cached_models(self) -> Sequence[ModelInfo]:
         """Return the list that was read last. It is the same object until the list is read again.
@@ -63,7 +63,7 @@ class SharesModels(Protocol):
     """A callback that the registry sets. The adapter calls it when another session has fetched a new list."""
 
     async def recent_models(self) -> list[ModelInfo]:
-        """Return the same as `list_models`, but reuse responses that a session received in the last minutes.
+        """Return the same as `list_models`, but reuse responses that arrived in the last few minutes.
 
         Raises:
             ChatError: see `list_models`.

@@ -13,13 +13,13 @@ class ChatTraits:
     """Facts that an adapter declares at construction; the defaults suit most providers."""
 
     default_model: str | None = None
-    """The model for chats that do not name one, if the adapter serves only one."""
+    """The adapter's only model, for chats that do not name a model; None if there may be several models."""
 
     default_max_tokens: int = DEFAULT_MAX_TOKENS
     """The limit of output tokens if neither the client nor the user's settings have one."""
 
     user_begins: bool = True
-    """Whether a conversation must begin with a user message; one is added if it does not."""
+    """Whether a conversation must begin with a user message. If so, the engine adds a missing one."""
 
     document_types: Sequence[str] = ()
     """The types of documents that the dialect supports; `text/` stands for all types of text."""
