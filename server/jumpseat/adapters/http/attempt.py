@@ -49,7 +49,7 @@ class Route(ABC):
         self._refused: dict[str, frozenset[str]] = {}
         self._efforts: dict[str, Collection[str]] = {}
         self.listed_efforts: Callable[[str], Collection[str] | None] = lambda model: None
-        """Returns the efforts that the provider lists for a model, if any."""
+        """Returns the reasoning efforts (`low`, `high` …) that the provider lists for a model, if any."""
 
     @abstractmethod
     def prepare(self, request: ChatRequest) -> Prepared:

@@ -54,7 +54,7 @@ class EndpointAdapter(Adapter):
     """Whether `default_base_url` refuses requests without a key."""
 
     default_timeout: ClassVar[float | None] = None
-    """The longest silence in a chat, in seconds, if the table has no `timeout`; None for `IDLE_SECONDS`."""
+    """The longest silence in a chat, in seconds, if the table has no `timeout`; None for the usual limit."""
 
     needless_suffix: ClassVar[str] = ""
     """A suffix to remove from a configured base URL."""
@@ -83,7 +83,7 @@ class EndpointAdapter(Adapter):
         self._http = http
         # This URL may still contain `${name}`. It is empty if the table has only the complete URL of a chat.
         self._base_url = (config.base_url or ("" if config.url else self.default_base_url)).rstrip("/")
-        # A URL copied from the setup of another API may end with its version.
+        # Instructions for another API may give a URL that ends with an API version, such as `/v1`.
         self._base_url = self._base_url.removesuffix(self.needless_suffix)
         self._is_at_default = self._base_url == self.default_base_url and config.url is None
         may_begin = self.assistant_may_begin and self._is_at_default
@@ -186,7 +186,7 @@ class EndpointAdapter(Adapter):
         return [replace(model, is_default=True) if model.model == default else model for model in models]
 
     async def recent_models(self) -> list[ModelInfo]:
-        """Return the same as `list_models`, but reuse responses that a session received in the last minutes.
+        """Return the same as `list_models`, but reuse responses that arrived in the last few minutes.
 
         Raises:
             ChatError: see `list_models`.
@@ -306,7 +306,7 @@ class EndpointAdapter(Adapter):
             )
 
     async def _fetch(self, ask: Callable[..., Awaitable[T]], method: str, path: str, body: Any = None) -> T:
-        """Send a request other than a chat, repeating it once if its refused credential has a new value.
+        """Send a request other than a chat. If its credential is refused and has a new value, repeat it once.
 
         Args:
             ask: sends the request: `get_json`, or a function with the same parameters.
@@ -349,7 +349,8 @@ class EndpointAdapter(Adapter):
         headers = frozenset(item for item in call.headers.items() if item[0] != "x-request-id")
         body = json.dumps(call.body, sort_keys=True)
         network = await self._http.find_network(call.url)
-        # Failures are shared too. A client must not receive one that another's shorter time limit caused.
+        # The key includes the time limits, because failures are shared too: otherwise a client could receive
+        # a failure that another client's shorter limit caused.
         limits = (call.timeout, self._http.connect_seconds)
         key = (self._provider, call.method, call.url, headers, body, network, limits)
         return await self._answers.get(name, key, lambda: get_json(self._http, call, provider=self._provider))

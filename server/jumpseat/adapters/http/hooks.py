@@ -228,7 +228,7 @@ class HttpAdapter(EndpointAdapter):
                         outcome = Outcome(event.stop_reason, event.usage)
                     yield event
             if outcome.stop_reason == "cancelled":
-                outcome = Outcome("error")  # The answer has no end marker, which the engine reports.
+                outcome = Outcome("error")  # The answer ended without a `DoneEvent`; the engine reports that.
         except Exception as error:
             outcome = Outcome("error", error=error)
             raise

@@ -80,7 +80,10 @@ def _read_model(name: str, row: Mapping[str, Any], provider: str, capabilities: 
 
 
 def _read_ability(row: Mapping[str, Any], path: str, member: str, flag: str) -> bool | None:
-    """Whether a row has an ability, listed by OpenRouter and flagged by Mistral; None if it is not stated."""
+    """Return whether a model has an ability; None if its row does not say.
+
+    OpenRouter lists the abilities of a model, and Mistral has a flag for each ability.
+    """
     listed = _value_at(row, path)
     if isinstance(listed, list):
         return member in listed

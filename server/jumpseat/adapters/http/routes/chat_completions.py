@@ -85,7 +85,7 @@ class ChatCompletionsRoute(Route):
             if replan := self._learn_efforts(model, effort, fault, error):
                 return replan
             facts = self._facts_of(model)
-            # The endpoint may refuse both names, so remember this one: a renamed limit must not change back.
+            # Rename the limit only once: if the endpoint refuses the other name too, the limit is left out.
             if name == facts.max_tokens_field and _OTHER_FIELD[name] not in self._refused_parameters(model):
                 self._facts[model] = replace(facts, max_tokens_field=_OTHER_FIELD[name])
             return self._remember(model, name, error)

@@ -39,7 +39,7 @@ class InfillRoute(Route):
 
 
 class CompletionsRoute(InfillRoute):
-    """OpenAI's `/completions` at one endpoint, or llama.cpp's `/infill` once the server has named itself."""
+    """OpenAI's `/completions` at one endpoint, or `/infill` if the server turns out to be llama.cpp."""
 
     def __init__(self, provider: str, path: str) -> None:
         """

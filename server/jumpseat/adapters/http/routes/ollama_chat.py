@@ -12,9 +12,12 @@ from jumpseat.chat import ChatError, ChatRequest, WarningEvent
 from jumpseat.dialects import ProviderFault
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder, ServerFacts, encode, find_losses
 
-# These phrases mean, in order: the model does not think; the server is too old for levels, and its error
-# names the field; the server does not have this level.
-_NO_THINKING = ("does not support thinking", "chatrequest.think", "think value")
+_NO_THINKING = (
+    "does not support thinking",  # The model does not think.
+    "chatrequest.think",  # The server is too old for levels, and names the field.
+    "think value",  # The server does not have this level.
+)
+"""Phrases in errors that refuse `think`."""
 
 _ACCEPTED = {"accept": "application/x-ndjson, application/json"}
 
