@@ -80,5 +80,5 @@ class AnthropicAdapter(EndpointAdapter):
         return await compute(True, models_in, rows, self._provider, self.capabilities)
 
     def _credential(self, key: str) -> Mapping[str, str]:
-        # If a gateway needs `authorization` instead, its table has that in `headers`.
+        # For a gateway that needs `authorization`, users set this header in the table.
         return {"x-api-key": key}

@@ -131,7 +131,7 @@ class LocalAdapter(Adapter):
         refine: Refine | None = None
         decoder: Decoder = ChatCompletionsDecoder(self._provider, request.model)
         if request.infill is not None:
-            # Deferred: few sessions have completions.
+            # Imported here because few sessions send requests to fill in.
             from jumpseat.adapters.http.routes.infill import refine_infill
             from jumpseat.dialects.infill import InfillDecoder, encode_llama, read_llama_piece
 

@@ -199,7 +199,13 @@ def engine_requirement() -> str:
 
 
 def _build_command(target: Path | None, environment: Environment) -> list[str]:
-    """Return the command that installs into `target`, or into this environment, with pip or else uv."""
+    """Return the command that installs into `target`, or into this environment, with pip or else uv.
+
+    If neither is installed, this installs pip.
+
+    Raises:
+        ConfigError: pip cannot be installed.
+    """
     if find_spec("pip") is not None:
         # -P: a file in the working directory must not be imported as pip.
         command = [sys.executable, "-P", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
@@ -218,7 +224,10 @@ def _build_command(target: Path | None, environment: Environment) -> list[str]:
 
 
 def _install_pip(environment: Environment) -> bool:
-    """Install the pip that comes with Python. A tool such as pipx creates environments without pip."""
+    """Install the pip that comes with Python, and return whether that succeeded.
+
+    Tools such as pipx create environments without pip.
+    """
     if sys.prefix == sys.base_prefix:
         return False
     done = subprocess.run(

@@ -110,7 +110,7 @@ class OllamaAdapter(EndpointAdapter):
 
     @cached_property
     def _infill_route(self) -> OllamaInfillRoute:
-        # Deferred: few sessions have completions.
+        # Imported here because few sessions send requests to fill in.
         from jumpseat.adapters.http.routes.infill import OllamaInfillRoute
 
         return OllamaInfillRoute(self._provider, self._facts_of)
@@ -137,7 +137,7 @@ class OllamaAdapter(EndpointAdapter):
     async def _prepare(self, request: ChatRequest, headers: Mapping[str, str]) -> Prepared:
         shown = await self._show(request.model)
         if request.infill is not None:
-            # Raise it here: the server's own error is about the template, not about the model's ability.
+            # Without this check, the server's error would be about the template, not the model's ability.
             if shown is not None and shown.capabilities is not None and "insert" not in shown.capabilities:
                 raise InfillUnsupportedError.of(self._provider, request.model)
             return self._infill_route.prepare(request)

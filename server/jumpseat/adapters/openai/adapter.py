@@ -45,7 +45,7 @@ class OpenAIAdapter(EndpointAdapter):
 
     @cached_property
     def _infill_route(self) -> CompletionsRoute:
-        # Deferred: few sessions have completions.
+        # Imported here because few sessions send requests to fill in.
         from jumpseat.adapters.http.routes.infill import CompletionsRoute
 
         return CompletionsRoute(self._provider, self._infill_path)

@@ -13,7 +13,7 @@ OPENAI = ProviderSpec(
         "frequency_penalty": row(
             "number",
             3,
-            "Values above 0 penalize a token more, the more often it was used.",
+            "Values above 0 penalize each token by how often it was already used.",
             minimum=-2,
             maximum=2,
         ),
