@@ -182,7 +182,7 @@ def _read_snapshot(name: str, row: Mapping[str, Any], reset: datetime | None) ->
 def quotas_from_headers(headers: Mapping[str, str]) -> list[Quota]:
     """Return the quotas in the headers of a data plane response.
 
-    Each header is URL-encoded: `ent` (-1: unlimited), `ov`, `ovPerm`, `rem` (percent), `rst`, `totRem`.
+    Each value is URL-encoded: `ent` (-1: unlimited), `ov`, `ovPerm`, `rem` (percent), `rst`, `totRem`.
     """
     found: dict[str, Quota] = {}
     # Former names come first so that the quota under the current name replaces them.
@@ -224,7 +224,7 @@ def merge_quotas(before: Sequence[Quota], after: Sequence[Quota]) -> list[Quota]
 
 def crossed_thresholds(before: Sequence[Quota], after: Sequence[Quota]) -> list[tuple[Quota, float]]:
     """Return the quotas that have passed one of `THRESHOLDS`, each with the highest threshold passed."""
-    # Treat a new quota as unused before, so that one that is already used up is reported too.
+    # A quota without an earlier value counts as previously unused, so that it is reported if it is used up.
     used_before = {quota.name: _used_percent(quota) for quota in before}
     crossed = []
     for quota in after:

@@ -19,8 +19,8 @@ def default_model(models: Iterable[ModelInfo]) -> str | None:
 def choose_default(models: Iterable[ModelInfo], named: Sequence[str]) -> ModelInfo | None:
     """Return the first usable model among `named`, or else the best other usable model.
 
-    Models in pickers precede hidden models. Among these, final models precede previews. Among these, cheap
-    models precede expensive ones.
+    The best model is chosen by three criteria, in this order: shown in pickers rather than hidden, final
+    rather than a preview, and the lowest price.
 
     Args:
         models: the account's models.

@@ -50,7 +50,7 @@ _FOR_SUPPORT = frozenset({"spammy_user", "access_revoked", "go_http_client", "pr
 
 
 class ExchangeClosedError(AuthorizationError):
-    """The exchange for a short-lived token does not accept this kind of token; direct use may work."""
+    """The exchange does not accept this kind of GitHub token. Copilot may accept the token itself."""
 
 
 def error_body(answer: HttpAnswer) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def not_signed_in_error(hosts: GitHubHosts, notes: Sequence[str]) -> Authenticat
 def not_json_error(hosts: GitHubHosts) -> ProtocolError:
     """Return the error for a response with status 200 that does not come from GitHub."""
     return ProtocolError(
-        f"{hosts.authority} sent an answer that is not from GitHub.",
+        f"The response to a request to {hosts.authority} is not from GitHub.",
         provider=hosts.provider,
         hint="A proxy, or the sign-in page of a network, may have answered instead.",
     )

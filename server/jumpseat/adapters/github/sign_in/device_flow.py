@@ -198,7 +198,7 @@ class DeviceFlow:
             ) from None
 
     def _transient_failure(self, answer: HttpAnswer) -> ChatError | None:
-        """Return an error if GitHub or a proxy failed, so that the response has no sign-in result."""
+        """Return an error if the response has no sign-in result, because GitHub or a proxy failed."""
         if answer.status == 429 or answer.status >= 500:
             return self._error_from_status(answer)
         body = _fields(answer)
