@@ -265,7 +265,7 @@ class CopilotAccount(Account):
         self._sign_ins.forget()
         self._catalogue.forget()
         if held is not None and held.value.sign_in.is_ours:
-            # Drop its tokens too: another process may have deleted the sign-in before it was exchanged here.
+            # Another process may have deleted the sign-in before this process exchanged it. Drop its tokens.
             await held.value.forget()
         await self._release(held)
 

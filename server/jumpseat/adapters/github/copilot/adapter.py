@@ -1,6 +1,6 @@
 """GitHub Copilot: the chats of one account, on the routes that its models support.
 
-Owns the order of a chat (credential, models, route, request), the choice of the route, and the reaction to a
+Owns the steps of a chat (credential, models, route, request), the choice of the route, and the reaction to a
 refusal.
 """
 
@@ -62,7 +62,11 @@ from jumpseat.http.diagnosis import check_hosts
 from jumpseat.system.threads import compute
 
 PREFERENCE = (MESSAGES, RESPONSES, CHAT_COMPLETIONS)
-"""The routes, the vendor's own dialect first: only it carries reasoning completely in both directions."""
+"""The routes in order of preference.
+
+The dialects of the models' vendors come first, because only these carry reasoning in both directions without
+loss.
+"""
 
 GUESSES = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
 """The routes to try for a model that is not listed. The first one is supported by the most models."""
@@ -213,7 +217,7 @@ class CopilotAdapter(Adapter):
         return models if self._catalogue.row(AUTO) else [*models, auto_row(self._provider)]
 
     async def recent_models(self) -> list[ModelInfo]:
-        """Return the same as `list_models`, but reuse a list that a session received in the last minutes.
+        """Return the same as `list_models`, but reuse a list that arrived in the last few minutes.
 
         Raises:
             ChatError: see `list_models`.
@@ -280,7 +284,7 @@ class CopilotAdapter(Adapter):
     async def _replace_bearer(
         self, bearer: Bearer, credential: CopilotCredential, error: ChatError
     ) -> Replan:
-        """Return the replan for a bearer that was refused with this error.
+        """Discard a bearer that was refused with this error, and return the replan.
 
         Raises:
             ChatError: no other bearer is available now.
@@ -337,7 +341,9 @@ class CopilotAdapter(Adapter):
         return refine
 
     async def _ask(self, method: str, path: str, body: Any) -> Any:
-        """Send a request other than a chat to the data plane, repeating it once with another credential.
+        """Send a request other than a chat to the data plane.
+
+        If the credential or the host is refused, the request is repeated once with another one.
 
         Raises:
             ChatError: an error of `get_json`, as `refusals` explains it.

@@ -28,13 +28,13 @@ FRESH_SECONDS = 600.0
 LIST = "/models"
 
 AUTO = "auto"
-"""The model name with which the service chooses the model."""
+"""The model name that lets the service choose the model."""
 
 LIST_SECONDS = 10.0
 """The time that a chat waits for the list, which is not essential."""
 
 AUTO_MARGIN_SECONDS = 300.0
-"""The time before its expiry at which an `auto` session is replaced."""
+"""An `auto` session is replaced this long before it expires."""
 
 Ask = Callable[[str, str, Any], Coroutine[Any, Any, Any]]
 """`(method, path, body)` → the JSON of the data plane's response; raises the errors of `get_json`."""

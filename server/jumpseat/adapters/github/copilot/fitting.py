@@ -56,7 +56,7 @@ def fit_request(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatReque
 def replace_unreadable_files(
     request: ChatRequest, info: ModelInfo | None, documents: Sequence[str]
 ) -> tuple[ChatRequest, list[WarningEvent]]:
-    """Put a note in place of each file in a tool result that the model or its route does not accept.
+    """In tool results, put a note in place of each file that the model or its route does not accept.
 
     Args:
         request: the request of the turn.

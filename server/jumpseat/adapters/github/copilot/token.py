@@ -16,10 +16,10 @@ from jumpseat.system.clock import Clock
 from jumpseat.system.secrets import Secret, register_secret
 
 MARGIN_SECONDS = 300.0
-"""The time before its expiry at which a token is replaced: a chat that starts now may run for minutes."""
+"""A token is replaced this long before it expires, because a chat that starts now may run for minutes."""
 
 JITTER_SECONDS = 60.0
-"""The longest random time by which a token is replaced early, so that daemons do so at different times."""
+"""The maximum of a random addition to the margin, so that daemons replace tokens at different times."""
 
 GRACE_SECONDS = 60.0
 """The time by which a token is assumed to outlive `refresh_in`, as in GitHub's own client."""
