@@ -55,7 +55,7 @@ def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn
 
     Args:
         answer: the result of a request about the sign-in, or the `result` in a row of a notification.
-        notice: that row of the notification: `{message?, askToReSignin?}`.
+        notice: for a notification, the row that contains `answer`: `{message?, askToReSignin?}`.
     """
     fields = answer if isinstance(answer, Mapping) else {}
     row = notice or {}

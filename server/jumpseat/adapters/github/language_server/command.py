@@ -118,7 +118,7 @@ async def build_environment(provider: str, config: ProviderConfig, values: Value
     own = {name: value for name, value in variables if name.upper().startswith(_ITS_OWN)}
     for name, value in own.items():
         if names_credential(name):
-            environment.withhold(register_secret(value.strip()))  # The program may write it to its stderr.
+            environment.withhold(register_secret(value.strip()))  # The program may print the value.
     env = command_environment(environment) | own
     if config.ca_file is not None:
         certificates = environment.expand_path(config.ca_file)

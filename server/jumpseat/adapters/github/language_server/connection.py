@@ -58,7 +58,7 @@ class ServerConnection:
 
     @property
     def end(self) -> str | None:
-        """The reason why the server ended, as sentences that continue "The last time"; None while it runs."""
+        """The reason why the server ended, in a form that follows "The last time"; None while it runs."""
         return None if self._child.why is None else f"{self._child.why}.{last_words(self._child)}"
 
     async def wait_until_ended(self) -> str:

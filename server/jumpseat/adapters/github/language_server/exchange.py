@@ -10,7 +10,7 @@ from jumpseat.adapters.github.language_server.connection import ServerConnection
 from jumpseat.chat import ConnectionError
 
 GRACE_SECONDS = 5.0
-"""The time limit between the last report and the response, whichever comes first."""
+"""The time that may pass between the last report and the response. Either of them may come first."""
 
 _ANSWERED: Mapping[str, Any] = {}
 """Marks the response in the queue of reports. It is compared by identity."""

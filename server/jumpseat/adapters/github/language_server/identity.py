@@ -208,7 +208,7 @@ class LanguageServerIdentity:
             login = status.login or "The account"
             why = (
                 f"{login} stays signed in: the language server has a token from its environment "
-                "(GH_COPILOT_TOKEN or GITHUB_COPILOT_TOKEN). Unset it there to sign out."
+                "(GH_COPILOT_TOKEN or GITHUB_COPILOT_TOKEN). Unset the variable to sign out."
             )
             return replace(status, message=why)
         return status

@@ -128,7 +128,7 @@ class ProgressDecoder:
         if not self.ended and not (self._has_response and isinstance(answer, Mapping)):
             what = "early" if self._has_response else "without output"
             raise ProtocolError(f"{self._provider} ended its answer {what}.", provider=self._provider)
-        self._begin()
+        self._start_answer()
         self._blocks.close_all()
         if self._misses_thinking:
             message = (
@@ -185,7 +185,7 @@ class ProgressDecoder:
         thinking = mapping_in(report.get("thinking")).get("text")
         thinking = "".join(map(text_in, thinking)) if isinstance(thinking, list) else text_in(thinking)
         if thinking:
-            self._begin()
+            self._start_answer()
             self._misses_thinking = False
             self._blocks.add_thinking(thinking)
         # Hidden text is meant for GitHub's own editors.
@@ -211,12 +211,12 @@ class ProgressDecoder:
 
     def _add_text(self, piece: str) -> None:
         if piece:
-            self._begin()
+            self._start_answer()
             self._has_text = True
             self._text.append(piece)
             self._blocks.add_text(piece)
 
-    def _begin(self) -> None:
+    def _start_answer(self) -> None:
         """Emit the start of the answer, if it was not emitted yet."""
         # The server's report `begin` does not start the answer, because it precedes the request to GitHub.
         if not self._has_response:
@@ -241,7 +241,7 @@ class ProgressDecoder:
     def _cite(self, url: str, title: str) -> None:
         if url and url not in self._cited:
             self._cited.add(url)
-            self._begin()
+            self._start_answer()
             self._blocks.emit(CitationEvent(self._blocks.text_block, url, title or None))
 
     def _decode_usage(self, counts: Any) -> None:
@@ -256,7 +256,7 @@ class ProgressDecoder:
         )
         if usage != self._usage:
             self._usage = usage
-            self._begin()
+            self._start_answer()
             self._blocks.emit(UsageEvent(usage))
 
     def _add_cost(self, credits_used: Any) -> None:

@@ -167,7 +167,7 @@ class LanguageServer:
         self, connection: ServerConnection, child: FramedChild, settings: Mapping[str, Any]
     ) -> None:
         params = {
-            # With this id, the server ends with this process, even if another process has its streams open.
+            # The server ends when this process ends, even if another process keeps the server's streams open.
             "processId": os.getpid(),
             "clientInfo": {"name": "jumpseat", "version": jumpseat.__version__},
             "rootUri": None,
@@ -195,7 +195,8 @@ class LanguageServer:
             await child.stop(0)
             raise self._start_error(f"was not ready when {child.why}", last_words(child)) from None
         connection.server_version = _version_in(answer)
-        # The server reports a missing keyring at every start, which is not the cause of a later end.
+        # Forget the complaint about a missing keyring, which the server prints at every start: if the server
+        # ends later, that is not the cause.
         child.forget_last_words()
 
     async def _build_settings(self) -> dict[str, Any]:
