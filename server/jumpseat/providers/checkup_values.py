@@ -87,6 +87,12 @@ def find_value_warnings(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
 
 
 def _is_literal(text: str, *, filled: bool) -> bool:
+    """Whether a text contains a reference to a variable that is not replaced.
+
+    Args:
+        text: a configured value.
+        filled: whether `${name}` is replaced in this value; `$NAME` never is.
+    """
     return _DOLLAR.search(text) is not None or (not filled and is_template(text))
 
 

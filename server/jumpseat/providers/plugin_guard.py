@@ -40,7 +40,8 @@ _ASYNC_METHODS = (
     "handle_file_change",
 )
 
-# The daemon also calls these methods for chats of other providers, so it uses these values after a defect.
+# The daemon also calls these methods for chats of other providers, which must not fail. After a defect, each
+# call therefore returns the value listed here.
 _QUERIES: Mapping[str, Any] = {
     "cached_models": (),
     "inline_output": None,

@@ -161,7 +161,7 @@ class Registry:
         """Read the credentials of the configuration, so that they are redacted in kept conversations.
 
         Args:
-            provider: the provider for which costly sources are read too.
+            provider: the provider whose costly sources (such as commands and the keyring) are read too.
             model: the model of the request to this provider.
         """
 
