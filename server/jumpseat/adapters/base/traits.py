@@ -25,7 +25,7 @@ class ChatTraits:
     """The types of documents that the dialect supports; `text/` stands for all types of text."""
 
     infills: bool = False
-    """Whether `stream` accepts requests with an `infill`. A model's facts state whether the model does."""
+    """Whether `stream` accepts requests with `infill`. The facts of a model state whether it can fill in."""
 
     context_setting: str | None = None
     """The name of the setting with which a chat chooses the server's context length in tokens."""

@@ -124,8 +124,8 @@ class EndpointAdapter(Adapter):
 
     @property
     def _needs_key(self) -> bool:
-        elsewhere = any(map(names_credential, (*self._config.headers, *self._config.query)))
-        return self.default_needs_key and self._is_at_default and not elsewhere
+        has_other_credential = any(map(names_credential, (*self._config.headers, *self._config.query)))
+        return self.default_needs_key and self._is_at_default and not has_other_credential
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
         """Make one attempt.

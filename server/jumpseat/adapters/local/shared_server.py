@@ -88,6 +88,7 @@ class SharedServer:
         try:
             await server.start()
         except ConfigError:
+            # A file that llama.cpp cannot load does not count: the limit is for crashes.
             self._starts.give_back()
             raise
         return server

@@ -171,7 +171,7 @@ class CopilotCredential:
         """
         try:
             await self._request_account(insist=True)
-        except AuthorizationError as error:
+        except AuthorizationError as error:  # GitHub may still issue a token, so try a new exchange.
             await self._discard_current_token()
             token = (await self.get_bearer(insist=True)).exchanged
             if token is None:

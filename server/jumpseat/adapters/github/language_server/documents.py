@@ -21,7 +21,7 @@ class Document:
 
     @property
     def end(self) -> dict[str, int]:
-        """The position of the place: lines from 0, characters in UTF-16 units (LSP)."""
+        """The LSP position of the place: lines from 0, characters in UTF-16 units."""
         before, _, last = self.text.rpartition("\n")
         line = before.count("\n") + 1 if "\n" in self.text else 0
         return {"line": line, "character": len(last.encode("utf-16-le")) // 2}
