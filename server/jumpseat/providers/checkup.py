@@ -74,7 +74,7 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
 async def _find_further_faults(
     config: Config, found: Collection[KeyPath], prompts: Mapping[str, Any]
 ) -> AsyncIterator[tuple[KeyPath, str, bool]]:
-    """Yield the faults that only the providers can find: key, message, and whether it is an error.
+    """Yield the faults that reading the file does not find: path, message, and whether it is an error.
 
     Args:
         config: the configuration without invalid values.

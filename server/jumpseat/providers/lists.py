@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 Rows = dict[str, KnownModel]
 
 CURRENT_SECONDS = 600.0
-"""The age from which a request for a list also fetches the list again, in the background."""
+"""A request for a list that is older than this also fetches the list again, in the background."""
 
 FAILURE_SECONDS = 10.0
 """The time for which a failure is cached, so that clients that ask often do not repeat a failing request."""
@@ -73,7 +73,7 @@ class ModelLists:
         """Providers whose next list must be requested, instead of reusing a recent response."""
 
         self._outdated: set[str] = set()
-        """Providers whose list, or the one being fetched, is out of date."""
+        """Providers whose list must be fetched again, even if a fetch is in progress."""
 
     def rows(self, provider: str, received: Sequence[ModelInfo]) -> Rows | None:
         """Return the fetched list, else the one that the adapter received for a chat, else None.
