@@ -99,17 +99,17 @@ def _choose(files: Sequence[UnsavedFile], location: Location) -> UnsavedFile | N
     return next((each for each in files if each.path and is_same_file(each.path, location.path)), None)
 
 
-def is_same_file(one: Path, other: Path) -> bool:
+def is_same_file(path: Path, file: Path) -> bool:
     """Whether a path leads to a file, possibly through links. The file need not exist.
 
     Args:
-        one: an absolute path, which may contain links.
-        other: the absolute path of the file, without links.
+        path: an absolute path, which may contain links.
+        file: the absolute path of the file, without links.
     """
-    if resolve(one) == other:
+    if resolve(path) == file:
         return True
     try:
-        return one.samefile(other)
+        return path.samefile(file)
     except OSError:
         return False
 

@@ -80,7 +80,7 @@ def parse_arguments(kind: type[A], arguments: Mapping[str, Any]) -> A:
         return kind.model_validate(arguments)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_context=False)[0]
-    name = problem["loc"][0]  # The items after it name a member of a union.
+    name = problem["loc"][0]  # Later items name a member of a union.
     if problem["type"] == "missing":
         raise ToolError(f"The argument {name} is missing.")
     message = problem["msg"][:1].lower() + problem["msg"][1:]

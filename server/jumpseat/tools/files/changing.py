@@ -134,7 +134,7 @@ class ChangeTool(FileTool[A], Generic[A]):
             is_applied = await call.context.workspace.replace_text(unsaved, replacement.after)
         except TimeoutError:
             raise ToolError(
-                f"The editor did not answer, so {location.name} may have been changed or not. Read it again."
+                f"The editor did not answer, so {location.name} may have been changed. Read it again."
             ) from None
         if not is_applied:
             raise ToolError(f"The editor did not change {location.name}. Read it again, and repeat the call.")

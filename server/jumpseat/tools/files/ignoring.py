@@ -28,9 +28,9 @@ class IgnoreRules:
     def __init__(self, rules: Sequence[tuple[int, Sequence[Pattern]]] = ()) -> None:
         """
         Args:
-            rules: a pair for each file of rules. Its first item is the length in bytes of the path, with a
-                final slash, to which the patterns are relative. Its second item is the patterns in reverse
-                order. Later files take precedence.
+            rules: a pair for each file of rules: the length in bytes of its folder's path, including a
+                final slash, and its patterns in reverse order. Paths are matched without the folder's path.
+                Later files take precedence.
         """
         self._rules = tuple(rules)
 

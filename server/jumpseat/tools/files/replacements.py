@@ -88,7 +88,7 @@ def _find(text: str, plain: str, position: int) -> int:
     breaks = plain.count("\n", 0, position)
     if text.count("\r\n") == plain.count("\n"):
         return position + breaks
-    # The text has line endings of two characters and of one.
+    # The text mixes line endings of one character and of two.
     ends = zip(range(breaks), LINE_ENDING.finditer(text), strict=False)
     return position + sum(len(found[0]) - 1 for _, found in ends)
 

@@ -41,7 +41,11 @@ class ScanOrder(TypedDict):
     """The parent's order."""
 
     roots: list[tuple[str, str]]
-    """The resolved path of each file or folder, and the text with which its names in the result begin."""
+    """The resolved path of each file or folder to scan, and a prefix for the result.
+
+    The result names an entry of a folder by the prefix and the path below the folder, and a file by the
+    prefix alone.
+    """
 
     recursive: bool
     pattern: str | None

@@ -115,7 +115,7 @@ class SearchTool(FileTool[SearchArguments]):
     async def preview(self, call: FileCall[SearchArguments]) -> Preview:
         """Check the path and the pattern."""
         if "\n" in call.arguments.pattern:
-            raise ToolError("The pattern has several lines, and each line is searched alone. Use one line.")
+            raise ToolError("The pattern has several lines, but lines are searched separately. Use one line.")
         roots = await use_disk(_find_roots, call.locator, call.arguments.path)
         if await use_disk(find_kind, roots[0].path) not in ("file", "folder"):
             raise ToolError(f"There is no file or folder {roots[0].name}.")
@@ -174,7 +174,7 @@ def _make_order(locator: Locator, roots: Sequence[Location], most: int, recursiv
 
 
 def _make_beginning(root: Location) -> str:
-    """Return the beginning of the names of the entries of a folder, or the name of a file."""
+    """Return the prefix of `ScanOrder.roots` for a file or folder."""
     if root.name == ".":
         return ""
     return f"{root.name.rstrip('/')}/" if find_kind(root.path) == "folder" else root.name

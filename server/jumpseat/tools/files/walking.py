@@ -43,7 +43,8 @@ class Walk:
             root: the absolute path of the folder, without links. It is read even if Git ignores it.
             recursive: whether to read the folders below.
             skipped: folders that are not read.
-            unsaved: the names of files that exist only in the editor, by the path of their folder.
+            unsaved: the names of files with unsaved changes, by the path of their folder. These files are
+                listed even if they do not exist on the disk.
         """
         self.unreadable = 0
         """The number of folders that could not be read."""
