@@ -58,7 +58,8 @@ class Connection:
         Args:
             name: the name of the server, for the log.
             open_streams: returns a context that connects to the server, and disconnects at its end.
-            results: receives the results that the transport takes out of messages; None if it takes out none.
+            results: receives the results that the transport takes out of messages; None if the
+                transport leaves messages unchanged.
             on_list: called after the tools were listed again.
             on_end: called once when a connection that was ready has ended, for whatever reason.
         """
@@ -70,7 +71,7 @@ class Connection:
         self._on_end = on_end
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """The end of the start. It has the exception if the start failed."""
+        """Done when the connection has started. It has the exception if the start failed."""
 
         self._closing = asyncio.Event()
         """Set when the connection has to end."""
@@ -127,8 +128,8 @@ class Connection:
             try:
                 return await self._call(tool, arguments, report_progress)
             except MCPError as error:
-                # The server did not run the call, because it expects other arguments as headers. The list of
-                # tools says which.
+                # The server did not run the call, because other arguments must be repeated in headers. The
+                # list of tools says which.
                 if error.code != HEADER_MISMATCH:
                     raise
                 await self._list()

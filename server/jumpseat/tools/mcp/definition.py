@@ -203,7 +203,7 @@ def find_directory(definition: Definition, folder: Path | None) -> Path:
 
 
 def needs_folder(definition: Definition) -> bool:
-    """Whether the server cannot run without a workspace folder."""
+    """Whether the server needs a workspace folder to run."""
     table = definition.table
     is_relative = table.cwd is not None and not table.origin.environment.expand_path(table.cwd).is_absolute()
     return table.scope == "workspace" or is_relative

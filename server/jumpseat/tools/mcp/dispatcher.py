@@ -1,4 +1,4 @@
-"""A dispatcher for the SDK that keeps the large parts of results away from it. Imports the official SDK.
+"""A dispatcher that keeps the large parts of results away from the official SDK, which this module imports.
 
 The SDK validates whole results on the event loop. That takes seconds for a large result, and may take forever
 with a schema that the server has sent. So this module takes the large parts out of each result and reads them

@@ -72,7 +72,7 @@ class ServerLink(ABC):
         return self._connection is not None and self._connection.is_open
 
     @property
-    def was_started(self) -> bool:
+    def has_started_program(self) -> bool:
         """Whether the link has started a program. The end of the connection is then the program's failure."""
         return False
 
@@ -99,7 +99,7 @@ class ServerLink(ABC):
         """Close everything.
 
         Args:
-            seconds: the time that a program has to end.
+            seconds: how long a program may take to end before it is killed.
         """
 
     async def call(
@@ -149,7 +149,7 @@ class ProgramLink(ServerLink):
         self._child: LineChild | None = None
 
     @property
-    def was_started(self) -> bool:
+    def has_started_program(self) -> bool:
         """Whether the program was started."""
         return self._child is not None
 

@@ -55,7 +55,7 @@ class StoredCredentials:
         self._key = key
         self._redirect_uri = redirect_uri
         self._stored = ServerCredential()
-        self._stamp: object = self
+        self._stamp: object = self  # No stamp of a file equals this object.
 
     async def sync(self) -> None:
         """If the file has changed, read the sign-in and copy it into the state of the flow."""
@@ -179,7 +179,7 @@ class StoredAuth(OAuthClientProvider):
                 try:
                     response = yield await anext(flow)
                     if response.status_code not in (200, 400, 401):
-                        return  # The SDK receives this response in place of the response to its own request.
+                        return  # The caller receives this response in place of the response to `request`.
                     await flow.asend(response)
                 finally:
                     await flow.aclose()

@@ -36,10 +36,10 @@ RESTARTS = 3
 RESTARTS_WITHIN_SECONDS = 600.0
 
 STOP_SECONDS = 4.0
-"""The time that a server has to end before it is killed."""
+"""How long a server may take to end before it is killed."""
 
 CLOSE_SECONDS = 0.3
-"""The time that a server has to end when the daemon ends, which itself must end within half a second."""
+"""How long a server may take to end when the daemon ends. The daemon itself must end within half a second."""
 
 MISSING = (
     "MCP servers need the Python package mcp, which is not installed. Install it into the environment of "
@@ -213,7 +213,7 @@ class ServerRun(RecordedRun):
     ) -> ServerUnavailableError:
         if link is not None:
             self._links.discard(link)
-            self._has_died = link.was_started
+            self._has_died = link.has_started_program
         state: ServerState = "needs_sign_in" if isinstance(error, NeedsSignInError) else "failed"
         self._set_state(state, str(error))
         return error
@@ -297,7 +297,7 @@ class ServerRun(RecordedRun):
     def _lose(self, link: ServerLink) -> None:
         """Report that a connection has ended by itself, and do not use it any more."""
         self._link = None
-        self._has_died = link.was_started
+        self._has_died = link.has_started_program
         why = link.explain_end()
         logger.warning("%s", why)
         self._set_state("stopped", why)

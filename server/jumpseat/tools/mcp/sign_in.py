@@ -200,7 +200,7 @@ class _InteractiveAuth(OAuthClientProvider):
             await flow.aclose()
 
     async def _find_registration(self, request: Any) -> Any:
-        """If a request asks the issuer for a registration and one is stored, return the response with it."""
+        """Return the stored registration as a response, if the request asks for a registration; else None."""
         metadata = self.context.oauth_metadata
         if metadata is None or str(request.url) != str(metadata.registration_endpoint):
             return None
@@ -231,7 +231,7 @@ class _InteractiveAuth(OAuthClientProvider):
         self._on_page(SignInPage(url, urlsplit(url).netloc, expires_at))
 
     def _check_page(self, url: str) -> None:
-        """Check that the page is on the host of the issuer. All requests to the issuer use https or loopback.
+        """Check that the page has the issuer's scheme and host. Requests to the issuer use https or loopback.
 
         Raises:
             ProtocolError: the page is on another host, or has another scheme.

@@ -25,7 +25,7 @@ class ServerCredential:
     """A sign-in to one server. Its tables have the form in which the authorization server sent them."""
 
     tokens: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The response of the token endpoint; None if the access token was refused since."""
+    """The response of the token endpoint; None if the access token has been refused since."""
 
     expires_at: float | None = None
     """The time at which the access token expires, in Unix seconds."""
