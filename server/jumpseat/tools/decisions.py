@@ -63,7 +63,7 @@ class AlwaysAllowed:
         self._stamp, self._is_read = stamp, True
 
     def find(self, server: ToolServer, tool: Tool) -> bool | None:
-        """Return whether this version of the tool is allowed; None if only another version is."""
+        """Return whether this version of the tool is allowed; None if only another version is allowed."""
         digests = self._allowed.get(f"{server.name}/{tool.name}", ())
         if digest_of(server, tool) in digests:
             return True
@@ -89,7 +89,7 @@ class AlwaysAllowed:
 
 
 def _allowed_in(content: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the decisions in the content of the file, without those that are not valid."""
+    """Return the valid decisions in the content of the file."""
     allowed = content.get("allowed")
     if not isinstance(allowed, Mapping):
         return {}
