@@ -50,7 +50,7 @@ def open_regular(
     check: Callable[[os.stat_result], None] = lambda status: None,
     directory: int | None = None,
 ) -> int:
-    """Open a regular file and return its descriptor. For the other arguments, see `read_regular`.
+    """Open a regular file and return its descriptor. For `follow` and `check`, see `read_regular`.
 
     Args:
         directory: a descriptor of the directory at which a relative path starts.

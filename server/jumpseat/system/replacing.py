@@ -22,7 +22,7 @@ which few files have.
 """
 
 _NEEDS_WRITING_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY)
-"""The errors that occur if a new file cannot replace the old one, or cannot get its owner or access list.
+"""The errors if a new file cannot replace the old one, or cannot have the old owner or access list.
 
 EBUSY occurs if the old file is a mount point.
 """

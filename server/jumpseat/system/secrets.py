@@ -173,7 +173,7 @@ def _forms_of(value: str) -> frozenset[str]:
 
 
 class SecretFilter(logging.Filter):
-    """Redacts every secret resolved so far in log records.
+    """Redacts the secrets of this process in log records.
 
     Add it to the handler, because libraries log through their own loggers.
     """

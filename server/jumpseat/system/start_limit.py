@@ -22,7 +22,7 @@ class StartLimit:
         self._starts: deque[float] = deque(maxlen=most)
 
     def count(self) -> float | None:
-        """Count a start if it is allowed, else return the seconds after which it will be allowed."""
+        """Count a start and return None if it is allowed, else return the seconds until it is."""
         # The deque contains the last `most` starts, the oldest first.
         now = self._clock()
         if len(self._starts) == self._starts.maxlen and now - self._starts[0] < self._seconds:

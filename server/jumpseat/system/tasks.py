@@ -12,8 +12,8 @@ async def run_to_end(task: asyncio.Future[T]) -> tuple[T, bool]:
     """Wait for the end of a task even if the caller is cancelled.
 
     Returns:
-        The result of the task, and whether the caller was cancelled meanwhile. If the cancellation shall not
-        have an effect, the caller must call `Task.uncancel`.
+        The result of the task, and whether the caller was cancelled meanwhile. To ignore the cancellation,
+        the caller must call `Task.uncancel`.
     """
     was_cancelled = False
     while True:

@@ -1,4 +1,4 @@
-"""Runs functions outside the event loop: `run_blocking` those that wait, `compute` those that compute.
+"""Runs functions outside the event loop: `run_blocking` is for waiting, `compute` for long computations.
 
 Both run the function in the caller's context, which determines the log of its session.
 """
@@ -26,7 +26,7 @@ asyncio's default on two processors is six. A single client with a hanging netwo
 # There is only one thread, because each busy thread delays the event loop by up to a switch interval whenever
 # the loop continues.
 _computing = ThreadPoolExecutor(1, "compute")
-_turn: ContextVar[asyncio.Lock | None] = ContextVar("jumpseat_compute", default=None)
+_lock: ContextVar[asyncio.Lock | None] = ContextVar("jumpseat_compute", default=None)
 
 
 async def run_blocking(function: Callable[[*Ts], T], /, *args: *Ts, within: float | None = None) -> T:
@@ -75,7 +75,7 @@ async def compute(is_long: bool, function: Callable[P, T], /, *args: P.args, **k
     if not is_long:
         return function(*args, **kwargs)
     context = copy_context()
-    async with _turn.get() or nullcontext():
+    async with _lock.get() or nullcontext():
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(_computing, lambda: context.run(function, *args, **kwargs))
 
@@ -86,11 +86,11 @@ def one_computation_at_a_time() -> Iterator[None]:
 
     Thus, a session with many computations delays another session by at most one computation.
     """
-    token = _turn.set(asyncio.Lock())
+    token = _lock.set(asyncio.Lock())
     try:
         yield
     finally:
-        _turn.reset(token)
+        _lock.reset(token)
 
 
 def allow_many_threads() -> None:
