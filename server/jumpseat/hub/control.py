@@ -122,7 +122,7 @@ class ControlChannel:
             self.socket.sendall(data)
 
     def receive(self, deadline: float | None) -> dict[str, Any] | None:
-        """Return the next message, or None after the last one. With the deadline None, wait forever.
+        """Return the next message, or None after the last one. If the deadline is None, wait forever.
 
         Raises:
             OSError: the connection was lost, or the deadline has passed.

@@ -37,7 +37,7 @@ class ControlConnection:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the client has passed all its standard streams."""
+        """Whether the client has passed all descriptors: its input, output and log."""
         return len(self._descriptors) == MAX_DESCRIPTORS
 
     def can_open(self, count: int) -> bool:

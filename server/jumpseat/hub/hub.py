@@ -268,9 +268,10 @@ class Hub:
         return idle_seconds(client)
 
     async def _end_if_idle(self) -> bool:
-        """End the daemon unless there is a connection. Return False to be called again soon.
+        """End the daemon unless there is a connection.
 
-        That is necessary if another process holds the lock.
+        Returns:
+            False to be called again soon, because another process holds the lock.
         """
         if self._stopping:
             return True
