@@ -85,7 +85,7 @@ class DeltaSink(Sink):
             progress_token: the client's `workDoneToken`.
             transcript: adds the text for a transcript to each delta.
             on_begin: called once, when the first event is sent.
-            on_answer: called whenever the provider begins an answer, so again after a retry.
+            on_answer: called each time the provider begins an answer, including retries.
         """
         self.turn_id = turn_id
         self._outbox = outbox

@@ -94,8 +94,8 @@ def model_to_wire(
     Args:
         model: the model, as its provider lists it.
         is_default: whether a chat that does not name a model uses this one.
-        capabilities: the provider's capabilities. They apply where the list does not say what the model can
-            do. A capability that neither mentions is false.
+        capabilities: the provider's capabilities, for abilities that `model` does not mention. None means
+            that those abilities are missing.
         infills: whether any model of the provider can fill in the middle of a text.
     """
     assumed = {

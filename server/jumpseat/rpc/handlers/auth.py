@@ -32,8 +32,8 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
     provider = call.params.provider or await ensure_default_provider(registry)
     if provider is None:
         why = no_default_error(registry)
-        # `auth/signIn` without a provider signs in to `SIGN_IN_PROVIDER`. That provider must be signed out,
-        # because otherwise it would be the default.
+        # `auth/signIn` without a provider signs in to `SIGN_IN_PROVIDER`. That provider is signed out now:
+        # otherwise it would be the default.
         unused = await registry.auth_status(SIGN_IN_PROVIDER)
         unused = replace(unused, message=f"{why.message} {why.hint}")
         return _encode_status(session, unused)

@@ -45,7 +45,7 @@ DELTA_TYPES = (
 )
 
 CANCEL_AT_SHUTDOWN_SECONDS = 1.0
-"""How long `shutdown` waits for cancelled turns at most. They only have to close a socket."""
+"""The maximum time that `shutdown` waits for cancelled turns, which only have to close a socket."""
 
 
 def initialize(session: Session, call: MethodCall[InitializeParams]) -> dict[str, Any]:

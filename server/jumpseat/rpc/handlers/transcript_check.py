@@ -72,7 +72,7 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
 
 
 def _decode_turn(read: Transcript) -> tuple[TurnRequest, list[Finding]]:
-    """Return the turn of a chat with this text, without invalid params, and a finding for each of those."""
+    """Return the turn of a chat with this text, without invalid params, and a finding for each problem."""
     given = {
         "messages": to_wire(read.messages) or _QUESTION,
         "model": read.front.model,
