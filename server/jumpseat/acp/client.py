@@ -16,6 +16,7 @@ from jumpseat.connections.session import Session
 AUTH_REQUIRED = -32000
 RESOURCE_NOT_FOUND = -32002
 _AUTHENTICATION = 1000
+"""The code of an authentication error in `connections/faults.py`."""
 
 
 class UnknownSessionError(Exception):
@@ -123,7 +124,7 @@ class AcpClient(Session):
             await asyncio.wait(self._releases)
 
     def encode_error(self, exception: BaseException) -> WireError:
-        """Return the wire error for an exception. Users see only its message, so that includes the hint."""
+        """Return the wire error for an exception. Users see only the message, so it includes the hint."""
         if isinstance(exception, UnknownSessionError):
             message = f"There is no session with the id {str(exception)[:128]!r}."
             return WireError(RESOURCE_NOT_FOUND, message, {"kind": "request", "retryable": False})

@@ -28,7 +28,7 @@ def create_servers(client: AcpClient, servers: Sequence[ServerParam]) -> dict[st
     """Return the servers of a conversation by name. Nothing is started before a prompt.
 
     Raises:
-        InvalidRequestError: a definition is not valid, or another server or the file tools have its name.
+        InvalidRequestError: a definition is not valid, or its name is empty or taken.
     """
     definitions: dict[str, Definition] = {}
     for index, server in enumerate(servers):

@@ -140,7 +140,7 @@ class TurnCalls:
     def _show_status(self, event: ToolStatusEvent) -> None:
         call = self._calls[event.tool_use_id]
         if call.question is not None:
-            # The answer to another question may have decided this call too. Then its question is still open.
+            # An answer to another question may have decided this call too. This call's question is then open.
             call.question.cancel()
         fields: dict[str, Any] = {"status": STATUSES[event.status]}
         if event.status == "running" and (progress := describe_progress(event)):

@@ -55,7 +55,7 @@ class UpdateSink(Sink):
             client: the client.
             conversation: the conversation of the turn.
             on_begin: called with the first event.
-            on_answer: called whenever the provider begins an answer, so again after a retry.
+            on_answer: called each time the provider begins an answer, including retries.
         """
         self._client = client
         self._id = conversation.id
@@ -63,7 +63,7 @@ class UpdateSink(Sink):
         self._on_answer = on_answer
         self._begin_message()
         self._finished_block = -1
-        """The number of the last final block, which is the last tool result so far."""
+        """The number of the last tool result so far. Blocks up to this number can no longer change."""
 
         self._cited: set[str] = set()
         self.calls: TurnCalls | None = None

@@ -65,7 +65,7 @@ class AcpWorkspace(Workspace):
         try:
             saved, form = await run_blocking(_read_stored, path)
         except (OSError, NotTextError):
-            return None  # It is a device, too large, or not text, and may become garbage in an editor.
+            return None  # It is a device, too large, or not text, so the client's text may be garbage.
         text = await read_text(self._client, self._conversation, path)
         if text is None:
             return None

@@ -29,7 +29,7 @@ PROTOCOL_VERSION = 1
 
 
 def configure(client: AcpClient, call: MethodCall[HandshakeParams]) -> None:
-    """Read the configuration. The next message, which a client may send without waiting, needs it.
+    """Read the configuration before the next message, which clients may send without waiting for a response.
 
     Raises:
         RpcFault: the connection is already initialized.
