@@ -24,7 +24,7 @@ CHECK_SECONDS = 60.0
 """The timeout for a check. Most take a few milliseconds."""
 
 TIDY_SECONDS = 5.0
-"""The timeout for closed connections and cancelled tasks to end."""
+"""The time limit for connections to close and for cancelled tasks to end."""
 
 TOOLS = (
     ToolDefinition(

@@ -63,7 +63,7 @@ class RequestChecks(ContractBase):
 
     @run_as_test
     async def test_the_limit_of_tokens_reaches_the_provider(self) -> None:
-        """Check the limit of the call, else of `bind`, else 8192."""
+        """Check the limit that the call sets, else the limit that `bind` sets, else 8192."""
         script = self.answers()
         async with self.open_stage() as stage:
             bound = stage.adapter.bind(self.model, max_tokens=4321)
