@@ -135,11 +135,11 @@ class Scan:
     def _list_entries(self) -> Iterator[tuple[str, Entry]]:
         """Yield the entries of all roots, with their names for the result."""
         is_search = self._matcher is not None
-        for text, beginning in self._order["roots"]:
+        for text, prefix in self._order["roots"]:
             root = Path(text)
             if find_kind(root) != "folder":
                 with Folder.open(root.parent) as folder:
-                    yield beginning, Entry(folder, root.name, "file")
+                    yield prefix, Entry(folder, root.name, "file")
                 continue
             walk = Walk(
                 root,
@@ -149,7 +149,7 @@ class Scan:
             )
             length = len(root.as_posix().rstrip("/")) + 1
             for entry in walk:
-                yield beginning + entry.path.as_posix()[length:], entry
+                yield prefix + entry.path.as_posix()[length:], entry
             if walk.unreadable:
                 self._count("unreadable", walk.unreadable)
 

@@ -162,7 +162,7 @@ async def _find_unsaved_texts(context: CallContext) -> dict[str, str]:
 def _make_order(locator: Locator, roots: Sequence[Location], most: int, recursive: bool) -> ScanOrder:
     """Return the order to list these places."""
     return {
-        "roots": [(str(root.path), _make_beginning(root)) for root in roots],
+        "roots": [(str(root.path), _make_prefix(root)) for root in roots],
         "recursive": recursive,
         "pattern": None,
         "regex": False,
@@ -173,7 +173,7 @@ def _make_order(locator: Locator, roots: Sequence[Location], most: int, recursiv
     }
 
 
-def _make_beginning(root: Location) -> str:
+def _make_prefix(root: Location) -> str:
     """Return the prefix of `ScanOrder.roots` for a file or folder."""
     if root.name == ".":
         return ""
