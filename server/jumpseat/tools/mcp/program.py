@@ -77,5 +77,5 @@ async def _find(name: str, program: Program, environment: Environment) -> tuple[
     shell, login_path = environment.get("SHELL") or "the login shell", login_path or "unknown"
     raise ServerUnavailableError(
         f"The program {wanted} of the server {name} is neither on the client's PATH ({path or 'empty'}) nor "
-        f"on that of {shell} ({login_path}). Install it, or write its path in mcp.{name}.command."
+        f"on the PATH of {shell} ({login_path}). Install it, or write its path in mcp.{name}.command."
     )

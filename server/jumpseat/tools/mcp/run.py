@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RESTARTS = 3
-"""The maximum number of restarts after a failure within `RESTARTS_WITHIN_SECONDS`."""
+"""How many times a server that failed is restarted within `RESTARTS_WITHIN_SECONDS`."""
 
 RESTARTS_WITHIN_SECONDS = 600.0
 
