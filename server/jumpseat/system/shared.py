@@ -76,8 +76,8 @@ class Shared:
             key: the key, which begins with the kind of the value, as in `("pool", proxy, tls)`.
             make: creates the value without blocking.
             linger: seconds that the value stays open after its last release, if `lingering` is set.
-            most: the maximum number of values of this kind. Surplus ones without a holder are closed, the
-                oldest first.
+            most: the maximum number of values of this kind. If there are more, values without a holder are
+                closed, starting with those whose `linger` ends first.
         """
         entry = self._entries.get(key)
         if entry is None:
