@@ -78,6 +78,7 @@ async def _begin(
             raise InvalidRequestError.at(
                 f"workspaceFolders.{index}", "must be an absolute path or a file: URI"
             )
+        # The folders of the request replace the folders of the session.
         folders = [path] if index == 0 else [*folders, path]
     return await begin_turn_with_tools(
         session,
