@@ -59,8 +59,12 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     chunked: bool = False
     slice_size: int | None = None
+    """The size of each write in bytes; None for one write for each piece."""
+
     ending: Ending = "complete"
     ending_after: int | None = None
+    """The number of bytes of the body to send before `ending`; None for the whole body."""
+
     held: Gate | None = None
     """A gate that delays the head of the answer."""
 

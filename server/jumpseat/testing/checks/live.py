@@ -15,7 +15,7 @@ from jumpseat.chat import ChatRequest, Fold, Message, Response, TextDeltaEvent
 from jumpseat.testing.laws import assert_laws, assert_response, check
 from jumpseat.testing.stage import ContractBase, Stage, run_as_test
 
-AT_ONCE = 4
+CONCURRENT_CHATS = 4
 
 
 class LiveChecks(ContractBase):
@@ -38,7 +38,7 @@ class LiveChecks(ContractBase):
                 async for event in events:
                     if isinstance(event, TextDeltaEvent):
                         break
-            await asyncio.gather(*(_answer(stage, request) for _ in range(AT_ONCE)))
+            await asyncio.gather(*(_answer(stage, request) for _ in range(CONCURRENT_CHATS)))
 
 
 async def _answer(stage: Stage, request: ChatRequest) -> Response:
