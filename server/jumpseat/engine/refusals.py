@@ -1,8 +1,8 @@
 """The blocks that a provider refused, remembered so that they are not sent again.
 
-A provider may reject its earlier reasoning, for example after a change of the key or of the model. It may
-also accept reasoning only without ids that were issued on another connection. The client sends the reasoning
-in every turn, so without this memory each turn would cost a refused request.
+A provider may reject its earlier reasoning, for example after a change of the key or of the model, or reject
+only the ids in it, if they were issued on another connection. The client sends the reasoning in every turn,
+so without this memory each turn would cost a refused request.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from jumpseat.chat import (
 )
 
 MAX_REFUSED = 4096
-"""The maximum number of blocks to remember (16 bytes each), more than a connection's conversations have."""
+"""The maximum number of blocks to remember, more than a connection's conversations have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class Results:
 
 
 _OUTPUT = "jumpseat/output"
-"""The key in the `_meta` of a result for the output that was read from the result."""
+"""The key in a result's `_meta` for the `ToolOutput` that was made from the result."""
 
 
 class CallAnswer(BaseModel):
@@ -65,19 +65,19 @@ class CallAnswer(BaseModel):
 
     @property
     def output(self) -> ToolOutput:
-        """The output that was read from the result."""
+        """The output that was made from the result."""
         output: ToolOutput = self.meta[_OUTPUT]
         return output
 
 
 class LeanDispatcher(JSONRPCDispatcher[TransportContext]):
-    """The SDK's dispatcher, which returns results without their large parts."""
+    """The SDK's dispatcher, which reads tool lists and the results of calls before the SDK validates them."""
 
     def __init__(self, read: Any, write: Any, results: Results, on_end: Callable[[], None]) -> None:
         super().__init__(read, write)
         self._on_end = on_end
         self.listed: Sequence[Tool] = ()
-        """The tools of the page of the list that was received last."""
+        """The tools on the page of the tool list that was received last."""
 
         self._results = results
         self._numbers = count(1)
@@ -119,7 +119,7 @@ class LeanDispatcher(JSONRPCDispatcher[TransportContext]):
 
 
 _MANY = 100
-"""If a list has more tools, or a result more parts than this, it is read in a thread."""
+"""A list with more tools, or a result with more parts, is read in a thread."""
 
 
 async def _read_call(result: dict[str, Any]) -> dict[str, Any]:
