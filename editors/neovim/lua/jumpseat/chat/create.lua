@@ -6,10 +6,10 @@ local transcript = require('jumpseat.daemon.transcript')
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.create')
---- The heading that every daemon understands. The configuration may define another one.
+--- The heading of a question that every daemon understands. The configuration may define another heading.
 M.HEADING = '## Me'
 local count = 0
----@type table<integer, { mark: integer, tick: integer }> by buffer: the headings that the configured one may still replace
+---@type table<integer, { mark: integer, tick: integer }> by buffer: the headings that the configured heading may still replace
 local replaceable = {}
 
 --- Change the initial text of a chat without adding an undo step.
@@ -23,8 +23,8 @@ local function change_without_undo(buf, change)
   vim.bo[buf].modified = false
 end
 
---- Replace the heading of a new chat with the configured one, unless the user has edited the heading. Call this when the
---- user writes in the chat or sends it: both need the daemon. This ignores errors, because sending reports them.
+--- Replace the heading of a new chat with the configured one, unless the user has edited the heading. This starts the
+--- daemon, so call it only when the user writes in the chat or sends it. Errors are ignored, because sending reports them.
 ---@param buf integer
 function M.replace_heading(buf)
   local heading = replaceable[buf]

@@ -17,7 +17,8 @@ local workspace = require('jumpseat.tools.workspace')
 
 local M = {}
 
---- Run `action` when no question is being prepared. Text that the action adds earlier would end up above the answer.
+--- Run `action`, but not while a question is being prepared: text that the action adds then would end up above the
+--- answer.
 ---@param chat jumpseat.Chat
 ---@param action fun()
 function M.run_when_prepared(chat, action)
@@ -106,8 +107,8 @@ local function start_turn(chat, params, headings, is_unchanged)
   local written = answer.new(chat.buf, headings.assistant)
   view.update(chat.buf, { state = 'waiting', detail = vim.NIL, tokens = vim.NIL })
   fire('TurnStarted', { buf = chat.buf })
-  -- Record the model and the kept conversation in the front matter, so that the chat continues with both after the
-  -- default model changes, and from another editor.
+  -- Record the model and the kept conversation in the front matter. The chat then continues with both, even if the default
+  -- model changes or another editor opens the chat.
   local head = { model = params.model, conversationId = params.conversationId }
   local rendering, outcome = 0, nil
   -- Finish only when the front matter is written, because a handler of `TurnEnded` may save the chat.

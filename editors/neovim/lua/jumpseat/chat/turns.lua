@@ -128,8 +128,8 @@ local function detach_below(buf, row)
   return detached
 end
 
---- Store the text that the buffer shows as the current variant. After an undo, the buffer may show a variant that is already
---- stored: then drop the variant that was undone.
+--- Store the buffer's text as the current variant. After an undo, the text may equal a variant that is already stored. That
+--- variant then becomes the current one, and the variant that was undone is dropped.
 ---@param branch jumpseat.Branch
 ---@param tail jumpseat.Tail
 local function store(branch, tail)

@@ -19,8 +19,8 @@ table.insert(
   (('local variables'):gsub('%a', function(letter) return ('[%s%s]'):format(letter, letter:upper()) end))
 )
 
---- Whether a line that has no backslashes has a special meaning in the transcript.
----@param line string
+--- Whether a line has a special meaning in the transcript.
+---@param line string without leading backslashes
 ---@param headings table<string, boolean> the headings of messages
 ---@return boolean
 local function is_special(line, headings)

@@ -166,7 +166,7 @@ local function handle_exit(gone, command, code, signal)
   fail_all(gone, err)
 end
 
---- Return what the daemon lacks, a method or the version of the protocol, or nil if it has all that the plug-in requires.
+--- Return what the daemon lacks (a method, or the version of the protocol), or nil if it has all that the plug-in requires.
 ---@param result table? the answer to `initialize`
 ---@return string?
 local function find_missing(result)
@@ -233,7 +233,7 @@ local function initialize(new, command, options)
   end, INITIALIZE_MS)
 end
 
---- Start the process if it is not running. A later error is passed to the callbacks of the waiting requests.
+--- Start the process if it is not running. Errors after the start are passed to the callbacks of the waiting requests.
 ---@return jumpseat.Error? err why the process could not be started
 function M.start()
   if connection then return end

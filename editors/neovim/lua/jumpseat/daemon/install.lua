@@ -7,7 +7,8 @@ local M = {}
 
 -- Do not normalize this path: the plug-in's directory may be a link into the repository.
 local PLUGIN = vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)) .. '/../../..'
---- The script that all editors share. A release has it inside the plug-in's directory, the repository beside that directory.
+--- The script that all editors share. In a release, it is inside the plug-in's directory; in the repository, it is beside
+--- that directory.
 local SCRIPT = PLUGIN .. (vim.uv.fs_stat(PLUGIN .. '/bootstrap.py') and '/bootstrap.py' or '/../bootstrap.py')
 
 --- The commands that can run the script, best first.

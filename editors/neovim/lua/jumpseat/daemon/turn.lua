@@ -84,7 +84,7 @@ function Turn:stop()
   if self.stopped or not turns[self.id] then return end
   self.stopped = true
   client.request('chat/cancel', { turnId = self.id }, function(err, answer)
-    -- A turn that is cancelled before its first delta does not receive a `done` delta either.
+    -- A turn that is cancelled before its first delta receives neither a response nor a `done` delta.
     if not err and answer.cancelled and not self.begun then
       self:_finish({ cancelled = true, content = {} })
     end

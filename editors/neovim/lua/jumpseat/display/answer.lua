@@ -139,7 +139,7 @@ function Answer:write(deltas)
     state = vim.tbl_extend('force', state, view.changes(delta))
     self:_take_note(delta)
     if LABELS[type] then self:_show_label(LABELS[type]) end
-    -- A block that starts before the one above it is complete has no text yet. It is not folded.
+    -- Do not fold a block that starts while the block above it is unfinished: it has no text yet.
     if type == 'thinking_start' and delta.transcript then
       flush()
       -- Use a mark, because the front matter above may be rewritten meanwhile.

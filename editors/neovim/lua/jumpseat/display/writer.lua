@@ -74,8 +74,8 @@ function Writer:_is_undone()
 end
 
 --- Change the buffer in the same undo step as the earlier writes. If something else has changed the buffer since the last
---- write, start a new undo step: `:undojoin` would also join the user's change, and it fails after an undo. If the user has
---- set 'nomodifiable', it is off during the change.
+--- write, start a new undo step: `:undojoin` would also join the user's change, and it fails after an undo. The change is
+--- made even if 'modifiable' is off.
 ---@param change fun()
 function Writer:edit(change)
   local options = vim.bo[self.buf]

@@ -7,7 +7,7 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace('jumpseat.diff')
 
 ---@class jumpseat.Hunk
----@field row integer the row of the first old line (for an insertion: of the line below it), counted from the text's first row
+---@field row integer the row of the first old line, or of the line below an insertion, counted from the text's first row
 ---@field removed integer the number of old lines
 ---@field first integer the number of the hunk's first new line, from 1
 ---@field lines string[] its new lines

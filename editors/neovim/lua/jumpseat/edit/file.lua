@@ -18,7 +18,7 @@ local MOST_LABELS = 2
 ---@return boolean
 local function is_path(word) return word:find('^%a:[/\\]') ~= nil or not word:find(':[/\\]') end
 
---- Return the words of a line that look like paths, without marks of Markdown and quotes.
+--- Return the words of a line that look like paths, without quotes and Markdown marks.
 ---@param line string
 ---@return string[]
 local function list_paths(line)

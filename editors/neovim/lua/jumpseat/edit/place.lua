@@ -172,8 +172,8 @@ local function reindent(block, from, to)
   end, block)
 end
 
---- Return the last line of the old body in the file, including its closing line. Call this if the block continues with a body
---- that matches nothing in the file: the new body then replaces the old one.
+--- Return the last line of the old body in the file, including its closing line. Call this if the aligned lines of the block
+--- are followed by a body that matches nothing in the file: this new body then replaces the old one.
 ---@param file string[]
 ---@param first integer
 ---@param last integer

@@ -134,7 +134,8 @@ local function split_lines(text)
   return vim.split((text:gsub('\n$', '')), '\n', { plain = true })
 end
 
---- Return the lines that result if this text replaces the region, or nil if a blockwise region has another number of lines.
+--- Return the lines that result if this text replaces the region, or nil if a blockwise region does not have as many
+--- lines as the text.
 ---@param target jumpseat.Target
 ---@param text string
 ---@param lines string[] the lines that the region touches

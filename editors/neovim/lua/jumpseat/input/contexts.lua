@@ -94,7 +94,7 @@ end
 local function request_symbols(buf, callback)
   local method = 'textDocument/documentSymbol'
   if #vim.lsp.get_clients({ bufnr = buf, method = method }) == 0 then
-    return callback('@symbols: no language server of that buffer lists symbols.')
+    return callback('@symbols: no language server of the last buffer lists symbols.')
   end
   local is_answered = false
   local function answer(reason, blocks)
@@ -243,7 +243,7 @@ M.WORDS = {
   { word = '@clipboard', menu = 'The text or the image in the clipboard.' },
   { word = '@diagnostics', menu = 'The diagnostics of the last buffer.' },
   { word = '@diff', menu = 'What has changed since the last commit.' },
-  { word = '@file:', menu = 'A file, all files of a directory, or those of a pattern.' },
+  { word = '@file:', menu = 'A file, all files of a directory, or all that match a pattern.' },
   { word = '@help:', menu = 'A section of the help.' },
   { word = '@loclist', menu = 'The location list of the last buffer.' },
   { word = '@pin:', menu = 'A pinned reference, such as @pin:buffer: added again when it has changed.' },

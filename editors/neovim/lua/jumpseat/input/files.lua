@@ -48,7 +48,7 @@ end
 
 ---@param path string
 ---@param name string the whole path
----@return string? text nil if there is none
+---@return string? text nil if the file is not read
 ---@return string? media_type the type of an image
 ---@return string? reason why the file is not read
 local function read_bytes(path, name)
@@ -64,8 +64,8 @@ local function read_bytes(path, name)
   return text, media_type, reason
 end
 
---- Return the block of a file: an image, or text, from the file's buffer if it is open, or else from disk. The daemon decides
---- whether a model accepts an image.
+--- Return the block of a file: an image or a text. The text comes from the file's buffer if the file is open, or else from
+--- disk. The daemon decides whether a model accepts an image.
 ---@param path string
 ---@param name string the whole path
 ---@return string? reason why there is no block

@@ -145,7 +145,7 @@ local function highlight(buf, has_diff)
   end
 end
 
---- Show an approval in a window above its chat.
+--- Show an approval in a floating window.
 ---@param approval jumpseat.Approval
 ---@param is_requested? boolean whether the user asked for the window, which then gets the focus immediately
 function M.show(approval, is_requested)
