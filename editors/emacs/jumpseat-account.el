@@ -96,14 +96,14 @@ A sign-in to a tool server has no code."
             (error (jumpseat--log-write "%s" (error-message-string failure)))))))))
 
 (defun jumpseat-account--sign-in-p (provider)
-  "Whether users sign in to PROVIDER; others have an API key or need nothing."
+  "Whether users sign in to PROVIDER; other providers need an API key or nothing."
   (equal "device_code" (plist-get provider :authMethod)))
 
 (defun jumpseat--account-read-provider (prompt &optional fits required)
   "Prompt with PROMPT for a provider, and return its id.
-If the answer is empty, return nil, which means the daemon's choice, or signal a
-`user-error' if REQUIRED.  If FITS is given, offer only the providers for which
-it returns non-nil."
+If the answer is empty, return nil: the daemon then chooses a provider.  If
+REQUIRED, signal a `user-error' instead.  If FITS is given, offer only the
+providers for which it returns non-nil."
   ;; The providers may be unknown at first.  They arrive while the user reads
   ;; the prompt.
   (let* ((ids (lambda (&rest _)
@@ -268,7 +268,7 @@ With a prefix argument, read the name of PROVIDER."
       (goto-char (point-max)))))
 
 (defun jumpseat-account--choose-mark (ok)
-  "Return the mark for a check: passed, failed, or not made if OK is nil."
+  "Return the mark for a check with the result OK, which is nil if it was not made."
   (cond ((jumpseat--true-p ok) "✓") ((eq ok :json-false) "✗") (t "–")))
 
 (defun jumpseat-account--format-check (check)

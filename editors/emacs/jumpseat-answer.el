@@ -130,8 +130,8 @@ DELTA is a value of `$/progress'."
     ("thinking_start"
      (jumpseat-answer--show-label answer "thinking …")
      (jumpseat--view-update :state 'thinking :detail nil)
-     ;; A block that starts before the one above it is complete has no text
-     ;; yet.  It is not folded.
+     ;; Do not fold a block that starts while the block above it is unfinished:
+     ;; it has no text yet.
      (when (plist-get delta :transcript)
        (setf (jumpseat--answer-thinking answer)
              (copy-marker (- (jumpseat--writer-end (jumpseat--answer-writer answer))

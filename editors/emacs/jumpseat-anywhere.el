@@ -65,7 +65,7 @@
      (jumpseat-anywhere--write-at position))))
 
 (defun jumpseat-anywhere--forget-note (sink)
-  "Remove the note of SINK that the answer is awaited."
+  "Remove the note in SINK about the awaited answer."
   (when (jumpseat-anywhere--sink-note sink)
     (delete-overlay (jumpseat-anywhere--sink-note sink))
     (setf (jumpseat-anywhere--sink-note sink) nil)))

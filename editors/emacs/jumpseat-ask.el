@@ -19,7 +19,7 @@
 
 (defun jumpseat-ask--check-idle ()
   "Signal a `user-error' if the last chat is being answered.
-A question would be inserted in the middle of the answer."
+A question would otherwise be inserted in the middle of the answer."
   (when-let ((chat (car (jumpseat--chat-list))))
     (with-current-buffer chat
       (when (jumpseat--send-running-p)

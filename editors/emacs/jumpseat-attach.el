@@ -32,7 +32,7 @@
       (jumpseat--context-add chat item))))
 
 (defun jumpseat-attach--make-items ()
-  "Return the items for the region, the files of Dired, the node, or the buffer."
+  "Return items for the region, the files of Dired, the Info node or the buffer."
   (let ((region (jumpseat--region-active)))
     (cond
      (region (list (apply #'jumpseat--context-region-item region)))

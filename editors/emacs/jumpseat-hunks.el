@@ -247,8 +247,9 @@ Replace the overlays of KIND; see `jumpseat--view-clear'."
       (when (< old-beg old-end)
         (overlay-put overlay 'face 'jumpseat-rewrite-old))
       (when (< new-beg new-end)
-        ;; A string after an empty overlay would precede a string that another
-        ;; overlay shows before the text.
+        ;; An insertion at the start is shown below the line above the rewrite,
+        ;; which is the `before-string' of another overlay.  An `after-string'
+        ;; here would precede that line.
         (overlay-put overlay (if (zerop old-end) 'before-string 'after-string)
                      (jumpseat-hunks--format-new (+ start old-end)
                                                  (substring new new-beg new-end)))))))

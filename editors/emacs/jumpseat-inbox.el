@@ -34,7 +34,7 @@
 
 (defun jumpseat-inbox--schedule ()
   "Start the timer for the queued callbacks.
-It also works while a callback is in a long recursive edit."
+They run even while an earlier callback is in a long recursive edit."
   (unless jumpseat-inbox--timer
     (setq jumpseat-inbox--timer (run-at-time 0 nil #'jumpseat-inbox--drain))))
 
@@ -46,7 +46,7 @@ It also works while a callback is in a long recursive edit."
 (defun jumpseat--inbox-on (method listener)
   "Call LISTENER with the params of each notification METHOD, a symbol.
 The connection also emits `ready', with the answer to `initialize', and `end',
-with the error after a process has ended."
+with the error, after a process has ended."
   (cl-pushnew listener (alist-get method jumpseat-inbox--listeners) :test #'equal))
 
 (defun jumpseat--inbox-emit (method params)

@@ -14,7 +14,7 @@
 (require 'json)
 (require 'jumpseat-anywhere)
 
-(defconst jumpseat-inspect--buffer "*jumpseat dry run*" "The name of the window.")
+(defconst jumpseat-inspect--buffer "*jumpseat dry run*" "The buffer that shows the request.")
 
 (defun jumpseat-inspect--drop-empty (params)
   "Return PARAMS without the keys that have no value."

@@ -112,7 +112,7 @@ With a prefix argument AGAIN, install it even if this version is installed."
   (jumpseat--ui-offer prompt (append items '(("Not now" ignore))) #'funcall))
 
 (defun jumpseat-install--offer-after (err _reason)
-  "Offer the next step after ERR if no provider is ready or no program found."
+  "Offer the next step after ERR if there is no program or no ready provider."
   (cond
    ((null err))
    (jumpseat-install--running

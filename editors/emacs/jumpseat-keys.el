@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; The daemon stores and tests API keys.  Emacs only reads them, without showing
-;; them, and forgets them.
+;; The daemon stores and tests API keys.  Emacs only asks the user for them,
+;; without showing them, and does not keep them.
 
 ;;; Code:
 

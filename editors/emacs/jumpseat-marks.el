@@ -74,8 +74,8 @@ They are marked if it is a chat and `jumpseat-role-marks' is set."
     (remove-hook 'jumpseat-turn-started-hook #'jumpseat-marks--update-all t)
     (jit-lock-unregister #'jumpseat-marks--update)
     (jumpseat--view-clear 'mark)
-    ;; Flymake of newer releases uses this margin in chats too, so the width
-    ;; that was found may not be the one that the user set.
+    ;; Restore the default width: in newer releases, Flymake uses this margin in
+    ;; chats too, and may have set the width that was found here before.
     (jumpseat-marks--set-width (default-value 'left-margin-width))
     (kill-local-variable 'left-margin-width)
     (setq jumpseat-marks--shown nil))))

@@ -56,7 +56,7 @@ one), and the conversation.")
   (or jumpseat-send--turn jumpseat-send--preparing))
 
 (defun jumpseat--send-answering-p (heading)
-  "Whether the answer with the HEADING at this position is being written."
+  "Whether the answer whose heading is at the position HEADING is being written."
   (and jumpseat-send--answer
        (equal heading (marker-position (jumpseat--answer-mark jumpseat-send--answer)))))
 

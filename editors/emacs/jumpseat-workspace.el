@@ -142,7 +142,7 @@ and for a remote directory, which is on another machine."
     (set-buffer-modified-p nil)))
 
 (defun jumpseat--workspace-refresh (folder)
-  "Read the files in FOLDER again that have changed and are not edited in Emacs."
+  "Read again the files in FOLDER that have changed and have no edits in Emacs."
   (dolist (buffer (buffer-list))
     (with-current-buffer buffer
       (when (and buffer-file-name (not (buffer-modified-p))
