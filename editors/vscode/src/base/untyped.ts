@@ -19,7 +19,7 @@ export interface ConfigurationProperty {
 export interface ModelRow extends vscode.LanguageModelChatInformation {
   /** Only `false` hides a model, except that VS Code 1.120 hid models without this key. */
   readonly isUserSelectable: boolean;
-  /** Whether new chats start with this model, instead of the first by name. Only extensions with proposed APIs can set it. */
+  /** Whether new chats start with this model instead of the first by name. VS Code ignores it without proposed APIs. */
   readonly isDefault?: boolean;
   readonly multiplierNumeric?: number;
   readonly configurationSchema?: { properties: Record<string, ConfigurationProperty> };

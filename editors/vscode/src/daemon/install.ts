@@ -11,7 +11,7 @@ import type { Log } from '../base/log';
 import { createSetUpError } from './errors';
 import { findInDirectories } from './program';
 
-/** The script's exit codes. Any other means that this Python or uv could not run it. */
+/** The script's exit codes. Any other code means that this Python or uv could not run the script. */
 const [INSTALLED, FAILED, CANCELLED] = [0, 20, 21];
 const NAMES = ['python3', 'python', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
 const HINT = l10n.t(

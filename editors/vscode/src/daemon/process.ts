@@ -19,7 +19,7 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** How long output may still arrive after the process has ended: a daemon that it started may still write to the pipe. */
+/** The time limit for the rest of the output after the process has ended: a daemon that it started may keep the pipe open. */
 const DRAIN_MS = 500;
 
 /** A running `jumpseat attach`. */

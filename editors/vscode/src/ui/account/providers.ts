@@ -21,7 +21,7 @@ async function choose(title: string, placeHolder: string, rows: readonly Row[]):
   await chosen?.run?.();
 }
 
-/** Show the providers and everything that can be done with them: the management command of VS Code's models. */
+/** Show the providers and the actions on them. VS Code's list of models offers this as the command that manages jumpseat. */
 export async function manageProviders(daemon: Daemon): Promise<void> {
   const { providers } = await daemon.request('providers/list', {});
   await choose(

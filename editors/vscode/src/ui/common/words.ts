@@ -106,7 +106,7 @@ export function formatQuota(quota: Quota): string {
   return resetAt === undefined ? left : l10n.t('{0}, resets on {1}', left, formatDate(resetAt, 'UTC'));
 }
 
-/** Whether users sign in to a provider. Others have an API key, or need nothing. */
+/** Whether users sign in to a provider. Other providers need an API key or nothing. */
 export function hasSignIn(provider: Pick<Provider, 'authMethod'>): boolean {
   return provider.authMethod === 'device_code';
 }

@@ -47,7 +47,7 @@ export function readSelectedBlocks(): Block[] {
 /** The most characters of a document that are sent as the surroundings of a piece, about 4,000 tokens. */
 const MOST_SURROUNDINGS = 16_000;
 
-/** Return the document around a piece, shortened if it is long. Returns nothing if the piece is long or the whole text. */
+/** Return the document around a piece, shortened if it is long. Returns nothing if the piece is long or is the whole text. */
 export function readSurroundings(
   document: vscode.TextDocument,
   piece: vscode.Range,

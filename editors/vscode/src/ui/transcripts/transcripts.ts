@@ -78,7 +78,7 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
 
   /**
    * Open a chat that continues a kept conversation, with the cursor where the next question goes. If a chat of this
-   * conversation is already open, show that one: it would lack the changes made in a second document.
+   * conversation is already open, show that chat: a second document would not share its changes.
    */
   async continue(id: string): Promise<void> {
     const open = await findOpenTranscript(id);
