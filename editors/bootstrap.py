@@ -8,7 +8,7 @@ Python 3.6, so that an old interpreter can report that it is too old. Editors tr
 
 The Python that runs this file, or uv, creates the environment. Without a requirement, the wheel beside this
 file is installed, or else the checkout that contains this file. Several requirements are tried in order until
-one can be installed. A working installation with the same key is not replaced.
+one can be installed. A working installation with the same key is not replaced, except with `--again`.
 
 Standard output has a line for each change of the progress; the last line describes the outcome. Standard
 error is for the log. The installation is cancelled when standard input closes, so that it never outlives its
@@ -18,11 +18,11 @@ Exit codes:
     0: jumpseat is installed.
     20: The installation failed. The previous one still works.
     21: The installation was cancelled.
-    Any other: This Python or uv cannot install jumpseat, but another may.
+    Any other: This Python or uv cannot install jumpseat, but another one may.
 
 Each installation has an environment of its own, because an environment cannot be moved and may be in use. The
-file `current.json`, an object with `key` and `program`, names the complete installation and is replaced
-atomically.
+file `current.json`, an object with `key` and `program`, names the newest complete installation. This file is
+replaced atomically.
 """
 
 import argparse
@@ -57,7 +57,7 @@ CURRENT = ("key", "program")
 """The keys of `current.json`."""
 POLL_SECONDS = 0.1
 EXTRAS = ("local,keyring", "keyring")
-"""The extras to try, in order: the local model is not built for every machine."""
+"""The extras to try, in order: the package that runs local models is not available for every machine."""
 PIP_OPTIONS = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
 PROGRESS = re.compile(
     r"\s*(?:Collecting ([\w.-]+)|Downloading (\S+)|((?:Resolved|Prepared) \d+ packages?)"
@@ -171,7 +171,7 @@ class Installer:
         lines: list[str] = []
         output: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         shown = title
-        # Run in our own directory, because a workspace could choose the modules of `python -m` or uv's index.
+        # Run in our own directory: files in a workspace could set the modules of `python -m` or uv's index.
         process = subprocess.Popen(
             command,
             cwd=self._directory,
