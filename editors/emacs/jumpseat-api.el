@@ -99,7 +99,7 @@ MODEL is a string provider:model, SYSTEM a text, SETTINGS a property list such
 as (:temperature 0.2), CONTEXT a list of blocks (see `jumpseat-context-region'
 and `jumpseat-context-file'), and TOOLS a list of selectors as in
 `jumpseat-tools'.  CONVERSATION is the id of a kept conversation to continue;
-with KEEP, the request is kept."
+with KEEP, the daemon keeps the conversation."
   (let* ((given (jumpseat--preset-get preset))
          (tools (or tools (plist-get given :tools)))
          (buffer (current-buffer))

@@ -26,8 +26,8 @@
 
 (defcustom jumpseat-command nil
   "The daemon's program as a list of words, without `attach'.
-Nil means what \\[jumpseat-install] has installed, else `jumpseat' on variable
-`exec-path' or in one of the usual directories of programs."
+Nil means the program that \\[jumpseat-install] has installed, or else `jumpseat'
+in variable `exec-path' or in another common directory of programs."
   :type '(choice (const :tag "Find it" nil) (repeat string)))
 
 (defcustom jumpseat-arguments nil

@@ -20,17 +20,17 @@
 (defvar jumpseat-models--cache nil "An alist of methods and cached results.")
 (defvar jumpseat-models--fetching nil "The methods of running requests for completion.")
 
-(defun jumpseat-models--forget (&rest methods)
+(defun jumpseat-models--make-forgetter (&rest methods)
   "Return a listener to remove the results of METHODS from the cache."
   (lambda (_params)
     (setq jumpseat-models--cache
           (seq-remove (lambda (each) (member (car each) methods)) jumpseat-models--cache))))
 
-(jumpseat--inbox-on 'providers/didChange (jumpseat-models--forget "providers/list"))
-(jumpseat--inbox-on 'auth/didChange (jumpseat-models--forget "providers/list"))
-(jumpseat--inbox-on 'models/didChange (jumpseat-models--forget "models/list"))
-(jumpseat--inbox-on 'settings/didChange (jumpseat-models--forget "providers/list" "models/list"))
-(jumpseat--inbox-on 'end (jumpseat-models--forget "providers/list" "models/list" "prompts/list"))
+(jumpseat--inbox-on 'providers/didChange (jumpseat-models--make-forgetter "providers/list"))
+(jumpseat--inbox-on 'auth/didChange (jumpseat-models--make-forgetter "providers/list"))
+(jumpseat--inbox-on 'models/didChange (jumpseat-models--make-forgetter "models/list"))
+(jumpseat--inbox-on 'settings/didChange (jumpseat-models--make-forgetter "providers/list" "models/list"))
+(jumpseat--inbox-on 'end (jumpseat-models--make-forgetter "providers/list" "models/list" "prompts/list"))
 
 (defun jumpseat--models-get (method callback)
   "Request METHOD; call CALLBACK with an error or nil, and the result."
@@ -73,7 +73,7 @@ If there is none, request it for the next call: completion cannot wait."
 
 (defun jumpseat-models--fetch-prompts (_params)
   "Request the prompt texts early, so that the first slash completes them."
-  (funcall (jumpseat-models--forget "prompts/list") nil)
+  (funcall (jumpseat-models--make-forgetter "prompts/list") nil)
   (jumpseat--models-known-prompts))
 
 (jumpseat--inbox-on 'ready #'jumpseat-models--fetch-prompts)

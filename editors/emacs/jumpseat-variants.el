@@ -166,7 +166,7 @@ nil, is the fourth."
            (funcall function start kept (seq-position kept now) branch)))))))
 
 (defun jumpseat-next-variant (&optional count)
-  "Show the next variant of the question at point, or the COUNTth."
+  "Show the next variant of the question at point, or the COUNTth after it."
   (interactive "p")
   (jumpseat-variants--call-with-variants
    (lambda (start kept number branch)
@@ -186,7 +186,7 @@ nil, is the fourth."
        (jumpseat-variants--show-label start (1+ next) (length kept))))))
 
 (defun jumpseat-previous-variant (&optional count)
-  "Show the previous variant of the question at point, or the COUNTth."
+  "Show the previous variant of the question at point, or the COUNTth before it."
   (interactive "p")
   (jumpseat-next-variant (- (or count 1))))
 
@@ -201,7 +201,7 @@ nil, is the fourth."
     (current-buffer)))
 
 (defun jumpseat-ediff-variants ()
-  "Compare the variant in the chat with another one of the question at point."
+  "Compare the shown variant of the question at point with another variant."
   (interactive)
   (jumpseat-variants--call-with-variants
    (lambda (_start kept number _branch)
