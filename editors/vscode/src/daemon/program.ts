@@ -98,7 +98,7 @@ function directoriesOf(env: NodeJS.ProcessEnv): string[] {
 }
 
 /** Remove the variables that VS Code sets for its own programs. */
-function forPrograms(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function removeOwnVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => name !== 'ELECTRON_RUN_AS_NODE' && !name.startsWith('VSCODE_')),
   );
@@ -129,5 +129,5 @@ export function buildCommandLine(
     ...['attach', '--log-level', settings.logLevel, '--clientProcessId', String(clientProcessId)],
     ...buildConfigFlag(settings, home),
   ];
-  return { program: found.program, args, env: forPrograms(found.env), cwd: home };
+  return { program: found.program, args, env: removeOwnVariables(found.env), cwd: home };
 }

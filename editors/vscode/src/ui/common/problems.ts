@@ -57,8 +57,8 @@ export function describeLoss({ provider: id, message = '' }: AuthStatus): {
   actions: Action[];
 } {
   const provider = findListed(id);
-  const isReadyOnly = provider !== undefined && !hasSignIn(provider);
-  const sentence = isReadyOnly
+  const isWithoutSignIn = provider !== undefined && !hasSignIn(provider);
+  const sentence = isWithoutSignIn
     ? l10n.t('{0} is no longer ready.', id)
     : l10n.t('You are signed out of {0}.', id);
   return { text: `${sentence} ${message}`.trim(), actions: findSetUpActionsOf(id) };
