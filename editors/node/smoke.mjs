@@ -1,6 +1,6 @@
 // The smallest Node client of jumpseat, and its smoke test: `npm ci && node smoke.mjs`.
-// JUMPSEAT_COMMAND is the daemon's command as a JSON array (default: jumpseat attach), JUMPSEAT_BASE_URL an
-// OpenAI-compatible API.
+// JUMPSEAT_COMMAND is the daemon's command as a JSON array (default: jumpseat attach). JUMPSEAT_BASE_URL is the base
+// URL of an OpenAI-compatible API.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -21,7 +21,7 @@ const failed = [];
 for (const vector of vectors) {
   const read = await connection.sendRequest("transcript/parse", { text: vector.text });
   assert.deepEqual(read.messages, vector.messages, vector.name);
-  // Send back the vector and the parsed conversation as this library encodes them.
+  // Render the vector, and the conversation that the daemon has parsed, as this library encodes them.
   for (const [from, { messages, model, system, settings }] of Object.entries({ vector, wire: read })) {
     const { text } = await connection.sendRequest("transcript/render", { messages, model, system, settings });
     if (text !== (vector.rendered ?? vector.text)) failed.push([vector.name, from, text]);

@@ -17,7 +17,8 @@ local windows = require('jumpseat.display.windows')
 
 local M = {}
 
---- Set the options of a window that shows a chat, and fold the thinking unless the window has already folded this text.
+--- Set the options of a window that shows a chat. Fold the thinking and the blocks, unless the window has already folded
+--- this text.
 ---@param win integer
 local function decorate(win)
   view.set_up_window(win)
