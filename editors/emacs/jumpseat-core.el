@@ -183,7 +183,8 @@ Use the command `jumpseat-chat-mode' to change this variable.")
 
 (defun jumpseat--chat-source ()
   "Return the buffer that `@buffer' refers to, or nil.
-This is the last one that is neither a chat nor the daemon's log."
+This is the most recently used buffer that visits a file or has text.
+Chats, the daemon's log, minibuffers and special buffers are skipped."
   (seq-find (lambda (each)
               (with-current-buffer each
                 (and (not jumpseat-chat-mode) (not (minibufferp))
@@ -202,11 +203,12 @@ This is the last one that is neither a chat nor the daemon's log."
     default-directory))
 
 (defun jumpseat--install-directory ()
-  "Return the directory of the daemon's own installation."
+  "Return the directory in which `jumpseat-install' installs the daemon."
   (locate-user-emacs-file "jumpseat/daemon/"))
 
 (defun jumpseat--installed-program ()
-  "Return this version's program in the daemon's own installation, or nil."
+  "Return the program that `jumpseat-install' installed.
+Return nil if there is none of this version."
   (let ((file (expand-file-name "current.json" (jumpseat--install-directory))))
     ;; The file can be absent, corrupt, or of another shape.
     (ignore-errors

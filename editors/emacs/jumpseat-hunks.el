@@ -36,7 +36,8 @@
     (nreverse lines)))
 
 (defun jumpseat-hunks--compute-offsets (lines)
-  "Return a vector of the offsets of LINES in their text, and of its end."
+  "Return a vector with the offset of each of LINES in their text.
+The last element is the offset of the text's end."
   (let ((offset 0))
     (vconcat [0] (mapcar (lambda (line) (setq offset (+ offset (length line)))) lines))))
 
@@ -130,7 +131,9 @@ The number is nil for an added line."
 (defconst jumpseat-hunks--context 3 "The unchanged lines around a change in a unified difference.")
 
 (defun jumpseat-hunks--mark-lines (old new)
-  "Return the lines of the texts OLD and NEW, each after a blank, `-' or `+'."
+  "Return a vector of the lines of the texts OLD and NEW, common lines once.
+Each line has a prefix: a space if it is in both texts, `-' if it is
+only in OLD, and `+' if it is only in NEW."
   (let* ((old-lines (jumpseat-hunks--split old))
          (new-lines (jumpseat-hunks--split new))
          (number 0)
@@ -247,9 +250,9 @@ Replace the overlays of KIND; see `jumpseat--view-clear'."
       (when (< old-beg old-end)
         (overlay-put overlay 'face 'jumpseat-rewrite-old))
       (when (< new-beg new-end)
-        ;; An insertion at the start is shown below the line above the rewrite,
-        ;; which is the `before-string' of another overlay.  An `after-string'
-        ;; here would precede that line.
+        ;; `jumpseat-preview' shows a line above the rewrite, as a `before-string'.
+        ;; An insertion at the start of the text has an empty overlay.  Emacs would
+        ;; show the `after-string' of an empty overlay above that line.
         (overlay-put overlay (if (zerop old-end) 'before-string 'after-string)
                      (jumpseat-hunks--format-new (+ start old-end)
                                                  (substring new new-beg new-end)))))))

@@ -11,8 +11,8 @@ const PATIENCE_MS = 1500;
 /** One request for the lists of all providers. */
 interface Reading {
   whole: Promise<void>;
-  /** Whether to announce changes: a caller received a list before this request finished, or asked only to be notified. */
-  isLate: boolean;
+  /** Whether to announce changes, because a caller received the list before this request finished, or called `check`. */
+  announcesChanges: boolean;
 }
 
 /** The models of all providers, as last listed by the daemon. */
@@ -41,7 +41,7 @@ export class ModelList {
     let timer: NodeJS.Timeout | undefined;
     const enough = new Promise<void>((resolve) => {
       timer = setTimeout(() => {
-        reading.isLate = true;
+        reading.announcesChanges = true;
         resolve();
       }, this.#patienceMs);
     });
@@ -56,7 +56,7 @@ export class ModelList {
 
   /** Request the lists, and announce any change. The daemon fetches old and failed lists again. */
   check(): void {
-    (this.#reading ??= this.#read()).isLate = true;
+    (this.#reading ??= this.#read()).announcesChanges = true;
   }
 
   /** Discard the reading in progress after a change of the lists, because it may miss that change. */
@@ -92,10 +92,10 @@ export class ModelList {
         this.#reading = undefined;
       }
     });
-    const reading: Reading = { whole, isLate: false };
+    const reading: Reading = { whole, announcesChanges: false };
     whole.then(
       () => {
-        if (reading.isLate && !isDeepStrictEqual(this.#flatten(), this.#answered)) {
+        if (reading.announcesChanges && !isDeepStrictEqual(this.#flatten(), this.#answered)) {
           this.#onChange();
         }
       },

@@ -5,7 +5,8 @@ local M = {}
 --- lines scores up to 1. New lines are cheap, because a block usually adds some. Removed lines are expensive: a chance match
 --- far away would otherwise remove everything in between.
 local NEW_LINE, REMOVED_LINE, OTHER_LINE = -0.01, -0.25, -0.3
---- The minimum score of a match, slightly below the score of one line that is unique in the file.
+--- The minimum score of a match. A line that is unique in the file scores 1 if it is equal, and 0.71 if it only starts with
+--- the same two words.
 local LEAST = 0.6
 --- The similarity assumed for two lines that start with the same two words, such as the headers of a function with other
 --- parameters.
