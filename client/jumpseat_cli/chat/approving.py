@@ -28,7 +28,7 @@ class Approver:
         """
         self.ask_line = ask_line
         self.unanswered: list[ToolApproval] = []
-        """The questions that were denied because nobody could be asked."""
+        """The calls that were denied because nobody could be asked."""
 
         self._tools = tools
         self._lock = asyncio.Lock()

@@ -88,7 +88,7 @@ async def print_answer(
         output_mode: the option of `Client.chat`.
 
     Raises:
-        ClientError: the chat failed; without JSON, only if the daemon has died.
+        ClientError: with JSON, the chat failed; without JSON, the daemon died.
     """
     began = time.monotonic()
     if form.as_json:

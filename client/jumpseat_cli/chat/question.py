@@ -22,7 +22,7 @@ STDIN = "-"
 """The argument that stands for stdin."""
 
 MAX_TOTAL_BYTES = 32 * 1024 * 1024
-"""Bytes of stdin and all files and images together; the daemon refuses a message of 64 MiB."""
+"""The maximum size of stdin, files and images together; the daemon refuses a message of 64 MiB."""
 
 SILENT_SECONDS = 1.0
 """How long stdin may be silent before the command reports that it is waiting."""

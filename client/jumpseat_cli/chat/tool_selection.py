@@ -85,8 +85,8 @@ def parse_selectors(texts: Iterable[str]) -> list[str]:
 def find_mistake(selectors: Iterable[str], listed: Mapping[str, Any]) -> tuple[str, str | None] | None:
     """Return an error and a hint about the first selector that matches no tool; None if all match.
 
-    Tools of a server that is not running are not checked, because it may offer other tools than at its last
-    start.
+    Tools of a server that is not running are not checked, because the server may offer other tools than at
+    its last start.
 
     Args:
         selectors: texts that `parse_selectors` returned.

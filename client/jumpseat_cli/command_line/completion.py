@@ -87,7 +87,8 @@ async def _find_models_with_terms(client: Client, incomplete: str) -> list[Compl
 
 
 def _match_models(rows: Sequence[Row], incomplete: str) -> list[CompletionItem]:
-    # Offer the ids also for a model's name without its provider. Shells then replace the typed name.
+    # If no id starts with the text, it may be a model's name without the provider. The shell then replaces
+    # the name with the id.
     bare = ((row["id"], row["name"]) for row in rows if row["model"].startswith(incomplete))
     return match_prefix(incomplete, ((row["id"], row["name"]) for row in rows)) or match_prefix("", bare)
 

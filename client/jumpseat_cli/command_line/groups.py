@@ -17,7 +17,7 @@ SYNONYMS = (
     ("--help", "help"),
     ("--version", "version"),
 )
-"""Words for the same action. Other programs and other groups may use another one of them."""
+"""Each row has words for one action. A group has at most one of them, but users may type any of them."""
 
 
 class CommandGroup(click.Group):
@@ -90,12 +90,14 @@ class ListByDefault(CommandGroup):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert `list` if the arguments do not start with a command."""
         is_help = len(args) == 1 and args[0] in ("-h", "--help")
+        # If no word has been typed yet, `shell_complete` completes the commands and the options of `list`.
         is_completed_here = ctx.resilient_parsing and not args
         if not is_help and not is_completed_here and self._is_for_list(ctx, args):
             args = ["list", *args]
         return super().parse_args(ctx, args)
 
     def _is_for_list(self, ctx: click.Context, args: list[str]) -> bool:
+        """Whether the arguments belong to `list`: none at all, its options or, if it takes any, its words."""
         listing = self.commands["list"]
         takes_words = any(isinstance(each, click.Argument) for each in listing.params)
         if not args or takes_words or ctx.resilient_parsing:

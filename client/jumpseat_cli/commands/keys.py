@@ -48,8 +48,8 @@ def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | 
     """Ask for PROVIDER's key, store it, and refer to it in the configuration file.
 
     The key is typed without being shown, or read from a pipe; it is never an argument. The table of a
-    well-known provider is added if it is missing. A key that jumpseat has not stored is not replaced. The
-    file keeps its comments and its layout.
+    well-known provider is added if it is missing. If there is already a key that jumpseat has not stored, it
+    is not replaced. The configuration file keeps its comments and its layout.
 
     \b
     Examples:

@@ -39,7 +39,7 @@ def mcp() -> None:
     """List, restart, trust and sign in to MCP servers.
 
     Each table [mcp.NAME] of the configuration file is a server. Without a command, this is 'jumpseat mcp
-    list'. 'jumpseat tools' lists their tools.
+    list'. 'jumpseat tools' lists the tools of the servers.
 
     \b
     Examples:

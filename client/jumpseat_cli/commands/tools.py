@@ -137,7 +137,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 def import_tools(files: tuple[Path, ...], config: Path | None, as_json: bool) -> int:
     """Print the MCP servers of VS Code, Cursor and Claude Desktop as tables for the configuration file.
 
-    Reads your own files of these programs, or each FILE, which has the format of one of these programs, such
+    Without FILE, reads your own files of these programs. A FILE may be any file in one of their formats, such
     as a project's .vscode/mcp.json. Secrets are not printed: 'env:NAME' is printed instead of a secret, and a
     comment says which variable to set. The command does not change any file. Read the tables before you add
     them, because each of them makes jumpseat run a program or send data to a server.

@@ -105,9 +105,11 @@ class _Conversion:
             self._comment("It has neither a command nor a url, so it was left out.")
             return self._table
         if isinstance(file := self._entry.get("envFile"), str):
-            self._comment(f"It also reads variables from the file {file}. Add those that it needs to env.")
+            self._comment(f"It also reads variables from the file {file}. Copy those that it needs into env.")
         if any(self._entry.get(key) for key in ("autoApprove", "alwaysAllow")):
-            self._comment("Some of its tools are approved there. For the same, add them to allow in [tools].")
+            self._comment(
+                "Some of its tools are approved there. To approve them here, add them to allow in [tools]."
+            )
         return self._table
 
     def _comment(self, text: str) -> None:

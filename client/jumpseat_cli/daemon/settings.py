@@ -28,12 +28,12 @@ async def save_settings(client: Client, patch: Mapping[str, Any]) -> dict[str, A
 def convert_settings(texts: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Convert typed texts to the types that the schema requires.
 
+    A text that does not have the type of its row is not converted: the daemon refuses it and explains the
+    rule.
+
     Args:
         texts: the values by key, as they were typed.
         rows: the rows of `settings/schema`.
-
-    A text that does not have the type of its row is not converted: the daemon refuses it and explains the
-    rule.
     """
     by_key = {row["key"]: row for row in rows}
     return {key: _convert(text, by_key.get(key, {})) for key, text in texts.items()}

@@ -80,7 +80,7 @@ async def _describe_unused(row: Mapping[str, Any]) -> list[Check]:
 
 
 def default_for(row: Mapping[str, Any], name: str | None) -> str | None:
-    """Return the default model if requests for it go to this provider, whether it is listed or not."""
+    """Return the default model, listed or not, if requests for it go to this provider; None otherwise."""
     provider, colon, _ = (name or "").partition(":")
     asked = provider == row["id"] if colon else row["isDefault"]
     return name if asked else None

@@ -73,7 +73,7 @@ class Piece:
         """Replace the file's content, and keep its access rights and links.
 
         Raises:
-            CannotUse: the file has changed since it was read, or cannot be written. It is not written then.
+            CannotUse: the file has changed since it was read, or cannot be written. It stays unchanged.
         """
         assert self.path is not None  # noqa: S101 - the standard input is never written
         content = self.mark + self.encode(f"{self.before}{replacement}{self.after}")

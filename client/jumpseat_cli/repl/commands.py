@@ -39,7 +39,7 @@ COMMANDS = (
     Command(
         "thinking",
         "[show|hide|LEVEL]",
-        "Show the last thinking; set the level of thinking, show or hide it.",
+        "Show the last thinking; show or hide thinking from now on, or set its level.",
         "thinking",
     ),
     Command("option", "[KEY=VALUE]", "Show or change a setting of the model; KEY= resets it.", "option"),

@@ -44,7 +44,7 @@ class TerminalConversation:
     """The id of the kept conversation."""
 
     unkept_id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """The id sent while the conversation is not kept: the daemon remembers decisions about tools by it."""
+    """The id sent while the conversation is not kept. The daemon remembers decisions about tools under it."""
 
     title: str = ""
     """The title of the kept conversation that this one continues."""
