@@ -83,6 +83,6 @@ class ApprovalTasks:
         if inspect.iscoroutinefunction(self._on_approval):
             return await self._on_approval(approval)  # type: ignore[no-any-return]  # the check loses the type
         async with self._asking:
-            # Pass `within`, although infinite, so that the process does not wait for the thread at exit.
+            # With `within`, even if it is infinite, the process does not wait for the thread at exit.
             answer = await run_blocking(self._on_approval, approval, within=math.inf)
         return await answer if inspect.isawaitable(answer) else answer

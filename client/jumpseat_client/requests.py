@@ -47,9 +47,10 @@ class Requests(ABC):
     ) -> list[dict[str, Any]]:
         """Return the problems that a chat would report in a transcript, as LSP diagnostics.
 
-        In Org, `line` chooses a branch, as for `parse_transcript`.
+        Each diagnostic is `{"range", "severity": 1 | 2, "message", "code"}`. The severity 1 is an error, 2 a
+        warning.
 
-        Each is `{"range", "severity": 1 | 2, "message", "code"}`. The severity 1 is an error, 2 a warning.
+        In Org, `line` chooses a branch, as for `parse_transcript`.
         """
         params = {"text": text, "format": format, "line": line}
         return list((await self.request("transcript/check", params))["diagnostics"])
@@ -223,7 +224,7 @@ class Requests(ABC):
         """Store a provider's API key as `jumpseat keys set` does.
 
         The result is `{"stored"?: "keyring" | "file", "test"?: {"ok", "error"?}}`. If the provider refuses
-        the key, the error's `code` is 1000, and the key is not stored. After any other failure of the test,
+        the key, `error` has the `code` 1000, and the key is not stored. After any other failure of the test,
         the key is stored.
 
         Args:

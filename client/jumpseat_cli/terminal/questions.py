@@ -77,10 +77,10 @@ def ask_hidden(question: str, **options: Any) -> str:
 
 
 async def _ask_in_thread(ask: Callable[[], T]) -> T:
-    """Ask in a worker thread. In the main thread, Python misses a signal just before `input` blocks."""
+    """Ask in a worker thread: the main thread would miss a signal that arrives just before `input` blocks."""
     modes = _terminal_modes()
     try:
-        # Pass `within`, although infinite, so that the process does not wait for the thread after a signal.
+        # With `within`, even if it is infinite, the process does not wait for the thread after a signal.
         return await run_blocking(ask, within=math.inf)
     except asyncio.CancelledError:
         # The thread is still reading, with the echo off if the answer is hidden.

@@ -64,7 +64,10 @@ def read_configuration(session: Session, overlay: Mapping[str, Any] | None) -> C
 
 
 def create_watcher(session: Session) -> Watcher:
-    """Return a watcher of the configuration file. Call this before reading the file to detect all changes."""
+    """Return a watcher of the configuration file.
+
+    Call this before reading the file, so that no change is missed.
+    """
     environment = session.environment
     named = session.config_file
     return Watcher([environment.places.config_file if named is None else environment.directory / named])

@@ -78,7 +78,7 @@ _KINDS = {
 
 
 class RpcFault(Exception):  # noqa: N818 - an error of the client's request, not of the daemon
-    """A message that breaks JSON-RPC, the lifecycle, or a method's params."""
+    """A message that breaks the rules of JSON-RPC, of the lifecycle, or of a method's params."""
 
     def __init__(self, code: int, message: str, problems: Sequence[Problem] = ()) -> None:
         """

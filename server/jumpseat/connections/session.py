@@ -69,7 +69,7 @@ class InFlight:
 
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     previous_change: InFlight | None = None
-    """The last change before this message that may not have taken effect yet."""
+    """The last change that arrived before this message, if that change may not have taken effect yet."""
 
     earlier_turns: Sequence[InFlight] = ()
     """The turns that had not begun when this change arrived; empty if this message changes nothing."""

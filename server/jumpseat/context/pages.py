@@ -54,8 +54,9 @@ async def read_page(url: str, config: Config) -> ContextBlock:
         config: the configuration of the client.
 
     Raises:
-        RequestError: the address is not allowed or has no text.
+        RequestError: the address is not allowed, or does not lead to a text.
         ConnectionError: the page did not arrive in time, or its host cannot be reached.
+        ProtocolError: the page has no text. Also see `read_html`.
         ChatError: see `fetch_page`.
     """
     environment = config.environment
@@ -74,8 +75,8 @@ async def read_page(url: str, config: Config) -> ContextBlock:
 
 
 def _choose_limit(content_type: str) -> int:
-    # Read a few bytes more than the limit: the last character may be incomplete, and without that character,
-    # a text that is too long must still exceed the limit.
+    # Read a few bytes more than the limit: an incomplete last character is dropped, and a text that is too
+    # long must exceed the limit even then.
     return MAX_HTML_BYTES if _media_type_of(content_type) in (*_HTML, "") else MAX_BYTES + 4
 
 
