@@ -23,7 +23,7 @@ from jumpseat.chat.usage import Cost
 T = TypeVar("T")
 
 _KEPT_WHEN_NONE = {(ToolUseBlock, "arguments")}
-"""Fields that become null if they are None, and are not left out: null marks unreadable arguments."""
+"""Fields that are written as null if they are None. Null marks unreadable arguments."""
 
 _LEFT_OUT = {(DoneEvent, "raw_stop_reason")}
 """Fields that are omitted: the raw stop reason is part of the response."""

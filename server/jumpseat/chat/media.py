@@ -34,7 +34,7 @@ def get_document_type(block: DocumentBlock) -> str:
 def replace_unreadable_results(
     messages: Sequence[Message], model: str, *, images: bool, documents: Sequence[str]
 ) -> tuple[Sequence[Message], list[WarningEvent]]:
-    """Replace images and documents that the model cannot read with notes, in tool results only.
+    """Replace images and documents in tool results with notes if the model cannot read them.
 
     Args:
         messages: the conversation.

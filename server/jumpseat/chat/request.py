@@ -75,7 +75,7 @@ class ChatRequest:
     """Data from an adapter's set-up hook for the other hooks of the same attempt. It is never sent."""
 
     def add_thinking_room(self) -> ChatRequest:
-        """Return the request for a model that thinks by default: a default limit is raised to make room."""
+        """Return the request for a model that thinks by default. A default limit is raised to make room."""
         if self.thinking is not None or self.max_tokens != self.answer_tokens:
             return self
         return replace(self, max_tokens=self.max_tokens + THINKING_ROOM["medium"])

@@ -54,8 +54,8 @@ def load_config(
 
     Raises:
         ConfigError: the file cannot be read, it has a fault outside the tables of providers, prompts and
-            MCP servers, or the overlay is invalid or not allowed. A fault in such a table does not raise: it
-            is logged and added to the result's `faults`, `faults_of_prompts` or `faults_of_mcp`.
+            MCP servers, or the overlay is invalid or not allowed. A fault in one of these tables does not
+            raise: it is logged and added to the result's `faults`, `faults_of_prompts` or `faults_of_mcp`.
     """
     environment = environment or empty_environment()
     place = environment.places.config_file if path is None else environment.directory / path

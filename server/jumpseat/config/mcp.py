@@ -51,10 +51,10 @@ class McpServerConfig(BaseModel):
 
     url: Address | None = Field(default=None, repr=False)
     headers: dict[str, Word] = Field(default_factory=dict, repr=False)
-    """Headers of each request; the values may be value sources, or templates with names of `env`."""
+    """Headers of each request; a value may be a value source, or contain `${name}`."""
 
     env: dict[VariableName, Word] = Field(default_factory=dict, repr=False)
-    """Variables of the program, or the values of `${name}` in `url` and `headers`."""
+    """The environment variables of a program; for a URL, the values for `${name}` by name."""
 
     inherit: list[VariableName] = Field(default_factory=list)
     """Variables of the client that the program receives in addition to the usual ones."""

@@ -1,8 +1,8 @@
 """Merges a client's overlay into the file's tables, and rejects keys that an overlay may not set.
 
 The overlay may come from a workspace that someone else wrote. So it may only choose a default provider and
-model, set the values of settings, restrict the use of tools, and add prompts, providers and MCP servers, in
-which all values must be literal (docs/configuration.md, Trust).
+model, set the values of settings, restrict the use of tools, and add prompts, providers and MCP servers. It
+may not contain value sources or `${…}` (docs/configuration.md, Trust).
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _check_settings(settings: Any, where: str) -> Mapping[str, Any]:
         # A row could add any parameter to requests that are made with the user's credential.
         if isinstance(value, Mapping):
             why = "must be a value: a client cannot change the settings rows of an existing provider"
-            raise OverlayError(f"{where}.{key}", f"{why}; the value of a map goes into settings.providers")
+            raise OverlayError(f"{where}.{key}", f"{why}; to set a map, use settings.providers")
     return settings
 
 

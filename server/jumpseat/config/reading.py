@@ -1,7 +1,7 @@
 """Reads the configuration file, and reports its faults with file, line, key and rule.
 
-A fault in the table of one provider, prompt or MCP server disables only that provider, prompt or server, and
-is reported when it is used. Any other fault is an error of the whole file.
+A fault in the table of one provider, prompt or MCP server disables only that provider, prompt or server. The
+fault is reported when somebody uses the table. Any other fault is an error of the whole file.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def is_deeper_than(most: int, value: Any) -> bool:
 def validate_tables(
     tables: Mapping[str, Any], kinds: Kinds | None
 ) -> tuple[Config | None, list[ErrorDetails]]:
-    """Return the configuration without errors, or None and the errors. Checks the keys of kinds too."""
+    """Return the configuration, or None and the errors. Also checks each kind's own keys."""
     errors = list(errors_in_own_keys(tables, kinds))
     try:
         config = Config.model_validate(dict(tables))

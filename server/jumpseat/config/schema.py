@@ -134,8 +134,8 @@ Tokens = Annotated[int, Field(gt=0)]
 class ConfiguredModel(BaseModel):
     """One entry of a provider's `models`: a model's name and properties.
 
-    Properties that the endpoint reports take precedence over these. These take precedence over the properties
-    in jumpseat's snapshot of model catalogues.
+    Properties that the endpoint reports take precedence over the configured ones, which take precedence over
+    those in jumpseat's snapshot of model catalogues.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)

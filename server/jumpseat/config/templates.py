@@ -73,7 +73,7 @@ def split_template(text: str) -> Iterator[tuple[str, str | None]]:
 
 
 def names_in(text: str) -> set[str]:
-    """Return the names that a text uses; empty if it is malformed. Filling in such a text reports that."""
+    """Return the names that a text uses; empty if the text is malformed, which is reported elsewhere."""
     try:
         return {name for _, name in split_template(text) if name is not None}
     except TemplateError:

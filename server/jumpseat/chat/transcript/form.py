@@ -174,7 +174,7 @@ class Form:
         self._headline = re.compile(
             rf"(?P<level_sign>{level_sign and f'{level_sign}*'}){sign}[ \t]+(?:{role})?"
         )
-        # Lines above a line do not decide whether it is a heading, so an unclosed fence cannot hide one.
+        # The lines above a heading do not affect whether it is one, so an unclosed fence cannot hide it.
         heading = rf"{sign}[ \t]+{role}".replace("(?P<name>", "(?:")
         begun_heading = f"{match_beginnings([self._sign])}|{sign}[ \t]+(?:{match_beginnings(self._roles)})"
         self.in_text, self.in_thinking, self.in_fence = (

@@ -212,7 +212,7 @@ def _skip_asides(lines: Sequence[str], index: int, syntax: Syntax) -> int:
 
 
 def _extract_yaml(lines: Sequence[str], syntax: Syntax) -> tuple[list[str], list[int]]:
-    """Return the YAML of each line, and its column. Lines of other programs become empty."""
+    """Return the YAML of each line, and its column. A property of another program becomes an empty line."""
     if syntax.front_property is None:
         return [line.removesuffix("\r") for line in lines], [0] * len(lines)
     yaml, columns = [""] * len(lines), [0] * len(lines)

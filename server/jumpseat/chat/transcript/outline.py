@@ -77,6 +77,8 @@ class Outline:
         for headline in self._headlines:
             outer = headline.parent
             is_section = headline.role is not None or headline.has_roles or outer is None
+            # A headline that is text belongs to the last role's section inside its parent. If there is no
+            # such section, the headline belongs to its parent's section.
             headline.section = headline if is_section else outer and (outer.last_inside or outer.section)
             if headline.section is current:
                 continue
@@ -112,7 +114,11 @@ class Outline:
         return path[::-1]
 
     def select(self, path: Sequence[Headline]) -> set[Headline]:
-        """Return the headlines of a conversation's sections. The path leads to its last branch."""
+        """Return the headlines of a conversation's sections.
+
+        Args:
+            path: the result of `find_path`, which ends with the headline of the conversation's last branch.
+        """
         # On each level, the sections after the next branch of the path are not part of the conversation.
         ends = {outer: inner.line for outer, inner in pairwise(path)}
         ends[path[-1]] = self._total

@@ -160,7 +160,7 @@ class _Body:
                 self._thinking_ends.append(index)
 
     def find_text(self, headline: Headline) -> tuple[int, int, int]:
-        """Return the first line of a section, the first line of its text, and the line after it.
+        """Return the first line of a section, the first line of its text, and the line after the text.
 
         A section without a heading of its own begins with its text.
         """

@@ -189,8 +189,8 @@ class EscapedText:
 
     def _release(self, *, is_complete: bool) -> str:
         text = "".join(self._held)
-        # If the beginning of the first line has already been returned, put a full stop in its place, so that
-        # the place is not blank.
+        # If the beginning of the first line has already been returned, put a full stop in its place.
+        # Otherwise, the rest of that line would be treated as the start of a line.
         first_new = 1 if self.is_begun else 0
         text = f".{text}" if self.is_begun else BLANK_LINES.sub("", text)
         uncut = text.rstrip().split("\n")

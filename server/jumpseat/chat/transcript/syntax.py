@@ -148,8 +148,8 @@ MARKDOWN = Syntax(
 )
 
 # Org's syntax: https://orgmode.org/worg/org-syntax.html. A headline begins in the first column, and keywords
-# and blocks may be indented. Keywords affect the whole file, even inside blocks, and Org's own escape for
-# both is a comma (`org-escape-code-in-region`).
+# and blocks may be indented. Keywords affect the whole file, even inside blocks. Org's own escape for
+# headlines and keywords is a comma (`org-escape-code-in-region`).
 _HEADLINES = Reserved((r"\*+(?=[ \t\r]|\Z)",), (r"\**",))
 
 ORG = Syntax(
