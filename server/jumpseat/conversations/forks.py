@@ -15,7 +15,7 @@ from jumpseat.conversations.rows import Row
 DIRECTORY = ".forks"
 
 _FORK = re.compile(r"\d{8}-\d{6}-(?P<parent>[0-9a-f]{8})-[0-9a-f]{8}")
-"""The id of a fork. Its digest of the parent's id is the name of the directory with the fork's entry."""
+"""Matches the id of a fork. The group `parent` is the digest that names the directory of the fork's entry."""
 
 
 def new_fork_id(parent: str, now: datetime) -> str:
@@ -45,7 +45,7 @@ class Forks:
         self._directory = directory / DIRECTORY
 
     def list_forks(self, parent: str) -> list[str]:
-        """Return the ids of a conversation's forks, with forks of other conversations of the same digest."""
+        """Return the ids of the forks of a conversation, and of any others with the same digest."""
         try:
             return sorted(each.name for each in (self._directory / _digest(parent)).iterdir())
         except OSError:

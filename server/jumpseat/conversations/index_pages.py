@@ -70,7 +70,7 @@ class _Cursor(NamedTuple):
     """The number of the last change that the earlier pages include."""
 
     generation: str
-    """The index's generation. In a rebuilt index, every row counts as changed."""
+    """The index's generation. In a rebuilt index, the numbers of changes are different."""
 
 
 _START = _Cursor((1 << 63) - 1, "", 0, "")

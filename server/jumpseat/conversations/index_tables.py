@@ -222,12 +222,12 @@ class IndexTables:
         self.connection.execute("INSERT INTO removed VALUES (?)", [number])
         change = self._allocate_change()
         self.connection.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?)", [id_, change])
-        # A cleaning that has begun does not remove these texts; the next one does.
         (removed,) = self.connection.execute(
             "SELECT count(*) FROM (SELECT 1 FROM removed LIMIT ?)", [MANY_REMOVED]
         ).fetchone()
         is_rare = pruned and removed < MANY_REMOVED
         clean_at = time.time() + (CLEAN_PRUNED_SECONDS if is_rare else CLEAN_SECONDS)
+        # A cleaning that has begun (stage > 0) does not remove these texts, so schedule the next one.
         for column, condition in (("clean_at", "stage = 0"), ("clean_next", "stage > 0")):
             self.connection.execute(
                 f"UPDATE state SET {column} = min(coalesce({column}, :at), :at) WHERE {condition}",  # noqa: S608 - only constants are put in

@@ -73,15 +73,18 @@ def place_turn(
     # The keys count our messages, the values count the client's equal messages.
     common = dict(_find_common(ours, messages, clean))
     end = common.get(inputs)
+    # The messages end with the last question again.
     if end is not None and facts.last != "none" and not _has_content(messages[end:]):
         return Placing("retry", inputs, len(messages))
     if facts.last != "open":
+        # The messages contain the whole conversation, or all of it except the partial answer.
         if len(ours) in common:
             return Placing("continue", len(ours), common[len(ours)])
         if end is not None and _can_replace(facts, messages[end], clean):
             return Placing("continue", inputs, end)
     base = max(common)
     new = common[base]
+    # The messages replace a last question that got no output.
     if _is_empty(facts) and base >= facts.before_last and _has_content(messages[new:]):
         return Placing("continue", base, new)
     return Placing("fork", base, new)

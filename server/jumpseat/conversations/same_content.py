@@ -126,7 +126,7 @@ def _is_same_part(role: Role, theirs: _Part, ours: _Part) -> bool:
 
 
 def _list_parts(blocks: Iterable[ContentBlock]) -> list[_Part]:
-    """Return the compared parts in order. Every other part is between two runs of texts, perhaps empty."""
+    """Return the parts to compare. Runs of texts, which may be empty, alternate with other parts."""
     texts: list[str] = []
     parts: list[_Part] = [texts]
     for block in blocks:
