@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CANNOT_ASK = "The command has no terminal, so nobody could be asked."
 COVERED_SECONDS = 2.0
-"""How long to wait until the daemon has applied a remembered decision to another call."""
+"""How long to wait for the daemon to apply a remembered decision to another call of the same tool."""
 
 
 class Approver:
@@ -80,7 +80,7 @@ class Approver:
         async with self._lock:
             if tool in self._covered:
                 # Usually the daemon applies the remembered decision to this call too, and this task is then
-                # cancelled. If the tool has changed in the meantime, the daemon does not, so ask.
+                # cancelled. If the tool has changed, the daemon still waits for a decision, so ask.
                 await asyncio.sleep(COVERED_SECONDS)
             self._pause()
             try:

@@ -37,7 +37,7 @@ class ShownCall:
 
     arguments: Mapping[str, Any] = field(default_factory=dict)
     status: str = ""
-    """The status of `tool_status`; empty for a call that the daemon does not run."""
+    """The status in the last `tool_status`; empty for a call that the daemon does not run."""
 
     progress: str = ""
     """The server's latest progress, as a suffix of the summary: `: 40%`."""

@@ -86,7 +86,7 @@ async def list_servers(overlay: Mapping[str, Any] | None, daemon_command: list[s
 async def restart(
     server: str, overlay: Mapping[str, Any] | None, daemon_command: list[str], as_json: bool
 ) -> int:
-    """Start SERVER, or start it again, even if it has failed too often.
+    """Start or restart SERVER, even after it has failed too often.
 
     \b
     Examples:

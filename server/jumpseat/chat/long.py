@@ -10,7 +10,7 @@ LONG_MESSAGES = 500
 """The maximum number of messages, or of blocks. A turn needs a few milliseconds to iterate over that many."""
 
 LONG_CHARACTERS = 2 * 1024 * 1024
-"""The maximum number of characters. Text costs little; switching threads costs half a millisecond."""
+"""The maximum number of characters; high, because text costs little, and a switch of threads costs 0.5 ms."""
 
 
 def is_long(messages: Sequence[Message]) -> bool:

@@ -51,7 +51,7 @@ _CODE_OR_ESCAPE = re.compile(
 _ENTITIES = {"amp": "&", "lt": "<"}
 
 _LAYOUT = "table, h1, h2, h3, h4, h5, h6, pre, ul, ol, blockquote"
-"""Elements that rarely occur in tables of data: a table with one of them arranges the page."""
+"""Elements that rarely occur in tables of data: a table with one of them probably arranges the page."""
 
 
 class PageOrder(TypedDict):
