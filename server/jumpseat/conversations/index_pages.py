@@ -35,7 +35,8 @@ _HAS_WORD = f"{_HAS_TEXT} AND instr(text, ?))"
 _HAS_WORDS = (
     f"NOT EXISTS (SELECT 1 FROM json_each(?) AS word WHERE NOT {_HAS_TEXT} AND instr(text, word.value)))"  # noqa: S608 - only constants
 )
-# A rare word has few candidates. For a common word, the first rows fill the page and end the search early.
+# Preselect the candidates for a word by its trigrams. A rare word has few candidates. For a common word, the
+# first rows fill the page, which ends the search early.
 _MAY_HAVE_WORD = f"number IN (SELECT rowid >> {TEXTS_BITS} FROM trigrams WHERE trigrams MATCH ?)"  # noqa: S608 - only constants
 
 

@@ -33,7 +33,7 @@ def is_running(turn: TurnState) -> bool:
     if not turn.is_open or datetime.now(UTC) - turn.at > MAX_TURN_AGE:
         return False
     if turn.owner.host != platform.node():
-        return True
+        return True  # The processes of another machine cannot be checked.
     if turn.owner.pid == os.getpid():
         return turn.key in running_here
     return is_alive(turn.owner.pid)
