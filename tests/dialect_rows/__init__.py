@@ -1,5 +1,5 @@
-"""The rows of `tests/requirements.py` that belong to the dialects: one module for each wire format.
+"""The rows of `tests/requirements.py` about the dialects and two providers, one module for each.
 
-A row is what a dialect has to encode or decode, as its provider documents it or as imitators were seen to
-do it. The id begins with the module's `PREFIX`.
+A row is one behaviour that the documentation of a wire format requires, or that servers which imitate the
+format need. The id of a row is the module's `PREFIX`, a colon and the key of `ROWS`.
 """
