@@ -31,6 +31,6 @@ ROWS: dict[str, str | tuple[str, str]] = {
     "login-command": "jumpseat login shows the code and page, opens the page, and can be cancelled",
     "logout-command": "jumpseat logout reports which sign-ins remain",
     "terms-command": "jumpseat accept-terms accepts nothing without a person's yes or --yes",
-    "cures": "a refusal is followed by another attempt only if a changed request cures it, once each",
+    "cures": "only a refusal that a changed request cures is tried again, once for each cure",
     "endless-whitespace": "endless white space in arguments is cut off, and the chat does not fail",
 }

@@ -1,4 +1,4 @@
-"""`python -m tests.emulator`: a GitHub with Copilot for trying sign-in and chat without an account."""
+"""`python -m tests.emulator`: an emulated GitHub, to try Copilot's sign-in and chats without an account."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def main() -> None:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--port", type=int, default=8460, help=f"the first of {len(PLANES)} ports; 0: any")
+    parser.add_argument("--port", type=int, default=8460, help=f"the first of {len(PLANES)} ports; 0 for any")
     parser.add_argument("--account", action="append", help="a login; may be repeated (default: octocat)")
-    parser.add_argument("--plan", choices=PLANS, default="individual", help="of every account")
+    parser.add_argument("--plan", choices=PLANS, default="individual", help="the plan of every account")
     parser.add_argument("--pace", type=float, default=0.02, help="seconds between events of an answer")
     parser.add_argument("--token", action="store_true", help="print a GitHub token of the first account")
     options = parser.parse_args()

@@ -74,7 +74,7 @@ class Bucket:
         return 100.0 if not self.entitlement else round(100 * self.remaining / self.entitlement, 1)
 
     def can_pay(self, cost: float) -> bool:
-        """Return whether a request of this cost is allowed. It may cost more than remains."""
+        """Return whether a request is allowed. Its cost may exceed what remains, unless nothing remains."""
         return self.unlimited or not cost or self.overage_permitted or self.remaining > 0
 
     def charge(self, cost: float) -> None:
@@ -98,7 +98,7 @@ class Bucket:
         )
 
     def snapshot(self, timestamp: str) -> dict[str, Any]:
-        """Return the bucket's entry in `quota_snapshots`, which is 0 of 0 if it is unlimited."""
+        """Return the bucket's entry in `quota_snapshots`. The entry of an unlimited quota says 0 of 0."""
         return {
             "overage_count": self.overage,
             "overage_entitlement": 0,
@@ -133,13 +133,13 @@ class Account:
     old_free_shape: bool = False
     """Whether /copilot_internal/user answers as older servers do for the free plan."""
     policies: dict[str, str] = field(default_factory=dict)
-    """The models whose policy differs from the catalogue, with `enabled` or `disabled`."""
+    """The policies that differ from the catalogue (`enabled` or `disabled`), by model."""
     buckets: dict[str, Bucket] = field(default_factory=dict)
     rest_remaining: int = 15000
     tracking_id: str = field(default_factory=lambda: secrets.token_hex(16))
 
     def give_month(self) -> None:
-        """Reset the quotas of the plan for a new month."""
+        """Start a new month with the full quotas of the plan."""
         wanted = {
             "chat": (self.plan.chat, False),
             "completions": (self.plan.completions, False),

@@ -46,7 +46,7 @@ def admit(state: State, plane: str, request: RecordedRequest) -> Entry:
     """Check the credential, the host and the headers.
 
     Raises:
-        Refused: the service would refuse the request; the answer has its status and message.
+        Refused: the service would refuse the request; the answer has the service's status and message.
     """
     if "authorization" not in request.headers:
         raise Refused(make_plain_error(400, "bad request: missing Authorization header\n"))
@@ -91,7 +91,7 @@ def choose_model(state: State, entry: Entry, wanted: object, path: str) -> Model
     """Return the requested model.
 
     Raises:
-        Refused: this account may not use it through this integrator at this endpoint.
+        Refused: this account may not use the model through this integrator at this endpoint.
     """
     model = state.models.default() if wanted is None else state.models.find(str(wanted))
     if model is None:
@@ -115,16 +115,16 @@ def choose_model(state: State, entry: Entry, wanted: object, path: str) -> Model
 
 
 def charge(state: State, entry: Entry, model: Model, request: RecordedRequest) -> dict[str, str]:
-    """Charge the request. Return the quota headers of its answer, which do not include it yet.
+    """Charge the request. Return the quota headers of its answer, which are as before the charge.
 
-    Only requests with the initiator `user`, which is the default, are charged.
+    A request is charged only if its initiator is `user`, which is the default.
 
     Raises:
         Refused: the quota is used up (402).
     """
     account = entry.account
     initiator = request.headers.get("x-initiator", "user")
-    cost = _discount(state, entry, model, request) if initiator == "user" else 0.0
+    cost = _cost_with_discount(state, entry, model, request) if initiator == "user" else 0.0
     chat = 1.0 if initiator == "user" else 0.0
     snapshot = account.quota_headers(state.clock)
     if not account.premium.can_pay(cost) or not account.buckets["chat"].can_pay(chat):
@@ -137,7 +137,7 @@ def charge(state: State, entry: Entry, model: Model, request: RecordedRequest) -
     return snapshot
 
 
-def _discount(state: State, entry: Entry, model: Model, request: RecordedRequest) -> float:
+def _cost_with_discount(state: State, entry: Entry, model: Model, request: RecordedRequest) -> float:
     token = request.headers.get("copilot-session-token")
     if token is None:
         return model.cost

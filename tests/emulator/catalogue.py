@@ -1,7 +1,7 @@
 """Models, with their behaviour and their rows in GET /models.
 
-Policy, plan and the shape of billing in a row depend on the account and the API version. `builtin_models.py`
-lists the models.
+The policy and the plan in a row depend on the account. The form of its billing depends on the API version.
+`builtin_models.py` lists the models.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class Model:
     policy: str | None = None
     terms: str = ""
     multiplier: float | None = None
-    """The premium requests for one user turn. 0 is included in the plan; None omits billing from the row."""
+    """The number of premium requests that one user turn costs.
+
+    0 means that the plan includes the model. None omits billing from the row.
+    """
     prices: tuple[int, int, int, int] = (0, 0, 0, 0)
     """The prices of input, output, cache reads and cache writes, in cents per million tokens."""
     tiers: tuple[str, ...] | None = None
@@ -61,11 +64,11 @@ class Model:
 
     @property
     def cost(self) -> float:
-        """The premium requests for one user turn."""
+        """The number of premium requests that one user turn costs."""
         return self.multiplier or 0.0
 
     def serves(self, path: str) -> bool:
-        """Return whether the model supports this endpoint; without a list, only chat completions."""
+        """Return whether the model supports this endpoint; without a list, it has only chat completions."""
         return path in (self.endpoints or ("/chat/completions",))
 
     def in_plan(self, account: Account) -> bool:

@@ -1,8 +1,11 @@
-"""Writes the answers of POST /chat/completions, as three vendors behind one dialect.
+"""Writes the answers of POST /chat/completions in the manner of three vendors.
 
-They are Azure (a chunk of prompt filter results, null roles), Claude (no arguments in the first delta of a
-call, every call at index 0, two choices in a whole answer) and Gemini (zero usage in every chunk, reasoning
-with an opaque value). The quirks of the model are added on top.
+- Azure sends a chunk of prompt filter results, and null roles.
+- Claude sends no arguments in the first delta of a call, every call at index 0, and a whole answer as two
+  choices.
+- Gemini sends a usage of zero in every chunk, and reasoning with an opaque value.
+
+The quirks of the model are added to this.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ _SAFE = {
 }
 _CALL_IDS = {"azure": "call_", "claude": "tooluse_", "gemini": "call_"}
 _ARGUMENT_PIECE = 7
-"""The number of characters in a piece of a call's arguments, so few that a piece is not valid JSON."""
+"""The number of characters in a piece of a call's arguments. A piece is too short to be valid JSON."""
 
 Delta = dict[str, Any]
 

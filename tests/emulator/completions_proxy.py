@@ -1,6 +1,6 @@
 """The proxy plane: code completions (inline and panel), and experiments.
 
-It supports only the requests of the official language server, so that this can run against the emulator.
+It supports only what the official language server requests, so that this server can run with the emulator.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def answer(state: State, plane: str, request: RecordedRequest) -> Reply:
 
 
 def _complete(state: State, body: dict[str, Any]) -> Reply:
-    """Return a completion for each requested choice, which quotes the completed line."""
+    """Return a completion for each requested choice. It quotes the line that it completes."""
     lines = str(body.get("prompt", "")).rstrip().splitlines() or [""]
     shared = {
         "id": f"cmpl-{secrets.token_hex(8)}",

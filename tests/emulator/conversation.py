@@ -10,7 +10,7 @@ The first rule that matches the end of the conversation applies:
 - a request for JSON: an object with `said`, or one generated from the schema;
 - anything else: `You said: ...`, and the number of images in the message.
 
-A token is a word. If thinking is requested, it states the number of messages.
+A token is a word. If thinking is requested, the thinking states the number of messages.
 """
 
 from __future__ import annotations
@@ -89,11 +89,11 @@ class Answer:
     cache_read: int = 0
     """The tokens of the prompt that came from the prompt cache."""
     cache_written: int = 0
-    """The tokens of the prompt that were added to it."""
+    """The tokens of the prompt that were added to the prompt cache."""
 
     @property
     def uncached_tokens(self) -> int:
-        """The tokens of the prompt that were neither read from the cache nor added to it."""
+        """The tokens of the prompt that were neither read from the prompt cache nor added to it."""
         return self.prompt_tokens - self.cache_read - self.cache_written
 
     @property

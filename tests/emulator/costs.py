@@ -9,11 +9,11 @@ from tests.emulator.conversation import Answer
 
 _BATCH = 1_000_000
 _NANO_PER_PRICE = 1_000_000_000
-"""The factor between a price and a cost: a price of 330 costs 330 000 000 000 for a batch."""
+"""The factor between a price and the cost of one batch: for a price of 330, a batch costs 330 000 000 000."""
 
 
 def copilot_usage(model: Model, answer: Answer) -> dict[str, Any]:
-    """Return the member that is beside an answer's usage."""
+    """Return the member `copilot_usage`, which is sent beside an answer's usage."""
     counts = {
         "input": answer.uncached_tokens,
         "cache_read": answer.cache_read,

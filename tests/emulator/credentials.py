@@ -1,7 +1,7 @@
 """Tokens: the kinds of GitHub tokens, and the short-lived Copilot tokens that some can be exchanged for.
 
-They follow the prefixes of GitHub's tokens and the grammar of the token in the answer of
-GET /copilot_internal/v2/token.
+GitHub tokens have the prefixes of the real ones. Copilot tokens follow the grammar of the token in the answer
+of GET /copilot_internal/v2/token.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Credentials:
         self._by_value: dict[str, Credential] = {}
         self.known_apps = {PLUGIN_APP, OPEN_SOURCE_OAUTH_APP, CLI_OAUTH_APP}
         self.exchange_apps = {PLUGIN_APP}
-        """The apps whose tokens /copilot_internal/v2/token exchanges. For others it answers 404."""
+        """The apps whose tokens can be exchanged. For others, /copilot_internal/v2/token answers 404."""
         self.copilot_token_seconds = 1800.0
         self.refresh_in_seconds = 1500
 

@@ -111,9 +111,9 @@ def _chat(state: State, entry: Entry, request: RecordedRequest) -> Reply:
         prompt = chat.read(body, model, state.seals)
     except (KeyError, TypeError, AttributeError) as error:
         return invalid_body(f"failed to parse request: {type(error).__name__} {error}")
-    # GitHub's own language server sends images to the other routes without this header.
-    has_to_say_so = prompt.images and request.path == "/chat/completions"
-    if has_to_say_so and request.headers.get("copilot-vision-request") != "true":
+    # The other routes accept images without this header, because GitHub's own language server omits it there.
+    needs_header = prompt.images and request.path == "/chat/completions"
+    if needs_header and request.headers.get("copilot-vision-request") != "true":
         return make_coded_error(400, "missing required Copilot-Vision-Request header for vision requests", "")
     limit = (model.limits or {}).get("max_prompt_tokens")
     if limit is not None and prompt.words > limit:
@@ -129,14 +129,14 @@ def _chat(state: State, entry: Entry, request: RecordedRequest) -> Reply:
 
 def _set_policy(state: State, entry: Entry, model_id: str, request: RecordedRequest) -> Reply:
     body = body_object(request) or {}
-    # GitHub's editor sends `state`, and its language server `status`.
+    # GitHub's editor sends `state`, but its language server sends `status`.
     requested = body.get("state", body.get("status"))
     model = state.models.find(model_id)
     if model is None:
         return make_coded_error(404, "model not found", "not_found")
     if model.policy is None or requested not in ("enabled", "disabled"):
         return make_coded_error(400, "the model has no policy that could be set so", "bad_request")
-    # The service also accepts this if the plan excludes the model, without effect: see `policy_for`.
+    # If the plan excludes the model, the service accepts this too, but it has no effect: see `policy_for`.
     entry.account.policies[model_id] = requested
     return Reply.raw(b"")
 

@@ -36,7 +36,7 @@ class Seen:
 
 
 class Pause(Gate):
-    """A gate that opens after a while, so that a streamed answer is visible as such."""
+    """A gate that opens after a while, so that a person sees an answer arrive piece by piece."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class CopilotEmulator:
         return self.state.origins[f"copilot-{PLANS[plan].host}"]
 
     def provider(self, **more: Any) -> dict[str, Any]:
-        """Return a provider table for this emulator, which leaves the choice of the data host to the plan."""
+        """Return a provider table for this emulator. The account's plan determines the data host."""
         return {"kind": "copilot", "github_url": self.github_url, "api_url": self.api_url, **more}
 
     # State
@@ -187,7 +187,7 @@ class CopilotEmulator:
         self.state.accounts.find(account).policies[model] = state
 
     def script(self, target: str | None, *behaviours: Behaviour) -> None:
-        """Queue behaviours for the next requests for a model, to a path or, if None, to any data host."""
+        """Queue behaviours for the next requests to a target: a model, a path, or None for any data host."""
         self._scripts[target].extend(behaviours)
 
     # Recorded requests
@@ -202,7 +202,7 @@ class CopilotEmulator:
         return self.state.charges
 
     def requests(self, plane: str | None = None, path: str | None = None) -> list[RecordedRequest]:
-        """Return the requests, optionally only those to a plane or a path."""
+        """Return the requests; if a plane or a path is given, only those to it."""
         return [
             each.request
             for each in self.seen
@@ -238,7 +238,7 @@ class CopilotEmulator:
             self._defects.append(error)
             reply = Reply.raw(b"the emulator failed\n", 500)
         seen.status = reply.status
-        self._tell()
+        self._notify_waiters()
         if self._watch is not None:
             self._watch(seen)
         request_id = ":".join(secrets.token_hex(2).upper() for _ in range(4))
@@ -274,7 +274,7 @@ class CopilotEmulator:
             return completions_proxy.telemetry(request)
         return data.answer(self.state, plane, request)
 
-    def _tell(self) -> None:
+    def _notify_waiters(self) -> None:
         async def notify() -> None:
             async with self._arrived:
                 self._arrived.notify_all()

@@ -1,7 +1,7 @@
 """Faults for `CopilotEmulator.script`, each of which replaces one answer.
 
-A behaviour that begins with the normal answer handles the request first, which checks and charges it, and
-then changes the answer.
+Some faults begin with the normal answer. For these, the emulator first handles the request (it checks and
+charges it), and then changes the answer.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ class Call:
     plane: str
     request: RecordedRequest
     honest: Callable[[], Reply]
-    """Handles the request and returns the normal answer. It must not be called twice."""
+    """Handles and charges the request, and returns the normal answer. It must not be called twice."""
 
 
 Behaviour = Reply | Callable[[Call], Reply]
 
 
 def quota_exceeded(retry_after: str = "86400", *, bare: bool = False) -> Reply:
-    """Return a 402, in JSON or in the plain text of other servers."""
+    """Return a 402, in JSON or, if `bare`, in plain text like some servers."""
     if bare:
         return refusals.make_plain_error(402, "quota exceeded\n")
     return refusals.quota_exceeded(retry_after)

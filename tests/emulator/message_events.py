@@ -1,6 +1,6 @@
 """Writes the answers of POST /v1/messages: Anthropic's events with the additions of the service.
 
-The model's name is returned with dashes, `copilot_usage` is inside `message_delta`, and a bare
+The additions: the model's name has dashes, `copilot_usage` is inside `message_delta`, and a bare
 `data: [DONE]` follows `message_stop`.
 """
 

@@ -1,8 +1,8 @@
-"""The prompt cache, which marked requests read from and add to.
+"""The prompt cache. Requests with marks read from it and add to it.
 
-A segment of a prompt is the list of tools, the system prompt or one message. A mark stores the prompt up to
-the end of its segment. Each mark finds the longest stored prefix that ends with its segment or with one of
-the 20 before it.
+A segment of a prompt is the list of tools, the system prompt or one message. A mark on a segment stores the
+prompt up to the end of this segment. It also finds the longest stored prefix that ends with this segment or
+with one of the 20 segments before it.
 """
 
 from __future__ import annotations

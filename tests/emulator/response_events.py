@@ -1,4 +1,4 @@
-"""Writes the answers of POST /responses: events whose ids are sealed again each time they are sent.
+"""Writes the answers of POST /responses, with ids that change from event to event, as in the service.
 
 An item has a different id in every event, and the response has different ids in `created` and `completed`.
 Only `output_index` and `call_id` stay the same. `copilot_usage` is beside `response`, and there is no

@@ -32,7 +32,7 @@ def answer(state: State, request: RecordedRequest) -> Reply:
         if route is None:
             raise Refused(_not_found())
         credential = _authenticate(state, request)
-        _count(credential.account)
+        _count_request(credential.account)
         reply = route(state, credential, request)
     except Refused as refused:
         reply = refused.reply
@@ -55,7 +55,7 @@ def _authenticate(state: State, request: RecordedRequest) -> Credential:
     return credential
 
 
-def _count(account: Account) -> None:
+def _count_request(account: Account) -> None:
     if account.rest_remaining <= 0:
         raise Refused(rest_error(403, f"API rate limit exceeded for user ID {account.id}."))
     account.rest_remaining -= 1

@@ -16,7 +16,7 @@ _NONCE_BYTES = 12
 
 
 class Sealer:
-    """Encrypts texts with its own key. Two seals of a text differ but decrypt to the same text."""
+    """Encrypts texts with a key of its own. Two seals of the same text differ."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)

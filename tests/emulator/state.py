@@ -55,10 +55,10 @@ class State:
     sessions: dict[str, Session] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     exchanges: list[Credential] = field(default_factory=list)
-    """The issued Copilot tokens in order."""
+    """The Copilot tokens that were issued, in order."""
     charges: list[Charge] = field(default_factory=list)
     unknown_editors: set[str] = field(default_factory=set)
-    """The names that are refused in Editor-Version."""
+    """The editors' names in Editor-Version that the service refuses."""
 
     def __post_init__(self) -> None:
         self.prompts = PromptCache(self.clock.now)

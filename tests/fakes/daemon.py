@@ -15,8 +15,10 @@ The scenario is an object with these optional keys:
     initialize   "answer" (the default), "silence", "die"
     exit         "obey" (the default) or "ignore": stay alive after exit, the end of stdin and SIGTERM
 
-Methods without an answer are refused with -32601. The script uses only the standard library, on purpose: it
-implements the contract independently. It starts hundreds of times.
+Methods without an answer are refused with -32601.
+
+This program uses only the standard library. It implements the contract independently of jumpseat, and it must
+start quickly, because the tests start it hundreds of times.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class Fake:
         self.cancelled: dict[Any, threading.Event] = {}
         self.lock = threading.Lock()
         self.seen = Counter[str]()
-        self.news = threading.Condition()
+        self.news = threading.Condition()  # Notified of each message.
 
     def send(self, message: dict[str, Any]) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()

@@ -1,4 +1,4 @@
-"""A plug-in with tools for files in the shape of the built-in ones, for tests of clients that show calls."""
+"""A plug-in whose file tools resemble the built-in ones, for tests of clients that show tool calls."""
 
 from __future__ import annotations
 

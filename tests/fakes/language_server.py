@@ -1,8 +1,8 @@
 """A scriptable Copilot language server: a real child process whose messages are scripted by the test.
 
-The child (`language_server_relay`) only relays bytes. The script runs in the test, but the process, its
-environment, its streams and its end are real. `language_server_answers` has the default answers. Frames are
-parsed independently of `wire/`, so that `wire/` is not tested against itself.
+The child (`language_server_relay`) only relays bytes. The test runs the script, but the process, its
+environment, its streams and its end are real. `language_server_answers` has the default answers. This module
+has its own parser for frames, because the parser of `wire/` would hide mistakes of `wire/`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
 class Never:
-    """A marker for a server that does not answer."""
+    """The type of `NEVER`, an answer that means: do not respond."""
 
 
 NEVER = Never()
@@ -56,7 +56,7 @@ class Start:
     """The conversations of this process."""
 
     saw_eof: bool = False
-    """Whether stdin has ended."""
+    """Whether the stdin of the process has ended."""
 
     async def wait_until_ended(self) -> None:
         async with asyncio.timeout(WAIT_SECONDS):
@@ -116,10 +116,10 @@ class FakeLanguageServer:
         """Script the answers to a method, in order. The last one is used for all later messages.
 
         Args:
-            method: the method of a request or a notification. For a notification, functions are called, but
-                nothing is sent.
-            each: a result, an `RpcError`, `NEVER`, or a function (or coroutine function) that is called with
-                the params and returns one of these or raises the error.
+            method: the method of a request or a notification. Answers to a notification are not sent; only
+                their functions are called.
+            each: a result, an `RpcError`, `NEVER`, or a function. The function may be asynchronous. It is
+                called with the params, and returns one of the others or raises an `RpcError`.
         """
         self._answers[method] = list(each)
 

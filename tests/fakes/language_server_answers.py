@@ -1,4 +1,4 @@
-"""The default answers of a `FakeLanguageServer`, and parts for scripted chats.
+"""The default answers of a `FakeLanguageServer`, and functions that build the messages of scripted chats.
 
 The shapes were taken from the Copilot language server 1.539.
 """
@@ -125,12 +125,12 @@ def turn(
     *values: Mapping[str, Any] | asyncio.Event,
     result: Any = None,
 ) -> Callable[[Any], Awaitable[Any]]:
-    """Return an answer to `conversation/create` or `/turn` that sends these reports, then the result.
+    """Return an answer to `conversation/create` or `conversation/turn` that sends reports, then the result.
 
     Args:
         fake: the server that sends the reports.
-        values: the reports, in which the ids `conversation-1` and `turn-1` are replaced with the turn's ids.
-            Events are awaited.
+        values: the reports, and events to wait for. In the reports, the ids `conversation-1` and `turn-1`
+            are replaced with the ids of the turn.
         result: any value, an `RpcError` or `NEVER`; None for the usual result.
     """
 
@@ -152,7 +152,7 @@ def turn(
 
 
 def chat(fake: FakeLanguageServer, *pieces: str) -> Callable[[Any], Awaitable[Any]]:
-    """Return an answer to a turn with these pieces and a normal end."""
+    """Return an answer like that of `turn`, with these pieces of text and a normal end."""
     return turn(fake, begin(), *(round_reply(piece) for piece in pieces), token_usage(), end())
 
 

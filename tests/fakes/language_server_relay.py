@@ -2,9 +2,18 @@
 
     python -I -S language_server_relay.py PORT …
 
-It connects to PORT on loopback, sends its pid and environment, and then forwards its stdin. Commands that it
+It connects to PORT on loopback, sends its pid and environment, and then forwards its stdin. Orders that it
 receives make it write, exit or misbehave. It imports only the standard library, so that it starts in about
-ten milliseconds. Both directions use frames with one letter, a length in four bytes and the payload.
+ten milliseconds.
+
+Both directions use frames: one letter, the length in four bytes, and the payload. The child sends `h` (its
+pid and environment), `d` (data from stdin) and `z` (the end of stdin). It receives these orders:
+
+    o, e  write the payload to stdout, or to stderr
+    x     exit with the code in the payload
+    p     stop reading stdin
+    t     ignore SIGTERM
+    g     start a grandchild with the same streams
 """
 
 import json
@@ -39,14 +48,13 @@ def write_all(fd: int, data: bytes) -> None:
         while data:
             data = data[os.write(fd, data) :]
     except OSError:
-        # Continue without a reader: real servers differ here too.
-        pass
+        pass  # Nobody reads any more. Continue, because some real servers continue too.
 
 
 def carry_stdin(sock: socket.socket, reading: threading.Event) -> None:
     while True:
         if os.name == "posix":
-            # After a command to stop reading, it must not read again.
+            # Wait for data before the check, so that nothing is read after an order to stop.
             select.select([0], [], [])
         reading.wait()
         data = os.read(0, 1 << 16)

@@ -1,7 +1,7 @@
 """A proxy that connects only to loopback and refuses every other host.
 
-It prevents other programs from sending telemetry during a test. Our programs are tested behind it: it maps
-invented names to ports, can require a password and misbehaves on request.
+It prevents other programs from sending telemetry during a test. For tests of our own programs, it maps
+invented names to ports, can require a password, and misbehaves on request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from urllib.parse import urlsplit
 _LOOPBACK = "127.0.0.1"
 
 Manner = Literal["serve", "close", "stall", "close behind", "stall behind"]
-"""The proxy's behaviour: "close" or "stall" immediately, or "behind" the report of the connection."""
+"""The proxy's behaviour.
+
+"close" and "stall" take effect after the request. "close behind" and "stall behind" take effect later, after
+the answer to CONNECT has reported that the connection is established.
+"""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class LoopbackProxy:
 
         self.manner: Manner = "serve"
         self.refusal = 0
-        """The status with which every request is answered; 0 for normal answers."""
+        """The status of the answer to every request; 0 for normal answers."""
 
         self.bytes_out = bytearray()
         """All bytes that the proxy could read from its clients."""

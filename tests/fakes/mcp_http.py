@@ -23,7 +23,7 @@ PATH = "/mcp"
 VERSION = "2025-06-18"
 
 OnCall = Callable[[str, Mapping[str, Any], RecordedRequest], Any]
-"""Returns the result of a call, or a `Reply`."""
+"""Called with a tool's name, its arguments and the request; returns the tool's result or a `Reply`."""
 
 
 class McpEndpoint:
@@ -130,7 +130,7 @@ def hold(gate: Gate) -> Reply:
 
 
 class AuthorizationServer:
-    """An authorization server on an upstream of its own, for one or more endpoints."""
+    """An authorization server for one or more endpoints, on a separate upstream."""
 
     def __init__(self, upstream: FakeUpstream, endpoint: McpEndpoint) -> None:
         self.upstream = upstream

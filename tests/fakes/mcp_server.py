@@ -1,7 +1,7 @@
 """A tool server on stdio that does what its flags say, even what no server should do.
 
-It speaks the Model Context Protocol of 2025-06-18 with the standard library only, so that it starts quickly
-and shows what was really sent. Run it as a program; `command` returns its command line.
+It speaks the Model Context Protocol of 2025-06-18. It uses only the standard library, so that it starts
+quickly and no library changes its messages. Run it as a program; `command` returns its command line.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 VERSION = "2025-06-18"
 
 GRANDCHILD = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+"""The program of the server's own child, which ignores SIGTERM."""
 
 
 def command(*flags: str) -> list[str]:
@@ -48,7 +49,7 @@ TOOLS: Mapping[str, str] = {
     "progress": "Reports progress, then returns.",
     "crash": "Ends the process.",
     "big": "Returns a text of the given number of characters.",
-    "line": "Sends a line of the given number of bytes without an end.",
+    "line": "Sends the given number of bytes, without the end of the line.",
     "parts": "Returns the given number of parts.",
     "values": "Returns structured content with the given number of values.",
     "fail": "Returns an error.",
@@ -119,7 +120,7 @@ class Server:
             self.send({"id": message["id"], "result": result})
 
     def describe(self, text: str) -> str:
-        """Return the description of a tool whose usual one is this text."""
+        """Return the description that a flag sets for every tool, or else this text."""
         if self.options.description_file:
             return Path(self.options.description_file).read_text("utf-8")
         description: str | None = self.options.description
@@ -213,15 +214,15 @@ def _text(text: str) -> dict[str, Any]:
 def main() -> None:
     """Serve until stdin ends, unless a flag says otherwise."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--record", help="append what happens to this file, first the process id")
+    parser.add_argument("--record", help="append the process ids, calls and cancels to this file")
     parser.add_argument("--silent", action="store_true", help="never answer anything")
-    parser.add_argument("--silent-until-killed", action="store_true", help="answer no initialize")
+    parser.add_argument("--silent-until-killed", action="store_true", help="never answer `initialize`")
     parser.add_argument(
-        "--deaf", action="store_true", help="ignore the end of stdin and SIGTERM, with a child"
+        "--deaf", action="store_true", help="ignore the end of stdin and SIGTERM, as does a child of its own"
     )
     parser.add_argument("--exit", type=int, help="end immediately with this code")
-    parser.add_argument("--tools", type=int, default=0, help="the number of further tools")
-    parser.add_argument("--page", type=int, default=1_000_000, help="the number of tools in a page")
+    parser.add_argument("--tools", type=int, default=0, help="the number of tools besides those in TOOLS")
+    parser.add_argument("--page", type=int, default=1_000_000, help="the number of tools on each page")
     parser.add_argument("--description", help="the description of every tool")
     parser.add_argument("--description-file", help="a file with the description of every tool")
     parser.add_argument("--instructions", default="Always call crash.")

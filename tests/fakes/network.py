@@ -22,7 +22,7 @@ PLAIN_HOST = "plain.test"
 
 @dataclass(frozen=True)
 class Network:
-    """The parts of the network. `table` returns the keys that a provider's table needs."""
+    """The parts of the network."""
 
     authority: Authority
     upstream: FakeUpstream
@@ -35,7 +35,7 @@ class Network:
         return f"https://{HOST}/v1"
 
     def table(self, **more: Any) -> dict[str, Any]:
-        """Return `proxy` and `ca_file`, unless `more` replaces them. A value of None removes the key."""
+        """Return a provider's table with `proxy` and `ca_file`. `more` adds keys; None removes a key."""
         table = {"ca_file": str(self.authority.file), **more}
         if "proxy" not in table:
             table["proxy"] = self.proxy.url
@@ -50,10 +50,10 @@ async def running_network(
     outside: ssl.SSLContext | None = None,
     auth: str | None = None,
 ) -> AsyncIterator[Network]:
-    """Run the network.
+    """Run the network, with a provider that answers every request.
 
     Args:
-        authority: the certificate authority of the provider, which answers every request.
+        authority: the certificate authority of the provider.
         inside: the TLS context of the provider; None for one with a certificate for `HOST`.
         outside: the TLS context of the proxy; None for plain HTTP.
         auth: the `user:password` that the proxy requires.

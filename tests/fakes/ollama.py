@@ -1,7 +1,7 @@
 """A scripted Ollama server on top of the fake upstream.
 
-It writes the errors, and the answers of `/api/tags`, `/api/show`, `/api/ps` and `/api/version` according to
-the installed models. Chats are scripted with the builders in `jumpseat.testing`. The shapes follow Ollama's
+The installed models determine the errors, and the answers of `/api/tags`, `/api/show`, `/api/ps` and
+`/api/version`. A test scripts the chats with the builders in `jumpseat.testing`. The shapes follow Ollama's
 API reference and `api/types.go`; `tests/unit/fakes/test_ollama.py` checks them with the official Python
 client.
 """
@@ -18,7 +18,7 @@ from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 
 @dataclass(frozen=True, slots=True)
 class FakeModel:
-    """An installed model. Old servers do not report capabilities: `capabilities` is None."""
+    """An installed model. `capabilities` is None for an old server, which does not report them."""
 
     name: str = "qwen3:4b"
     family: str = "qwen3"

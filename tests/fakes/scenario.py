@@ -46,12 +46,12 @@ class Scenario:
 
     @classmethod
     def chat(cls, folder: Path, *chats: Sequence[dict[str, Any]], **more: Any) -> Scenario:
-        """Write a scenario with these chats, one after the other."""
+        """Write a scenario with the steps of these chats, one list for each `chat/start`."""
         return cls(folder, chats=[list(steps) for steps in chats], **more)
 
     @property
     def command(self) -> list[str]:
-        """The command that starts the daemon, without the packages of the environment, to start quickly."""
+        """The command that starts the daemon. It ignores installed packages (-S), to start quickly."""
         return [sys.executable, "-S", str(DAEMON), str(self.file)]
 
     def read_messages(self, method: str | None = None) -> list[dict[str, Any]]:

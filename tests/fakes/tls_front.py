@@ -18,11 +18,11 @@ _LOOPBACK = "127.0.0.1"
 
 
 class Authority:
-    """A certificate authority for one test, with its files in a directory.
+    """A certificate authority for one test.
 
     Args:
-        directory: the directory for its files.
-        above: the authority that signs its certificate; None for a root.
+        directory: the directory for the authority's files.
+        above: the authority that signs this one's certificate; None for a root authority.
     """
 
     def __init__(self, directory: Path, *, above: Authority | None = None) -> None:
@@ -38,7 +38,10 @@ class Authority:
     def server(
         self, *names: str, expired: bool = False, client_ca: Authority | None = None, tls12: bool = False
     ) -> ssl.SSLContext:
-        """Return the TLS context of a server with these names. `client_ca` requires a client certificate."""
+        """Return the TLS context of a server with these names.
+
+        If `client_ca` is set, clients need a certificate of that authority.
+        """
         ended = {"not_after": datetime.now(UTC) - timedelta(days=1)} if expired else {}
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._ca.issue_cert(*names, **ended).configure_cert(context)
@@ -63,7 +66,7 @@ class Authority:
         )
 
     def client_in_two_files(self, password: str | None = None) -> tuple[Path, Path]:
-        """Write a client's certificate and its key, which is encrypted if there is a password."""
+        """Write a client's certificate and key to two files. A password encrypts the key."""
         from cryptography.hazmat.primitives import serialization as forms
 
         issued = self._ca.issue_cert("me@example.test")
@@ -138,7 +141,10 @@ class TlsFront:
 
 
 class _Tls:
-    """The server's end of TLS. asyncio's own drops the alert with the reason for a failed handshake."""
+    """The server's side of TLS.
+
+    asyncio's own implementation does not send the alert that tells the client why a handshake failed.
+    """
 
     def __init__(
         self, context: ssl.SSLContext, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

@@ -1,4 +1,4 @@
-"""A plug-in with a tool server, which the daemon loads from a distribution in a directory of the test."""
+"""A plug-in with a tool server. The daemon loads it from a distribution in a directory of the test."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def install(site: Path, *names: str, module: str = __name__) -> dict[str, str]:
 
     Args:
         site: the directory to write it to.
-        names: the names of its servers; none for `shed` alone.
-        module: the module whose `create` creates each server.
+        names: the names of the plug-in's servers; without names, the only server is `shed`.
+        module: the module whose function `create` creates each server.
     """
     directory = site / "shed-1.dist-info"
     directory.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Steps of a chat of the scripted daemon in which the daemon runs tools."""
+"""Steps for the scripted daemon (`daemon.py`), for chats in which the daemon runs tools."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 START = {"delta": {"type": "start", "provider": "fake", "model": "m"}}
 DECIDED = {"tools/decide": {"decided": True}}
-"""The scripted daemon's answer to a decision."""
+"""An entry of `answers` in a scenario: the daemon's answer to a decision."""
 
 
 def call(name: str, call_id: str = "c1", *, block: int = 0, **arguments: Any) -> list[dict[str, Any]]:
-    """Return the deltas of a call of the model."""
+    """Return the deltas of a tool call of the model."""
     content = {"type": "tool_use", "id": call_id, "name": name, "arguments": arguments, "raw": ""}
     return [
         {"delta": {"type": "tool_use_start", "block": block, "id": call_id, "name": name}},

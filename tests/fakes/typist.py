@@ -15,7 +15,7 @@ from tests.fakes.terminal import Terminal
 ATTACH = [sys.executable, "-P", "-m", "jumpseat", "attach"]
 UP, ALT_ENTER, CTRL_C, CTRL_D, TAB = "\x1b[A", "\x1b\r", "\x03", "\x04", "\t"
 
-# Some shells export the size, but do not update it on a resize.
+# COLUMNS and LINES do not change with the terminal. With TMUX, our commands handle a resize differently.
 SIZE_VARIABLES = ("COLUMNS", "LINES", "TMUX")
 
 
@@ -53,7 +53,7 @@ class Typist:
         given = [f"{key}={value}" for key, value in variables.items()]
         self.terminal = Terminal(["env", *given, *command], environment, size)
         self.screen = Screen(*size)
-        # This answers requests for the cursor position.
+        # pyte calls this function with the answers to a program's questions, such as for the cursor position.
         self.screen.write_process_input = lambda answer: self.terminal.type(answer.encode())
 
     def type(self, text: str) -> None:
@@ -72,7 +72,7 @@ class Typist:
         self.screen.resize(rows, columns)
 
     def see(self, text: str, *, times: int = 1) -> None:
-        """Read until the text is on the screen or in the scrollback this many times, with rows joined."""
+        """Read until `self.text` contains the text this many times."""
         self.read_until(lambda: self.text.count(text) >= times, text)
 
     def read_until(self, done: Callable[[], bool], what: object = "") -> None:
@@ -109,7 +109,7 @@ class Typist:
 
     @property
     def text(self) -> str:
-        """All rows as one line, because a terminal wraps between any two characters."""
+        """All rows, joined to one line, because a terminal wraps between any two characters."""
         return "".join(self.screen.rows)
 
     @property

@@ -1,9 +1,11 @@
-"""Gives a Python process invented host names and public addresses; `PYTHONPATH` names this directory.
+"""Gives a Python process invented host names and public addresses, if `PYTHONPATH` names this directory.
 
-Names and addresses of the real internet cannot be used in tests. `INVENTED_HOSTS` is a JSON object with the
-answers to the look-ups of each name, one after the other; the last one is repeated. Each answer is a list of
-addresses. A connection to one of `INVENTED_ADDRESSES`, a JSON list, leads to the same port of loopback.
-`INVENTED_LOG` is a file with a line for each look-up and for each connection.
+Tests cannot use names and addresses of the real internet. These variables describe the invented ones:
+
+- `INVENTED_HOSTS`: a JSON object. Each name has a list of answers, one for each look-up; the last answer is
+  repeated. Each answer is a list of addresses.
+- `INVENTED_ADDRESSES`: a JSON list. A connection to one of them leads to the same port on loopback.
+- `INVENTED_LOG`: the file to which a line is written for each look-up and each connection.
 """
 
 import asyncio.selector_events
