@@ -28,7 +28,7 @@ STREAMS = 5
 
 
 def first_real_reply() -> None:
-    """From the daemon's start to the answer of a request that is not `initialize`."""
+    """Measure the time from the daemon's start to its first response after that to `initialize`."""
     bare = [python(), "-c", "pass"]
     dispatcher = [python(), "-c", "import pygls.server"]
     floors: list[float] = []
@@ -50,7 +50,7 @@ def first_real_reply() -> None:
 
 
 def throughput(base_url: str, per_write: int) -> None:
-    """One unpaced stream: provider's deltas a second, and the daemon's CPU for each."""
+    """Measure one stream at full speed: the deltas per second, and the daemon's CPU time for each."""
     asked = [{"role": "user", "content": f"firehose {DELTAS} {per_write}"}]
     rates: list[float] = []
     costs: list[float] = []
@@ -62,7 +62,7 @@ def throughput(base_url: str, per_write: int) -> None:
             daemon.send(number + 1, "chat/start", {"messages": asked})
             count = _read_stream(daemon)
             took, spent = time.perf_counter() - begun, daemon.cpu_seconds - cpu
-            if number > 0:  # The first one also builds the answer and opens the connection.
+            if number > 0:  # The first stream also builds the answer and opens the connection.
                 rates.append(DELTAS / took / 1000)
                 costs.append(spent / DELTAS * 1e6)
                 notifications.append(count / DELTAS)

@@ -1,4 +1,4 @@
-"""`jumpseat acp` compared with `jumpseat attach`: the start of a client, and the CPU of a delta."""
+"""Compares `jumpseat acp` with `jumpseat attach`: the start of a client, and the CPU time of a delta."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class BlockingAgent:
         )
 
     def request(self, method: str, params: Any) -> Any:
-        """Send a request and return its result; other messages are skipped."""
+        """Send a request, skip other messages and return the result."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -57,7 +57,7 @@ class BlockingAgent:
 
 
 def acp() -> None:
-    """All rows of the Agent Client Protocol. The shared daemon is warm in all of them."""
+    """Measure and print the rows about the Agent Client Protocol, all with a warm shared daemon."""
     with tempfile.TemporaryDirectory() as home, upstream_process() as base_url:
         Path(home, "config.toml").write_text(provider_table(base_url))
         hub = Hub(Path(home))
@@ -106,7 +106,7 @@ def _deltas(hub: Hub, agent: BlockingAgent, client: BlockingDaemon, home: str) -
                 chat(number)
             else:
                 _ask(agent, prompt)
-            if number > 1:  # The first one also builds the answer and opens the connection.
+            if number > 1:  # The first chat also builds the answer and opens the connection.
                 costs[name].append((_cpu_seconds(hub.pid) - before) / FIREHOSE * 1e6)
     row("CPU a delta, attach", costs["attach"], "us")
     ratio = statistics.median(costs["acp"]) / statistics.median(costs["attach"])

@@ -1,4 +1,4 @@
-"""The shared daemon compared with `serve`: start, time and memory of a client, and many clients at once."""
+"""Compares the shared daemon with `serve`: start, time and memory of a client, and many clients at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AT_ONCE = 64
 
 
 def measure_attached() -> None:
-    """All rows of attached clients. The daemon is warm in all of them."""
+    """Measure and print the rows about attached clients, all with a warm daemon."""
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
     with _warm() as (hub, home):
         _starts(home)
@@ -43,7 +43,7 @@ def measure_attached() -> None:
 
 @contextmanager
 def _warm() -> Iterator[tuple[Hub, str]]:
-    """A home with a daemon that has served a client."""
+    """Run a daemon that has served a client; yield its hub and its home."""
     with tempfile.TemporaryDirectory() as home:
         hub = Hub(Path(home))
         try:
@@ -90,7 +90,7 @@ def _memory(hub: Hub, home: str) -> None:
 
 
 def _measure_unpaced(home: str, base_url: str) -> None:
-    """Measure as many deltas as the client can read, for `serve` and `attach` in turn."""
+    """Measure a stream at full speed, for `serve` and `attach` in turn."""
     asked = [{"role": "user", "content": f"firehose {FIREHOSE} 1"}]
     times: dict[str, list[float]] = {"serve": [], "attach": []}
     with blocking_daemon() as alone, closing(BlockingDaemon(home, ATTACH)) as client:
@@ -111,7 +111,10 @@ def _measure_unpaced(home: str, base_url: str) -> None:
 
 
 def _measure_paced(home: str, base_url: str) -> None:
-    """One stream at a model's rate: from the provider's write to the client's read, each way in turn."""
+    """Measure the delays of one stream at a model's rate, for `serve` and `attach` in turn.
+
+    A delay is the time from the provider's write to the client's read.
+    """
     delays: dict[str, list[float]] = {"serve": [], "attach": []}
     with blocking_daemon() as alone, closing(BlockingDaemon(home, ATTACH)) as client:
         ways = {"serve": alone, "attach": client}
@@ -127,9 +130,9 @@ def _measure_paced(home: str, base_url: str) -> None:
 
 
 def _many(home: str, base_url: str) -> None:
-    """Many chats at once: of as many bare connections, one client of `serve`, as many attached clients.
+    """Measure many chats at once, which begin together, so that their deltas come in bursts.
 
-    The chats begin together, so their deltas come in bursts.
+    There are three ways: bare connections, one client of `serve`, and an attached client for each chat.
     """
     worst: dict[str, list[float]] = {"bare": [], "serve": [], "attach": []}
     with ExitStack() as stack:
@@ -168,7 +171,7 @@ def _stdout(client: BlockingDaemon) -> int:
 
 
 def _bare_chat(base_url: str) -> socket.socket:
-    """A connection to the provider that has sent the request of a chat."""
+    """Connect to the provider and send the request of a chat."""
     url = urlsplit(base_url)
     connection = socket.create_connection((url.hostname, url.port))
     body = b'{"messages":[{"role":"user","content":"%d %d"}]}' % (PACED, PER_SECOND)
@@ -178,7 +181,7 @@ def _bare_chat(base_url: str) -> socket.socket:
 
 
 def _delays(descriptors: Sequence[int], *, answers: int = 1, framed: bool = True) -> list[float]:
-    """Milliseconds from the sending of each delta to its reading here, until all answers are complete."""
+    """Read all answers; return the milliseconds from the write of each delta to its read."""
     delays: list[float] = []
     rest = dict.fromkeys(descriptors, b"")
     left = dict.fromkeys(descriptors, answers)
@@ -203,7 +206,7 @@ def _delays(descriptors: Sequence[int], *, answers: int = 1, framed: bool = True
 
 
 def _frames(data: bytes) -> list[bytes]:
-    """The bodies of complete frames, and the rest."""
+    """Split data into the bodies of complete frames and, as the last item, the rest."""
     frames, at = [], 0
     while (end := data.find(b"\r\n\r\n", at)) >= 0:
         body = end + 4

@@ -1,7 +1,7 @@
-"""The cost of a chat, compared with httpx2 alone: time to the first delta, CPU, connections.
+"""Compares the cost of a chat with httpx2 alone: time to the first delta, CPU time, connections.
 
-`python -m tests.bench.chats PYTHON` compares the CPU time of this version of the daemon with another one,
-which is installed for that interpreter.
+`python -m tests.bench.chats PYTHON` compares the CPU time of this version of the daemon with the version that
+is installed for the interpreter PYTHON.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HI: Messages = [{"role": "user", "content": "hi"}]
 
 
 def chats(base_url: str) -> None:
-    """All rows of chats."""
+    """Measure and print the rows about chats."""
     with blocking_daemon() as daemon, direct(base_url) as alone:
         daemon.initialize(provider(base_url))
         sides: tuple[Side, Side] = alone, ThroughDaemon(daemon)
@@ -65,7 +65,7 @@ def chats(base_url: str) -> None:
 
 
 def versions(other_python: str) -> None:
-    """The CPU of a chat in another version and in this one, in alternating rounds."""
+    """Measure the CPU time of a chat in another version and in this one, in alternating rounds."""
     other = (other_python, *SERVE[1:])
     with upstream_process() as base_url, blocking_daemon(other) as before, blocking_daemon() as now:
         for daemon in (before, now):
@@ -127,10 +127,10 @@ class Measured:
     """The results of one side."""
 
     firsts: list[float] = field(default_factory=list)
-    """Milliseconds to the first delta of each chat."""
+    """The milliseconds to the first delta of each chat."""
 
     costs: list[float] = field(default_factory=list)
-    """Milliseconds of CPU for a chat, in each round."""
+    """The milliseconds of CPU time for one chat in each round."""
 
 
 def _measure_sides(
@@ -148,12 +148,12 @@ def _measure_sides(
 
 
 def _count_connections(base_url: str) -> int:
-    """The number of connections that the provider has accepted, including this request's connection."""
+    """Return how many connections the provider has accepted, including the one of this request."""
     return int(httpx2.get(f"{base_url}/accepted", trust_env=False).json())
 
 
 def _histories() -> Mapping[str, Messages]:
-    """Conversations of 1 MB, in a form for both sides."""
+    """Return conversations of 1 MB, in a form for both sides."""
     return {
         "200 turns of ASCII": _history(200),
         "200 turns with other letters": _history(200, " Größe 😀"),

@@ -1,4 +1,4 @@
-"""Lists and searches of many kept conversations, and a start beside them."""
+"""Measures lists and searches of many kept conversations, and the start of a daemon that has them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SEARCHES: Mapping[str, str] = {
 
 
 def conversations() -> None:
-    """All rows of kept conversations."""
+    """Measure and print the rows about kept conversations."""
     with tempfile.TemporaryDirectory() as home:
         keep_many(Path(home), CONVERSATIONS)
         first, opened, starts = [], [], []
@@ -74,7 +74,7 @@ def _milliseconds_since(begun: float) -> float:
 
 
 def keep_many(home: Path, count: int) -> None:
-    """Write copies of one kept conversation, because keeping each would take as many writes to the disk."""
+    """Write copies of one kept conversation, because it would take longer to keep as many turns."""
     store = ConversationStore(conversations_directory(home))
     message = Message("user", (TextBlock("A question: QUESTION"),))
     turn = NewTurn(

@@ -13,7 +13,7 @@ import httpx2
 
 
 class Direct:
-    """One client of httpx2, with an event loop of its own."""
+    """A client of httpx2 with its own event loop."""
 
     def __init__(self, base_url: str) -> None:
         self._url = f"{base_url}/chat/completions"
@@ -21,7 +21,7 @@ class Direct:
         self._client = httpx2.AsyncClient(trust_env=False)
 
     def run(self, count: int, messages: Sequence[Mapping[str, Any]]) -> list[float]:
-        """Run `count` chats at once; returns the milliseconds to the first text of each."""
+        """Run `count` chats at once; return the milliseconds to the first text of each."""
         return self._loop.run_until_complete(self._ask_all(count, messages))
 
     async def _ask_all(self, count: int, messages: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -41,7 +41,7 @@ class Direct:
 
     @property
     def cpu_seconds(self) -> float:
-        """User and system time of this process so far; it does nothing else while a chat runs."""
+        """The user and system time of this process so far. It does nothing else while a chat runs."""
         return time.process_time()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A search over 20,000 files, and how long it delays the event loop, on which all chats run."""
+"""Measures a search in 20,000 files, and how long it delays the event loop, in which all chats run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TICK_SECONDS = 0.001
 
 
 def file_tools() -> None:
-    """All rows."""
+    """Measure and print the rows about file tools."""
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         (root / ".gitignore").write_text("*.log\nbuild/\nnode_modules/\n__pycache__/\n", "utf-8")
@@ -58,7 +58,7 @@ async def _search(root: Path, pattern: str) -> None:
 
 
 async def _find_longest_delay(work: Awaitable[None]) -> float:
-    """Return the longest delay in milliseconds of a timer that runs beside the work."""
+    """Return the longest delay of a timer during the work, in milliseconds."""
     longest = 0.0
     running = asyncio.ensure_future(work)
     while not running.done():

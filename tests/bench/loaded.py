@@ -1,7 +1,8 @@
-"""The cost of one client's long conversations for another: chats of a quiet client beside a loud one.
+"""Measures what one client's long conversations cost another client.
 
-The loud client sends 10 MB of messages over and over, either to the same daemon or to one of its own. The
-difference is the price of sharing; the rest is the price of the machine's load.
+A loud client sends 10 MB of messages over and over, and the chats of a quiet client are timed. The clients
+have either the same daemon or one each. The difference is the price of sharing. The rest is due to the
+machine's load.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ MEGABYTE = 1_000_000
 
 
 def measure_loaded() -> None:
-    """All rows."""
-    # Each client has a provider in a process of its own, which would otherwise be measured too.
+    """Measure and print the rows about a loud client."""
+    # Each client has a provider in a separate process, so that one provider does not delay both clients.
     with upstream_process() as quiet, upstream_process() as loud:
         for name, messages in conversations_of_10_mb().items():
             p95: dict[str, list[float]] = {"serve": [], "attach": []}
@@ -40,7 +41,7 @@ def measure_loaded() -> None:
 
 
 def conversations_of_10_mb() -> dict[str, list[dict[str, Any]]]:
-    """Ten megabytes as one long text, and as many short messages."""
+    """Return two conversations of ten megabytes by name: one long text, and 20,000 messages."""
 
     def messages(count: int, length: int) -> list[dict[str, Any]]:
         roles = ("user", "assistant")
@@ -74,7 +75,7 @@ def _p95_beside(
 def _send_repeatedly(client: BlockingDaemon, messages: list[dict[str, Any]]) -> Iterator[None]:
     """Have the client send these messages again and again."""
     ended = threading.Event()
-    # Encoded once: that holds the GIL of this process, which also measures.
+    # Encode the request only once, because encoding holds the GIL and would delay the measurement.
     request = frame({"jsonrpc": "2.0", "id": 1, "method": "chat/start", "params": {"messages": messages}})
 
     def send() -> None:

@@ -1,4 +1,4 @@
-"""Turns, lists and pruning beside many kept conversations, each compared with few."""
+"""Compares turns, lists and pruning between many and few kept conversations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT_MEGABYTES = 10
 
 
 def many_conversations(base_url: str) -> None:
-    """All rows of turns, first lists and pruning."""
+    """Measure and print the rows about turns, first lists and pruning."""
     costs = []
     for count in (FEW, MANY):
         with tempfile.TemporaryDirectory() as home:
@@ -53,12 +53,12 @@ def _turns(home: str, count: int, base_url: str) -> float:
     try:
         daemon.initialize(provider(base_url))
         _list(daemon, {})
-        time.sleep(2)  # The start examines all files once.
+        time.sleep(2)  # Wait until the daemon has examined all files, as it does after its start.
         for number in range(TURNS):
             cpu = daemon.cpu_seconds
             daemon.send(2, "chat/start", {"messages": [user(f"question {number}")], "keep": True})
             daemon.response(2)
-            time.sleep(0.1)  # What follows the response is part of the cost.
+            time.sleep(0.1)  # The work after the response is part of the cost.
             costs.append((daemon.cpu_seconds - cpu) * 1000)
     finally:
         daemon.close()
@@ -92,7 +92,7 @@ def _measure_pruning(home: str) -> None:
 def _megabytes(home: str) -> float:
     size = 0
     for path in conversations_directory(Path(home)).glob("*.jsonl"):
-        with contextlib.suppress(FileNotFoundError):  # It was deleted meanwhile.
+        with contextlib.suppress(FileNotFoundError):  # The daemon has just deleted the file.
             size += path.stat().st_size
     return size / 1e6
 

@@ -1,6 +1,6 @@
-"""Shared by the benchmarks: a daemon with blocking reads, an upstream in another process, CPU times.
+"""The helpers of the benchmarks: a daemon with blocking reads, an upstream in another process, CPU times.
 
-The code is minimal, so that the daemon is measured and not the benchmark.
+Their code is minimal, so that the figures are about the daemon and not about the benchmark.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WAIT_SECONDS = 60
 
 
 class BlockingDaemon:
-    """A daemon process and its frames, with blocking reads."""
+    """A daemon process whose frames are read without asyncio."""
 
     def __init__(self, home: str, command: Sequence[str] = SERVE) -> None:
         self.process = subprocess.Popen(
@@ -47,27 +47,27 @@ class BlockingDaemon:
         self.process.stdin.flush()
 
     def read_body(self) -> bytes:
-        """The next message's body, not parsed."""
+        """Read the body of the next message, and return it without parsing."""
         assert self.process.stdout is not None
         head = self.process.stdout.readline()
         self.process.stdout.readline()
         return self.process.stdout.read(int(head[len(b"Content-Length: ") :]))
 
     def response(self, request_id: int) -> Any:
-        """Read up to the response to this id."""
+        """Read up to the response with this id."""
         while True:
             message = json.loads(self.read_body())
             if message.get("id") == request_id:
                 return message["result"]
 
     def initialize(self, config: Mapping[str, Any] | None = None) -> None:
-        """Go through the handshake."""
+        """Do the handshake."""
         self.send(0, "initialize", {"initializationOptions": {"config": config}})
         self.response(0)
 
     @property
     def cpu_seconds(self) -> float:
-        """User and system time of the process so far, from its CPU clock on Linux."""
+        """The user and system time of the process so far, from its CPU clock on Linux."""
         return time.clock_gettime(~self.process.pid << 3 | 2)
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ class BlockingDaemon:
 
 @contextmanager
 def blocking_daemon(command: Sequence[str] = SERVE) -> Iterator[BlockingDaemon]:
-    """A daemon with an empty home."""
+    """Run a daemon with an empty home."""
     with tempfile.TemporaryDirectory() as home:
         daemon = BlockingDaemon(home, command)
         try:
@@ -92,10 +92,10 @@ def blocking_daemon(command: Sequence[str] = SERVE) -> Iterator[BlockingDaemon]:
 
 @contextmanager
 def upstream_process() -> Iterator[str]:
-    """The base URL of a provider in a separate process.
+    """Run a provider in a separate process, and yield its base URL.
 
-    The last message of a chat selects the answer: `firehose DELTAS EVENTS_PER_WRITE`, or anything for
-    three words. `GET accepted` returns the number of accepted connections.
+    If the last message of a chat is `firehose DELTAS EVENTS_PER_WRITE`, the answer has that many deltas. Any
+    other message is answered with three words. `GET accepted` returns the number of accepted connections.
     """
     with _process(_serve) as base_url:
         yield base_url
@@ -103,7 +103,7 @@ def upstream_process() -> Iterator[str]:
 
 @contextmanager
 def paced_process() -> Iterator[str]:
-    """The base URL of a `PacedUpstream` in a separate process."""
+    """Run a `PacedUpstream` in a separate process, and yield its base URL."""
     with _process(_serve_paced) as base_url:
         yield base_url
 
@@ -139,7 +139,7 @@ async def _serve_forever(pipe: Connection) -> None:
     prepared: dict[str, Reply] = {}
 
     def answer(request: RecordedRequest) -> Reply:
-        upstream.requests.clear()  # Each may have a history of 1 MB.
+        upstream.requests.clear()  # Save memory: each request may have a history of 1 MB.
         if request.path.endswith("/accepted"):
             return Reply.json(upstream.accepted)
         if request.method == "GET":  # The list of models.
@@ -159,5 +159,5 @@ async def _serve_forever(pipe: Connection) -> None:
 
 
 def python() -> str:
-    """The interpreter that runs the benchmarks, and the daemon."""
+    """Return the path of the interpreter that runs the benchmarks and the daemon."""
     return sys.executable

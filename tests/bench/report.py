@@ -1,4 +1,4 @@
-"""Lines of the report, and timing."""
+"""Prints the lines of the report, and times calls."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Callable, Sequence
 
 
 def milliseconds(action: Callable[[], object]) -> float:
-    """The duration of a call."""
+    """Call a function and return how many milliseconds it took."""
     begun = time.perf_counter()
     action()
     return (time.perf_counter() - begun) * 1000
 
 
 def row(name: str, values: Sequence[float], unit: str, note: str = "") -> None:
-    """One line of the report."""
+    """Print one line of the report."""
     middle = statistics.median(values)
     print(f"{name:<58} {middle:9.2f} {unit:<6} (min {min(values):.2f}, max {max(values):.2f}) {note}")
 
 
 def print_comparison(name: str, alone: Sequence[float], through: Sequence[float], unit: str) -> None:
-    """Two lines: the same with httpx2 alone, and through the daemon and the ratio of the medians."""
+    """Print two lines: with httpx2 alone, and through the daemon with the ratio of the medians."""
     row(f"{name}, httpx2 alone", alone, unit)
     ratio = statistics.median(through) / statistics.median(alone)
     row(f"{name}, daemon", through, unit, f"{ratio:.1f} times as much")

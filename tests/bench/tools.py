@@ -1,7 +1,7 @@
-"""MCP servers: the cost of a call, the delay of others while a server misbehaves, and memory.
+"""Measures MCP servers: the cost of a call, delays while a server misbehaves, and memory.
 
-A stdio call is compared with the SDK's own client, which talks to the same server. Delays are
-measured with small requests of the same client while one request is answered.
+A call over stdio is compared with a call by the SDK's own client to the same server. To measure delays, the
+client sends small requests while it waits for a response.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SMALL: dict[str, Any] = {"content": [], "structuredContent": {"never": 1}}
 
 
 def tools() -> None:
-    """Print all rows."""
+    """Measure and print the rows about MCP servers."""
     asyncio.run(_calls())
     _delays()
     _memory()
@@ -92,7 +92,7 @@ def _delays() -> None:
                 ThreadedUpstream() as upstream,
                 _daemon(mcp_server.table("fake"), upstream.base_url) as daemon,
             ):
-                # The first call also imports what it needs.
+                # The first call also imports modules.
                 _call(daemon, upstream, 1, "result", SMALL)
                 longest.append(max(_call(daemon, upstream, 2, tool, arguments)))
         row(f"longest delay of others during {name}", longest, "ms", "target 50")
@@ -105,7 +105,7 @@ def _delays() -> None:
 
 
 def _memory() -> None:
-    """Compare daemons without servers, with one that is configured, and with one that runs."""
+    """Compare the memory of daemons without a server, with a configured server and with a running server."""
     sizes: dict[str, list[float]] = {"none": [], "configured": [], "running": []}
     starts: dict[str, list[float]] = {"none": [], "configured": []}
     for _ in range(STARTS):
@@ -146,7 +146,7 @@ def _call(
 
 
 def _measure(daemon: BlockingDaemon, number: int, method: str, params: Any) -> list[float]:
-    """Send a request, and small ones until it is answered; return the times of these, in ms."""
+    """Send a request, then small ones until it is answered; return the times of the small ones, in ms."""
     daemon.send(number, method, params)
     delays: list[float] = []
     other, is_answered = number * 1_000_000, False

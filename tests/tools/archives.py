@@ -1,7 +1,7 @@
 """Builds the packages for Emacs and Neovim into `dist/`: `make archives`.
 
-Each contains the plug-in with its README, the installer that all editors share, and the daemon's wheel, which
-must be in `dist/`. The same sources and the same wheel always produce the same bytes.
+Each package contains the plug-in with its README, the installer that all editors share, and the daemon's
+wheel, which must already be in `dist/`. The same sources and the same wheel always produce the same bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DIST = ROOT / "dist"
 EDITORS = ROOT / "editors"
 
 DEFAULT_TIME = 1580601600
-"""The time of all files without SOURCE_DATE_EPOCH; hatchling has the same default for the wheel."""
+"""The modification time of all files if SOURCE_DATE_EPOCH is not set; hatchling has the same default."""
 
 _RELATIVE_LINK = re.compile(r"(?<=\]\()(?!https:|#)[^)\s]+")
 
@@ -37,7 +37,7 @@ def emacs_package(directory: Path) -> Path:
     """Build the tar that `package-install-file` installs."""
     top = f"jumpseat-{__version__}"
     package = EDITORS / "emacs"
-    # With a file `dir`, package.el adds the manual to Info.
+    # package.el adds the manual to Info only if there is a file `dir`.
     manual = [package / "dir", package / "jumpseat.info"]
     files = {file.name: file.read_bytes() for file in sorted([*package.glob("jumpseat*.el"), *manual])}
     files["jumpseat-pkg.el"] = package_description(files["jumpseat.el"].decode()).encode()
@@ -68,7 +68,7 @@ def common_files(editor: str, directory: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def readme(editor: str) -> str:
-    """Return an editor's README, with links to the tag in place of links that lead out of the package."""
+    """Return an editor's README. Links to files outside the package become URLs of the repository's tag."""
     text = (EDITORS / editor / "README.md").read_text("utf-8")
 
     def to_url(link: re.Match[str]) -> str:

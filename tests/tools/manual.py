@@ -1,6 +1,7 @@
 """Writes the manual page `docs/jumpseat.1` from the commands: `make manual`.
 
-The wheel has it as `share/man/man1/jumpseat.1`, where `man` finds it in an environment that is on the PATH.
+The wheel contains the page as `share/man/man1/jumpseat.1`. There, `man` finds it if the environment is on the
+PATH.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ VARIABLES = {
 
 
 def manual() -> str:
-    """The page, in the language of man(7)."""
+    """Return the page, in the language of man(7)."""
     parts = [
         f'.TH JUMPSEAT 1 "" "jumpseat {__version__}" "User Commands"',
         section("NAME", "jumpseat \\- chat with any model provider, from the shell and from editors"),
@@ -63,17 +64,17 @@ def manual() -> str:
 
 
 def section(title: str, text: str) -> str:
-    """A section with its heading."""
+    """Return a section with its heading."""
     return f".SH {title}\n{text}"
 
 
 def format_list(rows: dict[str, str]) -> str:
-    """A list of terms with their explanations."""
+    """Return a list of terms with their explanations."""
     return "\n".join(f".TP\n.B {escape(term)}\n{escape(text)}" for term, text in rows.items())
 
 
 def walk(group: click.Group, names: list[str]) -> Iterator[tuple[list[str], click.Command]]:
-    """The commands below a group that are not hidden, each with its words."""
+    """Yield each command of a group that is not hidden, with the words that call it."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -85,7 +86,7 @@ def walk(group: click.Group, names: list[str]) -> Iterator[tuple[list[str], clic
 
 
 def describe(names: list[str], command: click.Command) -> Iterator[str]:
-    """The heading of a command, its usage, text and options."""
+    """Yield the heading of a command, its usage, text and options."""
     context = click.Context(command, info_name=" ".join(names))
     yield f'.SS "{escape(" ".join(names))}"'
     usage = " ".join(command.collect_usage_pieces(context))
@@ -98,7 +99,7 @@ def describe(names: list[str], command: click.Command) -> Iterator[str]:
 
 
 def text_of(command: click.Command) -> Iterator[str]:
-    """The paragraphs of a command's help; its examples stay as they are."""
+    """Yield the paragraphs of a command's help. Examples keep their line breaks."""
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(command.help or "")):
         if paragraph.startswith("\b"):
             heading, *lines = map(escape, paragraph.split("\n")[1:])
@@ -109,7 +110,7 @@ def text_of(command: click.Command) -> Iterator[str]:
 
 
 def escape(text: str) -> str:
-    """Text that man(7) prints as it is."""
+    """Escape a text, so that man(7) prints it unchanged."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     return f"\\&{text}" if text.startswith(".") else text
 

@@ -1,8 +1,8 @@
-"""`make mutants`: whether the unit tests notice small changes of the code that they test.
+"""`make mutants`: measures whether the unit tests notice small changes to the code that they test.
 
-Cosmic Ray makes the changes, in a copy of the checkout. A few changes of each module are selected, the
-same in every run with the same seed. The unit tests of its package run on each, beginning with
-the tests of the module. The modules take turns, so that an interrupted run has covered all of them equally.
+Cosmic Ray makes the changes in a copy of the checkout. A seed selects a few changes for each module; the same
+seed always selects the same changes. For each change, the unit tests of the module's package run, beginning
+with those of the module. The modules take turns, so that an interrupted run has covered all of them equally.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ GROUPS = {
 }
 COPIED = ("server", "client", "tests", "docs", "editors", "pyproject.toml", "README.md")
 
-# Unions occur in annotations, which are never evaluated.
+# The operator `|` is usually in an annotation. These are never evaluated, so no test can notice a change.
 NO_CHANGE = "BitOr"
 
 TEST_SECONDS = 180.0
 
 
 def modules_of(group: str) -> list[Path]:
-    """The modules of the package; at least one."""
+    """Return the modules of a group. Fail if there are none."""
     found = sorted(module for pattern in GROUPS[group] for module in SERVER.glob(pattern))
     assert found, f"{group} has no module any more: {GROUPS[group]}"
     return found
 
 
 def tests_of(module: Path) -> list[str]:
-    """The unit tests to run on a mutant: first of the module, then of the whole package."""
+    """Return the unit tests to run for a mutant: first those of its module, then those of its package."""
     folder = Path("tests", "unit", module.relative_to(SERVER).parent)
     own = sorted(folder.glob(f"test_{module.stem.strip('_')}*.py"))
     return [str(found) for found in dict.fromkeys([*own, *sorted(folder.glob("test_*.py"))])]
 
 
 def draw(group: str, each: int, seed: int) -> Iterator[tuple[Path, MutationSpec]]:
-    """This many mutants of each module: the first of each, then the second of each."""
+    """Yield `each` mutants of each module: the first one of every module, then the second one, and so on."""
     rows: list[list[tuple[Path, MutationSpec]]] = []
     for module in modules_of(group):
         with use_db(":memory:", WorkDB.Mode.create) as every:
@@ -73,12 +73,12 @@ def draw(group: str, each: int, seed: int) -> Iterator[tuple[Path, MutationSpec]
 
 
 def command_of(python: str, tests: Sequence[str]) -> list[str]:
-    """Runs the tests up to the first failure."""
+    """Return the command that runs the tests up to the first failure."""
     return [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *tests]
 
 
 def outcome_of(python: str, module: Path, spec: MutationSpec) -> TestOutcome:
-    """The result of the tests for one mutant."""
+    """Run the tests for one mutant and return their outcome."""
     command = shlex.join(command_of(python, tests_of(module)))
     outcome = mutate_and_test([spec], command, TEST_SECONDS).test_outcome
     assert outcome is not None, f"no mutant was made of {module} at {spec.start_pos}"
@@ -114,10 +114,10 @@ def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.mutants")
     parser.add_argument("--python", default=sys.executable, help="the Python of the tests' environment")
-    parser.add_argument("--each", type=int, default=4, help="mutants of each module")
+    parser.add_argument("--each", type=int, default=4, help="the number of mutants of each module")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=60, help="how long all of it may take")
-    parser.add_argument("groups", nargs="*", default=list(GROUPS), help=f"of {', '.join(GROUPS)}")
+    parser.add_argument("--minutes", type=float, default=60, help="the time limit for the whole run")
+    parser.add_argument("groups", nargs="*", default=list(GROUPS), help=f"groups: {', '.join(GROUPS)}")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="jumpseat-mutants-") as copy:
         for name in COPIED:

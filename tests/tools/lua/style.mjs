@@ -1,4 +1,4 @@
-// StyLua over the Neovim plug-in: exit code 1 if a file has another form; `--write` rewrites it.
+// Runs StyLua on the Neovim plug-in. The exit code is 1 if a file is not formatted; `--write` formats the files.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// Makes a server of Node that listens on all interfaces listen on loopback only, and prints the port that it received.
+// Makes a Node.js server listen only on loopback instead of on all interfaces, and prints the server's port.
 // Usage: node --import loopback.mjs server.js
 
 import net from "node:net";

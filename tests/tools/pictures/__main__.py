@@ -1,6 +1,6 @@
 """Makes the README's animation of the command line: `make pictures`.
 
-A real `jumpseat` in a real terminal; only the provider is scripted.
+It shows the real `jumpseat` in a real terminal. Only the provider is scripted.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ default_model = "llama-3.3-70b-versatile"
 
 
 def answer(text: str) -> tuple[Reply, list[Gate]]:
-    """An answer in words, each behind a gate."""
+    """Return an answer that sends a text word by word, and the gates before the words."""
     events: list[Event] = []
     gates = []
     for word in text.replace(" ", " \0").split("\0"):
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def record(home: Path, upstream: ThreadedUpstream) -> str:
-    """The animation of a conversation with two questions."""
+    """Return the animation of a conversation with two questions."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     variables = {**os.environ, **environment_of(home), "HOME": str(home), "PATH": path, "PS1": "$ "}
     recorder = Recorder(["bash", "--norc", "--noprofile"], variables, ROWS, COLUMNS)

@@ -12,11 +12,11 @@ from tests.fakes.terminal import LIMIT_SECONDS, Terminal
 from tests.tools.pictures.svg import Frame, frame_of
 
 KEY_SECONDS = 0.04
-"""Between two keys, so that the animation shows the typing."""
+"""The seconds between two keys, so that the animation shows the typing."""
 
 
 class Recorder:
-    """A terminal whose screens are kept with their times."""
+    """A terminal that records its screens with their times."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], rows: int, columns: int) -> None:
         self.terminal = Terminal(command, env)
@@ -32,7 +32,7 @@ class Recorder:
         self.terminal.type(data.encode())
 
     def keep(self) -> None:
-        """Keep the present screen, unless it is the last one."""
+        """Record the current screen, unless it is the same as the last recorded one."""
         self.screen.show(self.terminal.output[self._shown :])
         self._shown = len(self.terminal.output)
         frame = frame_of(self.screen, time.monotonic() - self._began)
@@ -40,7 +40,7 @@ class Recorder:
             self.frames.append(frame)
 
     def during(self, seconds: float) -> None:
-        """Record for this long."""
+        """Record for this many seconds."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             if select.select([self.terminal.screen], [], [], left)[0]:
@@ -48,14 +48,14 @@ class Recorder:
                 self.keep()
 
     def until(self, text: str) -> None:
-        """Record until the screen has this text."""
+        """Record until the screen contains this text."""
         deadline = time.monotonic() + LIMIT_SECONDS
         while not any(text in row for row in self.screen.rows):
             assert time.monotonic() < deadline, "\n".join(self.screen.rows)
             self.during(0.02)
 
     def type(self, text: str) -> None:
-        """Type a line, key by key, and Enter."""
+        """Type a line key by key, and press Enter."""
         for key in text:
             self.terminal.type(key.encode())
             self.during(KEY_SECONDS)

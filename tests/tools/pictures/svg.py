@@ -1,4 +1,4 @@
-"""A recorded terminal as an animated SVG, which a README can show."""
+"""Converts a recorded terminal to an animated SVG, which a README can show."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, TypeAlias
 
 CELL_WIDTH, CELL_HEIGHT, FONT_SIZE = 8.4, 18, 14
 MARGIN, BAR = 14, 28
-"""Pixels around the text, and in the window's bar."""
+"""The pixels around the text, and the height of the window's bar in pixels."""
 
 LAST_FRAME_SECONDS = 4.0
 
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
-"""SVG drops other spaces at the ends of a text."""
+"""Replaces the spaces at the ends of a text, which SVG would drop."""
 
 BACKGROUND, FOREGROUND = "#1c2128", "#d5dbe3"
 COLOURS = {
     "black": "#545d68", "red": "#f47067", "green": "#7fc87f", "brown": "#daaa3f", "blue": "#6cb6ff",
     "magenta": "#dcbdfb", "cyan": "#76e3ea", "white": "#d5dbe3", "brightblack": "#768390",
 }  # fmt: skip
-"""pyte's names; other colours are six hexadecimal digits."""
+"""The colours by pyte's names. pyte writes other colours as six hexadecimal digits."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ Row: TypeAlias = tuple[tuple[int, int, str, Style], ...]
 
 @dataclass(frozen=True)
 class Frame:
-    """A screen, and when it was seen, in seconds from the beginning."""
+    """A screen, and the time at which it was seen, in seconds from the beginning."""
 
     at: float
     rows: tuple[Row, ...]
 
 
 def frame_of(screen: Any, at: float) -> Frame:
-    """The frame of a pyte screen."""
+    """Return the frame of a pyte screen."""
     return Frame(at, tuple(_row(screen.buffer[number], screen.columns) for number in range(screen.lines)))
 
 
@@ -80,9 +80,10 @@ def _colour(name: str, default: str | None) -> str | None:
 
 
 def picture(frames: Sequence[Frame], columns: int, title: str) -> str:
-    """The SVG of these frames, shown again and again; of one frame, a still picture.
+    """Return an SVG that shows these frames again and again. With only one frame, it is a still picture.
 
-    A line that several consecutive frames share is one element, so that a growing answer stays small.
+    A line that is the same in consecutive frames is only one element, so that the SVG of a growing answer is
+    small.
     """
     lines = len(frames[0].rows)
     width, height = columns * CELL_WIDTH + 2 * MARGIN, lines * CELL_HEIGHT + BAR + MARGIN
@@ -153,7 +154,7 @@ def _run(line: int, column: int, cells: int, text: str, style: Style) -> str:
         + (' font-style="italic"' if style.italic else "")
         + (' text-decoration="underline"' if style.underlined else "")
     )
-    # The length holds the columns together in a font of another width.
+    # The length keeps the columns aligned if the reader's font has another width.
     length = f' textLength="{cells * CELL_WIDTH:g}" lengthAdjust="spacingAndGlyphs"'
     return (
         f'{drawn}<text x="{left:g}" y="{top + 14:g}" fill="{style.colour}"{more}{length}>'

