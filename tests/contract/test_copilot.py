@@ -18,7 +18,7 @@ TOKEN = "gho_contract0123456789abcdef"
 
 
 def make_row(name, endpoint):
-    """A row of Copilot's list of models."""
+    """Return a row of Copilot's list of models."""
     return {
         "id": name,
         "name": name.title(),

@@ -21,7 +21,7 @@ KIND = "copilot-language-server"
 
 @pytest.fixture
 def command() -> Iterator[list[str]]:
-    """The command of a scripted server, which runs in its own loop because each check has another."""
+    """Run a scripted server and yield its command. The server has its own event loop, as has each check."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -37,7 +37,7 @@ def command() -> Iterator[list[str]]:
 
 
 class LanguageServerContract(AdapterContract):
-    """Common parts of both APIs; without HTTP, so that the suite cannot script answers."""
+    """The common parts of both APIs. They do not use HTTP, so the suite cannot script answers."""
 
     kind = KIND
     speaks_http = False

@@ -11,13 +11,13 @@ from jumpseat.testing import AdapterContract, load_recordings
 
 HERE = Path(__file__).parent
 WITHOUT_HTTP = frozenset({"copilot-language-server"})
-"""Kinds without HTTP, which have no recordings; the suite sends their `live_request`."""
+"""The kinds without HTTP. They have no recordings; instead, the suite sends their `live_request`."""
 
 FOLDERS = sorted(path for path in (HERE / "recordings").iterdir() if path.is_dir())
 
 
 def contracts():
-    """The contract classes of this folder's modules, with their kinds."""
+    """Return the contract classes of this folder's modules, with their kinds."""
     for path in sorted(HERE.glob("test_*.py")):
         module = importlib.import_module(f"tests.contract.{path.stem}")
         for value in vars(module).values():
@@ -28,7 +28,7 @@ def contracts():
 
 @pytest.mark.requirement("adapters:contract-suite")
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_a_kind_has_its_contract_and_its_recordings(kind):
+def test_a_kind_has_a_contract_class_and_recordings(kind):
     of_kind = [cls for name, cls in contracts() if name == kind]
     assert of_kind, f"there is no class with `kind = {kind!r}` in {HERE.name}/"
     assert {cls.speaks_http for cls in of_kind} == {kind not in WITHOUT_HTTP}
@@ -36,7 +36,7 @@ def test_a_kind_has_its_contract_and_its_recordings(kind):
         assert all(cls.live_request is not None for cls in of_kind)
         return
     assert all(cls.script is not None and load_recordings(cls.recordings) for cls in of_kind)
-    # A kind with several dialects also uses the recordings of other kinds.
+    # One class of each kind uses the recordings of the kind. Other classes may use those of other kinds.
     assert HERE / "recordings" / kind in [cls.recordings for cls in of_kind]
 
 

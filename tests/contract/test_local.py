@@ -18,7 +18,7 @@ NAME = "smollm2-135m-instruct"
 
 
 class ScriptedServer:
-    """Replaces `LocalServer`, so that no llama.cpp is started; its address leads to the scripted server."""
+    """Replaces `LocalServer`. It has the address of the scripted server, and does not start llama.cpp."""
 
     address = ""
     api_key = "sk-contract-0123456789abcdef"

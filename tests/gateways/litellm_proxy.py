@@ -1,7 +1,7 @@
 """Runs LiteLLM's proxy in front of a fake upstream. The proxy can reach no other host.
 
-It has a separate virtual environment, because its pinned versions conflict with the dependencies of
-jumpseat; `make test-slow` creates it.
+The proxy has a separate virtual environment, because its pinned versions conflict with the dependencies of
+jumpseat. `make test-slow` creates this environment.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ PYTHON = ENVIRONMENT / "bin" / "python"
 READY = ENVIRONMENT / ".ready"
 
 START_SECONDS = 90.0
-"""The proxy's imports alone take ten seconds on an idle machine."""
+"""The time limit for the start. The imports alone take ten seconds on an idle machine."""
 
 LISTENS = "Uvicorn running on"
-"""Part of the line that the proxy writes when it is ready."""
+"""The beginning of the message that the proxy writes when it is ready."""
 
 KEY = "sk-of-the-gateway"
 """The key that the proxy's clients send."""
 
-# The program ends with its standard input, so that it cannot outlive the test run.
+# The program ends when its stdin ends, so that it cannot outlive the test run.
 _PROGRAM = """
 import os, sys, threading
 
@@ -64,11 +64,11 @@ class Gateway:
 
 @contextlib.contextmanager
 def running_gateway(home: Path, models: Mapping[str, str]) -> Iterator[Gateway]:
-    """A proxy that serves these models; skips the test if LiteLLM is not installed.
+    """Run a proxy that serves these models. Skip the test if LiteLLM is not installed.
 
     Args:
-        home: an empty directory for its files.
-        models: names of models, with LiteLLM's names for them (`openai/gpt-4o`).
+        home: an empty directory for the proxy's files.
+        models: LiteLLM's name for each model, such as `openai/gpt-4o`, by the name that clients use.
     """
     if not READY.exists():
         pytest.skip(f"LiteLLM is not installed: run `make {ENVIRONMENT.name}/.ready`")
@@ -101,7 +101,7 @@ def running_gateway(home: Path, models: Mapping[str, str]) -> Iterator[Gateway]:
 
 
 def _read(process: subprocess.Popen[str], output: list[str], ready: threading.Event) -> None:
-    """Collect the output; set `ready` when the proxy listens, and when it has ended."""
+    """Collect the output. Set `ready` when the proxy listens, or when it has ended."""
     assert process.stdout is not None
     for line in process.stdout:
         output.append(line)
@@ -112,7 +112,7 @@ def _read(process: subprocess.Popen[str], output: list[str], ready: threading.Ev
 
 def _config(models: Mapping[str, str], origin: str) -> dict[str, object]:
     def upstream(model: str) -> dict[str, str]:
-        # LiteLLM adds the version to Anthropic's address only.
+        # LiteLLM itself adds `/v1` to the address, but only for Anthropic.
         base = origin if model.startswith("anthropic/") else f"{origin}/v1"
         return {"model": model, "api_base": base, "api_key": "sk-of-the-upstream"}
 
@@ -120,14 +120,14 @@ def _config(models: Mapping[str, str], origin: str) -> dict[str, object]:
         "model_list": [
             {"model_name": name, "litellm_params": upstream(model)} for name, model in models.items()
         ],
-        # Each failure must reach the tests unchanged and once.
+        # Without retries and cooldowns, each failure reaches the tests unchanged, and only once.
         "router_settings": {"num_retries": 0, "disable_cooldowns": True},
         "general_settings": {"master_key": KEY},
     }
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """An environment without the caller's variables, LiteLLM's online price list, and network access."""
+    """Return an environment without the caller's variables, network access and the online price list."""
     nowhere = "http://127.0.0.1:9"
     return {
         "PATH": f"{PYTHON.parent}:/usr/bin:/bin",
@@ -141,7 +141,7 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Unused ports of loopback."""
+    """Return unused ports of loopback."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:

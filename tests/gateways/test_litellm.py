@@ -1,4 +1,4 @@
-"""The real LiteLLM proxy between the daemon and a fake provider, through each dialect that it serves."""
+"""The real LiteLLM proxy between the daemon and a fake provider, in each dialect that the proxy serves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.daemon import Daemon, running_daemon, user
 from tests.gateways.litellm_proxy import KEY, Gateway, running_gateway
 
 MODELS = {
-    # Neutral names, so that jumpseat learns from the gateway what the models refuse.
+    # These names do not reveal the models, so jumpseat must learn from the gateway what the models refuse.
     "alias-4o": "openai/gpt-4o",
     "alias-o": "openai/o3",
     "alias-5": "openai/gpt-5",
@@ -52,7 +52,7 @@ async def behind(gateway: Gateway) -> AsyncIterator[FakeUpstream]:
 
 @pytest.fixture
 async def daemon(home: Path, gateway: Gateway, behind: FakeUpstream) -> AsyncIterator[Daemon]:
-    """A daemon with the gateway as one provider of each kind, `by-KIND`."""
+    """Start a daemon that uses the gateway as several providers, one of each kind, named `by-KIND`."""
     async with running_daemon(home, wait_seconds=60) as daemon:
         bases = {kind: gateway.origin if kind == "anthropic" else f"{gateway.origin}/v1" for kind in KINDS}
         await daemon.initialize(
@@ -89,13 +89,13 @@ def codes(result: dict[str, Any]) -> list[str]:
 
 
 def answer_with_pause(events: list[Event], gate: Gate) -> Reply:
-    """An answer that pauses before its last piece until the gate is open."""
+    """Return an answer that waits before its last piece until the gate is open."""
     place = next(number for number, event in enumerate(events) if "'K'" in repr(event))
     return Reply.events([*events[:place], gate, *events[place:]])
 
 
 def hold(behind: FakeUpstream) -> Gate:
-    """Make every answer pause after its first piece."""
+    """Make every answer wait before its last piece; return the gate that they wait for."""
     gate = Gate()
     for path, events in ANSWERS.items():
         behind.default(answer_with_pause(events, gate), path)
@@ -197,7 +197,7 @@ async def test_a_parameter_that_the_gateway_refuses_is_dropped_with_a_warning(
         assert name not in {**request.json, **(request.json.get("reasoning") or {})}
 
 
-async def test_parameters_that_the_gateway_refuses_in_turn_are_dropped_within_one_chat(
+async def test_parameters_that_the_gateway_refuses_one_by_one_are_dropped_in_one_chat(
     daemon: Daemon, behind: FakeUpstream
 ) -> None:
     params = {"thinking": "low", "stopSequences": ["END"], "settings": {"seed": 7}}
@@ -207,7 +207,7 @@ async def test_parameters_that_the_gateway_refuses_in_turn_are_dropped_within_on
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_parameter_that_the_provider_behind_it_refuses_is_dropped(
+async def test_a_parameter_that_the_provider_behind_the_gateway_refuses_is_dropped(
     daemon: Daemon, behind: FakeUpstream, kind: str
 ) -> None:
     words = "Unsupported parameter: 'temperature' is not supported with this model."
@@ -231,7 +231,7 @@ async def test_a_parameter_that_the_provider_behind_it_refuses_is_dropped(
         (503, "The server is overloaded.", None, 1007),
     ],
 )
-async def test_an_error_of_the_provider_behind_it_keeps_its_kind(
+async def test_an_error_of_the_provider_behind_the_gateway_keeps_its_kind(
     daemon: Daemon, behind: FakeUpstream, kind: str, status: int, words: str, code: str | None, error: int
 ) -> None:
     behind.script(Reply.json({"error": {"message": words, "code": code}}, status))
@@ -241,7 +241,7 @@ async def test_an_error_of_the_provider_behind_it_keeps_its_kind(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_cancel_reaches_the_provider_behind_it(
+async def test_a_cancel_reaches_the_provider_behind_the_gateway(
     daemon: Daemon, behind: FakeUpstream, kind: str
 ) -> None:
     hold(behind)

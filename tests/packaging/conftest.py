@@ -1,4 +1,4 @@
-"""The wheel that the tests of this directory install."""
+"""A fixture with the wheel that the tests of this directory install."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUILD_SECONDS = 100.0
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from the source distribution, which is built from the sources."""
+    """Build the source distribution from the sources, and the wheel from the source distribution."""
     out = tmp_path_factory.mktemp("dist")
     subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", "--outdir", out, ROOT],

@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 COMMAND_SECONDS = 100.0
-"""Enough for an installation that downloads a hundred megabytes."""
+"""The time limit for a command. An installation may download a hundred megabytes."""
 
 
 class Home:
-    """An empty home directory, and the programs that run in it with hardly any variables."""
+    """An empty home directory, in which programs run with few environment variables."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -41,16 +41,16 @@ class Home:
         return ran.stdout
 
     def stop_daemon(self, program: str | Path | None = None) -> None:
-        """End the shared daemon with this program, or else the one on the PATH, if it is installed.
+        """Stop the shared daemon, with this program or else the one on the PATH, if that is installed.
 
-        There is no daemon if its cold start took longer than a command waits.
+        There may be no daemon, because a command gives up waiting if a cold start takes too long.
         """
         if command := shutil.which(program or "jumpseat", path=str(self.directory / ".local/bin")):
             stop = [command, "daemon", "stop"]
             subprocess.run(stop, env=self.variables, timeout=COMMAND_SECONDS, check=False)
 
     def files(self) -> set[str]:
-        """Return the files below it, without the installers' own caches and logs."""
+        """Return the files below the directory, without the installers' own caches and logs."""
         return {
             str(path.relative_to(self.directory))
             for path in self.directory.rglob("*")

@@ -20,9 +20,9 @@ from tests.hub import no_daemon_afterwards
 
 ROOT = Path(__file__).parents[2]
 COMMAND_SECONDS = 100.0
-"""Enough for an installation that downloads a few megabytes."""
+"""The time limit for a command. An installation may download a few megabytes."""
 
-# All tests share one build, so that one worker runs them all.
+# All tests share one build, which is made only once because one worker runs all tests of a module.
 pytestmark = pytest.mark.slow
 
 IMPORTED_BY_IMPORT = """
@@ -42,8 +42,8 @@ class Environment:
     directory: Path
 
     def run(self, program: str, *arguments: str, stdin: bytes = b"") -> str:
-        """Run one of the environment's programs, which must succeed; returns its standard output."""
-        # No Python settings of the test run's environment are passed on.
+        """Run one of the environment's programs, which must succeed, and return its standard output."""
+        # The test run's own settings for Python must not affect the program.
         kept = {
             key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))
         }
@@ -52,7 +52,7 @@ class Environment:
             input=stdin,
             capture_output=True,
             cwd=self.directory,
-            # pip needs the settings of the test run's user; jumpseat's own commands get none.
+            # pip needs the settings of the user who runs the tests; jumpseat's commands must not have them.
             env=kept if program == "python" else {**kept, **environment_of(self.directory / "home")},
             timeout=COMMAND_SECONDS,
             check=False,
@@ -107,7 +107,7 @@ def test_the_installed_daemon_answers_initialize(installed):
 
 
 def test_the_installed_command_asks_a_provider_through_its_daemon(installed):
-    """Shows that lazily imported modules are among the dependencies too."""
+    """This imports the modules that are imported late, so their packages must be dependencies."""
     home = installed.directory / "home"
     home.mkdir(exist_ok=True)
     with ThreadedUpstream() as upstream:

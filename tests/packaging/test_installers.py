@@ -15,11 +15,11 @@ from tests.packaging.home import Home
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(os.name != "posix", reason="the home directory is given by HOME"),
+    pytest.mark.skipif(os.name != "posix", reason="HOME sets the home directory only on POSIX"),
 ]
 
 KEPT = {".config/jumpseat", ".local/state/jumpseat", ".local/share/jumpseat"}
-"""The directories that stay after an uninstall; docs/command-line.md names them."""
+"""The directories that remain after an uninstall, as docs/command-line.md says."""
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 def commands_of(installer: str, wheel: str, home: Home) -> dict[str, list[str]]:
     if installer == "uv":
-        # uv's environments have no pip: `jumpseat local install` looks for uv on the PATH.
+        # uv's environments do not have pip, so `jumpseat local install` looks for uv on the PATH.
         uv = str(home.directory / ".local/bin/uv")
         Path(uv).parent.mkdir(parents=True)
         Path(uv).symlink_to(program("uv"))

@@ -1,4 +1,4 @@
-"""Fixtures: the example package, installed with pip into a separate directory, and a daemon that finds it."""
+"""Fixtures that install the example package into a separate directory, and start a daemon that finds it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INSTALL_SECONDS = 100.0
 
 @pytest.fixture(scope="session")
 def installed_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory for the module search path, with the example's distribution in it. Needs no network."""
+    """Install the example's distribution with pip, without network; return its directory for PYTHONPATH."""
     site = tmp_path_factory.mktemp("site")
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet"]
     done = subprocess.run(
@@ -35,21 +35,21 @@ def installed_example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def plugged(installed_example: Path) -> dict[str, str]:
-    """The environment of a daemon that finds the example."""
+    """Return the environment of a daemon that finds the example."""
     path = [str(installed_example), os.environ.get("PYTHONPATH", "")]
     return {"PYTHONPATH": os.pathsep.join(filter(None, path))}
 
 
 @pytest.fixture
 async def parlour() -> AsyncIterator[FakeParlour]:
-    """A fake parlour."""
+    """Start a fake parlour."""
     async with FakeParlour() as running:
         yield running
 
 
 @pytest.fixture
 async def visited(home: Path, plugged: dict[str, str], parlour: FakeParlour) -> AsyncIterator[Daemon]:
-    """A daemon with the example installed and the fake parlour as its one provider, `den`."""
+    """Start a daemon with the example, whose only provider `den` is the fake parlour."""
     (home / "config.toml").write_text(
         'default_provider = "den"\n[providers.den]\nkind = "parlour"\n'
         f'base_url = "{parlour.origin}"\napi_key = "key-of-the-den"\n'

@@ -1,4 +1,4 @@
-"""A fake parlour that numbers its leases, and records their return and the stop reason."""
+"""A fake parlour. It numbers its leases, and records which were returned, with the stop reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jumpseat.testing.upstream import FakeUpstream, RecordedRequest, Reply
 
 
 class FakeParlour(FakeUpstream):
-    """The parlour's server."""
+    """The server of a parlour, which is the fictitious provider of the example."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The page for authors of plug-ins shows the example's code, which imports only public names."""
+"""The page for authors of plug-ins shows the example's code, and the example imports only public names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_block_of_code_on_the_page_is_in_the_example(block: str, tmp_path:
         (table_of_it,) = load_config(file, None, built_in=BUILT_IN, kinds=KINDS).providers.values()
         assert f"\n{table_of_it.kind} = " in read(EXAMPLE / "pyproject.toml")
         return
-    # A block may consist of several pieces, separated by blank lines.
+    # A block may show several pieces of the example, separated by blank lines.
     pieces = [block] if any(block in read(path) for path in SOURCES) else block.split("\n\n")
     assert [piece for piece in pieces if not any(piece.strip("\n") in read(path) for path in SOURCES)] == []
 

@@ -1,4 +1,4 @@
-"""The example's providers behind the real daemon, as a client sees them."""
+"""The example's providers, as a client of the real daemon sees them."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ async def test_each_attempt_of_a_retried_chat_has_its_own_lease(
     assert parlour.returned == {"lease-1": "error", "lease-2": "end_turn"}
 
 
-async def test_a_refusing_set_up_ends_the_chat_before_it_is_sent(
+async def test_a_failed_set_up_ends_the_chat_before_the_request(
     visited: Daemon, parlour: FakeParlour
 ) -> None:
     parlour.default(Reply.json({"come_back_in": 900}), path="/leases")
@@ -169,7 +169,9 @@ async def test_a_refusing_set_up_ends_the_chat_before_it_is_sent(
     assert parlour.visits == []
 
 
-async def test_a_parameter_that_the_dialect_lacks_is_a_warning(visited: Daemon, parlour: FakeParlour) -> None:
+async def test_a_parameter_that_the_dialect_lacks_causes_a_warning(
+    visited: Daemon, parlour: FakeParlour
+) -> None:
     parlour.script(lines({"say": "Hi"}, END), path="/converse")
     exchange = await chat(visited, stopSequences=["."])
 
@@ -218,7 +220,7 @@ async def test_a_plug_in_can_extract_the_replacement_of_an_edit(
     assert edit.result["replacement"] == replacement
 
 
-async def test_a_setting_that_breaks_its_row_is_refused(visited: Daemon) -> None:
+async def test_a_setting_outside_the_limits_of_its_row_is_refused(visited: Daemon) -> None:
     error = (await chat(visited, settings={"tone": "shrill"})).error
 
     assert error["code"] == -32602
@@ -236,7 +238,7 @@ async def test_a_plug_in_without_http_answers_a_chat(home: Path, plugged: dict[s
 
 
 @pytest.mark.requirement("7:plugins", "7:trust-plugins")
-async def test_a_workspace_may_choose_a_plug_in_but_not_set_its_own_keys(
+async def test_an_overlay_can_choose_a_plug_in_but_cannot_set_the_plug_ins_own_keys(
     home: Path, plugged: dict[str, str], parlour: FakeParlour
 ) -> None:
     table = {"kind": "parlour", "base_url": parlour.origin, "default_model": "alto"}

@@ -1,4 +1,4 @@
-"""Reads recorded requests into the vocabulary, as far as token estimates need it."""
+"""Decodes recorded requests to `ChatRequest`, as far as token estimates need them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jumpseat.chat import (
 
 
 def request_of(body: Mapping[str, Any]) -> ChatRequest:
-    """The request of a body in any dialect."""
+    """Return the request in a body of any dialect."""
     items = body.get("messages") or body.get("input") or []
     if isinstance(items, str):
         items = [{"role": "user", "content": items}]
@@ -79,7 +79,7 @@ def _blocks(item: Mapping[str, Any]) -> Iterator[ContentBlock]:
 
 
 def _source(part: Mapping[str, Any]) -> str:
-    """An image's base64 or URL, in any dialect."""
+    """Return the base64 or the URL of an image in any dialect."""
     place = part.get("source") or part.get("image_url") or {}
     if isinstance(place, str):
         return place

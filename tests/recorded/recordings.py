@@ -1,8 +1,8 @@
-"""The recorded exchanges next to the repository, and the expected result of each.
+"""Reads the recorded exchanges next to the repository, and the expected result of each.
 
-They are not part of the project: without the folder their tests are skipped, with a reason. One
-recording is three files: `NN.body.*` as received, `NN.meta.json` with status and headers, and
-`NN.expected.json`.
+The recordings are not part of the project. If their folder is missing, the tests that need it are skipped. A
+recording has three files: `NN.body.*` with the bytes as received, `NN.meta.json` with status and headers, and
+`NN.expected.json` with the expected result.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Recording:
 
     @property
     def status(self) -> int:
-        """The recorded status; if it was not recorded, 400 for a failure outside a stream, else 200."""
+        """The recorded status. If there is none, 400 for a failure that is not in a stream, else 200."""
         return self.expected["http_status"] or (400 if self.fails and not self.streamed else 200)
 
     @cached_property
@@ -69,7 +69,7 @@ class Recording:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The recorded headers that are still valid for the recorded bytes."""
+        """The recorded headers, without those that are not true of the recorded bytes."""
         stale = ("content-length", "content-encoding", "transfer-encoding", "connection", "content-type")
         return {
             name.lower(): value
@@ -82,7 +82,7 @@ class Recording:
 
 
 def recordings(api: str) -> list[Recording]:
-    """All recordings of one dialect, in a fixed order; none without the folder."""
+    """Return all recordings of one dialect, in a fixed order; none if the folder is missing."""
     found = (
         Recording(path, json.loads(path.read_text("utf-8"))) for path in TRANSCRIPTS.rglob("*.expected.json")
     )
@@ -90,17 +90,17 @@ def recordings(api: str) -> list[Recording]:
 
 
 def arrivals(body: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """The body in several splits: the name of each, and the pieces."""
+    """Split a body in several ways; yield the name and the pieces of each split."""
     yield "whole", [body]
     for name, size in (("bytes", 1), ("sevens", 7), ("kibibytes", 1024)):
         yield name, [body[start : start + size] for start in range(0, len(body), size)]
 
 
 def read_all(decoder: Decoder, pieces: Iterable[bytes], content_type: str) -> list[StreamEvent]:
-    """The events of the pieces.
+    """Decode the pieces and return their events.
 
     Raises:
-        ChatError: as the decoder raises it.
+        ChatError: the decoder raised this error.
     """
     reader = AnswerReader(decoder, content_type)
     events: list[StreamEvent] = []

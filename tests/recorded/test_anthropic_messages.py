@@ -1,6 +1,6 @@
-"""The decoder with recorded answers of Anthropic and of gateways, at several splits.
+"""The decoder of the Messages API reads recorded answers of Anthropic and gateways, split in several ways.
 
-The recordings lie beside the repository and are not part of it; without them this is skipped.
+The recordings are next to the repository and not part of it. If they are missing, the tests are skipped.
 """
 
 import json
@@ -17,7 +17,7 @@ ITERATIONS = {
     "anthropic__anthropic-fallback.chunks": {"input": 408 + 412},
     "anthropic__anthropic-fallback.json": {"input": 408 + 412},
 }
-"""The usage of recordings with `iterations`; the expected results have the last one only."""
+"""The usage of recordings with `iterations`. Their expected results have only the last iteration."""
 
 
 def recordings():
@@ -52,7 +52,7 @@ def response_of(events):
 
 
 def usage_of(usage):
-    """The counts in the dialect's own terms, where the input leaves cached tokens out."""
+    """Return the counts in the terms of the dialect, whose input does not include cached tokens."""
     return {
         "input": usage.input_tokens - usage.cache_read_tokens - usage.cache_creation_tokens,
         "output": usage.output_tokens,

@@ -1,7 +1,7 @@
-"""Recordings that no dialect's suite covers: lists of models, and chats of Copilot without a result.
+"""Recordings that no dialect's tests cover: lists of models, and chats with Copilot.
 
-The expected result of a chat is computed here from its chunks. The recordings lie
-beside the repository and are not part of it; without them this is skipped.
+No expected result was recorded for these chats, so it is computed here from their chunks. The recordings are
+next to the repository and not part of it. If they are missing, the tests are skipped.
 """
 
 import json
@@ -45,7 +45,7 @@ def response_of(events):
 
 
 def add_up(messages):
-    """Text, thinking, and for each call its name and the text of its arguments."""
+    """Return the joined text, the joined thinking, and the name and joined arguments of each call."""
     text = thinking = ""
     calls = {}
     for message in messages:
@@ -64,7 +64,7 @@ def content_of(response):
 
 
 def data_lines(path):
-    """Some were recorded line by line, without the empty lines between events."""
+    """Return the data lines of a recording. Some recordings lack the empty lines between events."""
     return [line for line in path.read_text("utf-8").splitlines() if line.startswith("data:")]
 
 

@@ -1,6 +1,6 @@
-"""The decoder with recorded answers of many servers, at several splits.
+"""The decoder of chat completions reads recorded answers of many servers, split in several ways.
 
-The recordings lie beside the repository and are not part of it; without them this is skipped.
+The recordings are next to the repository and not part of it. If they are missing, the tests are skipped.
 """
 
 import pytest
@@ -55,7 +55,7 @@ def test_a_recorded_answer_gives_its_expected_result_at_every_split(recording):
     calls = [
         {"id": c.id, "name": c.name, "arguments": c.arguments, "arguments_raw": c.raw}
         for c in response.tool_calls
-        if not c.id.startswith("call_1_")  # Generated for the old `function_call`, which has no id.
+        if not c.id.startswith("call_1_")  # jumpseat generates such ids for the old `function_call`.
     ]
     assert calls == [
         {**call, "arguments_raw": call["arguments_raw"] or ""} for call in expected["tool_calls"]
@@ -65,7 +65,7 @@ def test_a_recorded_answer_gives_its_expected_result_at_every_split(recording):
     assert response.response_id == expected["response_id"]
     usage, wanted = usage_of(response.usage or Usage()), dict(expected["usage"] or {})
     if (wanted.get("reasoning") or 0) > wanted.get("output", 0):
-        wanted["output"] += wanted["reasoning"]  # xAI counts reasoning apart from the completion.
+        wanted["output"] += wanted["reasoning"]  # xAI's completion count does not include reasoning.
     assert {key: usage[key] for key in wanted if key in usage} == wanted
 
 

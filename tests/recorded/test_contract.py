@@ -1,6 +1,6 @@
-"""The contract suite's round trip over the recorded answers of many servers: answers go back unchanged.
+"""The contract suite's checks of the round trip, with recorded answers of many servers.
 
-The recordings lie beside the repository and are not part of it; without them this is skipped.
+The recordings are next to the repository and not part of it. If they are missing, the tests are skipped.
 """
 
 import pytest
@@ -22,7 +22,7 @@ from tests.recorded.recordings import TRANSCRIPTS, recordings
 
 
 class OverTranscripts(AdapterContract):
-    """The checks that need no more than a recorded answer; a subclass names the dialect."""
+    """The checks that need only a recorded answer. A subclass names the dialect."""
 
     apis: tuple[str, ...]
 

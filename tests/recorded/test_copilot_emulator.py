@@ -1,4 +1,7 @@
-"""The emulator's answers have the fields of recorded ones; skipped without the recordings."""
+"""The emulator's answers have the same fields as recorded answers of Copilot.
+
+The recordings are next to the repository and not part of it. If they are missing, the tests are skipped.
+"""
 
 import json
 
@@ -11,12 +14,12 @@ from tests.unit.emulator.visitor import WEATHER, Visitor, chunks
 COPILOT = TRANSCRIPTS / "copilot"
 TOOLS = [{"type": "function", "function": {"name": "weather", "parameters": WEATHER}}]
 
-pytestmark = pytest.mark.skipif(not COPILOT.is_dir(), reason="the recordings are not there")
+pytestmark = pytest.mark.skipif(not COPILOT.is_dir(), reason=f"no recordings at {COPILOT}")
 
 
 @pytest.fixture
 async def user(emulator):
-    """A client with a business plan, as in the recordings."""
+    """Return a client of an account with a business plan, as in the recordings."""
     emulator.set_plan("business")
     async with httpx2.AsyncClient(trust_env=False, timeout=10) as http:
         visitor = Visitor(emulator, http)
@@ -25,7 +28,7 @@ async def user(emulator):
 
 
 def fields(value, path=""):
-    """The paths of all members; all entries of a list share one."""
+    """Return the paths of all members. The entries of a list share one path."""
     found = set()
     if isinstance(value, dict):
         for name, inner in value.items():
@@ -45,7 +48,7 @@ def recorded_chunks(name):
     return [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
 
 
-async def test_the_exchange(user, emulator):
+async def test_an_exchange_has_the_recorded_fields(user, emulator):
     recorded = recorded_json("llm-github-copilot/token_200.json")
     answer = (await user.rest("/copilot_internal/v2/token", emulator.issue_token())).json()
     assert answer.keys() == recorded.keys()
@@ -57,7 +60,7 @@ async def test_the_exchange(user, emulator):
     assert keys(answer["token"]) == keys(recorded["token"])
 
 
-async def test_bad_credentials(user):
+async def test_a_refusal_of_bad_credentials_has_the_recorded_fields(user):
     recorded = recorded_json("llm-github-copilot/token_401.json")
     assert (await user.rest("/copilot_internal/v2/token", "ghu_bad")).json() == recorded
     for name, path in (("models_401.txt", "/models"), ("chat_completions_401.txt", "/chat/completions")):
@@ -69,11 +72,11 @@ async def test_bad_credentials(user):
         assert answer.text == (COPILOT / "llm-github-copilot" / name).read_text("utf-8")
 
 
-async def test_the_rows_of_models(user):
+async def test_the_rows_of_models_have_the_recorded_fields(user):
     recorded = fields(recorded_json("codecompanion/models_2026_4rows.json"))
     answer = await user.get("/models", X_GitHub_Api_Version="2025-10-01")
     ours = fields(answer.json())
-    # The four recorded rows have none of these.
+    # The four recorded rows do not have these members.
     absent = ("info_messages", "warning_messages", "max_inputs", "dimensions")
     assert [path for path in ours - recorded if not any(name in path for name in absent)] == []
     assert recorded - ours == set()
@@ -87,7 +90,7 @@ async def test_the_rows_of_models(user):
         ("gemini-2.5-pro", "opencode/gemini3_reasoning_directly_to_tool_call.sse"),
     ],
 )
-async def test_a_stream_with_a_call(user, model, name):
+async def test_a_stream_with_a_call_has_the_recorded_fields(user, model, name):
     body = {
         "model": model,
         "stream": True,
@@ -101,7 +104,7 @@ async def test_a_stream_with_a_call(user, model, name):
     assert [path for path in ours - recorded if not any(name in path for name in newer)] == []
 
 
-async def test_a_whole_answer_of_claude_with_a_call(user):
+async def test_a_whole_answer_of_claude_with_a_call_has_the_recorded_fields(user):
     body = {
         "model": "claude-sonnet-4.6",
         "tools": TOOLS,

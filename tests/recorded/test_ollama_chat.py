@@ -1,6 +1,6 @@
-"""The decoder of Ollama's own dialect with recorded answers, at several splits.
+"""The decoder of Ollama's own dialect reads recorded answers, split in several ways.
 
-The recordings lie beside the repository and are not part of it; without them this is skipped.
+The recordings are next to the repository and not part of it. If they are missing, the tests are skipped.
 """
 
 import pytest
@@ -43,7 +43,7 @@ def test_a_recorded_answer_gives_its_expected_result_at_every_split(recording):
     assert response.text == expected["text"]
     assert "".join(b.thinking for b in response.content if b.type == "thinking") == expected["thinking"]
     calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in response.tool_calls]
-    # A call that was recorded without an id has got one.
+    # The decoder generates an id for a call that was recorded without one.
     assert calls == [
         {"id": call.get("id") or mine["id"], "name": call["name"], "arguments": call["arguments"]}
         for call, mine in zip(expected["tool_calls"], calls, strict=True)

@@ -1,4 +1,4 @@
-"""The Responses decoder with recorded answers of many servers, at several splits."""
+"""The decoder of the Responses API reads recorded answers of many servers, split in several ways."""
 
 import pytest
 
@@ -18,7 +18,7 @@ ALLOWED = {
         "text": "its deltas differ from the text of its last event; what was streamed cannot be taken back"
     },
 }
-"""Expected values that are wrong, by recording, each with the reason."""
+"""Corrections of expected values that are wrong, by recording, each with the reason."""
 
 SEVERAL_ANSWERS = "the file holds several answers, and what is expected is the last; a connection has one"
 ALLOWED |= {
@@ -60,7 +60,7 @@ def result_of(response):
 
 
 def translate_expected(expected):
-    """Return the expected result in our terms, without counts that were not recorded."""
+    """Return the expected result in jumpseat's terms, without counts that were not recorded."""
     kept = {"message", "reasoning", "function_call", "custom_tool_call"}
     counts = ("input", "output", "cache_read", "reasoning", "cost")
     return {
@@ -76,7 +76,7 @@ def translate_expected(expected):
 
 
 def failure_of(recording):
-    """The error of an exchange that failed, in its stream or by its status."""
+    """Return the error of an exchange that failed, in its stream or with its status."""
     if not recording.streamed:
         return error_from_response(recording.status, {}, recording.body, provider="acme", url="http://x/")
     with pytest.raises(ChatError) as failed:

@@ -1,7 +1,7 @@
-"""The daemon accepts its own answers: every recorded one, whole and in part, in the next chat.
+"""The daemon accepts each recorded answer, whole or as a partial, in the messages of the next chat.
 
-The recordings lie beside the repository and are not part of it; without them this is skipped. The contract
-suite makes the same check with the repository's recordings.
+The recordings are next to the repository and not part of it. If they are missing, the tests are skipped. The
+contract suite makes the same check with the repository's own recordings.
 """
 
 import pytest

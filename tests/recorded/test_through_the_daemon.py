@@ -1,7 +1,7 @@
-"""Recorded answers of many servers, replayed to one real daemon process and asked for over its protocol.
+"""Recorded answers of many servers, replayed to one real daemon, which a client asks over the protocol.
 
-A dialect joins with a row in `DIALECTS`. The recordings lie beside the repository; without them, or
-without the provider kind of a row, its tests are skipped.
+Each row of `DIALECTS` is one dialect. The recordings are next to the repository. The tests of a row are
+skipped if the recordings or the row's kind of provider are missing.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Counts = dict[str, Any]
 
 
 def add_reasoning(usage: Counts) -> Counts:
-    """xAI counts reasoning apart from the completion; the daemon's output includes it."""
+    """Add the reasoning to the output, as the daemon does. xAI's output does not include it."""
     if (usage.get("reasoning") or 0) > usage.get("output", 0):
         return {**usage, "output": usage["output"] + usage["reasoning"]}
     return usage
 
 
 def cache_beside(usage: Counts) -> Counts:
-    """Anthropic counts cached tokens apart from the input; the daemon's input includes them."""
+    """Add the cached tokens to the input, as the daemon does. Anthropic's input does not include them."""
     cached = (usage.get("cache_read") or 0) + (usage.get("cache_write") or 0)
     return {**usage, "input": usage["input"] + cached} if "input" in usage else usage
 
@@ -48,7 +48,7 @@ class Dialect:
     """The path of a chat; every other path of the fake server is a 404."""
 
     base_path: str
-    """The path of its `base_url`."""
+    """The path of the provider's `base_url`."""
 
     usage: Callable[[Counts], Counts] = lambda usage: usage
 
@@ -95,7 +95,7 @@ ALLOWED: dict[tuple[str, str], str] = {
         "the old function_call is expected to be no call; the daemon makes it one, with an id of its own"
     ),
 }
-"""Expected values that are wrong, by recording and field, each with the reason."""
+"""The allow-list: expected values that are wrong, by recording and field, each with the reason."""
 
 COUNTS = {
     "input": "inputTokens",
@@ -133,7 +133,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def replayer(server: FakeUpstream, home: Path) -> AsyncIterator[Daemon]:
-    """One daemon for all recordings, with one provider for each kind, which never retries."""
+    """Start one daemon for all recordings. It has one provider for each kind, and they never retry."""
     tables = {
         kind: {"kind": kind, "base_url": f"{server.origin}{DIALECTS[kind].base_path}", "max_retries": 0}
         for kind in DIALECTS
@@ -145,7 +145,7 @@ async def replayer(server: FakeUpstream, home: Path) -> AsyncIterator[Daemon]:
 
 
 def summary_of(result: dict[str, Any]) -> dict[str, Any]:
-    """A result in the terms of `expected.json`."""
+    """Return a result in the terms of `expected.json`."""
     counted = result.get("usage", {})
     usage = {name: counted.get(key) for name, key in COUNTS.items()}
     if "cost" in counted:
@@ -165,10 +165,10 @@ def summary_of(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def expected_result(recording: Recording, dialect: Dialect, got: dict[str, Any]) -> dict[str, Any]:
-    """The expected result of the recording, from `expected.json` and the allow-list."""
+    """Return the expected result of the recording, from `expected.json` and the allow-list."""
     expected = recording.expected
     values = {name: expected[name] for name in got if name in expected}
-    # Arguments that came as an object, and absent ones, have no raw text.
+    # Arguments have no raw text if they arrived as an object or are absent.
     raws = [call["raw"] for call in got["tool_calls"]] + [""] * len(expected["tool_calls"])
     values["tool_calls"] = [
         {
@@ -209,10 +209,10 @@ async def test_a_recorded_answer_through_the_daemon_has_its_expected_result_and_
         recording.status,
         {**recording.headers, "content-type": recording.content_type},
         chunked=recording.streamed,
-        # Every slice is one write; a long answer in small slices would be slow.
+        # Every slice is one write, so a long answer needs larger slices to be quick.
         slice_size=size and max(size, len(recording.body) // 2000),
     )
-    # The daemon retries after some refusals, and then gets the same one again.
+    # After some refusals, the daemon makes another attempt, which gets the same refusal.
     server.default(reply, path=dialect.path)
     params = {"messages": [user("Hi")], "model": f"{kind}:{recording.model}", "stream": stream, "keep": True}
     exchange = await replayer.request("chat/start", params)

@@ -1,4 +1,4 @@
-"""The error of estimated prompt lengths, compared with the reported usage of recorded requests."""
+"""The error of estimated prompt lengths, compared with the usage that was reported for recorded requests."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.recorded.asked import request_of
 from tests.recorded.recordings import TRANSCRIPTS
 
 WORST_MEDIAN = {"claude": 0.15, "gpt-4": 0.35, "gpt-5": 0.35, "": 0.25}
-"""The largest median error of a family; it was 8, 25, 19 and 12 percent when this was written.
+"""The largest accepted median error by family of models. The errors were 8, 25, 19 and 12 percent at first.
 
-The recorded prompts are short, so a provider's additions weigh more than in an editor.
+The recorded prompts are short, so the tokens that a provider adds weigh more than in an editor.
 """
 
 _FAMILY = re.compile(r"claude|gpt-4|gpt-5|llama|mistral")
@@ -26,7 +26,7 @@ _FAMILY = re.compile(r"claude|gpt-4|gpt-5|llama|mistral")
 
 @cache
 def measure_errors() -> dict[str, list[float]]:
-    """The relative errors by family; "" has the errors of small families."""
+    """Return the relative errors by family. The family "" has the errors of all other models."""
     errors: dict[str, list[float]] = defaultdict(list)
     for model, reported, estimated in _requests():
         found = _FAMILY.search(model.lower())

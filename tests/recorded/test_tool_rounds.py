@@ -1,7 +1,7 @@
 """Recorded answers with tool calls, replayed as the first round of a turn with tools of the daemon.
 
-No recorded tool is offered, so each call gets an error result, and the daemon sends the next request. The
-recordings lie beside the repository; without them this is skipped.
+The turn does not offer the recorded tools, so each call gets an error result, and the daemon sends the next
+request. The recordings are next to the repository. If they are missing, the tests are skipped.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Checks of the files in `dist/`: each is installed where nothing else is, and asked a question.
+"""Fixtures for tests of the files in `dist/`. Each file is installed in an empty home, and asked a question.
 
-`make dist` builds them first. A missing file is a failure, not a reason to skip.
+Run `make dist` first to build the files. A missing file is a failure, not a reason to skip.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tests.packaging.home import Home
 ROOT = Path(__file__).parents[2]
 QUESTION = "In one sentence, what is the capital of France?"
 INSTALL_SECONDS = 400.0
-"""Much longer than the downloads and the installation of one environment take, for a busy machine."""
+"""The time limit for one installation with its downloads, on a busy machine."""
 
 
 def answer_in(chat: str) -> str:
-    """Return the text of the answer in a chat of an editor, which must have one."""
+    """Return the answer in the text of an editor's chat. Fail if there is none."""
     found = re.search(r"^## Assistant\b[^\n]*\n(.*?)(?=^## Me$|\Z)", chat, re.MULTILINE | re.DOTALL)
     assert found is not None, chat
     return found[1].strip()
@@ -32,7 +32,7 @@ def answer_in(chat: str) -> str:
 
 @pytest.fixture(scope="session")
 def built() -> Callable[[str], Path]:
-    """Return the file of `dist/` with this name, in which `{}` is the version."""
+    """Return a function that finds a file in `dist/` by its name, in which `{}` stands for the version."""
 
     def find(name: str) -> Path:
         file = ROOT / "dist" / name.format(__version__)
@@ -44,10 +44,10 @@ def built() -> Callable[[str], Path]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
-    """An empty home directory with a Python on the PATH; the daemon of an editor ends with the test."""
+    """Create an empty home directory with a Python on the PATH. An editor's daemon ends with the test."""
     directory = tmp_path / "user"
     (directory / ".local/bin").mkdir(parents=True)
-    # The interpreter of a virtual environment could import what is installed there.
+    # This is not the interpreter of the virtual environment, which could import its installed packages.
     (directory / ".local/bin/python3").symlink_to(sys._base_executable)
     home = Home(directory)
     yield home
@@ -56,10 +56,10 @@ def home(tmp_path: Path) -> Iterator[Home]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test here."""
+    """Mark every test in this directory, and skip it if this system does not use HOME."""
     for item in items:
         if item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.timeout(600))
             if os.name != "posix":
-                item.add_marker(pytest.mark.skip(reason="the home directory is given by HOME"))
+                item.add_marker(pytest.mark.skip(reason="HOME sets the home directory only on POSIX"))

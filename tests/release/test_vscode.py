@@ -39,7 +39,7 @@ def test_the_local_model_answers(built: Callable[[str], Path], home: Home, brows
     assert "".join(part for part in parts if isinstance(part, str)).strip()
 
 
-@pytest.mark.skipif(PACKAGE.exists(), reason="VS Code is installed and tries the whole extension")
+@pytest.mark.skipif(PACKAGE.exists(), reason="VS Code is installed, so another test runs the extension")
 def test_the_local_model_answers_through_the_wheel_in_the_extension(
     built: Callable[[str], Path], home: Home
 ) -> None:
@@ -51,7 +51,7 @@ def test_the_local_model_answers_through_the_wheel_in_the_extension(
         command,
         env=home.variables,
         cwd=home.directory,
-        # The end of this pipe would cancel the installation.
+        # Keep stdin open, because its end would cancel the installation.
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

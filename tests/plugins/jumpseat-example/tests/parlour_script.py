@@ -15,18 +15,18 @@ END = {"stop": "finished", "spent": SPENT}
 
 
 def lines(*what: Line) -> Reply:
-    """An answer in lines of JSON, each in a separate write."""
+    """Return an answer in lines of JSON, each in a separate write."""
     pieces = [each if isinstance(each, Gate | bytes) else json.dumps(each).encode() + b"\n" for each in what]
     return Reply(tuple(pieces), 200, {"content-type": "application/x-ndjson"}, chunked=True)
 
 
 def whole(*parts: dict[str, Any], stop: str = "finished") -> Reply:
-    """An answer that is not streamed."""
+    """Return an answer that is not streamed."""
     return Reply.json({"voice": "alto", "visit": "v1", "parts": parts, "stop": stop, "spent": SPENT})
 
 
 class ParlourScript(Script):
-    """The parlour's dialect."""
+    """Scripts answers in the parlour's dialect."""
 
     def __init__(self) -> None:
         super().__init__(chat_path="/converse")
