@@ -1,4 +1,7 @@
-"""Runs `jumpseat acp` as a process and exchanges raw lines, all of which must match the protocol's schema."""
+"""Runs `jumpseat acp` as a process and exchanges lines of JSON with it.
+
+Each of its messages must match the schema of the Agent Client Protocol.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from tests.hub import Hub
 ACP = (sys.executable, "-m", "jumpseat", "acp")
 
 SDK = Path(__file__).parent / "tools" / "acp" / "node_modules" / "@agentclientprotocol" / "sdk"
-"""The TypeScript SDK, which contains the newest schema; it may not be installed."""
+"""The directory of the TypeScript SDK, which contains the newest schema. Exists only if it is installed."""
 
 DEFINITIONS: Mapping[str, str] = {
     "initialize": "InitializeResponse",
@@ -45,22 +48,25 @@ DEFINITIONS: Mapping[str, str] = {
     "elicitation/complete": "CompleteElicitationNotification",
     "$/cancel_request": "CancelRequestNotification",
 }
-"""The names of the results of our responses, and of the params of our own messages, by method."""
+"""The definition in the schema for each method.
+
+It describes the agent's result for a method of the client, and the params for a method of the agent.
+"""
 
 NEWER = ("notice",)
-"""The variants of `session/update` that the Python models do not have yet."""
+"""The variants of `session/update` that the models of the Python SDK do not have yet."""
 
 
 @functools.cache
 def schema() -> dict[str, Any] | None:
-    """The official JSON schema, if the TypeScript SDK is installed."""
+    """Return the official JSON schema; None if the TypeScript SDK is not installed."""
     path = SDK / "schema" / "v1" / "schema.json"
     return json.loads(path.read_bytes()) if path.is_file() else None
 
 
 @functools.cache
 def validator_of(definition: str) -> Any:
-    """Return the validator of a definition of the JSON schema, or None without the schema."""
+    """Return the validator for a definition of the JSON schema; None if there is no schema."""
     whole = schema()
     if whole is None:
         return None
@@ -69,7 +75,7 @@ def validator_of(definition: str) -> Any:
 
 
 def check(method: str, value: Any) -> None:
-    """Fail unless a result, or the params of one of our messages, matches the official definitions."""
+    """Fail unless the agent's result or params match the definition for this method."""
     import acp.schema  # Deferred: it takes half a second, and every test process imports this module.
 
     update = value.get("update") if isinstance(value, dict) else None
@@ -81,7 +87,7 @@ def check(method: str, value: Any) -> None:
 
 @dataclass
 class AcpExchange:
-    """The response to a request, and the updates before it."""
+    """The response to a request, and the agent's other messages before it."""
 
     response: dict[str, Any]
     messages: list[dict[str, Any]]
@@ -240,8 +246,8 @@ async def running_agent(
     Args:
         hub: the shared daemon that serves the client.
         directory: the working directory of the process and of its conversations.
-        config: the configuration file; empty to leave it as it is.
-        env: more variables.
+        config: the text of the configuration file; empty to leave the file as it is.
+        env: additional environment variables.
         flags: the flags of the command.
     """
     if config:
@@ -258,7 +264,7 @@ def option(options: list[Any], key: str) -> Any:
 
 
 def provider_table(base_url: str, **more: Any) -> str:
-    """Return a configuration file with the provider `fake` and its models `m` and `n`."""
+    """Return the table of the provider `fake` with the models `m` and `n`, for a configuration file."""
     lines = [
         "[providers.fake]",
         'kind = "openai"',
@@ -270,14 +276,14 @@ def provider_table(base_url: str, **more: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
-def answers(upstream: FakeUpstream, *texts: str) -> None:
-    """Script one answer for each text."""
+def script_answers(upstream: FakeUpstream, *texts: str) -> None:
+    """Script one answer of the model for each text."""
     for text in texts:
         upstream.script(Reply.events(completion_stream([text])), path="/v1/chat/completions")
 
 
 def sent_messages(upstream: FakeUpstream) -> list[Any]:
-    """The messages of the last chat that reached the provider."""
+    """Return the messages of the last chat that reached the provider."""
     bodies = [json.loads(each.body) for each in upstream.requests if each.method == "POST"]
     messages: list[Any] = bodies[-1]["messages"]
     return messages

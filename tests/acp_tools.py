@@ -1,4 +1,4 @@
-"""Scripted calls of a model in sessions of the Agent Client Protocol, and the answers of the client."""
+"""Scripts tool calls in sessions of the Agent Client Protocol, and answers the agent's requests."""
 
 from __future__ import annotations
 
@@ -9,40 +9,43 @@ from typing import Any
 
 from jumpseat.testing.answers.chat_completions import FakeCall, completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.acp import AcpAgent, AcpExchange, answers, sent_messages
+from tests.acp import AcpAgent, AcpExchange, script_answers, sent_messages
 
 Json = dict[str, Any]
 Answer = Callable[[Json], Any]
 REFUSED, SILENT = object(), object()
+"""Returned by an `Answer` to respond with an error, or not to respond."""
 
 
 def call(name: str, call_id: str = "c1", **arguments: Any) -> FakeCall:
-    """Return a call of the model."""
+    """Return a tool call of the model."""
     return FakeCall(call_id, name, [json.dumps(arguments)])
 
 
-def calls(upstream: FakeUpstream, *rounds: FakeCall) -> None:
-    """Script answers of the model: one call after the other, then a text."""
+def script_calls(upstream: FakeUpstream, *rounds: FakeCall) -> None:
+    """Script the answers of the model in a turn: one with each call, then one with text."""
     for each in rounds:
         upstream.script(Reply.events(completion_stream(tool_calls=[each])), path="/v1/chat/completions")
-    answers(upstream, "Done.")
+    script_answers(upstream, "Done.")
 
 
-def write(text: str = "1\n", path: str = "new.txt", call_id: str = "c1") -> FakeCall:
+def call_to_write(text: str = "1\n", path: str = "new.txt", call_id: str = "c1") -> FakeCall:
     """Return a call that creates a file, which needs an approval."""
     return call("files__write", call_id, path=path, text=text)
 
 
 def choose(option: str) -> Answer:
-    """Return a client whose user always chooses this option."""
+    """Return the answer of a client whose user always chooses this option."""
     return lambda request: {"outcome": {"outcome": "selected", "optionId": option}}
 
 
 async def serve(agent: AcpAgent, prompt: int, answer: Answer) -> tuple[AcpExchange, list[Json]]:
-    """Answer the agent's requests up to the end of a prompt, and return its exchange and the requests.
+    """Answer the agent's requests until a prompt ends. Return the exchange of the prompt, and the requests.
 
     Args:
-        answer: returns the result for a request, `REFUSED`, or `SILENT` for no answer.
+        agent: the agent.
+        prompt: the id of the prompt's request.
+        answer: returns the result for a request, `REFUSED` or `SILENT`.
     """
     requests: list[Json] = []
     messages: list[Json] = []
@@ -61,12 +64,12 @@ async def serve(agent: AcpAgent, prompt: int, answer: Answer) -> tuple[AcpExchan
 
 
 async def ask(agent: AcpAgent, session: str, answer: Answer) -> tuple[AcpExchange, list[Json]]:
-    """Send a prompt, and answer the agent's requests up to its end."""
+    """Send a prompt and answer the agent's requests until it ends, like `serve`."""
     return await serve(agent, agent.start_prompt(session, "Go."), answer)
 
 
 def states(exchange: AcpExchange) -> list[tuple[str, str]]:
-    """Return the status of each call in the order of the updates."""
+    """Return the id of the call and the status in each update that has a status, in order."""
     updates = [each["params"]["update"] for each in exchange.messages if each["method"] == "session/update"]
     return [
         (update["toolCallId"], update["status"])
@@ -76,7 +79,7 @@ def states(exchange: AcpExchange) -> list[tuple[str, str]]:
 
 
 def results(upstream: FakeUpstream) -> list[str]:
-    """Return the results of calls that the model received last."""
+    """Return the tool results in the last chat that reached the provider."""
     return [message["content"] for message in sent_messages(upstream) if message["role"] == "tool"]
 
 

@@ -1,12 +1,14 @@
-"""Replays what editors send to an agent of the Agent Client Protocol.
+"""Replays what editors sent to an agent of the Agent Client Protocol.
 
-A transcript is a text file with one line for each step:
+A transcript is a text file. The first character of each line says what the line is:
 
-    # its source
-    > a message of the client, in which `{session}`, `{kept}` and `{directory}` stand for values of the run
-    < a message that the client had received before its next one: `result ID`, `error CODE ID`,
-      `update VARIANT` for one or more updates, `request METHOD` for another request or notification
-    = new process
+    #  a comment that names the source
+    >  a message that the client sends; `{session}`, `{kept}` and `{directory}` stand for values of the run
+    <  a message that the agent must have sent before the client sends its next one
+    =  the words `new process`: the client ends the agent's process and starts another one
+
+A message of the agent is described by `result ID`, `error CODE ID`, `update VARIANT`, or `request METHOD` for
+any other request or notification. The agent may send more messages than the transcript lists.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class Replay:
     """Called with each message of the agent."""
 
     on_prompt: Callable[[bool], None] = lambda is_cancelled: None
-    """Called before each prompt is sent, with whether the client cancels it."""
+    """Called before each prompt is sent; the argument says whether the client will cancel the prompt."""
 
     on_end: Callable[[AcpAgent], Awaitable[object]] | None = None
     """Called before the client ends a process of the agent."""
@@ -46,10 +48,10 @@ class Replay:
     """The value of `{session}`: the last session that the agent began."""
 
     received: list[dict[str, Any]] = field(default_factory=list)
-    """The messages of the agent that no line of the transcript has claimed."""
+    """The messages of the agent that no line of the transcript has required so far."""
 
     async def run(self, name: str) -> None:
-        """Replay a transcript. Fail if the agent does not send what the client had received."""
+        """Replay a transcript. Fail if the agent does not send a message that the transcript lists."""
         lines = (TRANSCRIPTS / f"{name}.txt").read_text("utf-8").splitlines()
         steps = [line for line in lines if not line.startswith("#")]
         while steps:
@@ -79,7 +81,7 @@ class Replay:
             agent.send_bytes(text.encode() + b"\n")
 
     async def _expect(self, agent: AcpAgent, what: str) -> None:
-        """Read until the agent has sent this, unless it was sent before."""
+        """Read messages until one has this description. One that was read before counts too."""
         while True:
             found = next((each for each in self.received if _describe(each) == what), None)
             if found is not None:
@@ -96,7 +98,7 @@ class Replay:
 
 
 def _describe(message: dict[str, Any]) -> str:
-    """Return the message as a line of a transcript shows it."""
+    """Return the description of a message that a line of a transcript contains."""
     if message.get("method") == "session/update":
         return f"update {message['params']['update']['sessionUpdate']}"
     if "method" in message:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 ATTEMPTS = 5
-"""The number of attempts. Code that waits is slow every time, but a busy machine is slow only sometimes."""
+"""The number of attempts. Code that waits too long is always slow; a busy machine is slow only sometimes."""
 
 
-async def is_quick(seconds_taken: Callable[[], Awaitable[float]], within: float) -> None:
-    """Fail if none of a few attempts is quick enough.
+async def assert_quick(seconds_taken: Callable[[], Awaitable[float]], within: float) -> None:
+    """Make attempts until one stays within the time limit. Fail if `ATTEMPTS` attempts have exceeded it.
 
     Args:
         seconds_taken: makes one attempt and returns its duration in seconds.

@@ -40,9 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Keep the garbage collector from visiting modules and tests, which live until the end.
+    """Make the garbage collector ignore the objects that exist after pytest has collected the tests.
 
-    Otherwise it takes a third of the time of the collection of all tests, in each process.
+    They live until the end. To visit them would take a third of the time in which pytest collects the tests.
     """
     gc.disable()
     try:
@@ -92,7 +92,7 @@ def no_daemon_stays(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 async def hub(home: Path) -> AsyncIterator[Hub]:
-    """Return the shared daemon, which the first client starts."""
+    """Return the hub of `home`. Its first client starts the shared daemon."""
     async with running_hub(home) as shared:
         yield shared
 

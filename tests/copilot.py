@@ -37,7 +37,7 @@ def table(emulator: CopilotEmulator, **more: Any) -> dict[str, Any]:
 
 
 async def sign_in(daemon: Daemon, emulator: CopilotEmulator, login: str = "octocat", **params: Any) -> Any:
-    """Sign in an account with a code and return the result."""
+    """Sign in to an account with a code, and return the result of `auth/signIn`."""
     request_id = daemon.start("auth/signIn", params)
     prompt = await read_sign_in_prompt(daemon)
     emulator.approve(prompt["userCode"], login)
@@ -51,7 +51,8 @@ async def read_sign_in_prompt(daemon: Daemon) -> Any:
     return message["params"]
 
 
-def ask(text: str = "Hello", **params: Any) -> dict[str, Any]:
+def make_question(text: str = "Hello", **params: Any) -> dict[str, Any]:
+    """Return the params of a chat with one user message."""
     return {"messages": [{"role": "user", "content": text}], **params}
 
 

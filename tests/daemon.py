@@ -1,6 +1,7 @@
 """Runs the real daemon as a process and exchanges raw frames, for protocol and end-to-end tests.
 
-It parses frames itself, so that the daemon's framing is not checked against itself. Every wait is bounded.
+This module has its own parser for frames, because the daemon's parser would hide mistakes in its framing.
+Every wait is bounded.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ WAIT_SECONDS = 20.0
 SERVE = (sys.executable, "-m", "jumpseat", "serve")
 
 SIGN_IN_VARIABLES = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "CODESPACES", "GH_HOST")
-"""The variables that could sign a daemon in, or change its GitHub host, on the test machine."""
+"""The variables of the test machine that could sign a daemon in or change its GitHub host."""
 
 DEVELOPER_ENVIRONMENT = dict(os.environ)
 """The environment of the developer who runs the tests, before `tests.conftest` changes it."""
@@ -68,6 +69,8 @@ class Daemon:
     stderr: list[bytes] = field(default_factory=list)
     wait_seconds: float = WAIT_SECONDS
     drain: asyncio.Future[None] | None = None
+    """The task that reads stderr; None if stderr is read only at the end."""
+
     _next_id: int = 100
 
     def send_bytes(self, data: bytes) -> None:
@@ -148,7 +151,7 @@ class Daemon:
 
     @property
     def log(self) -> str:
-        """The whole stderr of a daemon that has exited; before that, lines could be missing."""
+        """Everything that the daemon wrote to stderr. It must have exited, or lines could be missing."""
         assert self.process.returncode not in (None, -signal.SIGKILL), "end it first, with `whole_log`"
         assert self.drain is None or self.drain.done(), "end it first, with `whole_log`"
         return b"".join(self.stderr).decode("utf-8", "replace")
@@ -156,7 +159,7 @@ class Daemon:
     async def whole_log(self) -> str:
         """Close stdin, wait for the daemon to exit and return everything that it wrote to stderr.
 
-        A separate thread writes the log, so a response may arrive before its log line.
+        A separate thread of the daemon writes the log, so a response may arrive before its log line.
         """
         self.close_stdin()
         await self.exit_code()
@@ -197,12 +200,18 @@ async def running_daemon(
     drain_stderr: bool = True,
     wait_seconds: float = WAIT_SECONDS,
 ) -> AsyncIterator[Daemon]:
-    """Run a daemon with its configuration and state in `home`, and kill it at the end if necessary.
+    """Run a daemon, and kill it at the end if it still runs.
 
-    Without a `home`, it uses the developer's directories and sign-ins. Without `drain_stderr`, its log
-    remains in the pipe until the end, as with clients that do not read it. Without a `command`, it is
-    forked from a process that has imported jumpseat, if the platform and the variables allow that;
-    `JUMPSEAT_TESTS_FORK=0` turns this off.
+    Args:
+        home: the directory of its configuration and state; None for the developer's own, with their sign-ins.
+        flags: the flags of the command.
+        command: the command; None for `jumpseat serve`. On Linux, the latter is forked from a process that
+            has imported jumpseat, unless `JUMPSEAT_TESTS_FORK` is 0 or `env` has variables of Python.
+        env: further environment variables.
+        cwd: the working directory.
+        drain_stderr: whether to read the log all the time. Otherwise it remains in the pipe until the end, as
+            with clients that do not read it.
+        wait_seconds: the time limit for each message.
     """
     variables = {**({**os.environ, **environment_of(home)} if home else DEVELOPER_ENVIRONMENT), **(env or {})}
     # asyncio buffers up to twice this size; more data remains in the pipe, as with a busy client.
@@ -211,7 +220,7 @@ async def running_daemon(
     can_fork = (
         sys.platform == "linux"
         and os.environ.get("JUMPSEAT_TESTS_FORK") != "0"
-        # The variables of Python itself take effect only when it starts.
+        # Python reads its own variables only when it starts, so a forked process would ignore them.
         and not any(name.startswith("PYTHON") for name in env or ())
     )
     if command is None and can_fork:

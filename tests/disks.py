@@ -13,7 +13,7 @@ import pytest
 
 @contextmanager
 def mount_small_disk(directory: Path) -> Iterator[Path]:
-    """Yield a directory, which is created, of a file system with 64 KiB; skip the test without the right."""
+    """Create a directory and mount a file system of 64 KiB there. Skip the test if this is not permitted."""
     directory.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(directory)]
     if sys.platform != "linux" or subprocess.run(mount, check=False, capture_output=True).returncode:

@@ -17,8 +17,8 @@ def environment_with(
 
     Args:
         variables: the environment variables.
-        directory: the working directory; None for the root.
-        home: the directory for configuration, state and data; None for places in which nothing can exist.
+        directory: the working directory; None for the root directory.
+        home: the directory for configuration, state and data; None for paths at which no file can exist.
     """
     empty = empty_environment()
     return replace(

@@ -27,7 +27,7 @@ MAX_REQUEST_BYTES = 1 << 17
 """The limit for a request; most of it is the environment."""
 
 NOT_IMPORTED = ("jumpseat.__main__", "jumpseat.testing", "jumpseat.tools.mcp")
-"""A daemon never imports these, or only if it has MCP servers."""
+"""The modules that a daemon does not import at its start. It imports the last one only for MCP servers."""
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -76,9 +76,9 @@ async def fork_daemon(
 
     Args:
         arguments: the arguments, such as `serve`.
-        environment: all its variables.
-        directory: its current directory; the one of this process by default.
-        limit: the size in bytes of the buffers of the readers, as in `asyncio.StreamReader`.
+        environment: all environment variables of the process.
+        directory: the working directory; None for the working directory of the test process.
+        limit: the size in bytes of the readers' buffers, as in `asyncio.StreamReader`.
     """
     server = _start_server()
     stdin, stdin_writer = os.pipe()
@@ -123,14 +123,17 @@ async def _open_reader(descriptor: int, limit: int) -> asyncio.StreamReader:
 async def _wait_for_end(reports: asyncio.StreamReader, stdin: asyncio.StreamWriter) -> int:
     code = int(await reports.read())
     stdin.close()
-    with contextlib.suppress(OSError):  # What was written last may not have been read.
+    with contextlib.suppress(OSError):  # The daemon may have ended without reading all of its input.
         await stdin.wait_closed()
     return code
 
 
 @functools.cache
 def _start_server() -> socket.socket:
-    """Start the server of this process, which ends with it, and return the socket for requests."""
+    """Start the fork server of this test process, and return the socket for requests.
+
+    The server ends with the test process.
+    """
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its:
         process = subprocess.Popen([sys.executable, "-m", "tests.fork_server"], stdin=its, cwd=REPOSITORY)
@@ -146,10 +149,10 @@ def _start_server() -> socket.socket:
 def main() -> None:
     """Import jumpseat, and fork a daemon for each request on stdin until the tests end."""
     _import_package("jumpseat")
-    # The collector would write to each object, so that every daemon had a copy.
+    # Without this, the collector would write to each object, and each daemon would need its own copy of it.
     gc.collect()
     gc.freeze()
-    # The system removes processes that have ended.
+    # With this setting, children that have ended do not become zombies.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(fileno=os.dup(0)) as requests:
         while True:

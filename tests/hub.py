@@ -1,4 +1,4 @@
-"""Runs attached clients and their shared daemon, and checks that nothing remains of it."""
+"""Runs attached clients and their shared daemon, and checks that nothing remains of the daemon."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.daemon import WAIT_SECONDS, Daemon, environment_of, running_daemon
-from tests.processes import ends, is_gone, runs
+from tests.processes import block_until_gone, is_running, wait_until_gone
 
 ATTACH = (sys.executable, "-m", "jumpseat", "attach")
 
@@ -27,20 +27,20 @@ _LISTENS = re.compile(r"listens at (/\S+\.sock)$", re.MULTILINE)
 
 @dataclass
 class Hub:
-    """The daemon of a state directory, which may not be running."""
+    """The shared daemon of a state directory, whether or not it is running."""
 
     home: Path
     seen: set[tuple[int, Path]] = field(default_factory=set)
-    """The process id and the socket of each daemon that the test saw."""
+    """The process id and the socket from each pointer that the test has read."""
 
     def client(
         self, *flags: str, env: Mapping[str, str] | None = None, **more: Any
     ) -> AbstractAsyncContextManager[Daemon]:
-        """Run an attached client: a process of `jumpseat attach`, like `serve` in `running_daemon`."""
+        """Run an attached client (`jumpseat attach`); `more` has other arguments of `running_daemon`."""
         return running_daemon(self.home, *flags, command=ATTACH, env=self._variables(env), **more)
 
     def _variables(self, more: Mapping[str, str] | None) -> dict[str, str]:
-        # The daemon inherits few variables from its first client, but HOME is among them.
+        # HOME is one of the few variables that the daemon inherits from its first client.
         return {"HOME": str(self.home), **(more or {})}
 
     async def command(self, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
@@ -66,7 +66,7 @@ class Hub:
         return status
 
     def pointers(self) -> list[dict[str, Any]]:
-        """Return the pointers in the state directory, of which there is usually one."""
+        """Return the contents of the pointers, the files that name a daemon's process and socket."""
         pointers = [
             json.loads(path.read_bytes()) for path in self.home.glob("daemon/*.json") if path.is_file()
         ]
@@ -91,26 +91,26 @@ class Hub:
         return "".join(path.read_text("utf-8", "replace") for path in logs)
 
     def processes(self) -> set[int]:
-        """Return all daemons of this state directory, or without /proc those that had a pointer."""
+        """Return the ids of this state directory's daemons. Without /proc, only those in `seen` are found."""
         self.pointers()
-        processes = {pid for pid, _ in self.seen if runs(pid)}
+        processes = {pid for pid, _ in self.seen if is_running(pid)}
         return processes | {pid for pid, home in running_daemons().items() if home == self.home}
 
     async def kill(self) -> None:
         """Kill the daemon, as the kernel does when memory is short, and wait for its end."""
         pid = self.pid
         os.kill(pid, signal.SIGKILL)
-        assert await is_gone(pid)
+        assert await wait_until_gone(pid)
 
-    async def ends(self) -> None:
+    async def wait_until_ended(self) -> None:
         """Wait until no daemon runs. Fail if a daemon, a pointer or a socket remains."""
         for pid in self.processes():
-            assert await is_gone(pid), f"the daemon {pid} still runs"
+            assert await wait_until_gone(pid), f"the daemon {pid} still runs"
         assert self.pointers() == []
         assert self.sockets() == []
 
     def sockets(self) -> list[Path]:
-        """Return the existing sockets of the daemons that the test saw."""
+        """Return the sockets in `seen` that still exist."""
         return [path for _, path in self.seen if path.exists()]
 
     def clean_up(self) -> None:
@@ -119,13 +119,13 @@ class Hub:
         for pid in [*attach_processes(self.home), *self.processes()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            assert ends(pid, WAIT_SECONDS)
+            assert block_until_gone(pid, WAIT_SECONDS)
         for path in self.sockets():
             path.unlink()
 
 
 def attach_processes(home: Path) -> list[int]:
-    """Return the `attach` and `acp` processes of this state directory, or none without /proc."""
+    """Return the ids of this state directory's `attach` and `acp` processes; none without /proc."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -139,12 +139,12 @@ def attach_processes(home: Path) -> list[int]:
 
 
 def running_daemons() -> dict[int, Path]:
-    """Return the process ids and state directories of all shared daemons, or none without /proc."""
+    """Return the state directory of each shared daemon by process id; none without /proc."""
     running = {}
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = path.read_bytes().split(b"\0")
-            if b"jumpseat.hub.daemon" in words and runs(int(path.parent.name)):
+            if b"jumpseat.hub.daemon" in words and is_running(int(path.parent.name)):
                 home = words[words.index(b"jumpseat.hub.daemon") + 1]
                 running[int(path.parent.name)] = Path(os.fsdecode(home))
     return running
@@ -178,7 +178,10 @@ async def running_hub(home: Path) -> AsyncIterator[Hub]:
 
 
 def clean_up(directory: Path) -> list[str]:
-    """Kill and remove the daemons and sockets of state directories below this one, and return their names."""
+    """Kill the daemons and delete the sockets of all state directories below this directory.
+
+    Return a description of each of them.
+    """
     left = []
     for pid, home in running_daemons().items():
         if directory in home.parents:

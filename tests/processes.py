@@ -1,4 +1,4 @@
-"""Finds the processes that a program under test has started, and waits for their end. Needs /proc."""
+"""Finds the processes that a program under test has started, and waits for their end."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ WAIT_SECONDS = 20.0
 """The time limit for a process to end on a busy machine."""
 
 
-def take_interrupts() -> None:
-    """Restore the default action of SIGINT, as a `preexec_fn`: children inherit it if it is ignored."""
+def restore_interrupts() -> None:
+    """Restore the default action of SIGINT in a child that inherited an ignored SIGINT (`preexec_fn`)."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def runs(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Whether the process exists and is not a zombie. In a container, orphans may remain zombies."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):  # It may end between opening and reading.
+    except (FileNotFoundError, ProcessLookupError):  # The process may end between opening and reading.
         return False
     return state not in ("Z", "X")
 
 
 def children(pid: int) -> list[int]:
-    """Return the running processes that this one has started. Skip the test without /proc."""
+    """Return the ids of the process's running children. Skip the test if there is no /proc."""
     tasks = Path(f"/proc/{pid}/task")
     if not tasks.exists():
         pytest.skip("this system has no /proc to find a process's children in")
@@ -46,20 +46,20 @@ def descendants(pid: int) -> list[int]:
 
 
 def command_line(pid: int) -> str:
-    """Return the program and its arguments, which any user of the machine can read; "" if it has ended."""
+    """Return a command line, which any user of the machine can read; "" if the process has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_text("utf-8")
     except (FileNotFoundError, ProcessLookupError):
         return ""
 
 
-async def is_gone(pid: int, seconds: float = WAIT_SECONDS) -> bool:
-    """Wait for a process to end. Return False after the timeout."""
-    return await asyncio.to_thread(ends, pid, seconds)
+async def wait_until_gone(pid: int, seconds: float = WAIT_SECONDS) -> bool:
+    """Wait for a process to end. Return False if it still runs after the time limit."""
+    return await asyncio.to_thread(block_until_gone, pid, seconds)
 
 
-def ends(pid: int, seconds: float) -> bool:
-    """Wait like `is_gone`, but blocking."""
+def block_until_gone(pid: int, seconds: float) -> bool:
+    """Do the same as `wait_until_gone`, but block the thread."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -21,7 +21,7 @@ from tests.copilot import configure, table
 from tests.daemon import environment_of
 from tests.emulator import CopilotEmulator
 from tests.fakes.terminal import REPOSITORY, Terminal
-from tests.processes import take_interrupts
+from tests.processes import restore_interrupts
 
 COMMAND = [sys.executable, "-m", "tests.fakes.cli", json.dumps([sys.executable, "-m", "jumpseat", "attach"])]
 HAIKU = "copilot:claude-haiku-4.5"
@@ -76,7 +76,7 @@ class Command:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            preexec_fn=take_interrupts,
+            preexec_fn=restore_interrupts,
         )
         return cls(process)
 
@@ -172,7 +172,7 @@ async def test_a_provider_that_does_not_exist_or_has_a_key_is_an_error_with_a_hi
 
 
 def wait_for(path: Path | None) -> None:
-    """Wait until a detached process has created a file."""
+    """Wait until the detached browser has created a file."""
     deadline = time.monotonic() + 20
     while path is not None and not path.exists():
         assert time.monotonic() < deadline
@@ -230,7 +230,7 @@ async def test_a_logout_without_a_sign_in_fails_with_a_message(env):
 
 
 @pytest.mark.requirement("copilot:login-command")
-async def test_a_login_with_an_account_signed_in_reports_it_and_again_signs_in_again(env, emulator):
+async def test_a_login_while_signed_in_reports_it_and_the_option_again_signs_in_again(env, emulator):
     await log_in(env, emulator)
     code, out, said = await run(env, "login")
     ended, status, _ = await run(env, "login", "--json")

@@ -18,10 +18,10 @@ from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from jumpseat_client import ChatFailed, Client
 from tests.fakes.terminal import Terminal, list_visible_lines
-from tests.processes import take_interrupts
+from tests.processes import restore_interrupts
 
 OTHER = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]")
-"""The control sequences for colours and the visibility of the cursor."""
+"""Matches the control sequences for colours and for the visibility of the cursor."""
 
 COMMAND = [sys.executable, "-m", "jumpseat"]
 
@@ -119,7 +119,7 @@ def test_a_configuration_file_can_be_given(environment: dict[str, str], tmp_path
 
 
 @pytest.mark.parametrize("more", [(), ("--no-stream",)])
-def test_thinking_that_is_asked_for_is_on_stderr_and_never_in_a_pipe(
+def test_requested_thinking_is_printed_on_stderr_and_never_in_a_pipe(
     environment: dict[str, str], upstream: ThreadedUpstream, more: tuple[str, ...]
 ) -> None:
     if more:
@@ -151,7 +151,7 @@ def test_an_interrupt_closes_the_providers_connection(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         env=environment,
-        preexec_fn=take_interrupts,
+        preexec_fn=restore_interrupts,
     ) as process:
         assert process.stdout is not None
         assert os.read(process.stdout.fileno(), 3) == b"Hel"
@@ -161,7 +161,7 @@ def test_an_interrupt_closes_the_providers_connection(
     assert process.returncode == 130
 
 
-async def test_leaving_the_clients_loop_closes_the_providers_connection(
+async def test_leaving_the_loop_over_an_answer_closes_the_providers_connection(
     environment: dict[str, str], upstream: ThreadedUpstream
 ) -> None:
     events = completion_stream(["Hel", "lo"])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jumpseat.testing.upstream import Gate
-from tests.attempts import is_quick
+from tests.attempts import assert_quick
 from tests.e2e.language_server_harness import (
     MESSAGES,
     MODEL,
@@ -21,7 +21,7 @@ from tests.e2e.language_server_harness import (
     running_harness,
 )
 from tests.emulator import faults
-from tests.processes import descendants, is_gone
+from tests.processes import descendants, wait_until_gone
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-emulator")]
 
@@ -57,7 +57,7 @@ async def test_the_daemon_does_not_repeat_a_wait_of_the_server(harness, emulator
     assert chat.error["code"] == 1002
     assert chat.error["data"]["retryable"] is True
     assert "retry" not in chat.delta_types
-    assert len(emulator.requests(path=MESSAGES)) == 4, "the server's own retries"
+    assert len(emulator.requests(path=MESSAGES)) == 4, "more requests than the server's own retries"
 
 
 @pytest.mark.requirement("language-server:terms", "6:authorization")
@@ -70,7 +70,7 @@ async def test_a_model_with_unaccepted_terms_is_1001(harness, emulator):
 
 @pytest.mark.requirement("2:retry", "6:server")
 async def test_the_daemon_retries_a_failure_of_the_service_too(harness, emulator):
-    # The server makes two attempts itself.
+    # The server itself makes two attempts, which both fail.
     emulator.script(MODEL, faults.server_error(), faults.server_error())
     chat = await harness.daemon.request("chat/start", chat_params("Hello"))
     (retry,) = [delta for delta in chat.deltas if delta["type"] == "retry"]
@@ -98,10 +98,12 @@ async def test_a_server_that_is_killed_in_mid_chat_fails_only_that_chat(home, em
             assert find_echo(again) == "Still there?"
             last = emulator.requests(path=MESSAGES)[-1].json
             assert not last.get("tools"), "the new server must unregister its tools again"
-            assert all([await is_gone(pid) for pid in started]), "a process of the killed server is left"
+            assert all([await wait_until_gone(pid) for pid in started]), (
+                "a process of the killed server is left"
+            )
             return took
 
-        await is_quick(seconds_until_it_is_reported, within=1)
+        await assert_quick(seconds_until_it_is_reported, within=1)
 
 
 @pytest.mark.requirement("language-server:shutdown", "1:stdin-eof")
@@ -113,7 +115,7 @@ async def test_a_daemon_that_is_killed_in_mid_chat_leaves_no_process(home, emula
         harness.daemon.process.kill()
         await harness.daemon.exit_code()
         assert len(started) == (1 if launch == "direct" else 2)
-        assert all([await is_gone(pid) for pid in started])
+        assert all([await wait_until_gone(pid) for pid in started])
 
 
 @pytest.mark.requirement("language-server:shutdown", "1:exit-code", "1:shutdown-cancels")
@@ -125,4 +127,4 @@ async def test_a_daemon_that_is_shut_down_in_mid_chat_leaves_no_process(harness,
         pass
     harness.daemon.notify("exit")
     assert await harness.daemon.exit_code() == 0
-    assert all([await is_gone(pid) for pid in started])
+    assert all([await wait_until_gone(pid) for pid in started])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.language_server_harness import PROVIDER, chat_params, running_harness
-from tests.processes import descendants, is_gone
+from tests.processes import descendants, wait_until_gone
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-signed-out")]
 
@@ -58,7 +58,7 @@ async def test_a_shutdown_leaves_no_process(home, launch):
         daemon.notify("exit")
         assert await daemon.exit_code() == 0
         assert len(started) == (1 if launch == "direct" else 2)
-        assert all([await is_gone(pid) for pid in started])
+        assert all([await wait_until_gone(pid) for pid in started])
 
 
 @pytest.mark.requirement("language-server:initialize", "language-server:shutdown")

@@ -109,12 +109,12 @@ async def test_after_a_killed_daemon_the_next_command_starts_another(
 async def test_the_daemon_of_a_command_ends_with_it_if_no_idle_time_is_allowed(hub: Hub, config: str) -> None:
     (hub.home / "config.toml").write_text(config + "[daemon]\nidle_minutes = 0\n")
     assert await ask(hub) == (0, "hello\n")
-    await hub.ends()
+    await hub.wait_until_ended()
     assert "the daemon ends" in hub.log
 
 
 @pytest.mark.requirement("9:python-client")
-async def test_a_client_of_the_shared_daemon_gets_its_end_as_an_error_and_can_start_again(
+async def test_a_client_can_restart_the_shared_daemon_after_it_has_ended(
     hub: Hub, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]))
@@ -141,7 +141,7 @@ async def test_a_client_of_the_shared_daemon_gets_its_end_as_an_error_and_can_st
 
 
 @pytest.mark.requirement("9:python-client")
-def test_the_synchronous_client_shares_the_daemon_and_can_start_again(home: Path) -> None:
+def test_the_synchronous_client_shares_the_daemon_and_can_restart_it(home: Path) -> None:
     client = SyncClient.spawn(shared=True)
     for _ in range(2):
         with client, SyncClient.spawn(shared=True, client_name="other"):
@@ -149,6 +149,6 @@ def test_the_synchronous_client_shares_the_daemon_and_can_start_again(home: Path
             assert client.request("providers/list")["providers"]
 
 
-def test_shared_is_refused_with_a_command() -> None:
+def test_the_arguments_shared_and_command_exclude_each_other() -> None:
     with pytest.raises(ValueError, match="attach"):
         Client.spawn(["jumpseat", "serve"], shared=True)

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.editors.programs import WAIT_SECONDS
-from tests.processes import descendants, ends
+from tests.processes import block_until_gone, descendants
 
 pytestmark = pytest.mark.slow
 
@@ -378,7 +378,7 @@ def test_the_end_of_the_editor_cancels_the_installation(machine: Machine) -> Non
     code, lines = finish(process)
 
     assert (code, lines[-1]) == (CANCELLED, "The installation of jumpseat was cancelled.")
-    assert all(ends(pid, WAIT_SECONDS) for pid in children)
+    assert all(block_until_gone(pid, WAIT_SECONDS) for pid in children)
     assert machine.environments == set()
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tests.processes import take_interrupts
+from tests.processes import restore_interrupts
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -33,7 +33,7 @@ class Terminal:
     ) -> None:
         self.screen, near = pty.openpty()
         termios.tcsetwinsize(near, size)
-        if env is None:  # pytest's workers have their own COLUMNS.
+        if env is None:  # pytest's workers set COLUMNS, which would hide the terminal's own size.
             env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
         environment = {**env, "TERM": "xterm-256color", "CONTROLLING_TTY": "1"}
         environment.pop("NO_COLOR", None)
@@ -45,7 +45,7 @@ class Terminal:
             cwd=REPOSITORY,
             env=environment,
             start_new_session=True,
-            preexec_fn=take_interrupts,
+            preexec_fn=restore_interrupts,
         )
         os.close(near)
         self.output = b""
@@ -85,15 +85,15 @@ class Terminal:
             raise AssertionError(f"The command has not ended after {LIMIT_SECONDS} s: {self.output!r}")
         try:
             return os.read(self.screen, 65_536)
-        except OSError:  # Linux reports a closed other end like this.
+        except OSError:  # On Linux, this means that the command has closed the terminal.
             return b""
 
 
 def list_visible_lines(output: str) -> list[str]:
-    """Return the lines that a reader sees in the end, without erased ones.
+    """Return the lines that the terminal shows at the end of the output.
 
-    It supports the few sequences that our commands send: to move up or erase a line, and to change colours or
-    the look of the cursor.
+    This function supports only the sequences that our commands send: move up, erase a line, and change the
+    colours or the cursor's look.
     """
     lines, row, column = [""], 0, 0
     for piece in _PIECE.split(output):

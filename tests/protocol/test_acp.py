@@ -8,7 +8,7 @@ import pytest
 
 import jumpseat
 from jumpseat.testing.upstream import FakeUpstream
-from tests.acp import AcpAgent, answers, provider_table, running_agent
+from tests.acp import AcpAgent, provider_table, running_agent, script_answers
 from tests.hub import Hub
 
 
@@ -94,7 +94,7 @@ async def test_a_session_that_is_not_open_is_not_found(agent: AcpAgent) -> None:
 async def test_sessions_are_listed_by_directory_and_deleted(
     agent: AcpAgent, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
-    answers(upstream, "one", "two")
+    script_answers(upstream, "one", "two")
     other = tmp_path / "other"
     other.mkdir()
     here, there = await agent.new_session(), await agent.new_session(cwd=str(other))
@@ -119,7 +119,7 @@ async def test_sessions_are_listed_by_directory_and_deleted(
 async def test_sessions_are_not_offered_if_conversations_are_not_kept(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
-    answers(upstream, "one")
+    script_answers(upstream, "one")
     config = "[conversations]\nkeep = false\n" + provider_table(upstream.base_url)
     async with running_agent(hub, tmp_path, config=config) as agent:
         capabilities = (await agent.initialize())["agentCapabilities"]
@@ -143,7 +143,7 @@ async def test_the_agent_is_a_client_of_the_shared_daemon(hub: Hub, agent: AcpAg
 async def test_the_agent_serves_its_client_if_sharing_is_not_possible(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
-    answers(upstream, "alone")
+    script_answers(upstream, "alone")
     (hub.home / "daemon").write_text("not a directory")
     async with running_agent(hub, tmp_path, config=provider_table(upstream.base_url)) as agent:
         await agent.initialize()

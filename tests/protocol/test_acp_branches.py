@@ -11,7 +11,7 @@ import pytest
 from jumpseat.conversations import ConversationStore
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.acp import AcpAgent, answers, option, running_agent, sent_messages
+from tests.acp import AcpAgent, option, running_agent, script_answers, sent_messages
 from tests.hub import Hub
 
 pytestmark = pytest.mark.slow
@@ -53,8 +53,8 @@ async def agent(hub: Hub, upstream: FakeUpstream, tmp_path: Path) -> AsyncIterat
         yield running
 
 
-async def tell(client: Any, session: str, *texts: str) -> None:
-    """Run a kept turn of a client of jumpseat's own protocol."""
+async def keep_turn(client: Any, session: str, *texts: str) -> None:
+    """Run and keep a turn with a client of jumpseat's own protocol."""
     messages = [
         {"role": "assistant" if number % 2 else "user", "content": text} for number, text in enumerate(texts)
     ]
@@ -73,15 +73,15 @@ async def list_titles(agent: AcpAgent) -> dict[str, str]:
 async def test_a_loaded_session_continues_its_branch_after_a_restart_of_the_daemon(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
-    answers(upstream, "one", "two", "theirs", "a fork", "three")
+    script_answers(upstream, "one", "two", "theirs", "a fork", "three")
     session = await agent.new_session()
     await agent.prompt(session, "first")
     await agent.prompt(session, "/clear")
     await agent.prompt(session, "second")
     async with hub.client() as editor:
         await editor.initialize()
-        await tell(editor, session, "first", "one", "more")
-        await tell(editor, session, "something else")
+        await keep_turn(editor, session, "first", "one", "more")
+        await keep_turn(editor, session, "something else")
     await hub.kill()
 
     async with running_agent(hub, tmp_path) as other:
@@ -102,7 +102,7 @@ async def test_a_loaded_session_continues_its_branch_after_a_restart_of_the_daem
 async def test_a_resumed_session_continues_without_its_messages(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
-    answers(upstream, "one", "two")
+    script_answers(upstream, "one", "two")
     session = await agent.new_session()
     await agent.prompt(session, "first")
 
@@ -157,7 +157,7 @@ async def test_choices_usage_and_cost_are_restored(
 async def test_what_a_configured_prompt_sets_for_one_turn_is_not_restored(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
-    answers(upstream, "ok", "LOUD", "quiet")
+    script_answers(upstream, "ok", "LOUD", "quiet")
     session = await agent.new_session()
     await agent.prompt(session, "/system Be brief.")
     await agent.prompt(session, "hi")
@@ -176,7 +176,7 @@ async def test_what_a_configured_prompt_sets_for_one_turn_is_not_restored(
 async def test_a_session_of_another_client_has_the_model_and_system_of_its_last_turn(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
-    answers(upstream, "one", "two")
+    script_answers(upstream, "one", "two")
     async with hub.client() as editor:
         await editor.initialize()
         params = {
@@ -201,7 +201,7 @@ async def test_a_session_of_another_client_has_the_model_and_system_of_its_last_
 async def test_a_removed_provider_and_setting_do_not_break_a_loaded_session(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
-    answers(upstream, "ok", "still ok")
+    script_answers(upstream, "ok", "still ok")
     session = await agent.new_session()
     await agent.set_option(session, "settings.tone", "dry")
     await agent.set_option(session, "model", "other:o")
@@ -229,7 +229,7 @@ async def test_a_removed_provider_and_setting_do_not_break_a_loaded_session(
 async def test_a_deleted_session_leaves_no_branch_and_no_text(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
-    answers(upstream, "secret one", "secret two", "kept")
+    script_answers(upstream, "secret one", "secret two", "kept")
     session, other = await agent.new_session(), await agent.new_session()
     await agent.prompt(session, "secret question")
     await agent.prompt(session, "/clear")
@@ -267,7 +267,7 @@ async def test_loading_a_session_ends_its_prompt_and_shows_the_answer_so_far(
 async def test_deleting_a_session_ends_its_prompt_and_leaves_nothing_of_it(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
-    answers(upstream, "ok")
+    script_answers(upstream, "ok")
     session = await agent.new_session()
     await agent.prompt(session, "hi")
     store = ConversationStore(hub.home / "conversations")

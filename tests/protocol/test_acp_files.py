@@ -12,7 +12,7 @@ import pytest
 
 from jumpseat.testing.upstream import FakeUpstream
 from tests.acp import AcpAgent, provider_table, running_agent
-from tests.acp_tools import REFUSED, SILENT, Json, ask, call, calls, results, write
+from tests.acp_tools import REFUSED, SILENT, Json, ask, call, call_to_write, results, script_calls
 from tests.hub import Hub
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ EDIT = {"oldText": "two", "newText": "2"}
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a project."""
+    """Create a project with one file."""
     root = tmp_path / "project"
     root.mkdir()
     (root / "main.py").write_text("one\ntwo\n")
@@ -32,19 +32,19 @@ def root(tmp_path: Path) -> Path:
 
 @dataclass
 class Editor:
-    """An editor that has texts, and whose user allows everything."""
+    """An editor with unsaved texts, whose user allows everything. `answer` is an `Answer` for `serve`."""
 
     texts: dict[str, str] = field(default_factory=dict)
     """The unsaved texts by path; other files are read from the disk."""
 
     written: list[tuple[str, str]] = field(default_factory=list)
-    """The paths and texts that were written. They are not written to the disk."""
+    """The path and the text of each write request. The disk does not change."""
 
     on_question: Mapping[str, str] = field(default_factory=dict)
-    """The texts that the user types while the question is open."""
+    """The unsaved texts, by path, that the user types while the question is open."""
 
     on_last_read: Mapping[str, str] = field(default_factory=dict)
-    """The texts that the user types before the last of four reads, which precedes a change."""
+    """The unsaved texts, by path, that the user types before the fourth read, the last before a change."""
 
     reads: int = 0
     is_silent_after_question: bool = False
@@ -93,7 +93,9 @@ async def test_a_file_is_read_and_changed_through_the_client(
 ) -> None:
     path = root / "main.py"
     editor = Editor({} if unsaved is None else {str(path): unsaved})
-    calls(upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT))
+    script_calls(
+        upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT)
+    )
     async with session_in(hub, upstream, root, BOTH) as (agent, session):
         exchange, _ = await ask(agent, session, editor.answer)
 
@@ -121,7 +123,9 @@ async def test_a_file_that_the_client_shows_in_another_form_keeps_its_form(
     path = root / "main.py"
     path.write_bytes(before)
     editor = Editor({} if shown is None else {str(path): shown})
-    calls(upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT))
+    script_calls(
+        upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT)
+    )
     async with session_in(hub, upstream, root, BOTH) as (agent, session):
         await ask(agent, session, editor.answer)
 
@@ -134,7 +138,9 @@ async def test_unsaved_text_is_found_behind_a_link(hub: Hub, upstream: FakeUpstr
     path = root / "main.py"
     (root / "link.py").symlink_to(path)
     editor = Editor({str(path): "unsaved two\n"})
-    calls(upstream, call("files__read", "c1", path="link.py"), call("files__edit", path="link.py", **EDIT))
+    script_calls(
+        upstream, call("files__read", "c1", path="link.py"), call("files__edit", path="link.py", **EDIT)
+    )
     async with session_in(hub, upstream, root, BOTH) as (agent, session):
         await ask(agent, session, editor.answer)
 
@@ -147,7 +153,7 @@ async def test_a_file_that_the_client_does_not_have_is_created(
     hub: Hub, upstream: FakeUpstream, root: Path
 ) -> None:
     editor = Editor()
-    calls(upstream, write("1\n"))
+    script_calls(upstream, call_to_write("1\n"))
     async with session_in(hub, upstream, root, BOTH) as (agent, session):
         await ask(agent, session, editor.answer)
 
@@ -160,7 +166,9 @@ async def test_text_that_is_typed_while_the_user_is_asked_is_not_overwritten(
     hub: Hub, upstream: FakeUpstream, root: Path
 ) -> None:
     editor = Editor(on_question={str(root / "main.py"): "one\ntwo\nthree\n"})
-    calls(upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT))
+    script_calls(
+        upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT)
+    )
     async with session_in(hub, upstream, root, BOTH) as (agent, session):
         await ask(agent, session, editor.answer)
 
@@ -174,7 +182,9 @@ async def test_text_that_is_typed_at_the_last_moment_is_not_overwritten(
     hub: Hub, upstream: FakeUpstream, root: Path
 ) -> None:
     editor = Editor(on_last_read={str(root / "main.py"): "one\ntwo\nthree\n"})
-    calls(upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT))
+    script_calls(
+        upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT)
+    )
     async with session_in(hub, upstream, root, BOTH) as (agent, session):
         await ask(agent, session, editor.answer)
 
@@ -189,7 +199,9 @@ async def test_a_client_that_only_reads_keeps_its_unsaved_changes(
 ) -> None:
     path = root / "main.py"
     editor = Editor({str(path): "unsaved two\n"} if unsaved else {})
-    calls(upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT))
+    script_calls(
+        upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT)
+    )
     async with session_in(hub, upstream, root, {"readTextFile": True}) as (agent, session):
         await ask(agent, session, editor.answer)
 
@@ -204,7 +216,9 @@ async def test_a_change_fails_if_the_client_does_not_answer(
     hub: Hub, upstream: FakeUpstream, root: Path
 ) -> None:
     editor = Editor(is_silent_after_question=True)
-    calls(upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT))
+    script_calls(
+        upstream, call("files__read", "c1", path="main.py"), call("files__edit", path="main.py", **EDIT)
+    )
     async with session_in(hub, upstream, root, BOTH) as (agent, session):
         await ask(agent, session, editor.answer)
 
@@ -216,7 +230,7 @@ async def test_a_change_fails_if_the_client_does_not_answer(
 async def test_a_file_is_read_from_the_disk_if_the_client_does_not_answer(
     hub: Hub, upstream: FakeUpstream, root: Path
 ) -> None:
-    calls(upstream, call("files__read", path="main.py"))
+    script_calls(upstream, call("files__read", path="main.py"))
     async with session_in(hub, upstream, root, BOTH) as (agent, session):
         await ask(agent, session, Editor(is_silent=True).answer)
 
@@ -231,7 +245,7 @@ async def test_the_client_is_not_asked_for_files_that_the_tools_never_use(
 ) -> None:
     (root / ".env").write_text("TOKEN=1")
     (root / "data.bin").write_bytes(b"\0\1")
-    calls(upstream, call("files__read", "c1", path=".env"), call("files__read", "c2", path="data.bin"))
+    script_calls(upstream, call("files__read", "c1", path=".env"), call("files__read", "c2", path="data.bin"))
     async with session_in(hub, upstream, root, BOTH) as (agent, session):
         _, requests = await ask(agent, session, Editor().answer)
 

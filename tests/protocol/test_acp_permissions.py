@@ -9,8 +9,8 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.acp import AcpAgent, answers
-from tests.acp_tools import REFUSED, Json, ask, calls, choose, names, results, states, write
+from tests.acp import AcpAgent, script_answers
+from tests.acp_tools import REFUSED, Json, ask, call_to_write, choose, names, results, script_calls, states
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 async def test_everything_except_a_known_permission_is_a_denial(
     agent: AcpAgent, upstream: FakeUpstream, root: Path, outcome: Any
 ) -> None:
-    calls(upstream, write())
+    script_calls(upstream, call_to_write())
     exchange, _ = await ask(agent, await agent.new_session(), lambda request: outcome)
 
     assert exchange.result == {"stopReason": "end_turn"}
@@ -42,7 +42,7 @@ async def test_everything_except_a_known_permission_is_a_denial(
 
 @pytest.mark.requirement("12:acp-permission")
 async def test_a_client_that_cannot_ask_denies(agent: AcpAgent, upstream: FakeUpstream) -> None:
-    calls(upstream, write())
+    script_calls(upstream, call_to_write())
     exchange, _ = await ask(agent, await agent.new_session(), lambda request: REFUSED)
 
     assert exchange.text() == "Done."
@@ -54,13 +54,13 @@ async def test_a_permission_for_the_conversation_does_not_hold_in_another(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
     one, two = await agent.new_session(), await agent.new_session()
-    calls(upstream, write(path="a"), write(path="b", call_id="c2"))
+    script_calls(upstream, call_to_write(path="a"), call_to_write(path="b", call_id="c2"))
     _, first = await ask(agent, one, choose("allow_conversation"))
-    calls(upstream, write(path="c"))
+    script_calls(upstream, call_to_write(path="c"))
     _, second = await ask(agent, one, choose("reject"))
-    calls(upstream, write(path="d"))
+    script_calls(upstream, call_to_write(path="d"))
     _, third = await ask(agent, two, choose("allow_always"))
-    calls(upstream, write(path="e"))
+    script_calls(upstream, call_to_write(path="e"))
     _, fourth = await ask(agent, await agent.new_session(), choose("reject"))
 
     assert list(map(len, (first, second, third, fourth))) == [1, 0, 1, 0]
@@ -71,7 +71,7 @@ async def test_a_permission_for_the_conversation_does_not_hold_in_another(
 async def test_a_call_outside_the_directories_says_so_and_cannot_be_remembered(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
-    calls(upstream, write(path="../new.txt"))
+    script_calls(upstream, call_to_write(path="../new.txt"))
     _, (request,) = await ask(agent, await agent.new_session(), choose("allow_always"))
 
     assert [each["optionId"] for each in request["params"]["options"]] == ["allow", "reject"]
@@ -86,7 +86,7 @@ async def test_a_call_outside_the_directories_says_so_and_cannot_be_remembered(
 async def test_a_cancel_closes_the_question(
     agent: AcpAgent, upstream: FakeUpstream, root: Path, method: str
 ) -> None:
-    calls(upstream, write())
+    script_calls(upstream, call_to_write())
     session = await agent.new_session()
     prompt = agent.start_prompt(session, "Go.")
     request = await agent.read_request("session/request_permission")
@@ -118,7 +118,7 @@ async def test_a_cancel_closes_the_question(
 async def test_a_client_that_leaves_while_it_is_asked_ends_the_prompt(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
-    calls(upstream, write())
+    script_calls(upstream, call_to_write())
     agent.start_prompt(await agent.new_session(), "Go.")
     await agent.read_request("session/request_permission")
 
@@ -134,11 +134,11 @@ async def test_two_sessions_that_ask_at_the_same_time_have_their_own_answers(
     prompts, requests = {}, {}
     for session, name in ((one, "one"), (two, "two")):
         # Both calls have the same id, as some servers number them.
-        stream = completion_stream(tool_calls=[write(path=name)])
+        stream = completion_stream(tool_calls=[call_to_write(path=name)])
         upstream.script(Reply.events(stream), path="/v1/chat/completions")
         prompts[session] = agent.start_prompt(session, "Go.")
         requests[session] = await agent.read_request("session/request_permission")
-    answers(upstream, "Done.", "Done.")
+    script_answers(upstream, "Done.", "Done.")
     agent.answer(requests[two], choose("reject")(requests[two]))
     await agent.read_until(prompts[two])
     assert names(root) == ["main.py"]
@@ -153,7 +153,7 @@ async def test_two_sessions_that_ask_at_the_same_time_have_their_own_answers(
 async def test_an_answer_that_covers_another_question_withdraws_it(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
-    both = [write(path="a", call_id="c1"), write(path="b", call_id="c2")]
+    both = [call_to_write(path="a", call_id="c1"), call_to_write(path="b", call_id="c2")]
     gate = Gate()
     upstream.script(Reply.events(completion_stream(tool_calls=both)), path="/v1/chat/completions")
     upstream.script(Reply.events([gate, *completion_stream(["Done."])]), path="/v1/chat/completions")

@@ -10,7 +10,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.acp import AcpAgent, answers, provider_table, running_agent, sent_messages
+from tests.acp import AcpAgent, provider_table, running_agent, script_answers, sent_messages
 from tests.hub import Hub
 
 
@@ -19,7 +19,7 @@ async def test_an_answer_is_streamed_and_the_next_prompt_continues_it(
     agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(completion_stream(["hel", "lo"])), path="/v1/chat/completions")
-    answers(upstream, "again")
+    script_answers(upstream, "again")
     session = await agent.new_session()
 
     first = await agent.prompt(session, "hi")
@@ -37,7 +37,7 @@ async def test_an_answer_is_streamed_and_the_next_prompt_continues_it(
 async def test_resources_and_linked_files_reach_the_model(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
-    answers(upstream, "ok")
+    script_answers(upstream, "ok")
     inside, outside = root / "inside.txt", root.parent / "outside.txt"
     inside.write_text("in the directory")
     outside.write_text("a secret")
@@ -66,7 +66,7 @@ async def test_resources_and_linked_files_reach_the_model(
 async def test_a_resource_that_cannot_be_decoded_is_sent_as_its_uri(
     agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
-    answers(upstream, "ok")
+    script_answers(upstream, "ok")
     text, not_text = (base64.b64encode(content).decode() for content in (b"plain text", b"\xff"))
     blobs = {"x:text": text, "x:bytes": not_text, "x:length": "A", "x:letters": "Größe"}
 
@@ -85,7 +85,7 @@ async def test_a_resource_that_cannot_be_decoded_is_sent_as_its_uri(
 async def test_a_client_with_files_is_asked_for_a_linked_file(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
-    answers(upstream, "ok")
+    script_answers(upstream, "ok")
     (tmp_path / "open.txt").write_text("saved")
     async with running_agent(hub, tmp_path, config=provider_table(upstream.base_url)) as agent:
         await agent.initialize(fs={"readTextFile": True})
@@ -102,7 +102,7 @@ async def test_a_client_with_files_is_asked_for_a_linked_file(
 
 @pytest.mark.requirement("11:prompt")
 async def test_an_image_reaches_a_model_that_sees(hub: Hub, upstream: FakeUpstream, tmp_path: Path) -> None:
-    answers(upstream, "a dot")
+    script_answers(upstream, "a dot")
     config = provider_table(upstream.base_url) + "capabilities = { vision = true }\n"
     async with running_agent(hub, tmp_path, config=config) as agent:
         assert (await agent.initialize())["agentCapabilities"]["promptCapabilities"]["image"] is True
@@ -119,7 +119,7 @@ async def test_a_cancelled_prompt_ends_as_cancelled_and_keeps_its_text(
     agent: AcpAgent, upstream: FakeUpstream, method: str
 ) -> None:
     upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]), path="/v1/chat/completions")
-    answers(upstream, "more")
+    script_answers(upstream, "more")
     session = await agent.new_session()
     prompt = agent.start_prompt(session, "hi")
     await agent.read_update("agent_message_chunk")
@@ -188,7 +188,7 @@ async def test_a_rejected_key_requires_a_sign_in(agent: AcpAgent, upstream: Fake
 async def test_a_chosen_model_is_used_from_the_next_prompt_on(
     agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
-    answers(upstream, "one", "two")
+    script_answers(upstream, "one", "two")
     session = await agent.new_session()
     await agent.prompt(session, "hi")
     chosen = await agent.set_option(session, "model", "fake:n")
@@ -206,7 +206,7 @@ async def test_a_chosen_model_is_used_from_the_next_prompt_on(
 async def test_commands_change_the_conversation_without_asking_the_model(
     agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
-    answers(upstream, "ok", "better", "loud")
+    script_answers(upstream, "ok", "better", "loud")
     session = await agent.new_session()
     changed = await agent.prompt(session, "/model fake:n")
     await agent.prompt(session, "/system Be brief.")
@@ -229,7 +229,7 @@ async def test_commands_change_the_conversation_without_asking_the_model(
 
 @pytest.mark.requirement("11:commands", "13:prompts")
 async def test_the_built_in_prompts_are_commands_too(agent: AcpAgent, upstream: FakeUpstream) -> None:
-    answers(upstream, "fixed")
+    script_answers(upstream, "fixed")
     new = await agent.request("session/new", {"cwd": str(agent.directory), "mcpServers": []})
     listed = await agent.read_update("available_commands_update")
     answer = await agent.prompt(new.result["sessionId"], "/fix x = 1")
@@ -246,7 +246,7 @@ async def test_the_built_in_prompts_are_commands_too(agent: AcpAgent, upstream: 
 async def test_a_diff_in_a_command_is_shortened_with_a_notice(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
-    answers(upstream, "Add a.py")
+    script_answers(upstream, "Add a.py")
     short, long = (f"diff --git a/{name} b/{name}\n+{'x' * size}\n" for name, size in (("a", 9), ("b", 9999)))
     models = '[{ id = "m", max_prompt_tokens = 2000 }]'
     config = provider_table(upstream.base_url).replace('["m", "n"]', models)
@@ -264,7 +264,7 @@ async def test_a_diff_in_a_command_is_shortened_with_a_notice(
 
 @pytest.mark.requirement("11:commands")
 async def test_an_unknown_command_is_a_question(agent: AcpAgent, upstream: FakeUpstream) -> None:
-    answers(upstream, "a path")
+    script_answers(upstream, "a path")
     session = await agent.new_session()
 
     assert (await agent.prompt(session, "/etc/hosts is what?")).text() == "a path"
@@ -275,7 +275,7 @@ async def test_prompts_of_several_sessions_run_at_the_same_time(
 ) -> None:
     gate = Gate()
     upstream.script(Reply.events([gate, *completion_stream(["slow"])]), path="/v1/chat/completions")
-    answers(upstream, "quick")
+    script_answers(upstream, "quick")
     one, two = await agent.new_session(), await agent.new_session()
     slow = agent.start_prompt(one, "hi")
     await upstream.wait_for_request(len(upstream.requests) + 1)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from jumpseat.testing.upstream import FakeUpstream
-from tests.acp import AcpAgent, answers, provider_table, running_agent
-from tests.acp_tools import Json, ask, call, calls, choose, results
+from tests.acp import AcpAgent, provider_table, running_agent, script_answers
+from tests.acp_tools import Json, ask, call, choose, results, script_calls
 from tests.fakes import mcp_server
 from tests.fakes.mcp_http import McpEndpoint
 from tests.hub import Hub
-from tests.processes import runs
+from tests.processes import is_running
 from tests.unit.tools.mcp.clients import Record
 
 pytestmark = pytest.mark.slow
@@ -25,13 +25,13 @@ ALLOW = '[tools]\nallow = ["fake/*"]\n'
 
 @pytest.fixture
 def record(tmp_path: Path) -> Record:
-    """The record of the servers."""
+    """Return the record of what the servers do."""
     return Record(tmp_path / "record")
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a project."""
+    """Create a project."""
     root = tmp_path / "project"
     root.mkdir()
     return root
@@ -46,14 +46,14 @@ async def agent(hub: Hub, upstream: FakeUpstream, root: Path) -> AsyncIterator[A
 
 
 def program(record: Record, *flags: str, name: str = "fake", **env: str) -> Json:
-    """Return the server as an editor sends it."""
+    """Return the definition of the server as an editor sends it."""
     command, *args = mcp_server.command("--record", str(record.path), *flags)
     variables = [{"name": key, "value": value} for key, value in env.items()]
     return {"name": name, "command": command, "args": args, "env": variables}
 
 
 def list_offered_servers(upstream: FakeUpstream) -> set[str]:
-    """Return the names of the servers whose tools the last request has."""
+    """Return the names of the servers whose tools the last request to the provider offers."""
     return {
         tool["function"]["name"].partition("__")[0]
         for tool in json.loads(upstream.requests[-1].body).get("tools", ())
@@ -67,7 +67,7 @@ async def test_a_program_runs_in_the_directory_of_the_session_with_literal_varia
     variables = {"A": "env:HOME", "B": "${HOME}", "C": "HOME", "D": "command:echo x"}
     session = await agent.new_session(mcpServers=[program(record, **variables)])
     assert record.pids() == []
-    calls(upstream, call("fake__environ"))
+    script_calls(upstream, call("fake__environ"))
     exchange = await agent.prompt(session, "Go.")
 
     (result,) = results(upstream)
@@ -86,10 +86,10 @@ async def test_servers_hold_for_their_session_only_and_end_with_the_daemon(
     two = await agent.new_session()
     same = await agent.new_session(mcpServers=[program(record)])
     for session in (one, same):
-        calls(upstream, call("fake__echo"))
+        script_calls(upstream, call("fake__echo"))
         await agent.prompt(session, "Go.")
     assert len(record.pids()) == 1
-    answers(upstream, "Hello.")
+    script_answers(upstream, "Hello.")
     await agent.prompt(two, "Hi.")
     assert list_offered_servers(upstream) == {"files"}
     for session in (one, same):
@@ -105,14 +105,14 @@ async def test_servers_hold_for_their_session_only_and_end_with_the_daemon(
 async def test_a_server_is_released_with_its_session(
     hub: Hub, upstream: FakeUpstream, root: Path, record: Record, method: str
 ) -> None:
-    # A daemon that serves one client ends a server with its last user, without waiting for the next one.
+    # This makes `jumpseat acp` serve its client itself. It then ends a server as soon as no session uses it.
     (hub.home / "daemon").write_text("not a directory")
     async with running_agent(hub, root, config=ALLOW + provider_table(upstream.base_url)) as agent:
         await agent.initialize()
         session = await agent.new_session(mcpServers=[program(record)])
-        calls(upstream, call("fake__echo"))
+        script_calls(upstream, call("fake__echo"))
         await agent.prompt(session, "Go.")
-        running = [runs(pid) for pid in record.pids()]
+        running = [is_running(pid) for pid in record.pids()]
         params = {"cwd": str(root), "mcpServers": []} if method == "session/load" else {}
         assert (await agent.request(method, {"sessionId": session, **params})).result is not None
 
@@ -121,7 +121,7 @@ async def test_a_server_is_released_with_its_session(
 
 
 @pytest.mark.requirement("12:acp-servers")
-async def test_a_server_takes_the_place_of_the_users_one_and_of_its_permissions(
+async def test_a_server_replaces_the_users_server_of_its_name_and_its_permissions(
     hub: Hub, upstream: FakeUpstream, root: Path, record: Record, tmp_path: Path
 ) -> None:
     own = Record(tmp_path / "own")
@@ -134,7 +134,7 @@ async def test_a_server_takes_the_place_of_the_users_one_and_of_its_permissions(
         questions = []
         for servers in ([], [program(record)], [], [program(record)], [program(record, X="1")]):
             session = await agent.new_session(mcpServers=servers)
-            calls(upstream, call("fake__echo"))
+            script_calls(upstream, call("fake__echo"))
             _, requests = await ask(agent, session, choose("allow_always"))
             questions.append([each["params"]["toolCall"]["title"] for each in requests])
 
@@ -147,10 +147,10 @@ async def test_a_loaded_session_has_the_servers_of_its_new_request(
     agent: AcpAgent, upstream: FakeUpstream, root: Path, record: Record
 ) -> None:
     session = await agent.new_session(mcpServers=[program(record)])
-    calls(upstream, call("fake__echo"))
+    script_calls(upstream, call("fake__echo"))
     await agent.prompt(session, "Go.")
     loaded = await agent.reopen("session/load", session)
-    answers(upstream, "Hello.", "Hello.")
+    script_answers(upstream, "Hello.", "Hello.")
     await agent.prompt(session, "Hi.")
     without = list_offered_servers(upstream)
     params = {"sessionId": session, "cwd": str(root), "mcpServers": [program(record)]}
@@ -170,7 +170,7 @@ async def test_a_server_on_the_network_receives_its_headers(agent: AcpAgent, ups
     server = {"type": "http", "name": "fake", "url": f"{upstream.base_url}/mcp", "headers": headers}
     server["url"] = server["url"].replace("/v1/mcp", "/mcp")
     session = await agent.new_session(mcpServers=[server])
-    calls(upstream, call(f"fake__{endpoint.tools[0]['name']}"))
+    script_calls(upstream, call(f"fake__{endpoint.tools[0]['name']}"))
     await agent.prompt(session, "Go.")
 
     sent = [each for each in upstream.requests if each.path == "/mcp"]
@@ -187,7 +187,7 @@ async def test_a_server_that_cannot_start_is_a_notice_and_the_prompt_goes_on(
 ) -> None:
     server = {"name": "My server!", "command": "/nowhere/server", "args": [], "env": []}
     session = await agent.new_session(mcpServers=[server])
-    answers(upstream, "Hello.")
+    script_answers(upstream, "Hello.")
     exchange = await agent.prompt(session, "Hi.")
 
     assert exchange.text() == "Hello."
@@ -229,7 +229,7 @@ async def test_secrets_of_servers_are_not_logged(
         await agent.initialize()
         server = program(record, "--leak", "API_TOKEN", API_TOKEN=secret)
         session = await agent.new_session(mcpServers=[server])
-        calls(upstream, call("fake__echo"))
+        script_calls(upstream, call("fake__echo"))
         await agent.prompt(session, "Go.")
         await agent.exit_code()
         log = await agent.daemon.whole_log()

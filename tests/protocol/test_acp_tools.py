@@ -9,8 +9,8 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.acp import AcpAgent, answers, provider_table, running_agent, sent_messages
-from tests.acp_tools import ask, call, calls, choose, results, states, write
+from tests.acp import AcpAgent, provider_table, running_agent, script_answers, sent_messages
+from tests.acp_tools import ask, call, call_to_write, choose, results, script_calls, states
 from tests.fakes import tool_plugin
 from tests.hub import Hub
 
@@ -23,7 +23,7 @@ async def test_a_model_reads_and_edits_a_file_after_the_users_decision(
 ) -> None:
     file = root / "main.py"
     edit = {"path": "main.py", "oldText": "hello", "newText": "bye"}
-    calls(upstream, call("files__read", "c1", path="main.py"), call("files__edit", "c2", **edit))
+    script_calls(upstream, call("files__read", "c1", path="main.py"), call("files__edit", "c2", **edit))
     session = await agent.new_session()
     exchange, (request,) = await ask(agent, session, choose("allow"))
 
@@ -76,7 +76,7 @@ async def test_text_after_a_call_is_another_message(agent: AcpAgent, upstream: F
     read = call("files__read", path="main.py")
     stream = completion_stream(["Let me see."], tool_calls=[read])
     upstream.script(Reply.events(stream), path="/v1/chat/completions")
-    answers(upstream, "I see.")
+    script_answers(upstream, "I see.")
     exchange = await agent.prompt(await agent.new_session(), "Go.")
 
     chunks = exchange.updates("agent_message_chunk")
@@ -88,7 +88,7 @@ async def test_text_after_a_call_is_another_message(agent: AcpAgent, upstream: F
 async def test_a_cancelled_call_is_shown_as_failed_and_the_session_goes_on(
     agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
-    calls(upstream, write())
+    script_calls(upstream, call_to_write())
     session = await agent.new_session()
     prompt = agent.start_prompt(session, "Go.")
     await agent.read_request("session/request_permission")
@@ -108,7 +108,7 @@ async def test_the_limit_of_rounds_ends_a_prompt_and_the_next_one_goes_on(
     async with running_agent(hub, root, config=config) as agent:
         await agent.initialize()
         session = await agent.new_session()
-        calls(upstream, call("files__list"))
+        script_calls(upstream, call("files__list"))
         limited = await agent.prompt(session, "Go.")
         further = await agent.prompt(session, "Go on.")
 
@@ -126,7 +126,7 @@ async def test_a_session_offers_the_file_tools_and_those_of_the_configuration(
     (hub.home / "daemon").write_text("not a directory")  # The process serves its client itself.
     async with running_agent(hub, root, config=config, env=environment) as agent:
         await agent.initialize(session={"notices": {}})
-        calls(upstream, call("shed__echo", text="x"))
+        script_calls(upstream, call("shed__echo", text="x"))
         exchange, (request,) = await ask(agent, await agent.new_session(), choose("allow"))
 
     offered = [tool["function"]["name"] for tool in json.loads(upstream.requests[-1].body)["tools"]]
@@ -145,7 +145,7 @@ async def test_a_model_that_does_not_accept_tools_gets_none(
     config = provider_table(upstream.base_url) + "capabilities = { tool_calls = false }\n"
     async with running_agent(hub, root, config=config) as agent:
         await agent.initialize()
-        answers(upstream, "Hello.")
+        script_answers(upstream, "Hello.")
 
         assert (await agent.prompt(await agent.new_session(), "Hi.")).text() == "Hello."
     assert "tools" not in json.loads(upstream.requests[-1].body)
@@ -156,9 +156,9 @@ async def test_ids_of_calls_are_unique_in_a_session_and_inputs_are_bounded(
     agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
     session = await agent.new_session()
-    calls(upstream, write(text="x" * 10_000), write(path="b\u202e"))
+    script_calls(upstream, call_to_write(text="x" * 10_000), call_to_write(path="b\u202e"))
     first, _ = await ask(agent, session, choose("reject"))
-    calls(upstream, call("files__list"))
+    script_calls(upstream, call("files__list"))
     second = await agent.prompt(session, "Go.")
 
     assert [each["toolCallId"] for each in first.updates("tool_call")] == ["c1", "c1_r2"]
@@ -172,7 +172,9 @@ async def test_ids_of_calls_are_unique_in_a_session_and_inputs_are_bounded(
 async def test_a_call_that_fails_before_any_question_is_shown(
     agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
-    calls(upstream, call("files__edit", path="main.py", oldText="a", newText="b"), call("files__gone", "c2"))
+    script_calls(
+        upstream, call("files__edit", path="main.py", oldText="a", newText="b"), call("files__gone", "c2")
+    )
     exchange = await agent.prompt(await agent.new_session(), "Go.")
 
     assert [status for _, status in states(exchange)] == ["pending", "failed", "failed"] * 2
@@ -185,9 +187,9 @@ async def test_a_call_that_fails_before_any_question_is_shown(
 @pytest.mark.requirement("12:acp-replay")
 async def test_a_loaded_session_shows_its_calls(agent: AcpAgent, upstream: FakeUpstream, root: Path) -> None:
     session = await agent.new_session()
-    calls(upstream, call("files__read", path="main.py"), write(call_id="c2"))
+    script_calls(upstream, call("files__read", path="main.py"), call_to_write(call_id="c2"))
     await ask(agent, session, choose("reject"))
-    calls(upstream, call("files__list"))
+    script_calls(upstream, call("files__list"))
     await agent.prompt(session, "And?")
     loaded = await agent.reopen("session/load", session)
 

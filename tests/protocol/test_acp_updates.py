@@ -12,7 +12,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.acp import AcpAgent, AcpExchange, answers, provider_table, running_agent, sent_messages
+from tests.acp import AcpAgent, AcpExchange, provider_table, running_agent, script_answers, sent_messages
 from tests.hub import Hub
 
 PIXELS = base64.b64encode(b"pixels").decode()
@@ -41,7 +41,7 @@ async def load_kept(hub: Hub, agent: AcpAgent, *messages: Any) -> AcpExchange:
 async def test_tool_calls_and_their_results_are_replayed(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
-    answers(upstream, "Two files.", "Yes.")
+    script_answers(upstream, "Two files.", "Yes.")
     call = {"type": "tool_use", "name": "ls", "arguments": {"path": "."}, "raw": '{"path": "."}'}
     result = {"type": "tool_result"}
     seen = [

@@ -17,13 +17,13 @@ import jumpseat
 from jumpseat.hub.names import host_name
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.attempts import is_quick
+from tests.attempts import assert_quick
 from tests.daemon import WAIT_SECONDS, Daemon, provider, user
 from tests.hub import Hub, directory_for_sockets
-from tests.processes import is_gone
+from tests.processes import wait_until_gone
 
 END_SECONDS = 1.0
-"""How soon after its daemon an attach process ends."""
+"""The time within which an attach process must end after its daemon has ended."""
 
 
 @pytest.mark.requirement("9:attach")
@@ -82,7 +82,7 @@ async def test_the_status_lists_clients_without_starting_a_daemon(hub: Hub) -> N
 
 
 async def begin_turn(client: Daemon, upstream: FakeUpstream) -> int:
-    """Start a chat whose answer stays incomplete; returns the request once its first words are there."""
+    """Start a chat whose answer stays incomplete; return the request's id when the first words arrive."""
     upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]))
     await client.initialize(provider(upstream.base_url))
     request = client.start("chat/start", {"messages": [user("hi")]})
@@ -108,8 +108,8 @@ async def test_stop_ends_turns_with_their_partials_and_returns_when_the_daemon_i
         error = (await client.read_until(request)).error
         assert error["data"]["partial"]["text"] == "partial"
         assert [await client.exit_code(), await other.exit_code()] == [1, 1]
-    assert await is_gone(pid)
-    await hub.ends()
+    assert await wait_until_gone(pid)
+    await hub.wait_until_ended()
     assert await hub.command("daemon", "stop") == (1, "jumpseat: The daemon is not running.\n")
 
 
@@ -134,7 +134,7 @@ async def test_when_the_daemon_is_killed_every_attach_ends_and_the_next_starts_a
         assert len(upstream.requests) == requests
         return took
 
-    await is_quick(seconds_until_both_have_ended, within=END_SECONDS)
+    await assert_quick(seconds_until_both_have_ended, within=END_SECONDS)
 
 
 @pytest.mark.requirement("9:attach-dies")
@@ -174,8 +174,8 @@ async def test_the_daemon_ends_with_its_last_client_and_removes_its_files(hub: H
         assert (await hub.status())["pid"] == pid
         second.close_stdin()
         assert await second.exit_code() == 1
-        assert await is_gone(pid)
-    await hub.ends()
+        assert await wait_until_gone(pid)
+    await hub.wait_until_ended()
 
 
 @pytest.mark.requirement("9:idle")
@@ -190,7 +190,7 @@ async def test_the_daemon_ends_with_its_last_client_if_one_of_another_version_ru
             other.write_text(json.dumps({"socket": f"{directory}/x.sock", "pid": 1, "daemon": "9"}))
             client.close_stdin()
             assert await client.exit_code() == 1
-        assert await is_gone(pid)
+        assert await wait_until_gone(pid)
         other.unlink()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.copilot import ask, configure, next_notification, table
+from tests.copilot import configure, make_question, next_notification, table
 from tests.daemon import Daemon
 from tests.emulator import CopilotEmulator
 from tests.hub import Hub
@@ -16,14 +16,17 @@ from tests.hub import Hub
 pytestmark = pytest.mark.slow
 
 COPILOT = {"provider": "copilot"}
-CHAT = {**ask(model="copilot:gpt-4.1"), "stream": False}
+CHAT = {**make_question(model="copilot:gpt-4.1"), "stream": False}
 
 CLIENTS = 8
 CHATS = 50
 
 
-async def quiet_for(client: Daemon, *methods: str) -> list[str]:
-    """The notifications of these methods that the client has got before the response to a request."""
+async def read_notified_methods(client: Daemon, *methods: str) -> list[str]:
+    """Return those of these methods that the client has been notified of so far.
+
+    The daemon sends notifications in order, so the client sends a request and reads up to the response.
+    """
     exchange = await client.request("settings/get", {})
     return [each["method"] for each in exchange.notifications if each["method"] in methods]
 
@@ -54,17 +57,17 @@ async def test_a_token_of_one_clients_environment_does_not_affect_others(
             await client.initialize()
             assert (await client.request("auth/status", COPILOT)).result["source"] == "env:GH_TOKEN"
             assert (await client.request("chat/start", CHAT)).result["text"] == "You said: Hello"
-            assert await quiet_for(without, "auth/didChange", "models/didChange") == []
+            assert await read_notified_methods(without, "auth/didChange", "models/didChange") == []
             assert (await without.request("auth/status", COPILOT)).result["state"] == "signed_out"
             assert (await without.request("chat/start", CHAT)).error["code"] == 1000
             client.close_stdin()
             await client.exit_code()
-        assert await quiet_for(without, "auth/didChange", "models/didChange") == []
+        assert await read_notified_methods(without, "auth/didChange", "models/didChange") == []
         assert (await without.request("chat/start", CHAT)).error["code"] == 1000
 
 
 async def chat_simultaneously(clients: list[Daemon], count: int) -> list[dict[str, Any]]:
-    """Have each client chat this many times, all at once; returns the responses."""
+    """Run this many chats of each client, all at once, and return the responses."""
 
     async def chats(client: Daemon) -> list[dict[str, Any]]:
         ids = {client.start("chat/start", CHAT) for _ in range(count)}

@@ -17,7 +17,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.daemon import Daemon, provider, user
 from tests.hub import Hub
-from tests.processes import is_gone
+from tests.processes import wait_until_gone
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ CHAT = {"messages": [user("hi")]}
 
 
 async def begin_turn(client: Daemon, upstream: FakeUpstream) -> int:
-    """Start a chat whose answer stays incomplete; returns the request once its first words are there."""
+    """Start a chat whose answer stays incomplete; return the request's id when the first words arrive."""
     upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]))
     await client.initialize(provider(upstream.base_url))
     request = client.start("chat/start", CHAT)
@@ -47,7 +47,7 @@ async def test_closing_the_pipes_ends_the_session_and_its_attach_process(
         for descriptor in (0, 1):
             transport.get_pipe_transport(descriptor).close()
 
-        assert await is_gone(client.process.pid)
+        assert await wait_until_gone(client.process.pid)
         await upstream.wait_for_disconnect()
         assert (await other.request("providers/list")).result["providers"]
         assert len((await hub.status())["clients"]) == 1
@@ -101,8 +101,8 @@ async def test_sigterm_ends_the_daemon_as_stop_does(hub: Hub, upstream: FakeUpst
         error = (await client.read_until(request)).error
         assert error["data"]["partial"]["text"] == "partial"
         assert [await client.exit_code(), await other.exit_code()] == [1, 1]
-        assert await is_gone(pid)
-    await hub.ends()
+        assert await wait_until_gone(pid)
+    await hub.wait_until_ended()
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ async def test_a_daemon_of_another_version_stays_for_its_clients_and_ends_with_i
 
             second.close_stdin()
             assert await second.exit_code() == 1
-            assert await is_gone(old)
+            assert await wait_until_gone(old)
 
             assert (await upgraded.request("providers/list")).result["providers"]
             assert hub.processes() == {new}
@@ -163,7 +163,7 @@ async def test_status_lists_and_stop_ends_daemons_of_every_version(
         assert await hub.command("daemon", "stop") == (0, "")
         assert hub.processes() == set()
         assert [await first.exit_code(), await second.exit_code()] == [1, 1]
-    await hub.ends()
+    await hub.wait_until_ended()
 
 
 @pytest.mark.requirement("9:others", "9:upgrade")
@@ -187,7 +187,7 @@ async def test_a_retired_daemon_is_listed_and_can_be_stopped(hub: Hub, tmp_path:
             assert await hub.command("daemon", "stop", env=env) == (0, "")
             assert hub.processes() == set()
             assert [await first.exit_code(), await second.exit_code()] == [1, 1]
-    await hub.ends()
+    await hub.wait_until_ended()
     assert list(hub.home.glob("daemon/*.retired")) == []
 
 
@@ -207,11 +207,11 @@ async def test_a_client_that_connects_while_the_daemon_ends_is_served_by_a_share
                 await asyncio.sleep(delays.random() / 50)  # The clients leave at different times.
                 assert "does not use the shared daemon" not in await client.whole_log()
             assert client.process.returncode == 1
-            # Sometimes before, sometimes after the daemon has noticed that it has no client.
+            # The next client comes sometimes before, sometimes after the daemon has noticed that it has none.
             await asyncio.sleep(delays.choice((0, 0.001, 0.005, 0.02)))
 
     await asyncio.gather(*(come_and_go() for _ in range(3)))
     for pid in hub.processes():
-        assert await is_gone(pid)
-    await hub.ends()
+        assert await wait_until_gone(pid)
+    await hub.wait_until_ended()
     assert list(hub.home.glob("daemon/*.json")) == []

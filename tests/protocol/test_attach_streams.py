@@ -1,4 +1,4 @@
-"""Standard streams of any kind: `attach` does with them what `serve` does, and leaves them as they were."""
+"""Standard streams of any kind: `attach` uses them like `serve`, and leaves them as they were."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pytest
 
 from tests.daemon import SERVE, environment_of, frame
 from tests.hub import ATTACH, Hub
-from tests.processes import ends
+from tests.processes import block_until_gone
 
 pytestmark = pytest.mark.requirement("9:streams")
 
@@ -43,16 +43,16 @@ FLAGS = os.O_NONBLOCK | os.O_APPEND | os.O_ASYNC
 
 @dataclass
 class Streams:
-    """Standard streams of a program, and how the test talks to it."""
+    """The standard streams of a program, and the test's own ends of them."""
 
     stdin: int
     stdout: int
     stderr: int
     screen: int | None = None
-    """The test's side of a terminal or socket, on which it writes and reads."""
+    """The test's end of a terminal or socket, for reading and writing."""
 
     output: Path | None = None
-    """The file that stdout is."""
+    """The file to which stdout leads."""
 
     @property
     def descriptors(self) -> tuple[int, int, int]:
@@ -192,7 +192,7 @@ def start_attach(command: Sequence[str], home: Path, streams: Streams) -> subpro
 
 
 def run(command: Sequence[str], home: Path, streams: Streams) -> tuple[int, bytes]:
-    """Have the conversation; returns the exit code and what came on stdout."""
+    """Run the command in the conversation `CONVERSATION`; return its exit code and its output on stdout."""
     process = start_attach(command, home, streams)
     try:
         output = (
@@ -229,7 +229,7 @@ def converse(screen: int, *, only_read: bool) -> bytes:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    """A daemon for all tests of this module that do not end it."""
+    """The shared daemon of all tests of this module."""
     hub = Hub(tmp_path_factory.mktemp("home"))
     yield hub
     hub.clean_up()
@@ -239,7 +239,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.slow) for kind in KINDS]
 )
-def test_streams_do_what_they_do_with_serve_and_are_left_as_they_were(
+def test_attach_uses_streams_like_serve_and_leaves_them_as_they_were(
     shared: Hub, tmp_path: Path, kind: Opener, blocking: bool
 ) -> None:
     results = []
@@ -270,7 +270,7 @@ def test_streams_are_left_as_they_were_when_a_process_is_killed(
             os.kill(process.pid if victim == "attach" else daemon, signal.SIGKILL)
             assert process.wait(1.0) == (-signal.SIGKILL if victim == "attach" else 1)
             if victim == "daemon":
-                assert ends(daemon, WAIT_SECONDS)
+                assert block_until_gone(daemon, WAIT_SECONDS)
         finally:
             process.kill()
             process.wait()
@@ -279,7 +279,7 @@ def test_streams_are_left_as_they_were_when_a_process_is_killed(
         while streams.flags() != before or (victim == "attach" and has_open(daemon, streams.stdin)):
             assert time.monotonic() < deadline, (streams.flags(), before)
             time.sleep(0.01)
-        # Whatever is typed next is for the next program.
+        # The next bytes that are typed are not lost; the next program reads them.
         os.write(streams.screen, b"typed")
         assert select.select([streams.stdin], [], [], WAIT_SECONDS)[0]
         assert os.read(streams.stdin, 100) == b"typed"
@@ -299,7 +299,7 @@ def has_open(pid: int, descriptor: int) -> bool:
     "closed",
     ["<&-", *(pytest.param(each, marks=pytest.mark.slow) for each in (">&-", "2>&-", "<&- >&- 2>&-"))],
 )
-def test_a_closed_stream_does_what_it_does_with_serve(shared: Hub, tmp_path: Path, closed: str) -> None:
+def test_attach_treats_a_closed_stream_like_serve(shared: Hub, tmp_path: Path, closed: str) -> None:
     results = []
     for command in (SERVE, ATTACH):
         with open_streams(files, tmp_path / "streams", blocking=True) as streams:

@@ -1,4 +1,4 @@
-"""Conversations as clients send them, and the body that a provider of each dialect gets."""
+"""Conversations that clients send, and the request body that a provider of each dialect receives."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tests.fakes.ollama import FakeOllama
 Body = dict[str, Any]
 
 
-def in_chat_completions(body: Body) -> None:
-    """Tool messages answer all calls of the message before them, and nothing else."""
+def check_chat_completions(body: Body) -> None:
+    """Check that tool messages answer each call of the message before them, and nothing else."""
     waiting: list[str] = []
     for each in body["messages"]:
         if each["role"] == "tool":
@@ -33,8 +33,8 @@ def in_chat_completions(body: Body) -> None:
     assert body["messages"][0]["role"] == "user", body
 
 
-def in_responses(body: Body) -> None:
-    """Every call is followed by its one output; ids are unique."""
+def check_responses(body: Body) -> None:
+    """Check that every call is followed by exactly one output, and that ids are unique."""
     calls = [item["call_id"] for item in body["input"] if item.get("type") == "function_call"]
     outputs = [item["call_id"] for item in body["input"] if item.get("type") == "function_call_output"]
     assert sorted(calls) == sorted(outputs), body
@@ -45,8 +45,8 @@ def in_responses(body: Body) -> None:
     assert all(item["content"] for item in body["input"] if "content" in item), body
 
 
-def in_messages(body: Body) -> None:
-    """Roles alternate from the user on; results come first and answer the message before; no empty text."""
+def check_messages(body: Body) -> None:
+    """Check that roles alternate, results come first and answer the last message, and no text is empty."""
     roles = [each["role"] for each in body["messages"]]
     assert roles == [("user", "assistant")[place % 2] for place in range(len(roles))], body
     waiting: list[str] = []
@@ -64,8 +64,8 @@ def in_messages(body: Body) -> None:
     assert not waiting, body
 
 
-def in_ollama(body: Body) -> None:
-    """Check that the body follows the rules of chat completions, and that a tool message names its tool."""
+def check_ollama(body: Body) -> None:
+    """Check the same rules as for chat completions, and that each tool message names its tool."""
     waiting: list[tuple[str, str]] = []
     for each in body["messages"]:
         if each["role"] == "tool":
@@ -88,10 +88,10 @@ class Dialect:
 
 
 DIALECTS = [
-    Dialect("openai", Reply.events(completion_stream(["Fine."])), in_chat_completions),
-    Dialect("openai-responses", Reply.events(response_stream(message("Fine."))), in_responses),
-    Dialect("anthropic", Reply.events(message_stream(Words(["Fine."]))), in_messages),
-    Dialect("ollama", lines(part("Fine."), last()), in_ollama, user_begins=False),
+    Dialect("openai", Reply.events(completion_stream(["Fine."])), check_chat_completions),
+    Dialect("openai-responses", Reply.events(response_stream(message("Fine."))), check_responses),
+    Dialect("anthropic", Reply.events(message_stream(Words(["Fine."]))), check_messages),
+    Dialect("ollama", lines(part("Fine."), last()), check_ollama, user_begins=False),
 ]
 
 
@@ -199,7 +199,7 @@ CONVERSATIONS = {
 
 @pytest.fixture(params=DIALECTS, ids=lambda dialect: dialect.kind)
 async def dialect(request: pytest.FixtureRequest, daemon: Daemon, upstream: FakeUpstream) -> Dialect:
-    """The daemon's one provider, `fake`, is of this kind."""
+    """Initialize the daemon with one provider, `fake`, of each kind in turn."""
     chosen: Dialect = request.param
     more: dict[str, Any] = {"kind": chosen.kind, "api_key": "literal"}
     base_url = upstream.base_url
@@ -210,7 +210,7 @@ async def dialect(request: pytest.FixtureRequest, daemon: Daemon, upstream: Fake
 
 
 def chats(upstream: FakeUpstream) -> list[Body]:
-    """The bodies of the chats so far; other requests have no body, or one without messages."""
+    """Return the bodies of the chats so far. Other requests have no body, or one without messages."""
     bodies = [request.json for request in upstream.requests if request.method == "POST"]
     return [body for body in bodies if "messages" in body or "input" in body]
 
@@ -239,7 +239,7 @@ async def test_the_provider_gets_a_valid_conversation_in_every_case(
 
 
 def _texts(message: dict[str, Any]) -> Iterable[str]:
-    """The user's texts and the tool results."""
+    """Yield the texts and the tool results in a user's message."""
     if message["role"] == "user":
         blocks = message["content"]
         if isinstance(blocks, str):
@@ -249,7 +249,7 @@ def _texts(message: dict[str, Any]) -> Iterable[str]:
 
 
 @pytest.mark.requirement("2:wrong-role", "2:result-without-tool-use", "2:order", "2:no-delta-when-invalid")
-async def test_what_cannot_be_repaired_is_refused_with_its_path(
+async def test_a_conversation_that_cannot_be_repaired_is_refused_with_the_path(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     beyond_help: list[tuple[list[Any], str]] = [
@@ -275,7 +275,7 @@ async def test_what_cannot_be_repaired_is_refused_with_its_path(
 @pytest.mark.requirement("2:warnings", "1:unknown-keys")
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("method", ["chat/start", "edit/start"])
-async def test_the_result_has_the_warnings_too(
+async def test_the_warnings_are_also_in_the_result(
     chatty: Daemon, upstream: FakeUpstream, stream: bool, method: str
 ) -> None:
     answer = Reply.events(completion_stream(["Hi"])) if stream else Reply.json(completion_body("Hi"))

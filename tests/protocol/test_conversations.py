@@ -14,7 +14,7 @@ import pytest_asyncio
 from jumpseat.conversations import ConversationStore, conversations_directory
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Reply
-from tests.attempts import is_quick
+from tests.attempts import assert_quick
 from tests.daemon import WAIT_SECONDS, Daemon, provider, running_daemon, user
 from tests.hub import Hub
 from tests.unit.conversations.kept import copy_many
@@ -22,7 +22,7 @@ from tests.unit.conversations.kept import copy_many
 pytestmark = pytest.mark.slow
 
 COPIES = 900
-"""More than a first list indexes."""
+"""The number of copies, which is more than the daemon indexes for a first list."""
 
 UNKNOWN = 1004
 INVALID_PARAMS = -32602
@@ -30,7 +30,7 @@ INVALID_PARAMS = -32602
 
 @pytest_asyncio.fixture
 async def keeping(tmp_path: Path, upstream: FakeUpstream) -> AsyncIterator[Daemon]:
-    """An initialized daemon; every chat is answered with "Hello"."""
+    """Start and initialize a daemon whose provider always answers "Hello"."""
     upstream.default(Reply.events(completion_stream(["Hel", "lo"])))
     async with running_daemon(tmp_path) as daemon:
         await daemon.initialize(provider(upstream.base_url))
@@ -38,7 +38,7 @@ async def keeping(tmp_path: Path, upstream: FakeUpstream) -> AsyncIterator[Daemo
 
 
 async def keep(daemon: Daemon, conversation: str, *texts: str) -> dict[str, Any]:
-    """Keep a turn with these user messages, each but the last answered with "Hello"."""
+    """Keep a turn with these user messages. Each of them except the last has the answer "Hello"."""
     messages = [user(texts[0])]
     for text in texts[1:]:
         messages += [{"role": "assistant", "content": "Hello"}, user(text)]
@@ -93,7 +93,7 @@ async def test_kept_conversations_are_listed_returned_renamed_and_deleted(keepin
 
 
 @pytest.mark.requirement("10:get")
-async def test_what_get_returns_continues_the_conversation(keeping: Daemon) -> None:
+async def test_the_messages_that_get_returns_continue_the_conversation(keeping: Daemon) -> None:
     params = {"messages": [user("Hi")], "keep": True, "system": "Be brief.", "maxTokens": 50}
     name = (await keeping.request("chat/start", params)).result["conversationId"]
     kept = (await keeping.request("conversations/get", {"id": name})).result
@@ -179,14 +179,14 @@ async def test_an_unknown_id_is_refused_with_a_hint(keeping: Daemon, name: str) 
 
 
 async def wait_until_listed(daemon: Daemon, ids: list[str]) -> None:
-    """Wait until the daemon lists these conversations; it prunes in the background."""
+    """Wait until the daemon, which prunes in the background, lists exactly these conversations."""
     async with asyncio.timeout(WAIT_SECONDS):
         while await list_ids(daemon) != ids:
             pass
 
 
 async def wait_for_notification(daemon: Daemon, conversation: str) -> float:
-    """Wait for the notification of this conversation's change; returns when it came."""
+    """Wait for the notification that this conversation has changed, and return the time of its arrival."""
     while True:
         message = await daemon.read()
         if message["method"] == "conversations/didChange" and message["params"] == {"id": conversation}:
@@ -229,7 +229,7 @@ async def test_a_change_reaches_every_initialized_client_within_two_seconds(
                 took += [await wait_for_notification(each, "one") - begun for each in (other, keeping)]
             return max(took)
 
-        await is_quick(longest_seconds_until_both_know, within=2)
+        await assert_quick(longest_seconds_until_both_know, within=2)
 
         handshake = await silent.request("initialize", {"capabilities": {}})
         assert handshake.notifications == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.copilot import ask, configure, copilot_daemon, table
+from tests.copilot import configure, copilot_daemon, make_question, table
 from tests.daemon import Daemon, running_daemon
 from tests.emulator import CopilotEmulator, faults
 from tests.fakes import tool_plugin
@@ -67,7 +67,7 @@ def chats(emulator):
 @pytest.mark.parametrize("stream", [True, False])
 async def test_each_model_takes_its_own_route(daemon, emulator, stream):
     for model in ROUTES:
-        exchange = await daemon.request("chat/start", ask(model=f"copilot:{model}", stream=stream))
+        exchange = await daemon.request("chat/start", make_question(model=f"copilot:{model}", stream=stream))
 
         assert exchange.result["text"] == "You said: Hello", model
         assert exchange.result["stopReason"] == "end_turn"
@@ -99,7 +99,7 @@ async def test_a_chat_with_tools_thinking_and_an_image_lasts_many_turns(daemon, 
     assert second["text"] == "The tool weather answered: sunny"
     assert "I see 1 image" in third["text"]
     assert fourth["text"] == "You said: And now?"
-    # The history of the last two has the image; the request with the tool result counts as the agent's own.
+    # The image is in the history of the last two requests. The second request has a tool result.
     headers = [request.headers for request in chats(emulator)]
     assert [each.get("copilot-vision-request") for each in headers] == [None, None, "true", "true"]
     assert [each["x-initiator"] for each in headers] == ["user", "agent", "user", "user"]
@@ -107,7 +107,7 @@ async def test_a_chat_with_tools_thinking_and_an_image_lasts_many_turns(daemon, 
 
 @pytest.mark.requirement("12:initiator", "12:rounds-split")
 @pytest.mark.parametrize("model", ROUTES)
-async def test_rounds_after_the_first_are_the_agents_on_every_route(home, emulator, model):
+async def test_the_initiator_of_rounds_after_the_first_is_agent_on_every_route(home, emulator, model):
     append(home / "config.toml", '[tools]\nallow = ["shed/*"]\n')
     use_it = 'Please use the tool shed__echo with {"text":"Rome"}'
     turn = {"model": f"copilot:{model}", "daemonTools": ["shed/echo"], "messages": [user(text(use_it))]}
@@ -124,7 +124,7 @@ async def test_rounds_after_the_first_are_the_agents_on_every_route(home, emulat
 @pytest.mark.requirement("copilot:conversations", "2:block-memory")
 @pytest.mark.parametrize("model", ["gemini-3.1-pro-preview", "gpt-5-mini", "claude-sonnet-4.6"])
 async def test_a_client_that_keeps_only_text_and_calls_gets_a_valid_second_request(daemon, emulator, model):
-    """The service requires its encrypted reasoning unchanged, so the daemon must restore it."""
+    """The service requires its encrypted reasoning unchanged. The client drops it; the daemon restores it."""
     turn = {"model": f"copilot:{model}", "tools": [WEATHER], "thinking": "medium"}
     messages = [user(text(USE_IT))]
     first = (await daemon.request("chat/start", {**turn, "messages": messages})).result
@@ -147,7 +147,9 @@ async def test_a_client_that_keeps_only_text_and_calls_gets_a_valid_second_reque
 
 @pytest.mark.requirement("copilot:identity", "copilot:interaction-id")
 async def test_every_request_identifies_the_client(daemon, emulator):
-    await daemon.request("chat/start", ask(model="copilot:gpt-4.1", conversationId="the-conversation"))
+    await daemon.request(
+        "chat/start", make_question(model="copilot:gpt-4.1", conversationId="the-conversation")
+    )
 
     (request,) = chats(emulator)
     assert request.headers["editor-version"] == "tests/0"
@@ -180,7 +182,7 @@ async def test_a_tool_round_is_not_billed_to_the_user(daemon, emulator):
     ("fault", "initiators"),
     [
         (faults.server_error(), ["user", "agent"]),
-        # The service has not counted these.
+        # The service did not count a request that failed in one of these two ways.
         (faults.rate_limited(0), ["user", "user"]),
         (faults.reject_token(), ["user", "user"]),
     ],
@@ -189,18 +191,20 @@ async def test_a_tool_round_is_not_billed_to_the_user(daemon, emulator):
 async def test_a_counted_request_is_not_billed_again_when_it_is_repeated(daemon, emulator, fault, initiators):
     emulator.script("gpt-4.1", fault)
 
-    exchange = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+    exchange = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
 
     assert exchange.result["text"] == "You said: Hello"
     assert [request.headers["x-initiator"] for request in chats(emulator)] == initiators
 
 
 @pytest.mark.requirement("copilot:cures")
-async def test_a_model_that_left_its_route_is_reached_on_another(daemon, emulator):
+async def test_a_model_that_is_no_longer_on_its_route_is_reached_on_another(daemon, emulator):
     await daemon.request("models/list", {"provider": "copilot"})
     emulator.models["gpt-5-mini"].endpoints = ("/chat/completions",)
 
-    answers = [await daemon.request("chat/start", ask(model="copilot:gpt-5-mini")) for _ in range(2)]
+    answers = [
+        await daemon.request("chat/start", make_question(model="copilot:gpt-5-mini")) for _ in range(2)
+    ]
 
     assert [answer.result["text"] for answer in answers] == ["You said: Hello"] * 2
     assert [request.path for request in chats(emulator)] == [
@@ -214,7 +218,7 @@ async def test_a_model_that_left_its_route_is_reached_on_another(daemon, emulato
 async def test_without_a_list_the_route_is_found_by_trying(daemon, emulator):
     emulator.script("/models", *[faults.server_error()] * 9)
 
-    answer = await daemon.request("chat/start", ask(model="copilot:gpt-5.3-codex"))
+    answer = await daemon.request("chat/start", make_question(model="copilot:gpt-5.3-codex"))
 
     assert answer.result["text"] == "You said: Hello"
     assert [request.path for request in chats(emulator)] == ["/chat/completions", "/responses"]
@@ -223,7 +227,7 @@ async def test_without_a_list_the_route_is_found_by_trying(daemon, emulator):
 @pytest.mark.requirement("copilot:cures")
 async def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(daemon, emulator):
     emulator.models["gpt-5-mini"].refuses.add("temperature")
-    params = ask(model="copilot:gpt-5-mini", settings={"temperature": 0.5})
+    params = make_question(model="copilot:gpt-5-mini", settings={"temperature": 0.5})
 
     answers = [await daemon.request("chat/start", params) for _ in range(2)]
 
@@ -235,7 +239,7 @@ async def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(daemon,
 @pytest.mark.requirement("copilot:conversations")
 async def test_reasoning_that_the_service_cannot_decrypt_is_left_out(daemon, emulator):
     turn = {"model": "copilot:gpt-5-mini", "thinking": "medium"}
-    first = (await daemon.request("chat/start", {**turn, **ask()})).result
+    first = (await daemon.request("chat/start", {**turn, **make_question()})).result
     for block in first["content"]:
         if block["type"] == "thinking":
             block["signature"] = "gAAAAforeign"
@@ -264,7 +268,7 @@ async def test_a_refusal_is_reported_with_a_hint_and_not_repeated(daemon, emulat
     for number, (fault, code, hint) in enumerate(REFUSALS, 1):
         emulator.script("claude-sonnet-4.6", fault)
 
-        exchange = await daemon.request("chat/start", ask(model="copilot:claude-sonnet-4.6"))
+        exchange = await daemon.request("chat/start", make_question(model="copilot:claude-sonnet-4.6"))
 
         assert exchange.error["code"] == code
         assert hint in exchange.error["data"]["hint"]
@@ -275,9 +279,9 @@ async def test_a_refusal_is_reported_with_a_hint_and_not_repeated(daemon, emulat
 @pytest.mark.requirement("copilot:rate-limit")
 async def test_a_short_retry_delay_is_awaited_and_a_long_one_is_reported(daemon, emulator):
     emulator.script("gpt-4.1", faults.rate_limited(1))
-    short = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+    short = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
     emulator.script("gpt-4.1", faults.rate_limited(7200, "user_weekly_rate_limited"))
-    long = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+    long = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
 
     assert short.result["text"] == "You said: Hello"
     (retry,) = [delta for delta in short.deltas if delta["type"] == "retry"]
@@ -292,7 +296,7 @@ async def test_an_answer_that_breaks_off_keeps_its_partial(daemon, emulator, fau
     for model in ("gpt-4.1", "gpt-5-mini", "claude-sonnet-4.6"):
         emulator.script(model, fault)
 
-        exchange = await daemon.request("chat/start", ask("count to 40", model=f"copilot:{model}"))
+        exchange = await daemon.request("chat/start", make_question("count to 40", model=f"copilot:{model}"))
 
         assert exchange.error["code"] in (1007, 1008, 1009), model
         assert "partial" in exchange.error["data"]
@@ -304,7 +308,7 @@ async def test_an_answer_that_breaks_off_keeps_its_partial(daemon, emulator, fau
 @pytest.mark.requirement("2:cancel-request")
 async def test_a_cancel_before_the_first_byte_ends_the_request_to_the_service(daemon, emulator):
     emulator.script("gpt-4.1", faults.stall(after=0))
-    request_id = daemon.start("chat/start", ask(model="copilot:gpt-4.1"))
+    request_id = daemon.start("chat/start", make_question(model="copilot:gpt-4.1"))
     request = await emulator.wait_for("/chat/completions")
     daemon.notify("$/cancelRequest", {"id": request_id})
     exchange = await daemon.read_until(request_id)
@@ -321,7 +325,7 @@ async def test_the_quirks_of_the_service_are_hidden(daemon, emulator):
         quirks.clear()
         quirks.add(quirk)
 
-        exchange = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        exchange = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
 
         assert exchange.result["text"] == "You said: Hello", quirk
         assert exchange.result["stopReason"] == "end_turn", quirk

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.upstream import Reply
-from tests.copilot import ask, configure, copilot_daemon, table
+from tests.copilot import configure, copilot_daemon, make_question, table
 from tests.emulator import CopilotEmulator, faults
 
 pytestmark = pytest.mark.slow
@@ -51,10 +51,10 @@ async def test_terms_are_accepted_only_at_a_clients_request_and_the_effect_is_ch
     model = "copilot:claude-haiku-4.5"
     async with copilot_daemon(home) as daemon:
         await list_models(daemon)
-        refused = (await daemon.request("chat/start", ask(model=model))).error
+        refused = (await daemon.request("chat/start", make_question(model=model))).error
         untouched = emulator.requests(path="/models/claude-haiku-4.5/policy")
         row = (await daemon.request("models/setPolicy", {"model": model, "state": "enabled"})).result["model"]
-        chat = await daemon.request("chat/start", ask(model=model))
+        chat = await daemon.request("chat/start", make_question(model=model))
 
     assert refused["code"] == 1001
     assert f"jumpseat accept-terms {model}" in refused["data"]["hint"]
@@ -93,7 +93,7 @@ async def test_accepting_terms_fails_for_a_provider_without_terms(home):
 async def test_the_vendors_spelling_of_a_model_is_understood(home, emulator, name):
     async with copilot_daemon(home) as daemon:
         await list_models(daemon)
-        chat = await daemon.request("chat/start", ask(model=f"copilot:{name}"))
+        chat = await daemon.request("chat/start", make_question(model=f"copilot:{name}"))
 
     assert chat.deltas[0] == {"type": "start", "provider": "copilot", "model": "claude-sonnet-4.6"}
     assert chat.result["text"] == "You said: Hello"
@@ -104,7 +104,7 @@ async def test_a_chat_without_a_model_uses_one_that_the_account_can_use(home, em
     emulator.models["gpt-4.1"].is_default = False
     emulator.models["claude-opus-4.7"].is_default = True
     async with copilot_daemon(home) as daemon:
-        chat = await daemon.request("chat/start", ask(model="copilot:"))
+        chat = await daemon.request("chat/start", make_question(model="copilot:"))
 
     assert chat.result["text"] == "You said: Hello"
     assert chat.deltas[0]["model"] != "claude-opus-4.7"
@@ -113,7 +113,7 @@ async def test_a_chat_without_a_model_uses_one_that_the_account_can_use(home, em
 @pytest.mark.requirement("copilot:auto")
 async def test_auto_lets_the_service_choose_and_sends_its_session(home, emulator):
     async with copilot_daemon(home) as daemon:
-        chats = [await daemon.request("chat/start", ask(model="copilot:auto")) for _ in range(2)]
+        chats = [await daemon.request("chat/start", make_question(model="copilot:auto")) for _ in range(2)]
 
     assert [chat.result["text"] for chat in chats] == ["You said: Hello"] * 2
     assert chats[0].deltas[0]["model"] == "auto"
@@ -128,7 +128,7 @@ async def test_a_failed_list_does_not_affect_other_lists_or_chats(home, emulator
     emulator.script("/models", *[faults.server_error()] * 9)
     async with copilot_daemon(home) as daemon:
         answer = (await daemon.request("models/list", {"provider": "copilot"})).result
-        chat = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        chat = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
 
     assert answer["models"] == []
     assert answer["errors"][0]["provider"] == "copilot"
@@ -139,14 +139,14 @@ async def test_a_failed_list_does_not_affect_other_lists_or_chats(home, emulator
 @pytest.mark.requirement("8:quotas")
 async def test_the_client_is_notified_when_a_quota_crosses_80_95_and_100_percent(home, emulator):
     bucket = emulator.account().buckets["premium_interactions"]
-    # The cost of one user turn with a model of multiplier 1, out of 300.
+    # One user turn with a model of multiplier 1 costs 1 of the 300 premium requests.
     bucket.remaining = 0.21 * bucket.entitlement
     received = []
     async with copilot_daemon(home) as daemon:
         await daemon.request("auth/status", {"provider": "copilot"})
         for left in (0.21, 0.2, 0.19, 0.1, 0.05, 0.04, 0.01):
             bucket.remaining = left * bucket.entitlement
-            chat = await daemon.request("chat/start", ask(model="copilot:claude-sonnet-4.6"))
+            chat = await daemon.request("chat/start", make_question(model="copilot:claude-sonnet-4.6"))
             received.append([m["params"] for m in chat.notifications if m["method"] == "auth/didChange"])
 
     counts = [len(changes) for changes in received]
@@ -181,7 +181,7 @@ async def test_another_provider_is_listed_and_used_without_a_request_to_copilot(
     configure(home, table(emulator, github_token=emulator.issue_token("octocat")), acme)
     async with copilot_daemon(home) as daemon:
         rows = (await daemon.request("models/list", {"provider": "copilot2"})).result["models"]
-        chat = await daemon.request("chat/start", ask(model="copilot2:m-1", stream=False))
+        chat = await daemon.request("chat/start", make_question(model="copilot2:m-1", stream=False))
 
     assert [row["id"] for row in rows] == ["copilot2:m-1"]
     assert chat.result["text"] == "Hi"

@@ -1,4 +1,4 @@
-"""Copilot's tokens under load: many chats, many daemons, kills, redirects."""
+"""Copilot's tokens with many chats, many daemons, killed daemons and redirects."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import pytest
 
 from jumpseat.adapters.github.copilot.credential import REPLACEMENT_SECONDS
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
-from tests.copilot import ask, configure, copilot_daemon, sign_in, table
+from tests.copilot import configure, copilot_daemon, make_question, sign_in, table
 from tests.daemon import Daemon
 from tests.emulator import CopilotEmulator, faults
 
 pytestmark = pytest.mark.slow
 
-CHAT = ask(model="copilot:gpt-4.1")
+CHAT = make_question(model="copilot:gpt-4.1")
 EXCHANGE, USER, MODELS, CHATS = (
     "/copilot_internal/v2/token",
     "/copilot_internal/user",
@@ -39,8 +39,8 @@ async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
         yield running
 
 
-async def answers(daemon: Daemon, ids: list[int]) -> dict[int, Any]:
-    """The responses to these requests, in any order."""
+async def read_responses(daemon: Daemon, ids: list[int]) -> dict[int, Any]:
+    """Read the responses to these requests, which may arrive in any order."""
     found: dict[int, Any] = {}
     while len(found) < len(ids):
         message = await daemon.read()
@@ -54,7 +54,7 @@ async def test_fifty_chats_with_an_expired_token_share_one_exchange(home, emulat
     gate = Gate()
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
-        # Half of them run with the old token, which expires meanwhile; half come after that.
+        # Half of the chats run when their token expires. The other half start after that.
         emulator.script("gpt-4.1", *[faults.hold(gate, after=2)] * (MANY // 2))
         running = [daemon.start("chat/start", CHAT) for _ in range(MANY // 2)]
         await emulator.wait_for(CHATS, 1 + MANY // 2)
@@ -62,7 +62,7 @@ async def test_fifty_chats_with_an_expired_token_share_one_exchange(home, emulat
         running += [daemon.start("chat/start", {**CHAT, "stream": False}) for _ in range(MANY // 2)]
         await emulator.wait_for(EXCHANGE, 2)
         gate.open()
-        found = await answers(daemon, running)
+        found = await read_responses(daemon, running)
 
     assert {message["result"]["text"] for message in found.values()} == {"You said: Hello"}
     assert emulator.exchanges == len(emulator.requests(path=EXCHANGE)) == 2
@@ -79,7 +79,7 @@ async def rounds_of_daemons(home: Path, emulator: CopilotEmulator, daemons: int,
             exchanges = await asyncio.gather(*(daemon.request("chat/start", CHAT) for daemon in running))
         assert [each.result["text"] for each in exchanges] == ["You said: Hello"] * daemons
         assert emulator.exchanges == number
-        # The next daemons find a token in the shared file that seems valid, and is refused.
+        # The next daemons find a token in the shared file that seems valid, but is refused.
         emulator.expire_copilot_tokens()
         let_a_minute_pass(home)
 
@@ -106,7 +106,7 @@ async def test_eight_daemons_share_one_exchange_in_each_of_ten_rounds(home, emul
 
 
 def check_store(home: Path) -> None:
-    """The files of the store are complete and private."""
+    """Check that the files of the store are complete and private."""
     for path in (home / "auth").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
         if path.suffix != ".lock" and not path.name.startswith("."):
@@ -121,7 +121,7 @@ async def test_a_daemon_killed_during_an_exchange_does_not_delay_others(home, em
     async with copilot_daemon(home) as killed, copilot_daemon(home) as other:
         killed.start("chat/start", CHAT)
         await emulator.wait_for(EXCHANGE)
-        waiting = other.start("chat/start", CHAT)  # It waits for the lock, which the first daemon holds.
+        waiting = other.start("chat/start", CHAT)  # This chat waits for the lock of the first daemon.
         await other.read_delta("start")
         killed.process.kill()
         await killed.exit_code()
@@ -143,7 +143,7 @@ async def test_kills_while_tokens_and_sign_ins_are_written_leave_a_store_that_wo
         asked = len(emulator.requests(path=EXCHANGE))
         async with copilot_daemon(home) as daemon:
             daemon.start("chat/start", CHAT)
-            # The answer was sent; the daemon's next step is to write the token.
+            # The emulator has answered, and the daemon is about to write the token.
             await emulator.wait_for(EXCHANGE, asked + 1)
             if number % 2:
                 await daemon.read_delta("start")
@@ -174,7 +174,7 @@ async def test_credentials_are_not_sent_to_the_target_of_a_redirect(
 
 
 def arguments_of(pid: int) -> str:
-    """A process's arguments; empty where the system does not tell."""
+    """Return a process's arguments; empty without /proc."""
     path = Path(f"/proc/{pid}/cmdline")
     return path.read_text("utf-8") if path.exists() else ""
 
@@ -193,7 +193,7 @@ async def test_failures_at_debug_level_do_not_show_credentials(home, emulator):
             ("models/list", {"provider": "copilot", "refresh": True}),
             ("auth/status", {"provider": "copilot", "refresh": True}),
             ("providers/list", {"probe": True}),
-            ("chat/start", ask(model="copilot:auto")),
+            ("chat/start", make_question(model="copilot:auto")),
         ):
             exchange = await daemon.request(method, params)
             wire += [exchange.response, exchange.notifications]
@@ -210,5 +210,5 @@ async def test_failures_at_debug_level_do_not_show_credentials(home, emulator):
     assert len(secrets) >= 3
     seen = daemon.log + json.dumps(wire) + argv
     assert [secret for secret in secrets if secret in seen] == []
-    # Nor a usable part of one: the first characters identify a token.
+    # Parts of a secret are not allowed either: the first characters would identify it.
     assert [secret for secret in secrets if secret[:24] in seen] == []

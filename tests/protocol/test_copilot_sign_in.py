@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.copilot import (
-    ask,
     configure,
     copilot_daemon,
+    make_question,
     next_notification,
     read_sign_in_prompt,
     sign_in,
@@ -40,7 +40,7 @@ async def test_a_user_signs_in_with_a_code_and_chats(home, emulator):
         prompt = await read_sign_in_prompt(daemon)
         emulator.approve(prompt["userCode"])
         status = (await daemon.read_until(request_id)).result
-        chat = await daemon.request("chat/start", ask())
+        chat = await daemon.request("chat/start", make_question())
 
     assert prompt.keys() == {
         "requestId",
@@ -130,7 +130,7 @@ async def test_a_cancelled_sign_in_stops_polling(home, emulator):
         error = (await daemon.read_until(request_id)).error
         (device,) = emulator.devices.devices
         polls = device.polls
-        # Several intervals, in which an uncancelled sign-in would poll as often as this one.
+        # Another sign-in runs for several intervals. Meanwhile, the cancelled one must not poll.
         request_id = daemon.start("auth/signIn", {})
         prompt = await read_sign_in_prompt(daemon)
         await emulator.wait_for("/login/oauth/access_token", polls + 6)
@@ -138,7 +138,7 @@ async def test_a_cancelled_sign_in_stops_polling(home, emulator):
         await daemon.read_until(request_id)
 
     assert error["code"] == -32800
-    # One poll may have been in flight at the cancel.
+    # One poll may have been in flight when the sign-in was cancelled.
     assert device.polls <= polls + 1
     assert emulator.devices.devices[1].state == "used"
 
@@ -150,10 +150,10 @@ async def test_running_daemons_notice_a_sign_in_of_another_process(home, emulato
         before = (await other.request("auth/status", COPILOT)).result
         await sign_in(one, emulator)
         noticed = await next_notification(other, "auth/didChange")
-        chat = await other.request("chat/start", ask(model="copilot:gpt-4.1"))
+        chat = await other.request("chat/start", make_question(model="copilot:gpt-4.1"))
         await one.request("auth/signOut", {})
         gone = await next_notification(other, "auth/didChange")
-        refused = await other.request("chat/start", ask(model="copilot:gpt-4.1"))
+        refused = await other.request("chat/start", make_question(model="copilot:gpt-4.1"))
 
     assert before["state"] == "signed_out"
     assert (noticed["state"], noticed["login"], noticed["plan"]) == ("signed_in", "octocat", "individual")
@@ -199,7 +199,7 @@ async def test_an_existing_sign_in_is_found_and_its_source_reported(home, emulat
     env = store_foreign_sign_in(home, emulator, source)
     async with copilot_daemon(home, env=env) as daemon:
         status = (await daemon.request("auth/status", COPILOT)).result
-        chat = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        chat = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
 
     assert (status["state"], status["login"]) == ("signed_in", "octocat")
     assert source in status["source"]
@@ -212,7 +212,7 @@ async def test_a_workspaces_provider_does_not_use_existing_sign_ins(home, emulat
     overlay = {"providers": {"theirs": table(emulator)}}
     async with copilot_daemon(home, env=env, config=overlay) as daemon:
         status = (await daemon.request("auth/status", {"provider": "theirs"})).result
-        error = (await daemon.request("chat/start", ask(model="theirs:gpt-4.1"))).error
+        error = (await daemon.request("chat/start", make_question(model="theirs:gpt-4.1"))).error
 
     assert status["state"] == "signed_out"
     assert error["code"] == 1000
@@ -240,8 +240,8 @@ async def test_two_accounts_are_two_tables(home, emulator):
     async with copilot_daemon(home) as daemon:
         first = await sign_in(daemon, emulator, "octocat")
         second = await sign_in(daemon, emulator, "hubot", provider="copilot2")
-        await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
-        await daemon.request("chat/start", ask(model="copilot2:gpt-4.1"))
+        await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
+        await daemon.request("chat/start", make_question(model="copilot2:gpt-4.1"))
         out = (await daemon.request("auth/signOut", {"provider": "copilot2"})).result
         kept = (await daemon.request("auth/status", COPILOT)).result
 
@@ -267,10 +267,10 @@ async def test_a_sign_in_reports_a_token_that_takes_precedence(home, emulator):
 @pytest.mark.requirement("8:no-token-leaks")
 @pytest.mark.parametrize("method", ["auth/signOut", "auth/signIn"])
 async def test_shared_tokens_are_deleted_with_the_sign_in(home, emulator, method):
-    """Even if another process signs out, which never had such a token."""
+    """The process that signs out or in has never used the tokens itself."""
     async with copilot_daemon(home) as daemon, copilot_daemon(home) as other:
         await sign_in(daemon, emulator)
-        await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
         (shared,) = (home / "auth").glob("copilot_token.*.json")
         await (sign_in(other, emulator) if method == "auth/signIn" else other.request(method, COPILOT))
 
@@ -282,12 +282,12 @@ async def test_a_sign_out_removes_all_tokens_from_the_state_directory(home, emul
     auth = home / "auth"
     async with copilot_daemon(home) as daemon:
         await sign_in(daemon, emulator)
-        await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
         for path in list(auth.glob("*.json")):
-            # Left by a killed write and a system crash.
+            # A killed write and a system crash may leave such copies.
             for copy in (f"{path.name}.broken-20260101T000000-abcdef", f".{path.name}.0123456789ab"):
                 (auth / copy).write_bytes(path.read_bytes()[:-2])
-        # The short-lived token of another sign-in to the same provider, whose daemon was killed.
+        # A killed daemon may leave the short-lived token of an earlier sign-in to the same provider.
         (shared,) = auth.glob("copilot_token.*.json")
         shared.with_name(f"{shared.stem[:-4]}0000.json").write_bytes(shared.read_bytes())
         status = (await daemon.request("auth/signOut", {})).result
@@ -313,7 +313,7 @@ async def test_a_sign_in_that_github_rejects_is_reported_with_a_hint(home, emula
     configure(home, table(emulator, github_token="env:THE_TOKEN"))
     async with copilot_daemon(home, env={"THE_TOKEN": token}) as daemon:
         status = (await daemon.request("auth/status", COPILOT)).result
-        error = (await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))).error
+        error = (await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))).error
 
     assert (status["state"], status["source"]) == (state, "config")
     assert words in status["message"]
@@ -351,12 +351,12 @@ async def test_a_provider_with_a_configured_key_has_no_sign_in(home):
 async def test_tokens_never_appear_in_logs_messages_arguments_or_loose_files(home, emulator):
     async with copilot_daemon(home, "--log-level", "debug") as daemon:
         await sign_in(daemon, emulator)
-        chat = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        chat = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
         emulator.expire_copilot_tokens()
-        await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
         for credential in emulator.credentials.all():
             emulator.revoke(credential.value)
-        failed = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        failed = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
         await daemon.request("shutdown", None)
         daemon.notify("exit")
         await daemon.exit_code()

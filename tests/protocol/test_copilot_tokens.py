@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from jumpseat.testing.upstream import Reply
-from tests.copilot import ask, configure, copilot_daemon, table
+from tests.copilot import configure, copilot_daemon, make_question, table
 from tests.emulator import CopilotEmulator, faults
 
 pytestmark = pytest.mark.slow
 
-CHAT = ask(model="copilot:gpt-4.1")
+CHAT = make_question(model="copilot:gpt-4.1")
 EXCHANGE = "/copilot_internal/v2/token"
 
 
@@ -158,7 +158,7 @@ async def test_an_app_unknown_to_the_exchange_falls_back_once(home, emulator):
 
 
 @pytest.mark.requirement("8:host-moves")
-async def test_an_account_that_moves_to_another_host_is_followed(home, emulator):
+async def test_chats_follow_an_account_that_moves_to_another_host(home, emulator):
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
         emulator.set_plan("business")
@@ -211,7 +211,7 @@ async def test_a_revoked_sign_in_is_1000_with_the_command_that_fixes_it(home, em
 
 def revoke(emulator):
     for credential in emulator.credentials.all():
-        if credential.kind != "copilot":  # Short-lived tokens stay valid, as at GitHub.
+        if credential.kind != "copilot":  # As with GitHub, short-lived tokens remain valid.
             emulator.revoke(credential.value)
 
 
@@ -246,7 +246,7 @@ async def test_status_and_chat_agree_on_a_lost_sign_in_and_on_a_lost_seat(
         if first == "status":
             assert await status(refresh=True) == state
         elif (code_of_chat := await ask_chat()) is None:
-            # The short-lived token outlives the sign-in, until a request to GitHub.
+            # The short-lived token is used until a request to GitHub reports the lost sign-in.
             assert way == "exchange"
             assert await status(refresh=True) == state
         else:

@@ -17,17 +17,17 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import FakeUpstream, Gate, Reply
 from tests.daemon import SERVE, Daemon, provider, running_daemon
 from tests.hub import Hub
-from tests.processes import is_gone
+from tests.processes import wait_until_gone
 from tests.unit.conversations.support import texts
 
 
 def answer(text: str) -> Reply:
-    """A whole answer."""
+    """Return a whole answer."""
     return Reply.events(completion_stream([text]))
 
 
 def make_params(*words: str) -> dict[str, Any]:
-    """A kept turn of the conversation `a`; the user's message is first."""
+    """Return the params of a kept turn of the conversation `a`. Each word is a message; the user begins."""
     roles = ("user", "assistant")
     messages = [{"role": roles[number % 2], "content": each} for number, each in enumerate(words)]
     return {"messages": messages, "keep": True, "conversationId": "a"}
@@ -39,7 +39,7 @@ def read_kept(home: Path, name: str = "a") -> list[str]:
 
 
 async def stall_turn(client: Daemon, upstream: FakeUpstream) -> None:
-    """A whole turn, and one whose answer has begun."""
+    """Initialize the client, run a whole turn, and start one whose answer stays incomplete."""
     await client.initialize(provider(upstream.base_url))
     upstream.script(answer("Hello"), Reply.events([*completion_stream(["Hel"])[:2], Gate()]))
     assert (await client.request("chat/start", make_params("Hi"))).result["text"] == "Hello"
@@ -107,21 +107,20 @@ async def test_the_partial_of_a_killed_attached_client_is_kept(
         if way == "signal":
             client.process.kill()
         else:
-            for descriptor in (0, 1):  # As the kernel does for an editor that dies.
+            for descriptor in (0, 1):  # The kernel closes them when an editor dies.
                 client.process._transport.get_pipe_transport(descriptor).close()
-        assert await is_gone(client.process.pid)
+        assert await wait_until_gone(client.process.pid)
         await upstream.wait_for_disconnect(2)
         async with asyncio.timeout(20):
-            while (
-                len(read_kept(hub.home)) < 4
-            ):  # The end of a session is nothing that another client can see.
+            # Poll, because another client is not notified of the end of a session.
+            while len(read_kept(hub.home)) < 4:
                 await other.request("providers/list")
         assert read_kept(hub.home) == ["Hi", "Hello", "More", "Hel"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs prlimit")
 @pytest.mark.requirement("10:not-written")
-async def test_chats_go_on_while_the_disk_is_full(home: Path, upstream: FakeUpstream) -> None:
+async def test_chats_continue_while_the_disk_is_full(home: Path, upstream: FakeUpstream) -> None:
     import resource
 
     path = conversations_directory(home) / "a.jsonl"
@@ -132,7 +131,7 @@ async def test_chats_go_on_while_the_disk_is_full(home: Path, upstream: FakeUpst
         _, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
         outcomes = set()
         question = ["Hi", "Hello"]
-        # A write stops in the middle of the turn's beginning, or of its end.
+        # Depending on the room, the write of the turn's beginning or of its end is cut off.
         for room in (0, 10, 150, 400, 600, 800):
             size = path.stat().st_size
             resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (size + room, hard))
@@ -146,7 +145,7 @@ async def test_chats_go_on_while_the_disk_is_full(home: Path, upstream: FakeUpst
             is_whole = read_kept(home)[-1] == "x" * 300
             outcomes.add((result.get("conversationId"), is_whole))
             question = [*question, name, "x" * 300]
-            # With room again, the client's next turn brings what is missing.
+            # When there is room again, the client's next turn contains the messages that were not kept.
             upstream.script(answer("Yes"))
             result = (await daemon.request("chat/start", make_params(*question, "And?"))).result
             question = [*question, "And?", "Yes"]
@@ -190,7 +189,7 @@ async def test_a_session_ends_in_time_although_the_disk_hangs(
             await daemon.initialize(provider(upstream.base_url))
             flag.touch()
             daemon.start("chat/start", make_params("Hi"))
-            await upstream.wait_for_request()  # It did not wait for the disk.
+            await upstream.wait_for_request()  # The turn did not wait for the disk.
         start = time.monotonic()
         daemon.close_stdin()
         await daemon.exit_code()

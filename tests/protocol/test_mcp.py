@@ -16,7 +16,7 @@ from jumpseat.testing.upstream import FakeUpstream, Reply
 from tests.daemon import Daemon, provider, running_daemon, user
 from tests.fakes import mcp_server
 from tests.hub import Hub
-from tests.processes import command_line, is_gone, runs
+from tests.processes import command_line, is_running, wait_until_gone
 from tests.unit.tools.mcp.clients import Record
 
 pytestmark = pytest.mark.slow
@@ -27,12 +27,12 @@ ALLOW = '[tools]\nallow = ["fake/*"]\n'
 
 @pytest.fixture
 def record(tmp_path: Path) -> Record:
-    """The record of the servers."""
+    """Return the record of what the servers do."""
     return Record(tmp_path / "record")
 
 
 def configure(home: Path, record: Record, *flags: str, **more: Any) -> None:
-    """Write a configuration with one server, `fake`, whose tools are allowed."""
+    """Write a configuration with one server, `fake`, whose calls are always allowed."""
     table = mcp_server.table("fake", "--record", str(record.path), *flags, **more)
     (home / "config.toml").write_text(ALLOW + table, "utf-8")
 
@@ -40,7 +40,7 @@ def configure(home: Path, record: Record, *flags: str, **more: Any) -> None:
 async def initialize(
     daemon: Daemon, upstream: FakeUpstream, folder: Path | None = None, mcp: Mapping[str, Any] | None = None
 ) -> Any:
-    """Do the handshake of an editor; return the answer."""
+    """Do the handshake of an editor, and return the result of `initialize`."""
     config = provider(upstream.base_url) | ({"mcp": mcp} if mcp is not None else {})
     folders = [{"uri": folder.as_uri(), "name": "project"}] if folder is not None else None
     params = {
@@ -54,7 +54,7 @@ async def initialize(
     return exchange
 
 
-def calls(upstream: FakeUpstream, name: str, **arguments: Any) -> None:
+def script_call(upstream: FakeUpstream, name: str, **arguments: Any) -> None:
     """Script two answers of the model: a call, and then a text."""
     call = FakeCall("c1", name, [json.dumps(arguments)])
     upstream.script(
@@ -85,7 +85,7 @@ async def test_a_model_calls_a_tool_of_a_server(
     assert row["definition"].endswith(f"--record {record.path}")
     assert (row["name"], row["origin"], row["state"]) == ("fake", "user", "stopped")
     assert record.lines == []
-    calls(upstream, "fake__echo", a="hello")
+    script_call(upstream, "fake__echo", a="hello")
     exchange = await chat(daemon)
 
     assert exchange.result["content"][1] == {
@@ -128,7 +128,7 @@ async def test_a_server_of_the_workspace_does_nothing_before_it_is_trusted(
     await chat(daemon)
     assert len(record.pids()) == 1
 
-    # Any change resets the trust, and stops the server.
+    # A changed definition is no longer trusted, so its server stops.
     changed = {"fake": {**mcp["fake"], "env": {"A": "b"}}}
     config = provider(upstream.base_url) | {"mcp": changed}
     daemon.notify("workspace/didChangeConfiguration", {"settings": {"jumpseat": config}})
@@ -136,7 +136,7 @@ async def test_a_server_of_the_workspace_does_nothing_before_it_is_trusted(
     assert row["state"] == "untrusted"
     await chat(daemon)
     assert len(record.pids()) == 1
-    assert await is_gone(record.pids()[0])
+    assert await wait_until_gone(record.pids()[0])
     refused = await daemon.request("mcp/trust", trusted)
     assert (refused.error["code"], refused.error["data"]["errors"][0]["path"]) == (-32602, "fingerprint")
 
@@ -176,7 +176,7 @@ async def test_a_restart_returns_the_row_of_the_server(
     row = (await daemon.request("mcp/restart", {"server": "fake"})).result
     assert row["state"] == "failed"
     assert "exit code 3" in row["error"]
-    assert await is_gone(record.pids()[0])
+    assert await wait_until_gone(record.pids()[0])
 
 
 @pytest.mark.requirement("12:mcp-config")
@@ -206,15 +206,15 @@ async def test_clients_of_one_daemon_share_a_server_and_learn_of_its_state(
             await initialize(client, upstream)
             await find_row(client)
         for client in (first, second):
-            calls(upstream, "fake__echo")
+            script_call(upstream, "fake__echo")
             await chat(client)
         assert len(record.pids()) == 1
         exchange = await second.request("tools/list", {})
         assert {each["state"] for each in exchange.result["servers"]} == {"running"}
-    # The server waits for the next client.
+    # The server keeps running without clients, and the next client uses it.
     async with hub.client() as third:
         await initialize(third, upstream)
-        calls(upstream, "fake__echo")
+        script_call(upstream, "fake__echo")
         await chat(third)
     assert len(record.pids()) == 1
     assert (await hub.command("daemon", "stop"))[0] == 0
@@ -255,8 +255,8 @@ async def test_a_server_of_a_killed_daemon_ends_at_the_next_start(
         daemon.process.kill()
         await daemon.process.wait()
     left = [*record.pids(), *record.pids("child")]
-    assert all(map(runs, left))
-    # A process that has the id of an earlier one is spared.
+    assert all(map(is_running, left))
+    # A process must not be killed if it merely has the id of an earlier process.
     path = home / "processes.json"
     content = json.loads(path.read_text("utf-8"))
     content["processes"].append({**content["processes"][0], "pid": os.getpid(), "start": "earlier"})
@@ -280,12 +280,12 @@ async def test_secrets_are_in_no_argument_log_or_list(
     url = f"postgres://me:{secret}@db.example/x"
     async with running_daemon(home, "--log-level", "debug", env={"DB_URL": url}) as daemon:
         await initialize(daemon, upstream)
-        calls(upstream, "fake__environ")
+        script_call(upstream, "fake__environ")
         result = (await chat(daemon)).result
         facts = json.loads(result["content"][1]["content"])
         assert facts["environ"]["DB_URL"] == url
         assert secret not in command_line(facts["pid"])
-        calls(upstream, "other__environ")
+        script_call(upstream, "other__environ")
         deciding = daemon.start(
             "chat/start", {"messages": [user("Go.")], "daemonTools": ["other/*"], "turnId": "t"}
         )

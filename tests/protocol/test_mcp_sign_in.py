@@ -13,7 +13,7 @@ from jumpseat.testing.upstream import FakeUpstream
 from tests.copilot import next_notification
 from tests.daemon import Daemon, running_daemon
 from tests.fakes.mcp_http import AuthorizationServer, McpEndpoint, visit
-from tests.protocol.test_mcp import calls, chat, find_row, initialize
+from tests.protocol.test_mcp import chat, find_row, initialize, script_call
 
 FAKE = {"provider": "mcp:fake"}
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.requirement("12:mcp-oauth")]
 
 @pytest.fixture
 async def authorization(home: Path) -> AsyncIterator[AuthorizationServer]:
-    """An authorization server for the server `fake`, which is configured."""
+    """Configure the MCP server `fake`, and return its authorization server."""
     async with FakeUpstream() as upstream, FakeUpstream() as other:
         endpoint = McpEndpoint(other)
         table = f'[tools]\nallow = ["fake/*"]\n[mcp.fake]\nurl = "{endpoint.url}"\n'
@@ -31,7 +31,7 @@ async def authorization(home: Path) -> AsyncIterator[AuthorizationServer]:
 
 
 async def sign_in(daemon: Daemon, authorization: AuthorizationServer) -> Any:
-    """Sign in; return the state."""
+    """Sign in and return the state."""
     request_id = daemon.start("auth/signIn", FAKE)
     prompt = await next_notification(daemon, "auth/prompt")
     await visit(authorization.approve(prompt["verificationUri"]))
@@ -75,12 +75,12 @@ async def test_a_sign_in_shows_a_page_without_a_code(
 
     rows = (await daemon.request("providers/list", {})).result["providers"]
     assert [row["id"] for row in rows if row["isDefault"]] == ["fake"]
-    calls(upstream, "fake__echo", a="hello")
+    script_call(upstream, "fake__echo", a="hello")
     answer = (await chat(daemon)).result
     assert answer["content"][1]["content"] == '{"a": "hello"}'
 
 
-async def test_a_turn_without_a_valid_token_goes_on_without_a_browser(
+async def test_a_turn_without_a_valid_token_continues_and_does_not_open_a_browser(
     daemon: Daemon, upstream: FakeUpstream, authorization: AuthorizationServer
 ) -> None:
     await initialize(daemon, upstream)
@@ -89,7 +89,7 @@ async def test_a_turn_without_a_valid_token_goes_on_without_a_browser(
     await daemon.request("mcp/restart", {"server": "fake"})
     authorization.revoke()
     authorization.refresh_tokens.clear()
-    calls(upstream, "fake__echo")
+    script_call(upstream, "fake__echo")
     exchange = await chat(daemon)
     assert exchange.result["text"] == "Done."
     assert exchange.result["content"][1]["isError"]
@@ -110,11 +110,11 @@ async def test_running_daemons_notice_a_sign_in_of_another_process(
         assert (await other.request("auth/status", FAKE)).result["state"] == "signed_out"
         await sign_in(one, authorization)
         assert (await next_notification(other, "auth/didChange"))["state"] == "signed_in"
-        calls(upstream, "fake__echo")
+        script_call(upstream, "fake__echo")
         assert "isError" not in (await chat(other)).result["content"][1]
         assert (await one.request("auth/signOut", FAKE)).result["state"] == "signed_out"
         assert (await next_notification(other, "auth/didChange"))["state"] == "signed_out"
-        calls(upstream, "fake__echo")
+        script_call(upstream, "fake__echo")
         assert (await chat(other)).result["content"][1]["content"] == "The server fake needs a sign-in."
 
 

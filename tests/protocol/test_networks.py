@@ -12,7 +12,7 @@ import pytest
 
 from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
-from tests.copilot import ask, configure, copilot_daemon
+from tests.copilot import configure, copilot_daemon, make_question
 from tests.daemon import Daemon, running_daemon, user
 from tests.fakes.loopback_proxy import LoopbackProxy
 from tests.fakes.network import Network, running_network
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.usefixtures("no_proxies"), pytest.mark.slow]
 
 
 def write_table(home: Path, network: Network, **more: Any) -> None:
-    """A configuration with the one provider `acme` behind this network."""
+    """Write a configuration whose only provider, `acme`, is behind this network."""
     table = {"kind": "openai", "base_url": network.url, "api_key": KEY, "default_model": "m", **more}
     lines = [f"{key} = {toml(value)}" for key, value in network.table(**table).items()]
     (home / "config.toml").write_text("\n".join(["[providers.acme]", *lines]), "utf-8")
@@ -52,7 +52,7 @@ async def test_a_chat_streams_through_a_proxy_and_tls_without_leaking_secrets(ho
         async with running_daemon(home, "--log-level", "debug") as daemon:
             await daemon.initialize()
             request = daemon.start("chat/start", {"messages": [user("hi")]})
-            # The rest of the answer is held back, so a proxy or a pool that buffers would show here.
+            # The rest of the answer is not sent yet. If something buffered the answer, this would not arrive.
             assert (await daemon.read_delta("text_delta"))["delta"]["text"] == "Hel"
             gate.open()
             result = (await daemon.read_until(request)).result
@@ -219,7 +219,7 @@ async def test_copilot_signs_in_and_chats_through_the_proxy_of_its_table(home, a
         ways = {"proxy": proxy.url_with(f"me:{PASSWORD}"), "ca_file": str(authority.file)}
         configure(home, emulator.provider(github_token=emulator.issue_token(), **ways))
         async with copilot_daemon(home) as daemon:
-            chat = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+            chat = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
             status = (await daemon.request("auth/status", {"provider": "copilot", "refresh": True})).result
 
     assert chat.result["stopReason"] == "end_turn"

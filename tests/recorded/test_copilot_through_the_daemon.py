@@ -1,6 +1,6 @@
-"""Recorded answers of Copilot, byte for byte, through the real daemon, which is signed in at the emulator.
+"""Recorded answers of Copilot, which the emulator sends byte for byte to the real daemon.
 
-The recordings lie beside the repository and are not part of it; without them this is skipped.
+The recordings are next to the repository and not part of it. If they are missing, the tests are skipped.
 """
 
 import json
@@ -8,7 +8,7 @@ import json
 import pytest
 
 from jumpseat.testing.upstream import Reply
-from tests.copilot import ask, configure, copilot_daemon, table
+from tests.copilot import configure, copilot_daemon, make_question, table
 from tests.recorded.recordings import TRANSCRIPTS, recordings
 from tests.recorded.test_beyond_the_dialects import BODIES, COPILOT, STREAMS, add_up, data_lines
 
@@ -37,7 +37,7 @@ def content_of(result):
 async def test_a_recorded_stream_is_the_sum_of_its_chunks(home, emulator, path):
     emulator.script("/chat/completions", Reply.raw(path.read_bytes(), 200, "text/event-stream"))
     async with copilot_daemon(home) as daemon:
-        chat = await daemon.request("chat/start", ask(model="copilot:gemini-3.1-pro-preview"))
+        chat = await daemon.request("chat/start", make_question(model="copilot:gemini-3.1-pro-preview"))
 
     chunks = [json.loads(line.removeprefix("data:")) for line in data_lines(path) if "[DONE]" not in line]
     deltas = [choice.get("delta") or {} for chunk in chunks for choice in chunk["choices"]]
@@ -51,7 +51,7 @@ async def test_a_recorded_stream_is_the_sum_of_its_chunks(home, emulator, path):
 async def test_a_recorded_body_has_all_its_messages(home, emulator, path):
     emulator.script("/chat/completions", Reply.raw(path.read_bytes(), 200, "application/json"))
     async with copilot_daemon(home) as daemon:
-        params = ask(model="copilot:gpt-4.1", stream=False)
+        params = make_question(model="copilot:gpt-4.1", stream=False)
         chat = await daemon.request("chat/start", params)
 
     messages = [choice["message"] for choice in json.loads(path.read_bytes())["choices"]]
@@ -66,12 +66,12 @@ async def test_encrypted_reasoning_of_a_recording_goes_back_byte_for_byte(home, 
     emulator.script("/chat/completions", Reply.raw(BODIES[0].read_bytes(), 200, "application/json"))
     turn = {"model": "copilot:gemini-3.1-pro-preview"}
     async with copilot_daemon(home) as daemon:
-        first = (await daemon.request("chat/start", ask(**turn))).result
+        first = (await daemon.request("chat/start", make_question(**turn))).result
         results = [
             {"type": "tool_result", "toolUseId": call["id"], "content": "done"} for call in first["toolCalls"]
         ]
         messages = [
-            *ask()["messages"],
+            *make_question()["messages"],
             {"role": "assistant", "content": first["content"]},
             {"role": "user", "content": [*results, {"type": "text", "text": "Go on."}]},
         ]
@@ -91,7 +91,7 @@ async def test_encrypted_reasoning_of_a_recording_goes_back_byte_for_byte(home, 
 async def test_rotating_ids_do_not_mix_items(home, emulator, recording):
     emulator.script("/responses", Reply.raw(recording.body, 200, "text/event-stream"))
     async with copilot_daemon(home) as daemon:
-        chat = await daemon.request("chat/start", ask(model="copilot:gpt-5.3-codex"))
+        chat = await daemon.request("chat/start", make_question(model="copilot:gpt-5.3-codex"))
 
     assert chat.result["text"] == recording.expected["text"]
     assert [block["type"] for block in chat.result["content"]].count("text") == 1
@@ -99,10 +99,10 @@ async def test_rotating_ids_do_not_mix_items(home, emulator, recording):
 
 @pytest.mark.requirement("copilot:recordings")
 @pytest.mark.usefixtures("signed_in")
-async def test_a_recorded_refusal_for_quota_is_1003(home, emulator):
+async def test_a_recorded_refusal_for_a_used_up_quota_is_error_1003(home, emulator):
     body = (COPILOT / "codecompanion" / "copilot_quota_exceeded.txt").read_bytes()
     emulator.script("/chat/completions", Reply.raw(body, 402, "text/plain"))
     async with copilot_daemon(home) as daemon:
-        chat = await daemon.request("chat/start", ask(model="copilot:gpt-4.1"))
+        chat = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
 
     assert chat.error["code"] == 1003

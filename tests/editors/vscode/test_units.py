@@ -14,7 +14,7 @@ import pytest
 from jumpseat.system.environment import empty_environment
 from jumpseat.tools.files.server import FileTools
 from tests.hub import running_daemons
-from tests.processes import ends
+from tests.processes import block_until_gone
 
 EXTENSION = Path(__file__).parents[3] / "editors" / "vscode"
 
@@ -42,7 +42,7 @@ def test_the_parts_of_the_extension_that_need_no_editor_work(tmp_path: Path) -> 
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     left = [pid for pid, home in running_daemons().items() if tmp_path in home.parents]
-    assert all(ends(pid, seconds=10) for pid in left), "the tests left a daemon running"
+    assert all(block_until_gone(pid, seconds=10) for pid in left), "the tests left a daemon running"
 
 
 def test_the_file_tools_are_declared_as_the_daemon_defines_them() -> None:

@@ -17,7 +17,7 @@ from jumpseat.tools.server import CallContext
 from jumpseat.tools.workspace import Workspace
 from jumpseat.wire import encode_frame
 from tests.fakes import mcp_server
-from tests.processes import runs
+from tests.processes import is_running
 from tests.unit.connections.recorder import RecordingWriter
 from tests.unit.tools.mcp.clients import Record
 from tests.unit.tools.scripted_server import make_call, make_host
@@ -45,7 +45,7 @@ async def test_the_servers_of_a_client_end_with_its_connection(home: Path, tmp_p
     result = await tools.run(make_call("fake__echo"), lambda event: None)
     await tools.aclose()
     assert not result.is_error
-    assert list(map(runs, record.pids())) == [True]
+    assert list(map(is_running, record.pids())) == [True]
 
     await client.aclose()
     await host.aclose()

@@ -16,7 +16,7 @@ import pytest
 from tests.fakes.escapes import ESCAPES
 from tests.fakes.scenario import Scenario, answer_steps
 from tests.fakes.terminal import Terminal, list_visible_lines
-from tests.processes import take_interrupts
+from tests.processes import restore_interrupts
 
 REPOSITORY = Path(__file__).parents[3]
 HANGING = [
@@ -166,7 +166,7 @@ def test_an_interrupt_cancels_the_turn_and_keeps_the_text(tmp_path: Path) -> Non
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=REPOSITORY,
-        preexec_fn=take_interrupts,
+        preexec_fn=restore_interrupts,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -215,7 +215,7 @@ def test_the_json_of_a_stopped_command_is_an_error(tmp_path: Path, number: int, 
             argv(scenario, "models", "--json"),
             stdout=subprocess.PIPE,
             cwd=REPOSITORY,
-            preexec_fn=take_interrupts,
+            preexec_fn=restore_interrupts,
         ) as process,
         scenario.log.open() as log,
     ):

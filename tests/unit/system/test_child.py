@@ -16,7 +16,7 @@ import pytest
 
 from jumpseat.system import child as child_module
 from jumpseat.system.child import Child
-from tests.processes import ends, is_gone
+from tests.processes import block_until_gone, wait_until_gone
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX")
 
@@ -113,7 +113,7 @@ async def test_its_children_end_with_it_unless_they_may_stay(*, ends_its_group: 
     finally:
         if not ends_its_group:
             os.kill(left, signal.SIGKILL)
-    assert await is_gone(left)
+    assert await wait_until_gone(left)
 
 
 async def test_a_kill_ends_the_whole_group_even_if_children_may_stay() -> None:
@@ -124,7 +124,7 @@ async def test_a_kill_ends_the_whole_group_even_if_children_may_stay() -> None:
     assert not child.running
     assert await wait_for_reason(child) == "it was too slow"
     assert child.return_code == -signal.SIGKILL
-    assert await is_gone(left)
+    assert await wait_until_gone(left)
 
 
 async def test_it_may_run_for_its_grace_period_after_it_closed_its_output() -> None:
@@ -149,7 +149,7 @@ async def test_an_exit_that_the_event_loop_has_not_seen_yet_counts() -> None:
         while child._deadline is None:  # noqa: ASYNC110 - the closed stream is not reported
             await asyncio.sleep(0.01)
     child.write(b"end\n")
-    assert ends(child.pid, WAIT_SECONDS)
+    assert block_until_gone(child.pid, WAIT_SECONDS)
     time.sleep(0.6)  # noqa: ASYNC251 - the event loop is held up
     assert await wait_for_reason(child) == "it ended with exit code 4"
 

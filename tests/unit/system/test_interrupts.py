@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon import environment_of
-from tests.processes import take_interrupts
+from tests.processes import restore_interrupts
 
 INTERRUPTED_AT = """\
 import os, runpy, signal, sys
@@ -50,6 +50,6 @@ def test_an_interrupt_during_an_import_exits_with_130_and_prints_nothing(
         timeout=20,
         check=False,
         env={**os.environ, **environment_of(tmp_path), "HOME": str(tmp_path)},
-        preexec_fn=take_interrupts,
+        preexec_fn=restore_interrupts,
     )
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, b"", b"")

@@ -17,7 +17,7 @@ import pytest
 from jumpseat.system.left_processes import ProcessRegister, end_left_processes
 from jumpseat.system.paths import Places
 from jumpseat.system.process_life import find_start
-from tests.processes import is_gone, runs
+from tests.processes import is_running, wait_until_gone
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX"),
@@ -77,7 +77,7 @@ def find_dead_daemon() -> dict[str, object]:
 
 
 async def are_all_gone(pids: Sequence[int]) -> bool:
-    return all([await is_gone(pid) for pid in pids])
+    return all([await wait_until_gone(pid) for pid in pids])
 
 
 async def test_a_deaf_process_and_its_children_are_ended(
@@ -103,7 +103,7 @@ async def test_children_of_a_process_that_has_ended_are_ended(
     change_entries(register, **find_dead_daemon())
     program.kill()
     await asyncio.to_thread(program.wait)
-    assert runs(grandchild)
+    assert is_running(grandchild)
     await end_left_processes(places)
 
     assert await are_all_gone([grandchild])
@@ -129,7 +129,7 @@ async def test_other_processes_are_spared(
     await end_left_processes(places)
 
     assert program.poll() is None
-    assert runs(grandchild)
+    assert is_running(grandchild)
 
 
 async def test_nothing_happens_without_a_file(places: Places) -> None:

@@ -14,7 +14,7 @@ import pytest
 from jumpseat.system import child as child_module
 from jumpseat.wire import PeerClosed
 from jumpseat.wire.child import FramedChild
-from tests.attempts import is_quick
+from tests.attempts import assert_quick
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.unit.wire.children import (
     AT_ONCE_SECONDS,
@@ -51,7 +51,7 @@ async def test_kill_9_fails_waiting_requests_within_a_second_and_reports_the_sig
             await child.peer.request("more")
         return took
 
-    await is_quick(seconds_until_it_fails, within=AT_ONCE_SECONDS)
+    await assert_quick(seconds_until_it_fails, within=AT_ONCE_SECONDS)
 
 
 async def test_messages_sent_before_its_end_are_delivered_first(

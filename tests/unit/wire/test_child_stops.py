@@ -10,7 +10,7 @@ import time
 import pytest
 
 from jumpseat.wire.child import FramedChild
-from tests.attempts import ATTEMPTS, is_quick
+from tests.attempts import ATTEMPTS, assert_quick
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.wire.children import (
     AT_ONCE_SECONDS,
@@ -80,7 +80,7 @@ async def test_a_program_that_ignores_sigterm_is_killed_with_all_it_started(
         await grandchild.wait_until_ended()
         return took - 0.4
 
-    await is_quick(seconds_beyond_what_it_may_take, within=AT_ONCE_SECONDS)
+    await assert_quick(seconds_beyond_what_it_may_take, within=AT_ONCE_SECONDS)
 
 
 async def test_a_cancelled_stop_kills_it_at_once(fake: FakeLanguageServer, handlers: Handlers) -> None:

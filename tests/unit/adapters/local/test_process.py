@@ -21,7 +21,7 @@ from jumpseat.adapters.local.process import SLOTS, LocalServer, slots_for, threa
 from jumpseat.chat import ConfigError, ServerError
 from jumpseat.system.child import Child
 from jumpseat.system.paths import places_of_process
-from tests.processes import ends, is_gone
+from tests.processes import block_until_gone, wait_until_gone
 
 WAIT_SECONDS = 30.0
 GIGABYTE = 1 << 30
@@ -129,7 +129,7 @@ async def test_a_server_that_is_closed_while_it_starts_does_not_stay(monkeypatch
         await server.close()
         with pytest.raises(ServerError, match="it was stopped"):
             await load
-    assert await is_gone(server._process.pid)
+    assert await wait_until_gone(server._process.pid)
 
 
 async def test_a_load_that_hangs_is_ended(monkeypatch, tmp_path):
@@ -227,7 +227,7 @@ def test_a_server_that_is_stopped_ends_with_its_parent(tmp_path):
         pid = int(parent.stdout.readline())
         parent.kill()
     try:
-        assert ends(pid, WAIT_SECONDS)
+        assert block_until_gone(pid, WAIT_SECONDS)
     finally:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -19,7 +19,7 @@ from jumpseat.tools.server import CallContext, ServerStatus
 from jumpseat.tools.turn_tools import TurnTools
 from jumpseat.tools.workspace import Workspace
 from jumpseat.wire import write_json
-from tests.processes import is_gone
+from tests.processes import wait_until_gone
 
 WAIT_SECONDS = 30.0
 
@@ -175,4 +175,4 @@ class Record:
 
     async def all_gone(self) -> bool:
         """Wait until all processes have ended."""
-        return all([await is_gone(pid) for word in ("start", "child") for pid in self.pids(word)])
+        return all([await wait_until_gone(pid) for word in ("start", "child") for pid in self.pids(word)])

@@ -14,7 +14,7 @@ from jumpseat.system.shared import Shared
 from jumpseat.system.start_limit import StartLimit
 from jumpseat.tools.mcp import run
 from tests.fakes import mcp_server
-from tests.processes import is_gone
+from tests.processes import wait_until_gone
 from tests.unit.tools.mcp.clients import Client, Record
 
 Connect = Callable[..., Client]
@@ -87,10 +87,10 @@ async def test_a_server_stops_after_a_time_without_a_turn(connect: Connect, reco
     client = connect(make_config(record, idle_minutes=0.003))
     async with client.turn("fake/*") as turn:
         (pid,) = record.pids()
-        assert not await is_gone(pid, 0.5)
+        assert not await wait_until_gone(pid, 0.5)
         assert (await turn.call("fake__echo", a="1")).text == '{"a": "1"}'
     await client.wait_for_state("fake", "stopped")
-    assert await is_gone(pid)
+    assert await wait_until_gone(pid)
 
     # Its tools are still known, and the next turn starts it again.
     assert client.host.servers["fake"].known_tools
@@ -104,7 +104,7 @@ async def test_a_server_that_only_a_list_started_stops_too(connect: Connect, rec
     await client.host.list_tools(refresh=True)
     await client.wait_for_state("fake", "stopped")
 
-    assert await is_gone(record.pids()[0])
+    assert await wait_until_gone(record.pids()[0])
 
 
 @pytest.mark.requirement("12:mcp-idle", "12:mcp-shared")
@@ -227,7 +227,7 @@ async def test_a_restart_starts_a_stopped_server_and_ends_a_running_one(
         assert (await turn.call("fake__echo", a="1")).text == '{"a": "1"}'
 
     assert len(record.pids()) == 2
-    assert await is_gone(record.pids()[0])
+    assert await wait_until_gone(record.pids()[0])
 
 
 async def test_a_start_has_a_time_limit(connect: Connect, record: Record) -> None:
@@ -266,10 +266,10 @@ async def test_a_changed_definition_ends_the_old_server_after_its_calls(
         await client.reconfigure(make_config(record, env={"NEW": "1"}))
         assert (await turn.call("fake__echo", a="1")).text == '{"a": "1"}'
         assert (await client.read_facts("fake"))["environ"]["NEW"] == "1"
-        assert not await is_gone(record.pids()[0], 0.1)
+        assert not await wait_until_gone(record.pids()[0], 0.1)
 
-    assert await is_gone(record.pids()[0])
-    assert not await is_gone(record.pids()[1], 0.1)
+    assert await wait_until_gone(record.pids()[0])
+    assert not await wait_until_gone(record.pids()[1], 0.1)
 
 
 @pytest.mark.requirement("12:mcp-reload")

@@ -15,7 +15,7 @@ from jumpseat.testing.upstream import FakeUpstream
 from jumpseat.tools.approvals import Decision
 from jumpseat.tools.mcp.server import McpServer
 from tests.fakes import mcp_server
-from tests.processes import is_gone
+from tests.processes import wait_until_gone
 from tests.unit.tools.mcp.clients import Client, Record
 
 Connect = Callable[..., Client]
@@ -168,7 +168,7 @@ async def test_a_changed_definition_stops_the_trusted_server(
     await client.reconfigure("", overlay(record, "--chatter"))
     assert not await is_used(client)
 
-    assert await is_gone(record.pids()[0])
+    assert await wait_until_gone(record.pids()[0])
     assert len(record.pids()) == 1
 
 
@@ -181,7 +181,7 @@ async def test_trust_can_be_withdrawn_which_stops_the_server(
     await trust(client, trusted=False)
 
     assert not await is_used(client)
-    assert await is_gone(record.pids()[0])
+    assert await wait_until_gone(record.pids()[0])
 
 
 async def test_only_the_present_definition_can_be_trusted(

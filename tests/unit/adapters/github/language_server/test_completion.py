@@ -20,7 +20,7 @@ from jumpseat.chat import (
     TextBlock,
 )
 from jumpseat.wire import RpcError
-from tests.attempts import is_quick
+from tests.attempts import assert_quick
 from tests.fakes.language_server import NEVER
 from tests.fakes.language_server_answers import panel_item
 from tests.unit.adapters.github.language_server.chats import (
@@ -286,4 +286,4 @@ async def test_a_server_that_dies_in_mid_chat_ends_it_within_a_second(fake):
         assert type(error) is ProtocolError
         return took
 
-    await is_quick(seconds_until_it_ends, within=1)
+    await assert_quick(seconds_until_it_ends, within=1)

@@ -8,7 +8,7 @@ import pytest
 
 from jumpseat.adapters.github.language_server import exchange
 from jumpseat.chat import ConnectionError, ProtocolError
-from tests.attempts import is_quick
+from tests.attempts import assert_quick
 from tests.fakes.language_server import NEVER
 from tests.fakes.language_server_answers import begin, end, report, round_reply, turn
 from tests.unit.adapters.github.language_server.chats import (
@@ -44,7 +44,7 @@ async def test_a_closed_chat_cancels_its_request_and_destroys_its_conversation(f
         assert destroyed["conversationId"] == "conversation-1"
         return took
 
-    await is_quick(seconds_until_it_is_closed, within=1)
+    await assert_quick(seconds_until_it_is_closed, within=1)
 
 
 @pytest.mark.requirement("language-server:cancel")
@@ -169,4 +169,4 @@ async def test_a_server_that_dies_during_a_chat_ends_it_with_the_partial_answer(
         assert (type(error), error.provider) == (ProtocolError, "helper")
         return took
 
-    await is_quick(seconds_until_it_ends, within=1)
+    await assert_quick(seconds_until_it_ends, within=1)

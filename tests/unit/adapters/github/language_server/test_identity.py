@@ -11,7 +11,7 @@ import pytest
 from jumpseat.adapters.base.account import AuthStatus
 from jumpseat.chat import AuthenticationError, AuthorizationError, ChatError
 from jumpseat.wire import RpcError
-from tests.attempts import is_quick
+from tests.attempts import assert_quick
 from tests.fakes.language_server import NEVER, WAIT_SECONDS, FakeLanguageServer
 from tests.unit.adapters.github.language_server.users import COMMAND, User, Users
 
@@ -153,7 +153,7 @@ async def test_only_the_first_status_waits_for_a_silent_server(
         return asyncio.get_running_loop().time() - began
 
     # All ten together take less time than waiting for one.
-    await is_quick(seconds_until_ten_are_reported, within=1.0)
+    await assert_quick(seconds_until_ten_are_reported, within=1.0)
     await user.aclose()
 
     assert len(fake.params("checkStatus")) == 1

@@ -13,7 +13,7 @@ from jumpseat.adapters.base.starts import MAX_STARTS, STARTS_WITHIN_SECONDS
 from jumpseat.adapters.github.language_server import server as server_module
 from jumpseat.chat import ConfigError, ConnectionError, ProtocolError
 from jumpseat.wire.child import FramedChild, start_child
-from tests.attempts import is_quick
+from tests.attempts import assert_quick
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.adapters.github.language_server.harness import (
     AT_ONCE_SECONDS,
@@ -57,7 +57,7 @@ async def test_a_killed_server_fails_pending_requests_and_is_started_by_the_next
         assert len(fake.starts) == count + 1
         return took
 
-    await is_quick(seconds_until_all_fail, within=AT_ONCE_SECONDS)
+    await assert_quick(seconds_until_all_fail, within=AT_ONCE_SECONDS)
 
 
 @pytest.mark.requirement("language-server:crash")

@@ -12,7 +12,7 @@ from jumpseat.adapters.github.language_server import connection as connection_mo
 from jumpseat.adapters.github.language_server.connection import SHUTDOWN_SECONDS, STOP_SECONDS
 from jumpseat.chat import ConnectionError
 from jumpseat.connections.serving import CLOSE_SECONDS
-from tests.attempts import is_quick
+from tests.attempts import assert_quick
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.unit.adapters.github.language_server.harness import (
     AT_ONCE_SECONDS,
@@ -65,7 +65,7 @@ async def test_a_server_that_ignores_the_shutdown_is_killed_with_its_children_in
         await grandchild.wait_until_ended()
         return took
 
-    await is_quick(seconds_until_it_is_closed, within=CLOSE_SECONDS + AT_ONCE_SECONDS)
+    await assert_quick(seconds_until_it_is_closed, within=CLOSE_SECONDS + AT_ONCE_SECONDS)
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.25], ids=["while shutting down", "while stopping"])

@@ -14,7 +14,7 @@ import pytest
 
 from jumpseat.adapters.github.sign_in.gh_command import read_gh_token
 from tests.environments import environment_with
-from tests.processes import is_gone
+from tests.processes import wait_until_gone
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fake `gh` is a script with a #! line")
 
@@ -116,8 +116,8 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
     assert await token is None
 
     gh, child = map(int, pids.read_text().split())
-    assert await is_gone(gh)
-    assert await is_gone(child)
+    assert await wait_until_gone(gh)
+    assert await wait_until_gone(child)
 
 
 def _soon(condition: Callable[[], bool]) -> bool:
