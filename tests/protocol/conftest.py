@@ -1,4 +1,4 @@
-"""Daemons that the tests of a module share, because the start is the main cost of a short test; an agent."""
+"""Fixtures: an agent, and daemons that the tests of a module share, because the start of one takes long."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from tests.hub import Hub
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daemon]:
-    """An initialized daemon with one provider, `fake`, at a closed port; a test leaves it as it was.
+    """Start and initialize a daemon with one provider, `fake`, at a closed port.
 
-    Its tests run in the loop of their module: `@pytest.mark.asyncio(loop_scope="module")`.
+    Tests must not change the daemon's state, and they must run in the loop of their module:
+    `@pytest.mark.asyncio(loop_scope="module")`.
     """
     async with running_daemon(tmp_path_factory.mktemp("home")) as daemon:
         await daemon.initialize(provider("http://127.0.0.1:9/v1"))
@@ -29,7 +30,7 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Daem
 async def pair_of_the_module(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[tuple[Daemon, FakeUpstream]]:
-    """Only for `pair`."""
+    """Start the daemon and the provider of the fixture `pair`."""
     async with FakeUpstream() as upstream, running_daemon(tmp_path_factory.mktemp("home")) as daemon:
         await daemon.initialize(provider(upstream.base_url))
         yield daemon, upstream
@@ -37,10 +38,10 @@ async def pair_of_the_module(
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def pair(pair_of_the_module: tuple[Daemon, FakeUpstream]) -> AsyncIterator[tuple[Daemon, FakeUpstream]]:
-    """A shared daemon and its provider, for tests that do not affect each other.
+    """A daemon and its provider, which the tests of a module share.
 
-    Each test starts with an empty script and no recorded requests. It must leave no chat in flight, and no
-    unread messages except notifications.
+    Each test starts with an empty script and no recorded requests. At its end, no chat may be in flight, and
+    all responses must have been read.
     """
     daemon, upstream = pair_of_the_module
     upstream.forget()
@@ -50,7 +51,7 @@ async def pair(pair_of_the_module: tuple[Daemon, FakeUpstream]) -> AsyncIterator
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a project."""
+    """Create a project with one file."""
     root = tmp_path / "project"
     root.mkdir()
     (root / "main.py").write_text("print('hello')\n")

@@ -1,7 +1,7 @@
-"""Clients that nobody here wrote: what editors send, replayed against `jumpseat acp`.
+"""Transcripts of other authors' editors, replayed to `jumpseat acp`.
 
-The transcripts of CodeCompanion, avante and agent-shell were recorded, those of Zed and JetBrains derived
-from public sources, which they name.
+The transcripts of CodeCompanion, avante and agent-shell were recorded. Those of Zed and JetBrains follow
+public sources, which the transcripts name.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def clients_with(scenario: str) -> list[str]:
 
 @pytest.fixture
 async def replay(hub: Hub, upstream: FakeUpstream, tmp_path: Path) -> Replay:
-    """A replay against agents whose only provider is the upstream."""
+    """Return a replay, whose agents have the upstream as their only provider."""
     (tmp_path / "file.txt").write_text("a file")
     (hub.home / "config.toml").write_text(CONFIG.format(base_url=upstream.base_url))
     upstream.default(Reply.events(completion_stream(["An answer."])), path=CHATS)

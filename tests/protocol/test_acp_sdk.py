@@ -26,14 +26,14 @@ def call_tool(tool: str, **arguments: Any) -> FakeCall:
 
 
 class RecordingClient:
-    """A client of the SDK that keeps the updates."""
+    """A client of the SDK that records the updates."""
 
     def __init__(self) -> None:
         self.updates: list[Any] = []
         self.begun: Gate = Gate()
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
-        """Keep an update, and note the first text."""
+        """Record an update, and note when the first text arrives."""
         self.updates.append(update)
         if update.session_update == "agent_message_chunk":
             self.begun.open()

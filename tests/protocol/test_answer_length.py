@@ -1,4 +1,4 @@
-"""The length of an answer: the limit that a client asks for, and what a provider refuses."""
+"""The limit for the length of an answer: what a client requests, and what a provider refuses."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ from tests.fakes.firehose import firehose
 from tests.hub import Hub
 
 FLOOD = 20_000
-"""Requests of the client that floods; it reads no answer."""
+"""The number of requests of the client that floods the daemon. It does not read the responses."""
 
 WHILE = 20
-"""Chats of the other client meanwhile."""
+"""The number of chats that the other client runs meanwhile."""
 
 
 def flood(client: Daemon) -> None:
@@ -34,14 +34,14 @@ def flood(client: Daemon) -> None:
 
 
 def partial_or_hello(request: RecordedRequest) -> Reply:
-    """The beginning of an answer to `stall`, and a short answer to anything else."""
+    """Return the beginning of an answer if the message is `stall`, and otherwise a whole answer."""
     if b"stall" in request.body:
         return Reply.events([*completion_stream(["partial"])[:2], Gate()])
     return Reply.events(completion_stream(["hello"]))
 
 
-async def chats(client: Daemon, count: int) -> list[float]:
-    """The seconds that each chat took."""
+async def time_chats(client: Daemon, count: int) -> list[float]:
+    """Run chats and return the seconds that each of them took."""
     seconds = []
     for _ in range(count):
         begun = time.monotonic()
@@ -62,11 +62,11 @@ async def test_floods_and_clients_that_do_not_read_do_not_slow_other_clients(
     async with hub.client() as client, hub.client() as flooding, hub.client() as stalled:
         for each in (client, flooding, stalled):
             await each.initialize(provider(upstream.base_url))
-        await chats(client, 1)
+        await time_chats(client, 1)
         stalled.start("chat/start", {"messages": [user("stall")]})
         await upstream.wait_for_request(2)
         flood(flooding)
-        seconds = await chats(client, WHILE)
+        seconds = await time_chats(client, WHILE)
 
         assert max(seconds) < 1.0
         # They are still served: what they did not read is not lost.
@@ -84,7 +84,7 @@ async def test_stalled_chats_of_one_client_do_not_block_others(hub: Hub, upstrea
         for _ in range(MAX_CONNECTIONS + 8):
             greedy.start("chat/start", {"messages": [user("stall")]})
         await upstream.wait_for_request(MAX_CONNECTIONS)
-        await chats(client, 1)
+        await time_chats(client, 1)
         assert len(upstream.requests) == MAX_CONNECTIONS + 1
 
 
@@ -136,7 +136,7 @@ async def test_hostile_bytes_on_the_control_socket_leave_the_daemon_as_it_was(
     upstream.default(Reply.events(completion_stream(["hello"])))
     async with hub.client() as client:
         await client.initialize(provider(upstream.base_url))
-        await chats(client, 1)
+        await time_chats(client, 1)
         before = count_of("fd", hub.pid)
         path = hub.socket
         for _ in range(visits):
@@ -153,19 +153,19 @@ async def test_hostile_bytes_on_the_control_socket_leave_the_daemon_as_it_was(
             await asyncio.to_thread(
                 visit, path, struct.pack("!I", length) + body, [1] * chance.choice((0, 0, 1, 3, 4, 100))
             )
-        await chats(client, 1)
+        await time_chats(client, 1)
         assert len((await hub.status())["clients"]) == 1
-        await settles(hub.pid, before)
+        await wait_for_descriptors(hub.pid, before)
     assert "Traceback" not in hub.log
 
 
 def count_of(kind: str, pid: int) -> int:
-    """The number of descriptors (`fd`) or threads (`task`) of a process."""
+    """Return the number of descriptors (`fd`) or threads (`task`) of a process."""
     return len(list(Path(f"/proc/{pid}/{kind}").iterdir()))
 
 
-async def settles(pid: int, descriptors: int) -> None:
-    """Wait until the daemon has as few descriptors as before."""
+async def wait_for_descriptors(pid: int, descriptors: int) -> None:
+    """Wait until the daemon has at most this many descriptors."""
     async with asyncio.timeout(WAIT_SECONDS):
         while (now := count_of("fd", pid)) > descriptors:
             assert now < 1000
@@ -185,7 +185,7 @@ async def test_hundreds_of_clients_leave_descriptors_threads_and_memory_as_they_
             match number % 6:
                 case 0:  # The client ends in order.
                     await client.initialize(provider(upstream.base_url))
-                    await chats(client, 1)
+                    await time_chats(client, 1)
                     await client.request("shutdown")
                     client.notify("exit")
                     assert await client.exit_code() == 0
@@ -197,7 +197,7 @@ async def test_hundreds_of_clients_leave_descriptors_threads_and_memory_as_they_
                 case 2:  # The client leaves before its first message.
                     client.close_stdin()
                     assert await client.exit_code() == 1
-                case 3:  # Killed at any time.
+                case 3:  # The client is killed at a random time.
                     await asyncio.sleep(number % 50 / 1000)
                     client.process.kill()
                 case 4:
@@ -209,7 +209,7 @@ async def test_hundreds_of_clients_leave_descriptors_threads_and_memory_as_they_
                     client.close_stdin()
                     await client.exit_code()
 
-    async def many(first: int, count: int) -> tuple[int, int, int]:
+    async def run_clients(first: int, count: int) -> tuple[int, int, int]:
         for at in range(first, first + count, 4):
             await asyncio.gather(*map(come_and_go, range(at, at + 4)))
         async with asyncio.timeout(WAIT_SECONDS):
@@ -222,13 +222,13 @@ async def test_hundreds_of_clients_leave_descriptors_threads_and_memory_as_they_
         first.close_stdin()
         await first.exit_code()
     pid = hub.pid
-    descriptors, threads, memory = await many(0, 100)
-    after = await many(100, 500)
+    descriptors, threads, memory = await run_clients(0, 100)
+    after = await run_clients(100, 500)
 
     assert hub.processes() == {pid}
     assert after[0] <= descriptors + 2
-    # The pool for blocking work starts a thread whenever more work than before comes at once. A leak of one
-    # thread in one of the six cases would leave 80.
+    # The pool for blocking work may have started a few threads. If one of the six cases left a thread behind,
+    # there would be 80 more.
     assert after[1] <= threads + 10
     assert after[2] < memory + (3 << 20)
     assert "Traceback" not in hub.log

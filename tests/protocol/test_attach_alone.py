@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.requirement("9:fallback"), pytest.mark.slow]
 ALONE = "this client does not use the shared daemon"
 
 
-async def serves_itself(hub: Hub, reason: str) -> None:
+async def check_that_a_client_serves_itself(hub: Hub, reason: str) -> None:
     async with hub.client() as client:
         assert (await client.initialize())["serverInfo"]["name"] == "jumpseat"
         await client.request("shutdown")
@@ -35,7 +35,7 @@ async def serves_itself(hub: Hub, reason: str) -> None:
 
 async def test_clients_are_served_without_a_usable_state_directory(hub: Hub) -> None:
     (hub.home / "daemon").write_text("not a directory")
-    await serves_itself(hub, "cannot be used (File exists)")
+    await check_that_a_client_serves_itself(hub, "cannot be used (File exists)")
 
 
 async def test_a_daemon_that_cannot_start_is_named_with_its_log(hub: Hub) -> None:
@@ -47,7 +47,7 @@ async def test_a_daemon_that_cannot_start_is_named_with_its_log(hub: Hub) -> Non
     pointer.unlink()
     pointer.mkdir()  # The next daemon cannot write it.
 
-    await serves_itself(hub, "the daemon could not start")
+    await check_that_a_client_serves_itself(hub, "the daemon could not start")
     assert hub.processes() == set()
     pointer.rmdir()
 
@@ -123,7 +123,7 @@ def _contents(directory: Path) -> list[tuple[Path, int, int]]:
     return sorted((path, path.lstat().st_mode, path.lstat().st_uid) for path in directory.rglob("*"))
 
 
-def _of_another_user(place: Path) -> Path:
+def _make_directory_of_another_user(place: Path) -> Path:
     (place / "jumpseat").mkdir(0o700)
     os.chown(place / "jumpseat", 65534, 65534)
     return place
@@ -135,13 +135,13 @@ def _make_link(place: Path) -> Path:
     return place
 
 
-def _too_long(place: Path) -> Path:
+def _make_long_path(place: Path) -> Path:
     long = place / ("x" * 100)
     long.mkdir()
     return long
 
 
-def _a_file(place: Path) -> Path:
+def _make_file(place: Path) -> Path:
     (place / "jumpseat").touch(0o700)
     return place
 
@@ -150,7 +150,7 @@ def _a_file(place: Path) -> Path:
 @pytest.mark.skipif(Path(f"/run/user/{os.getuid()}").is_dir(), reason="there is a better place")
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory to another user")
 @pytest.mark.requirement("9:run-directory")
-@pytest.mark.parametrize("make", [_of_another_user, _make_link, _too_long, _a_file])
+@pytest.mark.parametrize("make", [_make_directory_of_another_user, _make_link, _make_long_path, _make_file])
 async def test_an_unsafe_run_directory_is_passed_over_and_left_as_it_was(
     hub: Hub, make: Callable[[Path], Path]
 ) -> None:

@@ -16,7 +16,7 @@ from tests.hub import Hub
 pytestmark = pytest.mark.slow
 
 REQUESTS = 40
-"""More than a small pool of threads can hold."""
+"""More requests than a small pool of threads could hold."""
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ headers = {{ "X-Name" = "{name}" }}
 
 
 def variables_of(pid: int) -> str:
-    """The environment that a process was started with; empty without a /proc."""
+    """Return the environment with which a process was started; empty without /proc."""
     file = Path(f"/proc/{pid}/environ")
     return file.read_text("utf-8", "replace") if file.exists() else ""
 

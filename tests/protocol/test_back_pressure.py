@@ -1,4 +1,4 @@
-"""A client that stops reading: no other client waits, nothing is lost, and its provider is paused."""
+"""A client that stops reading does not delay others and loses nothing, and its provider is paused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def test_a_slow_reader_receives_everything_with_bounded_memory(
         before = _resident_bytes(daemon)
         request_id = daemon.start("chat/start", {"messages": [user("hi")]})
         asked = await upstream.wait_for_request()
-        await _stuck(asked)  # This client has not read a byte of the answer.
+        await _wait_until_paused(asked)  # The client has not read a byte of the answer.
         held = _resident_bytes(daemon) - before
         exchange = await daemon.read_until(request_id)
     texts = [delta["text"] for delta in exchange.deltas if delta["type"] == "text_delta"]
@@ -42,13 +42,13 @@ async def test_a_client_that_never_reads_stderr_is_served(home: Path) -> None:
             assert (await daemon.read())["error"]["code"] == -32700
         await daemon.initialize()
         daemon.close_stdin()
-        # The end of stdout is the end of the daemon: asyncio reports no exit code before the log is read.
+        # Wait for the end of stdout, because asyncio does not report an exit code before the log is read.
         assert daemon.process.stdout is not None
         assert await asyncio.wait_for(daemon.process.stdout.read(), WAIT_SECONDS) == b""
 
 
-async def _stuck(asked: RecordedRequest) -> None:
-    """Wait until the answer makes no progress, long before its end."""
+async def _wait_until_paused(asked: RecordedRequest) -> None:
+    """Wait until the answer makes no progress. Fail if it has been sent completely."""
     async with asyncio.timeout(WAIT_SECONDS):
         before = -1
         while asked.sent == 0 or asked.sent != before:

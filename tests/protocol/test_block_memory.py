@@ -1,4 +1,4 @@
-"""Clients that keep text and tool parts only: the daemon restores the blocks that they dropped."""
+"""Clients that keep only text, tool calls and results: the daemon restores the blocks that they dropped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANSWER = Reply.events(message_stream(Words(["Fine."])))
 
 
 def thin(content: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The assistant's message as VS Code holds it: text parts, and calls of an id, a name and an input."""
+    """Return the assistant's message as VS Code keeps it: texts, and calls with id, name and input."""
     parts = []
     for block in content:
         if block["type"] == "text":
@@ -49,7 +49,7 @@ def in_one(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def in_pieces(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """One message for each part, as clients do that show a call apart from the text before it."""
+    """Return one message for each part, like clients that separate a call from the text before it."""
     return [{**message, "content": [part]} for part in message["content"]]
 
 

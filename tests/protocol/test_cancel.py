@@ -27,7 +27,7 @@ def upstream(pair: tuple[Daemon, FakeUpstream]) -> FakeUpstream:
 
 
 async def start_streaming(daemon: Daemon, upstream: FakeUpstream) -> int:
-    """A chat that has streamed `Hel` and then waits until it is cancelled."""
+    """Start a chat whose answer stops after `Hel`; return the request's id when `Hel` has arrived."""
     upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
     request_id = daemon.start("chat/start", CHAT)
     await daemon.read_delta("text_delta")

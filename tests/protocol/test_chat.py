@@ -35,7 +35,7 @@ async def chat(daemon: Daemon, text: str = "hi", **params: Any) -> Exchange:
 
 
 def check_rules(exchange: Exchange) -> None:
-    """Every rule of section 2 that holds for any turn that was started."""
+    """Check the rules of `docs/protocol/chat.md` for the deltas and the response of any started turn."""
     notes = [note["params"] for note in exchange.notifications if note["method"] == "chat/delta"]
     assert [note["seq"] for note in notes] == list(range(len(notes)))
     assert {note["requestId"] for note in notes} == {exchange.response["id"]}

@@ -69,7 +69,7 @@ async def test_a_streamed_completion_is_one_result(chatty: Daemon, upstream: Fak
 
 
 @pytest.mark.requirement("14:line")
-async def test_a_line_ends_with_the_line_even_if_the_server_goes_on(
+async def test_a_completion_of_a_line_ends_with_the_line_even_if_the_server_goes_on(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.json(completion("a + b\r\nreturn c\n")), path=COMPLETIONS)
@@ -98,9 +98,7 @@ async def test_only_the_text_near_the_place_is_sent(chatty: Daemon, upstream: Fa
 
 
 @pytest.mark.requirement("14:openai")
-async def test_at_the_end_of_a_text_a_server_need_not_know_the_suffix(
-    chatty: Daemon, upstream: FakeUpstream
-) -> None:
+async def test_without_text_after_the_place_no_suffix_is_sent(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.json(completion()), path=COMPLETIONS)
     assert (await chatty.request("complete/start", {"prefix": "x = "})).result["text"] == "a + b"
     assert "suffix" not in upstream.requests[0].json
@@ -125,7 +123,7 @@ async def test_at_the_end_of_a_text_a_server_need_not_know_the_suffix(
         pytest.param(Reply.raw(b"404 page not found", 404), id="no such path"),
     ],
 )
-async def test_a_model_that_cannot_fill_in_is_refused_and_not_asked_without_the_suffix(
+async def test_a_model_that_cannot_fill_in_is_refused_instead_of_asked_without_the_suffix(
     chatty: Daemon, upstream: FakeUpstream, refusal: Reply
 ) -> None:
     upstream.script(refusal, path=COMPLETIONS)
@@ -231,7 +229,7 @@ async def test_a_completion_is_retried_like_a_chat(chatty: Daemon, upstream: Fak
         (Reply.raw(b"<html>", 200, "application/json"), 1009),
     ],
 )
-async def test_a_failure_has_the_code_of_a_chat(
+async def test_a_failure_has_the_same_code_as_in_a_chat(
     daemon: Daemon, upstream: FakeUpstream, reply: Reply, code: int
 ) -> None:
     await daemon.initialize(provider(upstream.base_url, max_retries=0))
@@ -264,10 +262,10 @@ def infill_piece(text: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("14:llama")
-async def test_a_llama_cpp_server_is_asked_to_infill_from_then_on(
+async def test_a_server_that_is_recognised_as_llama_cpp_is_asked_to_infill_from_then_on(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
-    """Its completions ignore the suffix, so the first answer is not read."""
+    """The path `/completions` of llama.cpp ignores the suffix, so its answer is not used."""
     ignorant = Reply.events([completion("WRONG", usage=None), Gate()], Server="llama.cpp")
     end = infill_piece("", stop=True, stop_type="eos", model="m", tokens_evaluated=21, tokens_predicted=4)
     infilled = Reply.events([infill_piece("a +"), infill_piece(" b"), end])
@@ -290,7 +288,7 @@ async def test_a_llama_cpp_server_is_asked_to_infill_from_then_on(
 
 
 @pytest.mark.requirement("14:llama", "14:refusal")
-async def test_a_model_of_llama_cpp_without_tokens_for_it_is_refused(
+async def test_a_model_of_llama_cpp_without_infill_tokens_is_refused(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     words = "Infill is not supported by this model: prefix token is missing."
@@ -341,16 +339,16 @@ async def test_ollama_fills_in_with_the_options_of_a_chat(daemon: Daemon, server
 
 
 @pytest.mark.requirement("14:ollama")
-async def test_at_the_end_of_a_text_ollama_does_not_answer_as_in_a_chat(
+async def test_ollama_gets_a_line_ending_instead_of_an_empty_suffix(
     daemon: Daemon, server: FakeOllama
 ) -> None:
-    """Without a suffix, the server applies the template of a chat to the prompt."""
+    """Without a suffix, Ollama would apply the template of a chat to the prompt."""
     await complete(daemon, suffix="")
     assert server.completions[0]["suffix"] == "\n"
 
 
 @pytest.mark.requirement("14:ollama", "14:refusal", "14:ability")
-async def test_a_model_of_ollama_without_the_ability_is_refused_with_one_that_has_it(
+async def test_the_refusal_of_a_model_of_ollama_names_one_that_can_fill_in(
     daemon: Daemon, server: FakeOllama
 ) -> None:
     error = (await complete(daemon, model="here:qwen3:4b")).error
@@ -363,7 +361,9 @@ async def test_a_model_of_ollama_without_the_ability_is_refused_with_one_that_ha
 
 
 @pytest.mark.requirement("14:ollama", "14:refusal")
-async def test_an_old_ollama_server_refuses_for_itself(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_the_refusal_of_an_ollama_server_without_capabilities_is_reported(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
     fake = FakeOllama(upstream, [FakeModel("old", capabilities=None)])
 
     def refuse(request: RecordedRequest) -> Reply:

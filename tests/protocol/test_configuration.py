@@ -1,4 +1,4 @@
-"""A file with mistakes, and one that changes while clients are attached."""
+"""Configuration files with mistakes, and files that change while clients are connected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def chat(daemon: Daemon, model: str) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("7:file-errors", "6:config", "5:providers-list")
-async def test_a_wrong_table_is_shown_and_leaves_the_other_providers_alone(
+async def test_a_wrong_table_is_reported_and_other_providers_still_work(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
@@ -77,7 +77,9 @@ async def test_a_changed_file_is_reread_and_a_running_chat_continues(
         other.script(Reply.events(completion_stream(["New"])))
         rewrite(home, table("one", other) + table("two", other))
         await next_notification(daemon, "providers/didChange")
-        assert (await chat(daemon, "one:m"))["error"]["data"]["kind"] == "invalid_params", "t1 still runs"
+        assert (await chat(daemon, "one:m"))["error"]["data"]["kind"] == "invalid_params", (
+            "the turn t1 has ended"
+        )
         second = await daemon.request("chat/start", {**CHAT, "turnId": "t2", "model": "one:m"})
         assert second.result["text"] == "New"
         gate.open()
@@ -132,7 +134,7 @@ async def test_an_adapter_whose_table_changed_is_closed_after_its_last_turn(
         assert not (tmp_path / "first-closed").exists()
         (tmp_path / "gate").touch()
         assert (await daemon.read_until(first)).result["text"] == "Hello"
-        # The new adapter answers once the old one is closed.
+        # The new adapter waits for the file that the old one writes when it is closed.
         assert (await chat(daemon, "slow:m"))["result"]["text"] == "Hello"
         await daemon.request("shutdown")
         daemon.notify("exit")
@@ -235,7 +237,7 @@ async def test_a_client_replaces_its_overlay_and_a_change_without_one_keeps_it(
     for settings in ({}, None, {"jumpseat": None}, {"jumpseat": []}, {"other": {"a": 1}}):
         overlaid.notify(CHANGED, {"settings": settings})
     await next_notification(overlaid, "providers/didChange")
-    assert await default_of(overlaid) == "one", "the overlay still applies"
+    assert await default_of(overlaid) == "one", "the overlay no longer applies"
 
 
 @pytest.mark.requirement("7:reread", "7:trust")
@@ -261,7 +263,7 @@ async def test_a_changed_table_is_notified_as_a_change_of_its_models(
     overlaid.notify(CHANGED, {"settings": {}})
     exchange = await overlaid.request("chat/start", {**CHAT, "model": "two:m"})
     assert exchange.result["text"] == "Hi"
-    assert {each["method"] for each in exchange.notifications} <= {"chat/delta"}, "nothing has changed"
+    assert {each["method"] for each in exchange.notifications} <= {"chat/delta"}, "a change was notified"
     assert len(upstream.requests) == before + 1
 
 
@@ -286,7 +288,7 @@ max_tokens = 77
 
 
 @pytest.mark.requirement("5:settings-schema", "2:settings", "5:settings-precedence")
-async def test_settings_rows_of_the_file_are_listed_checked_and_sent_where_they_map(
+async def test_settings_rows_of_the_file_are_listed_checked_and_sent_as_they_map(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
@@ -316,7 +318,7 @@ async def test_settings_rows_of_the_file_are_listed_checked_and_sent_where_they_
 
 
 @pytest.mark.requirement("1:order", "7:reread")
-async def test_a_chat_after_a_changed_configuration_uses_it_and_one_before_it_does_not(
+async def test_a_changed_configuration_applies_to_later_chats_and_not_to_earlier_ones(
     overlaid: Daemon, upstream: FakeUpstream
 ) -> None:
     def overlay(model: str) -> dict[str, Any]:

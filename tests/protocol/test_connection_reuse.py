@@ -1,4 +1,4 @@
-"""Consecutive chats share a connection to the provider, for the end marker of every dialect."""
+"""Consecutive chats share a connection to the provider, in every dialect with its own end marker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from tests.fakes.tls_front import Authority, TlsFront
 CHATS = 100
 
 FEW = 3
-"""An immediate next request may come before the bytes after the end marker were read."""
+"""The number of connections that are allowed.
+
+The next chat needs a new connection if it starts before the daemon has read the bytes after the end marker.
+"""
 
 DIALECTS: dict[str, Script] = {
     "openai": ChatCompletionsScript(),

@@ -1,4 +1,4 @@
-"""Upstream spellings at Copilot: before its list is known, after a chat that fetched it, and in defaults."""
+"""Upstream spellings of Copilot models: in the first chat, after the list was fetched, and in defaults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.requirement("4:upstream-spellings")
 
 
 def configure(home: Path, emulator: CopilotEmulator, **top: str) -> None:
-    """A configuration with the emulator as the provider `gh`, signed in, all terms accepted."""
+    """Write a configuration with the emulator as the provider `gh`; sign in, and accept all terms."""
     table = emulator.provider(github_token=emulator.issue_token("octocat"))
     lines = [f"{key} = {json.dumps(value)}" for key, value in top.items()]
     lines += ["[providers.gh]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
@@ -37,7 +37,7 @@ async def chat(daemon: Daemon, model: str | None = None) -> Any:
         ("gpt-4.1", "gpt-4.1"),
     ],
 )
-async def test_the_first_chat_resolves_them_without_requesting_the_list(
+async def test_the_first_chat_resolves_a_spelling_without_requesting_the_list(
     home: Path, emulator: CopilotEmulator, name: str, model: str
 ) -> None:
     configure(home, emulator, default_provider="gh")
@@ -48,14 +48,14 @@ async def test_the_first_chat_resolves_them_without_requesting_the_list(
     assert exchange.result["text"]
 
 
-async def test_a_chat_that_fetched_the_list_resolves_open_names(
+async def test_a_spelling_is_resolved_after_a_chat_has_fetched_the_list(
     home: Path, emulator: CopilotEmulator
 ) -> None:
     configure(home, emulator, default_model="gh:claude-sonnet-4-6-20260217")
     async with running_daemon(home) as daemon:
         await daemon.initialize()
         before = await chat(daemon, "gh:gpt-4.1-2025-04-14")
-        assert before.deltas[0]["model"] == "gpt-4.1-2025-04-14", "it might be a model of its own"
+        assert before.deltas[0]["model"] == "gpt-4.1-2025-04-14", "the name may be that of another model"
         assert (await chat(daemon)).deltas[0]["model"] == "claude-sonnet-4.6"
         after = await chat(daemon, "gh:gpt-4.1-2025-04-14")
         assert after.deltas[0]["model"] == "gpt-4.1"

@@ -1,4 +1,4 @@
-"""The default provider and model, from one daemon to the next."""
+"""The default provider and model in consecutive daemons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def configure(home: Path, upstream: FakeUpstream, *names: str, top: str = "") -> None:
-    """Write the user's own file, with these providers in it."""
+    """Write the user's configuration file with these providers."""
     upstream.default(Reply.events(completion_stream(["Hi"])))
     where = f'kind = "openai"\nbase_url = "{upstream.base_url}"'
     tables = [f'[providers.{name}]\n{where}\ndefault_model = "{name}-own"' for name in names]
@@ -24,7 +24,7 @@ def configure(home: Path, upstream: FakeUpstream, *names: str, top: str = "") ->
 
 
 async def ask(home: Path, config: dict[str, Any] | None = None, **params: Any) -> str:
-    """Which provider and model a new daemon asks; or the code of the error."""
+    """Start a daemon and a chat. Return the provider and model that were asked, or the code of the error."""
     async with running_daemon(home) as daemon:
         await daemon.initialize(config)
         exchange = await daemon.request("chat/start", {"messages": [user("hi")], **params})

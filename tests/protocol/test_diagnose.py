@@ -28,7 +28,7 @@ async def test_a_provider_is_checked_without_showing_secrets(daemon: Daemon, ups
     await daemon.initialize({"providers": {"acme": row}})
     checks = await diagnose(daemon, "acme")
 
-    # A value may be null: it is not absent.
+    # `ok` is null, not absent, for a check that was not made.
     assert {check["name"]: check["ok"] for check in checks} == {
         "configuration": True,
         "credential": None,

@@ -1,4 +1,4 @@
-"""Every failure has its code and a helpful sentence."""
+"""Failures, with their codes and messages."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ async def test_an_unreachable_base_url_names_the_host(daemon: Daemon) -> None:
 
 @pytest.mark.requirement("6:connection")
 async def test_a_silent_provider_fails_after_its_timeout(daemon: Daemon, upstream: FakeUpstream) -> None:
-    # Long enough for the first words on a busy machine: only the rest must time out.
+    # The first words must arrive within the timeout, even on a busy machine. Only the rest must time out.
     await daemon.initialize(provider(upstream.base_url, timeout=1.0, max_retries=0))
     exchange = await fail(daemon, upstream, Reply.events(completion_stream(["Hel"])[:2]).stall_after())
     assert exchange.error["code"] == 1008

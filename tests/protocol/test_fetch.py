@@ -1,4 +1,4 @@
-"""Pages that a client names, and hosts that lead to the user's own network."""
+"""Pages that a client requests, and hosts that lead to the user's own network."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def test_this_machine_and_private_networks_are_refused_in_any_notation(
     await daemon.initialize()
     error = (await fetch(daemon, at(host, upstream)))["error"]
 
-    # Some systems cannot resolve the name, and the notation with a leading zero is not valid.
+    # Some systems cannot resolve a.localhost, and 0177.0.0.1 is refused because it is not valid.
     assert error["code"] == 1004 or (error["code"] == 1008 and host == "a.localhost")
     if host not in ("a.localhost", "0177.0.0.1"):
         assert "is not on the public internet" in error["message"]
@@ -149,7 +149,7 @@ async def test_a_name_is_resolved_once_and_the_checked_address_is_connected_to(
 
 
 @pytest.mark.requirement("13:fetch-addresses")
-async def test_only_the_public_ones_of_several_addresses_are_tried(
+async def test_only_the_public_addresses_of_a_name_are_tried(
     inventing: Inventing, network_log: Callable[[], list[str]], upstream: FakeUpstream
 ) -> None:
     upstream.default(text("public"))

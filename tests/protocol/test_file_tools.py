@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 Json = dict[str, Any]
 
 
-def calls(upstream: FakeUpstream, *rounds: tuple[str, Json]) -> None:
-    """Script the answers of the model: one call after the other, then a text."""
+def script_calls(upstream: FakeUpstream, *rounds: tuple[str, Json]) -> None:
+    """Script the answers of the model in a turn: one with each call, then one with text."""
     for number, (tool, arguments) in enumerate(rounds):
         call = FakeCall(f"c{number}", f"files__{tool}", [json.dumps(arguments)])
         upstream.script(Reply.events(completion_stream(tool_calls=[call])))
@@ -94,7 +94,7 @@ def results_of(answer: Json) -> list[str]:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a project."""
+    """Create a project."""
     root = tmp_path / "project"
     (root / "src").mkdir(parents=True)
     (root / "src/main.py").write_bytes(b"def greet():\r\n    print('hello')\r\n")
@@ -110,7 +110,7 @@ async def test_a_model_finds_reads_and_edits_a_file_after_the_users_decision(
     client = Client(daemon, root)
     await client.open(upstream)
     edit = {"path": "src/main.py", "oldText": "print('hello')", "newText": "print('bye')\n    return 1"}
-    calls(
+    script_calls(
         upstream,
         ("list", {}),
         ("search", {"pattern": "hello"}),
@@ -152,11 +152,11 @@ async def test_a_file_with_unsaved_changes_is_changed_in_the_editor(
     daemon: Daemon, upstream: FakeUpstream, root: Path
 ) -> None:
     file = root / "src/main.py"
-    # Editors encode URIs in their own ways.
+    # An editor may encode characters of a URI that need no encoding.
     uri = file.as_uri().replace("main.py", "m%61in.py")
     client = Client(daemon, root, [{"uri": uri, "version": 5, "text": "unsaved\ntext\n"}])
     await client.open(upstream)
-    calls(
+    script_calls(
         upstream,
         ("read", {"path": "src/main.py"}),
         ("search", {"pattern": "unsaved"}),
@@ -187,7 +187,7 @@ async def test_an_editor_that_does_not_answer_keeps_its_files(
 ) -> None:
     client = Client(daemon, root, is_silent=True)
     await client.open(upstream)
-    calls(upstream, ("read", {"path": ".gitignore"}), ("write", {"path": ".gitignore", "text": "x"}))
+    script_calls(upstream, ("read", {"path": ".gitignore"}), ("write", {"path": ".gitignore", "text": "x"}))
     read, written = results_of(await client.chat())
 
     assert read.startswith("[The editor did not answer.")
@@ -203,39 +203,39 @@ async def test_the_file_tools_need_a_folder_which_a_chat_can_name(
 ) -> None:
     client = Client(daemon, root)
     await client.open(upstream, folders=False)
-    calls(upstream)
+    script_calls(upstream)
     answer = await client.chat()
     assert [warning["code"] for warning in answer["warnings"]] == ["tool_server_unavailable"]
     assert "tools" not in upstream.requests[-1].json
 
     for folder in (root.as_uri(), str(root)):
-        calls(upstream, ("list", {}))
+        script_calls(upstream, ("list", {}))
         assert results_of(await client.chat(workspaceFolders=[folder])) == [".gitignore\nsrc/"]
     offered = [tool["function"]["name"] for tool in upstream.requests[-1].json["tools"]]
     assert offered == [f"files__{name}" for name in ("edit", "list", "read", "search", "write")]
 
 
 @pytest.mark.requirement("12:files-edit")
-async def test_what_was_read_is_known_in_the_conversation_until_the_daemon_ends(
+async def test_the_daemon_remembers_what_a_conversation_has_read_until_it_ends(
     home: Path, upstream: FakeUpstream, root: Path
 ) -> None:
     edit = ("edit", {"path": ".gitignore", "oldText": "*.log", "newText": "*.tmp"})
     async with running_daemon(home) as daemon:
         client = Client(daemon, root)
         await client.open(upstream)
-        calls(upstream, ("read", {"path": ".gitignore"}))
+        script_calls(upstream, ("read", {"path": ".gitignore"}))
         await client.chat(conversationId="one")
         for conversation, result in (
             ("two", ".gitignore was not read in this conversation. Read the file first."),
             (None, ".gitignore was not read in this conversation. Read the file first."),
             ("one", "Changed .gitignore."),
         ):
-            calls(upstream, edit)
+            script_calls(upstream, edit)
             assert results_of(await client.chat(conversationId=conversation)) == [result]
     async with running_daemon(home) as daemon:
         client = Client(daemon, root)
         await client.open(upstream)
-        calls(upstream, ("edit", {"path": ".gitignore", "oldText": "*.tmp", "newText": "*.log"}))
+        script_calls(upstream, ("edit", {"path": ".gitignore", "oldText": "*.tmp", "newText": "*.log"}))
         [result] = results_of(await client.chat(conversationId="one"))
         assert "was not read" in result
     assert (root / ".gitignore").read_text() == "*.tmp\n"
@@ -247,14 +247,14 @@ async def test_a_fork_knows_what_the_conversation_has_read(
 ) -> None:
     client = Client(daemon, root)
     await client.open(upstream)
-    calls(upstream, ("read", {"path": ".gitignore"}))
+    script_calls(upstream, ("read", {"path": ".gitignore"}))
     first = await client.chat(keep=True)
     answer = {"role": "assistant", "content": first["content"]}
-    calls(upstream)
+    script_calls(upstream)
     await client.chat(
         keep=True, conversationId=first["conversationId"], messages=[user("Go."), answer, user("A")]
     )
-    calls(upstream, ("edit", {"path": ".gitignore", "oldText": "*.log", "newText": "*.tmp"}))
+    script_calls(upstream, ("edit", {"path": ".gitignore", "oldText": "*.log", "newText": "*.tmp"}))
     messages = [user("Go."), answer, user("B")]
     fork = await client.chat(keep=True, conversationId=first["conversationId"], messages=messages)
 

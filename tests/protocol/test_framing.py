@@ -1,6 +1,6 @@
 """Malformed and unusual frames, as raw bytes to the real process.
 
-Each case is followed by a good request, which must be served.
+After each case, the test sends a valid request, which must be served.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ async def test_each_client_of_a_shared_daemon_gets_its_own_commands(
             assert hint == f"Run `{command}`."
         await sign_in(shell, emulator)
         async with asyncio.timeout(WAIT_SECONDS):
-            # A sign-out before the editor's session has noticed the sign-in would not be a change.
+            # Wait until the editor has noticed the sign-in. Otherwise the sign-out would not be a change.
             while (await next_notification(editor, "auth/didChange"))["state"] != "signed_in":
                 pass
             own = (await shell.request("auth/signOut", {})).result

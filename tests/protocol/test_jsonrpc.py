@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 of the contract: envelopes, batches, ids, params; as raw bytes."""
+"""JSON-RPC 2.0 as the contract requires it, in raw bytes: envelopes, batches, ids, params."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def request(request_id: Any, method: str, params: Any = None) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
-async def is_refused(daemon: Daemon, body: bytes) -> None:
+async def check_parse_error(daemon: Daemon, body: bytes) -> None:
     daemon.send_bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
     answer = await daemon.read()
     assert answer["id"] is None
@@ -35,7 +35,7 @@ async def is_refused(daemon: Daemon, body: bytes) -> None:
 )
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_body_that_is_not_json_is_answered_with_a_parse_error(served: Daemon, body: bytes) -> None:
-    await is_refused(served, body)
+    await check_parse_error(served, body)
     assert (await served.request("providers/list")).notifications == []
 
 
@@ -43,7 +43,7 @@ async def test_a_body_that_is_not_json_is_answered_with_a_parse_error(served: Da
 async def test_an_invalid_message_before_initialize_is_reported_and_does_not_prevent_it(
     daemon: Daemon,
 ) -> None:
-    await is_refused(daemon, b"{")
+    await check_parse_error(daemon, b"{")
     daemon.send(1)
     assert (await daemon.read())["error"]["code"] == -32600
     await daemon.initialize()
@@ -250,7 +250,7 @@ async def test_a_session_in_pieces_of_one_byte_gets_the_same_answers(daemon: Dae
 )
 @pytest.mark.asyncio(loop_scope="module")
 async def test_the_examples_of_the_specification_get_the_answers_it_requires(served: Daemon) -> None:
-    """Its methods do not exist here, so method-not-found with the same id stands for each result."""
+    """The daemon does not have the methods of the examples, so method-not-found stands for their results."""
 
     def shape(value: Any) -> Any:
         if isinstance(value, list):

@@ -20,12 +20,12 @@ DAEMONS, TURNS, NAMES = 8, 50, 50
 
 
 def echo(request: RecordedRequest) -> Reply:
-    """An answer that names its question."""
+    """Return an answer that quotes its question."""
     return Reply.events(completion_stream([f"answer to {request.json['messages'][-1]['content']}"]))
 
 
 async def one_for_all(daemon: Daemon, writer: int) -> None:
-    """A growing conversation under a name that all use."""
+    """Write a growing conversation. All daemons use the same name for it."""
     messages: list[dict[str, Any]] = []
     for number in range(TURNS):
         messages.append(user(f"{writer}-{number}"))
@@ -36,7 +36,7 @@ async def one_for_all(daemon: Daemon, writer: int) -> None:
 
 
 async def one_each(daemon: Daemon, writer: int) -> None:
-    """One turn of each of many conversations, whose names all use."""
+    """Write one turn of each of many conversations. All daemons use the same names for them."""
     for number in range(TURNS):
         name = f"c{number % NAMES}"
         asked = {"messages": [user(f"{writer}-{number}")], "keep": True, "conversationId": name}
@@ -59,7 +59,7 @@ async def test_turns_written_by_eight_daemons_are_all_kept(
     found = Counter(text for name, _ in store.files() for text in texts(store, name))
     questions = [f"{writer}-{number}" for writer in range(DAEMONS) for number in range(TURNS)]
     assert set(found) == {*questions, *(f"answer to {each}" for each in questions)}
-    # Each turn is in one conversation only: no question has found another's beginning.
+    # Each turn is in only one conversation, so no conversation begins with messages of another one.
     assert set(found.values()) == {1}
     assert len(list(store.files())) == (DAEMONS if work is one_for_all else DAEMONS * NAMES)
     assert not list(store.directory.glob("*.damaged-*"))

@@ -1,4 +1,4 @@
-"""Turns with `keep`: what the files have when the client gets its response."""
+"""Turns with `keep`: the contents of the files when the client receives its response."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """The daemon's configuration and state."""
+    """Create the directory of the daemon's configuration and state."""
     directory = tmp_path / "home"
     directory.mkdir()
     return directory
@@ -29,7 +29,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest_asyncio.fixture
 async def keeping(home: Path, upstream: FakeUpstream) -> AsyncIterator[Daemon]:
-    """An initialized daemon."""
+    """Start and initialize a daemon."""
     async with running_daemon(home) as daemon:
         await daemon.initialize(provider(upstream.base_url))
         yield daemon
@@ -41,18 +41,18 @@ def read_kept(home: Path, conversation: str) -> KeptConversation:
 
 
 def messages_of(kept: KeptConversation) -> list[dict[str, Any]]:
-    """The messages as they are on the wire."""
+    """Return the messages in the form that they have on the wire."""
     found: list[dict[str, Any]] = to_json_form(kept.messages)
     return found
 
 
 def text(words: str) -> dict[str, Any]:
-    """A user's message, as it is kept."""
+    """Return a user's message in the form in which it is kept."""
     return {"role": "user", "content": [{"type": "text", "text": words}]}
 
 
 def codes(result: dict[str, Any]) -> list[str]:
-    """The warnings' codes."""
+    """Return the codes of the warnings."""
     return [each["code"] for each in result.get("warnings", [])]
 
 
@@ -73,7 +73,7 @@ async def test_a_turn_is_in_its_file_before_its_response(
     if stream:
         assert first.deltas[0] == {"type": "start", "provider": "fake", "model": "m", "conversationId": name}
 
-    # A client that keeps texts only, and names the conversation.
+    # This client keeps only texts, and names the conversation.
     thin = {"role": "assistant", "content": "Hello"}
     asked |= {"messages": [user("Hi"), thin, user("Sure?")], "conversationId": name}
     second = await keeping.request("chat/start", asked)
@@ -83,7 +83,7 @@ async def test_a_turn_is_in_its_file_before_its_response(
 
 
 @pytest.mark.requirement("10:fork")
-async def test_a_turn_that_does_not_continue_goes_to_a_fork(
+async def test_a_turn_that_does_not_continue_its_conversation_is_kept_in_a_fork(
     keeping: Daemon, upstream: FakeUpstream, home: Path
 ) -> None:
     upstream.script(*[Reply.events(completion_stream(["Hello"])) for _ in range(3)])
@@ -111,7 +111,7 @@ async def test_a_cancelled_turn_is_kept_with_its_partial(
     upstream.script(Reply.events(completion_stream(["Hel"])[:2]).stall_after())
     request = keeping.start("chat/start", {"messages": [user("Hi")], "keep": True, "conversationId": "a"})
     await keeping.read_delta("text_delta")
-    # What the user typed is kept from the start on.
+    # The user's message is kept as soon as the turn starts.
     assert messages_of(read_kept(home, "a")) == [text("Hi")]
     keeping.notify("$/cancelRequest", {"id": request})
     partial = (await keeping.read_until(request)).error["data"]["partial"]
@@ -210,12 +210,12 @@ async def test_conversations_are_not_written_if_the_user_disables_it(
             assert (result["text"], "conversationId" in result) == ("Hi", False)
             return codes(result)
 
-        # A turn that is refused before its start sends no warning, so the next one does.
+        # A refused turn never starts and sends no warning, so the first turn after it must send one.
         refused = {"messages": [user("hi")], "keep": True, "conversationId": "a"}
         assert (await daemon.request("chat/start", {**refused, "settings": {"temperature": "hot"}})).error
         warned = ["conversation_not_kept"]
         assert [await turn(each) for each in ("a", "a", "b", "a")] == [warned, [], warned, []]
-        # Without a name each turn is a conversation of its own.
+        # Without a name, each turn is a separate conversation, so each sends a warning.
         assert [await turn(None) for _ in range(2)] == [warned, warned]
     assert not conversations_directory(home).exists()
 

@@ -1,4 +1,4 @@
-"""Credentials in kept conversations: those of the client are redacted, those of other clients are not."""
+"""Credentials in kept conversations: the client's own are redacted, those of other clients are not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUOTING = {
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """The daemon's configuration and state, with the key in a file."""
+    """Create the directory of the daemon's configuration and state, with a file that contains the key."""
     directory = tmp_path / "home"
     directory.mkdir()
     (directory / "key.txt").write_text(f"{KEY}\n", "utf-8")
@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def configure(home: Path, base_url: str, *lines: str) -> tuple[str, str]:
-    """Write a configuration whose provider `fake` has these lines; returns the flags that name it."""
+    """Write a configuration file whose provider `fake` has these lines. Return the flags for the file."""
     path = home / "config.toml"
     table = ["[providers.fake]", 'kind = "openai"', f'base_url = "{base_url}"', 'default_model = "m"', *lines]
     path.write_text("\n".join(table), "utf-8")
@@ -41,7 +41,7 @@ def configure(home: Path, base_url: str, *lines: str) -> tuple[str, str]:
 
 
 def read_store(home: Path) -> bytes:
-    """All bytes of the conversations and of their index."""
+    """Return all bytes of the conversations and of their index."""
     return b"".join(path.read_bytes() for path in sorted((home / "conversations").iterdir()))
 
 
@@ -103,7 +103,7 @@ async def test_keys_of_other_providers_are_redacted_without_running_commands(
             await keep(daemon, question, f"c{number}")
             kept = (await daemon.request("conversations/get", {"id": f"c{number}"})).result
             assert kept["messages"][0]["content"][0]["text"] == f"*** *** *** {number}"
-        # A file is read again for each turn.
+        # The daemon reads the file again for each turn.
         (home / "key.txt").write_text("tk-of-the-next-month", "utf-8")
         await keep(daemon, "tk-of-the-next-month", "d")
         assert b"next-month" not in read_store(home)

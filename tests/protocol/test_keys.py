@@ -138,7 +138,7 @@ async def test_a_refused_key_is_not_stored_and_the_error_is_the_providers(
 @pytest.mark.parametrize(
     ("reply", "code"), [(Reply.json({}, 500), 1007), (Reply.json({}, 403), 1001), (None, 1008)]
 )
-async def test_any_other_failure_of_the_test_does_not_prevent_storing(
+async def test_a_key_is_stored_although_its_test_fails_for_another_reason(
     home: Path, daemon: Daemon, upstream: FakeUpstream, reply: Reply | None, code: int
 ) -> None:
     write_config(home, upstream)
@@ -165,7 +165,7 @@ async def test_any_other_failure_of_the_test_does_not_prevent_storing(
         ("cmd:printf canary", "from cmd:printf …"),
     ],
 )
-async def test_a_key_that_resolves_is_not_replaced(
+async def test_a_configured_key_that_resolves_is_not_replaced(
     home: Path, upstream: FakeUpstream, value: str, place: str
 ) -> None:
     (home / "a-file").write_text("canary\n", "utf-8")
@@ -337,7 +337,7 @@ async def test_the_key_is_in_no_log_message_or_conversation(home: Path, upstream
 
 @pytest.mark.requirement("13:keys-secret")
 async def test_a_short_key_that_the_provider_quotes_is_hidden_too(home: Path, upstream: FakeUpstream) -> None:
-    # Texts shorter than 12 characters are not redacted everywhere, because ordinary text contains them.
+    # Keys of fewer than 12 characters are not redacted everywhere, because they could occur in ordinary text.
     upstream.default(Reply.json({"error": {"message": "The key zq9-7 is wrong."}}, 401))
     write_config(home, upstream)
     async with running_daemon(home, "--log-level", "debug") as daemon:
@@ -351,7 +351,7 @@ async def test_a_short_key_that_the_provider_quotes_is_hidden_too(home: Path, up
 
 
 @pytest.mark.requirement("13:keys-set")
-@pytest.mark.skipif(os.name == "nt", reason="directories have no modes there")
+@pytest.mark.skipif(os.name == "nt", reason="directories on Windows have no modes")
 async def test_a_file_that_cannot_be_changed_keeps_the_key_and_says_what_to_add(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:

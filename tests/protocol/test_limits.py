@@ -1,4 +1,4 @@
-"""Limits of size and depth; an excess is refused under its own id."""
+"""Limits for size and depth. A message beyond a limit is refused with its own id."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ANSWERS = {
 
 
 def schema(depth: int) -> dict[str, Any]:
-    """A JSON Schema with objects nested so deep."""
+    """Return a JSON Schema with this depth of nested objects."""
     found: dict[str, Any] = {"type": "string"}
     for _ in range(depth - 1):
         found = {"x": found}
@@ -33,7 +33,7 @@ def schema(depth: int) -> dict[str, Any]:
 
 
 def depth_of(value: Any) -> int:
-    """The nesting depth of a value, without recursion."""
+    """Return the nesting depth of a value. Recursion would exceed Python's limit."""
     depth, level = 0, [value]
     while level:
         inner = [list(each.values()) if isinstance(each, dict) else each for each in level]
@@ -53,7 +53,7 @@ async def test_a_schema_and_arguments_of_500_levels_reach_the_provider(
         base_url, more = FakeOllama(upstream).base_url, {"kind": kind, "default_model": "qwen3:4b"}
     await daemon.initialize(provider(base_url, **more))
     if kind != "ollama":
-        upstream.default(ANSWERS[kind])  # Some also count tokens.
+        upstream.default(ANSWERS[kind])  # It is the answer on every path, such as that for counting tokens.
     deep = schema(DEPTH)
     call = {"type": "tool_use", "id": "1", "name": "f", "arguments": {"a": deep}}
     chat = {
@@ -67,7 +67,7 @@ async def test_a_schema_and_arguments_of_500_levels_reach_the_provider(
     for params in (chat, {**chat, "tools": None, "outputMode": {"schema": deep}}):
         counted = await daemon.request("chat/countTokens", params)
         assert counted.result["tokens"] > DEPTH
-        # The second chat is compared with what the daemon remembers of the first.
+        # The daemon compares the second chat with the blocks that it remembers from the first one.
         for _ in range(2):
             upstream.script(ANSWERS[kind], path="/api/chat" if kind == "ollama" else None)
             assert (await daemon.request("chat/start", params)).result["text"] == "Fine."
@@ -78,7 +78,7 @@ async def test_a_schema_and_arguments_of_500_levels_reach_the_provider(
 
 
 @pytest.mark.requirement("1:limits")
-async def test_a_message_that_is_too_deep_is_answered_under_its_id(
+async def test_a_message_that_is_too_deep_is_refused_with_its_own_id(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Fine."])))

@@ -1,4 +1,7 @@
-"""Servers that are silent, huge, slow or lie do not delay other chats. `make bench` has the exact figures."""
+"""MCP servers that are silent or slow, or send too much, do not delay other chats.
+
+`make bench` measures the exact delays.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from tests.unit.tools.mcp.clients import Record
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("12:mcp-bad-servers")]
 
 MAX_DELAY_SECONDS = 0.5
-"""A busy machine delays a request by a tenth of a second, and a server that blocked the daemon by seconds."""
+"""The limit for a request. A busy machine delays it by 0.1 s, a blocked daemon would delay it by seconds."""
 
 
 async def start_call(daemon: Daemon, upstream: FakeUpstream, tool: str, **arguments: Any) -> int:
@@ -32,7 +35,7 @@ async def start_call(daemon: Daemon, upstream: FakeUpstream, tool: str, **argume
 
 
 async def measure(daemon: Daemon, request: int) -> tuple[Any, list[float]]:
-    """Send small requests until this one is answered; return its response and the times of the others."""
+    """Send small requests until this request is answered; return its response and the small ones' times."""
     delays: list[float] = []
     response = None
     while response is None:
@@ -54,18 +57,18 @@ def result_of(response: Any) -> str:
 async def run_with_server(
     home: Path, flags: tuple[str, ...], run: Callable[[Daemon, FakeUpstream], Awaitable[None]]
 ) -> None:
-    """Run something with a daemon that has already called a tool of the server."""
+    """Call `run` with a daemon that has already called a tool of the server."""
     (home / "config.toml").write_text(
         f'[tools]\nallow = ["fake/*"]\n{mcp_server.table("fake", *flags)}', "utf-8"
     )
     async with FakeUpstream() as upstream, running_daemon(home, wait_seconds=60) as daemon:
         await daemon.initialize(provider(upstream.base_url))
-        assert result_of(await measure_first(daemon, upstream)) == "{}"
+        assert result_of(await call_once(daemon, upstream)) == "{}"
         await run(daemon, upstream)
 
 
-async def measure_first(daemon: Daemon, upstream: FakeUpstream) -> Any:
-    """Let the daemon import everything that a first call needs."""
+async def call_once(daemon: Daemon, upstream: FakeUpstream) -> Any:
+    """Make a call, so that the daemon imports what only its first call needs; return the response."""
     return (await measure(daemon, await start_call(daemon, upstream, "fake__echo")))[0]
 
 

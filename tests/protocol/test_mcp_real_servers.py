@@ -1,7 +1,7 @@
-"""MCP servers of other authors, driven by a scripted model through the real daemon.
+"""MCP servers of other authors, whose tools a scripted model calls through the real daemon.
 
-`mcp-server-time` uses the official SDK for Python and the newest version of the protocol; the other two use
-the SDK for TypeScript and an earlier version.
+`mcp-server-time` uses the official SDK for Python and the newest version of the protocol. The other two
+servers use the SDK for TypeScript and an earlier version.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ needs_node = pytest.mark.skipif(
 
 
 class Client:
-    """A client whose user allows every call, and remembers the questions."""
+    """A client whose user allows every call. It records the questions and the statuses of calls."""
 
     def __init__(self, daemon: Daemon, upstream: FakeUpstream) -> None:
         self.daemon = daemon
@@ -58,7 +58,7 @@ class Client:
         self.daemon.notify("initialized", {})
 
     async def run(self, server: str, *calls: tuple[str, dict[str, Any]]) -> Any:
-        """Run a turn whose model makes one call after the other; return the answer."""
+        """Run a turn whose model makes these calls, one in each round. Return the result of the turn."""
         for number, (tool, arguments) in enumerate(calls):
             call = FakeCall(f"c{number}", f"{server}__{tool}", [json.dumps(arguments)])
             self.upstream.script(Reply.events(completion_stream(tool_calls=[call])))
@@ -96,7 +96,7 @@ def results_of(answer: Any) -> list[tuple[str, bool]]:
 
 @pytest.fixture
 async def client(daemon: Daemon, upstream: FakeUpstream) -> Client:
-    """Return a client, whose handshake the test does after it has written a configuration."""
+    """Return a client. The test writes a configuration, and then does the handshake with `open`."""
     return Client(daemon, upstream)
 
 
@@ -157,7 +157,7 @@ async def test_a_model_edits_a_project_with_the_server_for_files(
 
 @asynccontextmanager
 async def serve_everything() -> AsyncIterator[str]:
-    """Run the server over HTTP on loopback; return its URL."""
+    """Run the server `everything` over HTTP on loopback, and yield its URL."""
     preload, program = (TOOLS / "loopback.mjs").as_uri(), str(EVERYTHING)
     process = await asyncio.create_subprocess_exec(
         *("node", "--import", preload, program, "streamableHttp"),
@@ -179,7 +179,7 @@ async def serve_everything() -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def run_everything(home: Path, transport: str) -> AsyncIterator[None]:
-    """Configure the server with a transport."""
+    """Configure the server `everything` with a transport, and run it if the transport is HTTP."""
     if transport == "stdio":
         configure(home, "every", command=["node", str(EVERYTHING), "stdio"])
         yield
@@ -192,7 +192,7 @@ async def run_everything(home: Path, transport: str) -> AsyncIterator[None]:
 @needs_node
 @pytest.mark.requirement("12:mcp-stdio", "12:mcp-http", "12:mcp-results", "12:progress")
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-async def test_the_server_with_everything_works(client: Client, home: Path, transport: str) -> None:
+async def test_the_server_that_has_every_feature_works(client: Client, home: Path, transport: str) -> None:
     async with run_everything(home, transport):
         await client.open()
         answer = await client.run(
@@ -212,7 +212,7 @@ async def test_the_server_with_everything_works(client: Client, home: Path, tran
     assert "This is a plaintext resource" in resource[0]
     assert ("expected number" in refused[0], refused[1]) == (True, True)
     assert operated == ("Long running operation completed. Duration: 0.4 seconds, Steps: 4.", False)
-    # At most ten reports a second are passed on, so that one that comes early is missing.
+    # The daemon passes on at most ten reports a second, so a report that comes early is missing.
     reports = [(each["progress"], each["total"]) for each in client.statuses if "progress" in each]
     assert reports[0] == (1, 4)
     assert set(reports) <= {(1, 4), (2, 4), (3, 4), (4, 4)}
@@ -246,6 +246,6 @@ async def test_a_long_operation_of_a_real_server_can_be_cancelled(
         partial = message["error"]["data"]["partial"]["content"]
         assert partial[-1]["content"] == "Cancelled."
 
-        # The connection is still good.
+        # The connection still works.
         answer = await client.run("every", ("echo", {"message": "again"}))
         assert results_of(answer) == [("Echo: again", False)]

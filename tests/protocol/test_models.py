@@ -43,7 +43,7 @@ async def test_an_upstream_spelling_is_sent_as_the_provider_lists_it(
         exchange = await chat(chatty, name)
         assert exchange.deltas[0]["model"] == model, name
         assert upstream.requests[-1].json["model"] == model, name
-    assert len(upstream.requests) == 1 + len(SPELLINGS), "no list is asked for on the way"
+    assert len(upstream.requests) == 1 + len(SPELLINGS), "a chat requested the list"
 
 
 @pytest.mark.requirement("4:upstream-spellings")
@@ -71,7 +71,7 @@ async def test_the_configuration_adds_facts_that_the_endpoint_does_not_list(
     assert set(found) == {"m", "gpt-4o", "unlisted"}
     assert (found["m"]["maxContextTokens"], found["m"]["maxOutputTokens"]) == (9000, 70)
     assert (found["m"]["supportsVision"], found["m"]["supportsToolUse"]) == (False, False)
-    # A server that merely has a model of that name may run it with another context.
+    # A server may run a model of the same name with another context, so its limits are unknown.
     assert not {"maxContextTokens", "maxOutputTokens"} & (set(found["gpt-4o"]) | set(found["unlisted"]))
 
 
@@ -128,7 +128,7 @@ async def test_a_silent_provider_is_an_error_after_5_s_and_listed_once_it_answer
 
 
 @pytest.mark.requirement("3:model-facts", "2:degradation", "2:max-tokens")
-async def test_configured_facts_hold_before_the_first_list(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_configured_facts_apply_before_the_first_list(daemon: Daemon, upstream: FakeUpstream) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])), path="/v1/chat/completions")
     configured = {"id": "m", "max_output_tokens": 70, "supports_vision": False}
     await daemon.initialize(provider(upstream.base_url, models=[configured]))

@@ -1,4 +1,4 @@
-"""The daemon never sends U+0000, wherever it comes from."""
+"""The daemon never sends the character U+0000, whatever its source."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ async def test_nul_is_replaced_in_a_chat_that_then_continues(
     (tool_use,) = first.result["toolCalls"]
     assert (first.result["text"], first.result["turnId"]) == ("a\ufffdb", "t\ufffd")
     assert (tool_use["name"], tool_use["arguments"]) == ("f\ufffd", {"a\ufffd": "\ufffd"})
-    assert tool_use["raw"] == '{"a\\u0000": "\\u0000"}', "what the model wrote is replayed byte for byte"
+    assert tool_use["raw"] == '{"a\\u0000": "\\u0000"}', "the text of the model is not kept byte for byte"
 
     answer = {"role": "assistant", "content": first.result["content"]}
     result = {"role": "user", "content": [{"type": "tool_result", "toolUseId": "c", "content": "\0"}]}
     asked |= {"messages": [user("Hi\0"), answer, result], "conversationId": first.result["conversationId"]}
     second = await daemon.request("chat/start", asked)
 
-    assert "warnings" not in second.result, "the turn continues the kept conversation"
+    assert "warnings" not in second.result, "the turn does not continue the kept conversation"
     sent = upstream.requests[1].json["messages"]
     assert sent[2]["tool_calls"][0]["function"]["arguments"] == tool_use["raw"]
     got = await daemon.request("conversations/get", {"id": first.result["conversationId"]})

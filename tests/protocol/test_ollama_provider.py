@@ -21,7 +21,7 @@ def overlay(base_url: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 async def server(daemon: Daemon, upstream: FakeUpstream) -> FakeOllama:
-    """A fake server that the daemon knows as `here`, its only provider."""
+    """Start a fake server, which is the daemon's only provider, `here`."""
     fake = FakeOllama(upstream)
     await daemon.initialize(overlay(fake.base_url))
     return fake

@@ -1,4 +1,4 @@
-"""The messages on the protocol page: the daemon takes and sends them."""
+"""The daemon accepts and sends the messages that are on the protocol pages."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Outbox:
 
 
 def form(value: Any) -> Any:
-    """The keys of a message, and the types of its values; a list has the forms of all its items."""
+    """Return a message with the names of types in place of its values, to compare messages by their form."""
     if isinstance(value, dict):
         return {key: form(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -57,20 +57,20 @@ def form(value: Any) -> Any:
     return type(value).__name__
 
 
-async def delta(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+async def check_delta(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     upstream.script(Reply.events(completion_stream(["Hel", "lo."])))
     exchange = await daemon.request("chat/start", {"messages": [user("Hi")], "turnId": "9f1c"})
     sent = [each for each in exchange.notifications if each["params"]["delta"]["type"] == "text_delta"]
     assert form(sent[0]) == form(shown)
 
 
-async def result(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+async def check_result(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     upstream.script(Reply.events(completion_stream(["Hello!"])))
     exchange = await daemon.request("chat/start", {"messages": [user("Hi")], "turnId": "9f1c"})
     assert form(exchange.result) == form(shown)
 
 
-async def edit(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+async def check_edit(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     usage = {"prompt_tokens": 310, "completion_tokens": 9, "total_tokens": 319}
     answer = completion_stream(["```python\nif x:\n```"], usage=usage)
     upstream.script(
@@ -79,36 +79,35 @@ async def edit(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     daemon.send(shown)
     (after,) = [json.loads(text) for text in fences(PROTOCOL, "json") if '"replacement"' in text]
     got = (await daemon.read_until(shown["id"])).result
-    # This provider also sends what is absent if a provider does not.
+    # These keys are optional. The page omits them, but the scripted provider sends the values.
     assert {"responseId", "rawStopReason"} <= got.keys()
     assert {key: value for key, value in got.items() if key not in ("responseId", "rawStopReason")} == after
 
 
-async def check_edit(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
-    """Check that the page shows the request too, with which the result is compared."""
+async def check_edit_is_shown(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    """Check that the page also shows the request of this result; `check_edit` compares the result."""
     assert any('"edit/start"' in text for text in fences(PROTOCOL, "json"))
 
 
-async def progress(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+async def check_progress(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     outbox = Outbox()
-    # Its literal type is narrower than a string of the page.
     Progress(outbox, "t1").report(ProgressEvent(shown["value"]["title"]))
     assert outbox.sent == [shown]
 
 
-async def settings(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+async def check_settings(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     assert (await daemon.request("settings/save", shown)).result == shown
     assert (await daemon.request("settings/get")).result == shown
 
 
-async def error(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+async def check_error(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     params = {"messages": [user("Hi")], "model": "groq:", "turnId": "9f1c"}
     daemon.send({"jsonrpc": "2.0", "id": 2, "method": "chat/start", "params": params})
     sent = (await daemon.read_until(2)).response
     assert json.loads(json.dumps(sent).replace("groq.invalid", "api.groq.com")) == shown
 
 
-async def conversations(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+async def check_conversations(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     for _ in range(2):
         upstream.script(Reply.events(completion_stream(["Hi."])))
         await daemon.request("chat/start", {"messages": [user("A race condition?")], "keep": True})
@@ -116,7 +115,7 @@ async def conversations(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> N
     assert form(listed) == form(shown)
 
 
-async def page(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+async def check_page(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     upstream.script(Reply.raw(HTML, 200, "text/html"))
     fetched = (await daemon.request("context/fetch", {"url": f"{upstream.origin}/docs/start"})).result
     assert fetched["context"].pop("uri") == f"{upstream.origin}/docs/start"
@@ -124,32 +123,32 @@ async def page(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     assert fetched == shown
 
 
-async def completion(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+async def check_completion(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
     FakeOllama(upstream, [FakeModel("qwen2.5-coder:1.5b", capabilities=("completion", "insert"))])
     daemon.send(shown)
     (after,) = [json.loads(text) for text in fences(PROTOCOL, "json") if '"a + b"' in text]
     assert (await daemon.read_until(shown["id"])).result == after
 
 
-async def check_completion(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
-    """Check that the page shows the request too, with which the result is compared."""
+async def check_completion_is_shown(daemon: Daemon, upstream: FakeUpstream, shown: Any) -> None:
+    """Check that the page also shows the request of this result; `check_completion` compares the result."""
     assert any('"complete/start"' in text for text in fences(PROTOCOL, "json"))
 
 
 CHECKS: dict[str, Callable[[Daemon, FakeUpstream, Any], Awaitable[None]]] = {
-    '"chat/delta"': delta,
-    '"responseId"': result,
-    '"edit/start"': edit,
-    '"replacement"': check_edit,
-    '"complete/start"': completion,
-    '"a + b"': check_completion,
-    '"token"': progress,
-    '"settings"': settings,
-    '"error"': error,
-    '"conversations"': conversations,
-    '"context": {': page,
+    '"chat/delta"': check_delta,
+    '"responseId"': check_result,
+    '"edit/start"': check_edit,
+    '"replacement"': check_edit_is_shown,
+    '"complete/start"': check_completion,
+    '"a + b"': check_completion_is_shown,
+    '"token"': check_progress,
+    '"settings"': check_settings,
+    '"error"': check_error,
+    '"conversations"': check_conversations,
+    '"context": {': check_page,
 }
-"""The function that checks a block, by a key of the block."""
+"""The function that checks a block, by a text that only this block contains."""
 
 
 @pytest.mark.parametrize("block", blocks(PROTOCOL, "json"), ids=str)

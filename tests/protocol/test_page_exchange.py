@@ -1,4 +1,4 @@
-"""The exchange at the start of the protocol page, replayed: the daemon sends exactly these frames."""
+"""The exchange at the start of the protocol page: the daemon sends exactly the frames on the page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def test_the_daemon_sends_exactly_the_frames_of_the_page(
         f'base_url = "{upstream.base_url}"\ndefault_model = "{MODEL}"\n',
         "utf-8",
     )
-    # Pieces that arrive in one read are one delta, so the second waits until the first was seen.
+    # The daemon joins pieces that arrive together, so the second piece waits until the first delta was read.
     seen, never = Gate(), Gate()
     first, *others = completion_stream(["It is ", "sunny."])[1:]
     upstream.script(

@@ -44,7 +44,7 @@ async def test_an_ollama_servers_model_capabilities_are_found_and_notified(
     (row,) = [row for row in rows if row["id"] == "here"]
     assert probe_results(row) == {"toolCalls": True, "thinking": True, "vision": False}
     assert row["auth"] == {"provider": "here", "state": "not_required"}
-    # The findings stay, and take precedence over the configuration.
+    # The daemon keeps the results of the probe, which take precedence over the configuration.
     assert probe_results((await probe(daemon, probe=False))["here"]) == probe_results(row)
 
 
@@ -67,7 +67,7 @@ async def test_a_list_with_capabilities_is_used_and_a_key_is_tried(
 
 
 @pytest.mark.requirement("5:providers-list")
-async def test_a_failed_probe_is_reported_beside_all_providers(
+async def test_a_failed_probe_is_reported_and_all_providers_are_listed(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     async with FakeUpstream() as refusing:
@@ -90,7 +90,7 @@ async def test_a_failed_probe_is_reported_beside_all_providers(
     assert rows["gone"]["auth"]["message"]
     assert (rows["refused"]["configured"], rows["gone"]["configured"]) == (False, True)
     assert set(rows["gone"]["capabilitySources"].values()) == {"static"}
-    # Without a sign-in there is no request to make.
+    # Copilot was not probed, because nobody has signed in.
     assert rows["copilot"]["auth"]["state"] == "signed_out"
 
 

@@ -16,7 +16,7 @@ TOOL = {"name": "weather", "description": "", "parameters": {"type": "object"}}
 
 
 async def usages(home, endpoints, **keys):
-    """The usage of three turns that begin with a question of 20,000 tokens."""
+    """Run three turns, the first with a question of 20,000 tokens, and return the usage of each."""
     async with CopilotEmulator() as emulator:
         emulator.add_account()
         emulator.models[MODEL].endpoints = endpoints
@@ -41,7 +41,7 @@ async def test_later_turns_pay_only_for_what_is_new(home, endpoints):
     assert first["cacheReadTokens"] == 0
     assert (first["inputTokens"], second["cacheReadTokens"]) == (20_002, 20_002)
     assert third["cacheReadTokens"] == second["inputTokens"]
-    # An answer and a question of three words each.
+    # Each turn adds an answer of three words and a question of three words.
     assert [usage["inputTokens"] - usage["cacheReadTokens"] for usage in (second, third)] == [6, 6]
 
 

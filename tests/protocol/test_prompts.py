@@ -1,4 +1,4 @@
-"""The prompts of the configuration, and those that are built in."""
+"""Configured prompts and built-in prompts."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_a_wrong_prompt_is_reported_and_everything_else_works(home: Path, 
 
 
 @pytest.mark.requirement("5:prompts-did-change", "7:reread")
-async def test_clients_are_notified_of_other_prompts_and_only_of_those(home: Path, daemon: Daemon) -> None:
+async def test_clients_are_notified_only_if_the_prompts_have_changed(home: Path, daemon: Daemon) -> None:
     file = home / "config.toml"
     file.write_text(TABLES, "utf-8")
     await daemon.initialize()
@@ -150,7 +150,7 @@ async def test_a_built_in_prompt_reaches_the_provider_with_its_input_last(
 
 
 NARROW = [{"id": "m", "max_prompt_tokens": 200}, {"id": "wide", "max_context_tokens": 10_000}]
-"""Half of the input of the first model are 400 bytes."""
+"""Two models. A diff may use half of the input, which is about 400 bytes for the first model."""
 
 
 def change(name: str, length: int) -> str:
@@ -191,7 +191,7 @@ async def test_a_diff_that_is_too_long_for_the_model_is_shortened(
 
 
 @pytest.mark.requirement("13:diffs")
-async def test_the_beginning_of_a_diff_remains_if_no_file_fits(narrow: Daemon) -> None:
+async def test_the_beginning_of_a_diff_is_kept_if_no_file_fits(narrow: Daemon) -> None:
     prompt = await get_commit(narrow, input=LONG)
 
     assert prompt["cutOff"] == "all.lock"
@@ -243,7 +243,7 @@ async def test_an_unknown_limit_counts_as_32_000_tokens(chatty: Daemon, model: s
 
 
 @pytest.mark.requirement("13:diffs")
-async def test_the_model_of_a_prompt_is_between_the_two_models_of_the_client(
+async def test_a_prompts_model_overrides_the_clients_default_but_not_its_chosen_model(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     prompts = {"wide": {"text": "{{input}}", "model": "fake:wide", "takes_diff": True}}

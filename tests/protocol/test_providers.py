@@ -1,4 +1,4 @@
-"""Models, names, providers, configuration, sign-in state."""
+"""Lists of models and providers, names of models, configuration, and the sign-in state."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ async def test_auth_status_of_a_provider_with_and_without_a_key(
 
 
 @pytest.mark.requirement("7:file", "7:env-source")
-async def test_the_file_of_the_home_is_read_and_a_key_comes_from_the_environment(
+async def test_the_configuration_in_jumpseat_home_is_read_with_a_key_from_the_environment(
     home: Path, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
@@ -174,7 +174,7 @@ async def test_the_file_of_the_home_is_read_and_a_key_comes_from_the_environment
 
 
 @pytest.mark.requirement("6:config")
-async def test_a_broken_file_is_the_answer_to_initialize_until_it_is_fixed(home: Path) -> None:
+async def test_a_broken_file_makes_initialize_fail_until_the_file_is_fixed(home: Path) -> None:
     file = home / "config.toml"
     file.write_text("[providers.x\n", "utf-8")
     async with running_daemon(home) as daemon:
@@ -273,7 +273,7 @@ async def test_a_local_model_that_another_process_installs_or_deletes_is_reporte
     assert before["state"] == "signed_out"
 
     async def wait_for_report() -> tuple[Any, Any]:
-        """The next state of the account, and the models then."""
+        """Wait for the notified state of the account, and return it with the current models."""
         while (message := await daemon.read()).get("method") != "auth/didChange":
             pass
         listed = await daemon.request("models/list", {"provider": "local"})

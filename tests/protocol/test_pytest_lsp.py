@@ -1,4 +1,4 @@
-"""The daemon as pytest-lsp's client sees it: an independent implementation of JSON-RPC."""
+"""The daemon with the client of pytest-lsp, which implements JSON-RPC independently."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tests.daemon import SERVE, provider
 
 @pytest.fixture
 def upstream() -> Iterator[ThreadedUpstream]:
-    """A provider on a thread of its own: pytest-lsp's fixtures cannot ask for asynchronous ones."""
+    """Start a provider on a separate thread, because pytest-lsp's fixtures cannot use asynchronous ones."""
     with ThreadedUpstream() as running:
         yield running
 
 
 @pytest_lsp.fixture(config=ClientServerConfig(server_command=[*SERVE]))
 async def client(lsp_client: LanguageClient, upstream: ThreadedUpstream) -> Any:
-    """An initialized connection; pytest-lsp ends it with shutdown and exit."""
+    """Initialize a connection. pytest-lsp ends it with shutdown and exit."""
     await lsp_client.initialize_session(
         types.InitializeParams(
             capabilities=types.ClientCapabilities(),

@@ -1,4 +1,4 @@
-"""A request that an endpoint refuses for one feature: sent again without it, with a warning to the client."""
+"""A request that an endpoint refuses because of one feature is sent again without it, with a warning."""
 
 from __future__ import annotations
 

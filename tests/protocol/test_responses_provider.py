@@ -1,4 +1,4 @@
-"""A provider with OpenAI's Responses API, through the real daemon, as a client sees it."""
+"""A provider with OpenAI's Responses API, as a client of the real daemon sees it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ THOUGHT = reasoning("Hm.", "Yes.", encrypted=ENCRYPTED)
 
 @pytest.fixture
 async def responding(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
-    """A daemon whose one provider speaks the Responses API."""
+    """Initialize a daemon whose only provider has the Responses API."""
     await daemon.initialize(provider(upstream.base_url, kind="openai-responses"))
     return daemon
 
 
 async def tool_round(daemon: Daemon, upstream: FakeUpstream) -> list[dict[str, Any]]:
-    """The messages of a conversation in which the model has called a tool and got its result."""
+    """Run a chat that calls a tool; return the messages up to the result of the tool."""
     commentary = message("Let me see.", phase="commentary")
     upstream.script(Reply.events(response_stream(THOUGHT, commentary, CALL)))
     first = await daemon.request("chat/start", {"messages": [user("Weather?")]})
@@ -115,7 +115,7 @@ async def test_foreign_encrypted_content_is_left_out_once(responding: Daemon, up
     with_it = ["message", "reasoning", "message", "function_call", "function_call_output"]
     assert kinds == [with_it, [kind for kind in with_it if kind != "reasoning"]]
 
-    # It is not sent again, so another refusal is final.
+    # The encrypted content is no longer sent, so another refusal is an error.
     upstream.script(Reply.json(refused, 400))
     failed = await responding.request("chat/start", {"messages": messages})
     assert (failed.error["code"], failed.error["data"]["statusCode"]) == (1004, 400)

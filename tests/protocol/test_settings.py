@@ -16,14 +16,14 @@ DID_CHANGE = "settings/didChange"
 
 
 async def read_change(daemon: Daemon) -> Any:
-    """The params of the next message, which must be a change of the settings."""
+    """Return the params of the next message, which must be a notified change of the settings."""
     message = await daemon.read()
     assert message.get("method") == DID_CHANGE, message
     return message["params"]
 
 
 def set_aside(home: Path) -> list[tuple[str, str]]:
-    """The broken files that were set aside: path and content."""
+    """Return the path and the content of each broken file that was set aside."""
     return [(str(path), path.read_text()) for path in home.glob("settings.json.broken-*")]
 
 
@@ -54,7 +54,7 @@ async def test_settings_are_saved_returned_whole_and_present_after_a_restart(
 
 
 @pytest.mark.requirement("5:settings-overridden")
-async def test_saving_a_value_that_the_configuration_overrides_warns_where(
+async def test_saving_a_value_that_is_overridden_warns_and_names_the_overriding_place(
     home: Path, upstream: FakeUpstream
 ) -> None:
     (home / "config.toml").write_text(
@@ -138,7 +138,7 @@ async def test_a_default_model_that_the_known_list_lacks_is_refused(
     assert await problem(default_model="zzz", default_provider="fake") == "is not a model of fake"
     for name in ("fake:large", "small", "fake:", "fake:small"):
         assert await problem(default_model=name) is None
-    # The list of a server grows, and the next one is requested before a name is refused.
+    # A server may have got a new model, so the daemon requests the list again before it refuses a name.
     upstream.default(Reply.json({"data": [{"id": "small"}, {"id": "pulled"}]}))
     assert await problem(default_model="fake:pulled") is None
     assert (await chatty.request("settings/get")).result["settings"]["default_model"] == "fake:pulled"
@@ -166,7 +166,8 @@ async def test_every_daemon_notifies_what_another_one_saved(home: Path) -> None:
         assert saved["settings"] == {"max_tokens": 5, "default_model": "x", "providers": {}}
         assert await read_change(one) == saved
 
-        # A request reads what is saved now, even before the watch notices the change; it is notified once.
+        # A request reads the saved values even if the file watcher has not noticed the change yet. There is
+        # still only one notification.
         await save(one, max_tokens=6)
         exchange = await other.request("settings/get")
         assert exchange.result["settings"]["max_tokens"] == 6
@@ -177,7 +178,7 @@ async def test_every_daemon_notifies_what_another_one_saved(home: Path) -> None:
 
 
 @pytest.mark.requirement("5:settings-precedence", "2:max-tokens")
-async def test_a_chats_values_precede_configured_and_those_precede_saved_ones(
+async def test_values_of_a_chat_precede_configured_ones_which_precede_saved_ones(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.requirement("12:run")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a project."""
+    """Create a project."""
     root = tmp_path / "project"
     root.mkdir()
     (root / "notes.txt").write_text("one\n")
@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def editor(daemon: Daemon, root: Path) -> Daemon:
-    """Return a daemon whose client shows questions."""
+    """Initialize a daemon whose client can show questions."""
     params = {
         "processId": None,
         "capabilities": {"experimental": {"jumpseat": {"approveTools": True}}},
@@ -55,7 +55,7 @@ async def start_edit(daemon: Daemon) -> int:
     return call
 
 
-async def test_an_allowed_call_runs_without_a_question_and_a_model(
+async def test_an_allowed_call_runs_without_a_question_and_without_a_model(
     editor: Daemon, upstream: FakeUpstream
 ) -> None:
     exchange = await read(editor)

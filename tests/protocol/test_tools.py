@@ -1,4 +1,4 @@
-"""Tools that the daemon runs, with a server of a plug-in."""
+"""Tools that the daemon runs, with the tool server of a plug-in."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ async def initialize(
     daemon.notify("initialized", {})
 
 
-def calls(upstream: FakeUpstream, name: str, call_id: str = "c1", **arguments: Any) -> None:
+def script_call(upstream: FakeUpstream, name: str, call_id: str = "c1", **arguments: Any) -> None:
     """Script one answer of the model, which is a call."""
     call = FakeCall(call_id, name, [json.dumps(arguments)])
     upstream.script(Reply.events(completion_stream(tool_calls=[call])))
 
 
-def says(upstream: FakeUpstream, text: str = "Done.") -> None:
+def script_text(upstream: FakeUpstream, text: str = "Done.") -> None:
     """Script one answer of the model, which is text."""
     upstream.script(Reply.events(completion_stream([text])))
 
@@ -67,8 +67,8 @@ async def test_a_chat_with_tools_returns_one_message_that_can_be_sent_back(
 ) -> None:
     (home / "config.toml").write_text(ALLOW, "utf-8")
     await initialize(shed, upstream)
-    calls(upstream, "shed__echo", text="hello")
-    says(upstream)
+    script_call(upstream, "shed__echo", text="hello")
+    script_text(upstream)
     first = await shed.read_until(await start(shed))
 
     result = first.result
@@ -92,7 +92,7 @@ async def test_a_chat_with_tools_returns_one_message_that_can_be_sent_back(
     assert first.delta_types[0] == "start"
     assert first.delta_types[-1] == "done"
 
-    says(upstream, "Bye.")
+    script_text(upstream, "Bye.")
     again = [user("Go."), {"role": "assistant", "content": result["content"]}, user("Bye")]
     assert (await shed.read_until(await start(shed, *again, daemonTools=None))).result["text"] == "Bye."
     sent = upstream.requests[-1].json["messages"]
@@ -108,8 +108,8 @@ async def test_the_client_decides_about_a_call(
     shed: Daemon, upstream: FakeUpstream, decision: str, text: str
 ) -> None:
     await initialize(shed, upstream)
-    calls(upstream, "shed__echo", text="hello")
-    says(upstream)
+    script_call(upstream, "shed__echo", text="hello")
+    script_text(upstream)
     request = await start(shed)
     question = (await shed.read_delta("tool_approval"))["delta"]
     assert question == {
@@ -144,8 +144,8 @@ async def test_a_client_that_cannot_show_questions_is_denied(
     shed: Daemon, upstream: FakeUpstream, capabilities: dict[str, Any], params: dict[str, Any]
 ) -> None:
     await initialize(shed, upstream, capabilities)
-    calls(upstream, "shed__echo")
-    says(upstream)
+    script_call(upstream, "shed__echo")
+    script_text(upstream)
     result = (await shed.read_until(await start(shed, **params))).result
 
     assert result["content"][1]["isError"] is True
@@ -153,12 +153,12 @@ async def test_a_client_that_cannot_show_questions_is_denied(
 
 
 @pytest.mark.requirement("12:cancel", "12:continuation")
-async def test_a_cancelled_turn_goes_on_where_it_was(
+async def test_a_cancelled_turn_can_be_continued_with_its_partial(
     shed: Daemon, upstream: FakeUpstream, home: Path
 ) -> None:
     (home / "config.toml").write_text(ALLOW, "utf-8")
     await initialize(shed, upstream)
-    calls(upstream, "shed__wait")
+    script_call(upstream, "shed__wait")
     request = await start(shed)
     await shed.read_delta("tool_status")
     shed.notify("$/cancelRequest", {"id": request})
@@ -168,7 +168,7 @@ async def test_a_cancelled_turn_goes_on_where_it_was(
         ("tool_result", "Cancelled."),
     ]
 
-    says(upstream, "Never mind.")
+    script_text(upstream, "Never mind.")
     messages = [user("Go."), {"role": "assistant", "content": partial["content"]}]
     result = (await shed.read_until(await start(shed, *messages))).result
     assert [block["type"] for block in result["content"]] == ["text"]
@@ -181,8 +181,8 @@ async def test_unsaved_text_is_replaced_in_the_editor_at_its_version(
     (home / "config.toml").write_text(ALLOW, "utf-8")
     await initialize(shed, upstream)
     uri = "file:///project/a.py"
-    calls(upstream, "shed__replace", uri=uri, text="one\nTWO\u2028x\nthree\n")
-    says(upstream)
+    script_call(upstream, "shed__replace", uri=uri, text="one\nTWO\u2028x\nthree\n")
+    script_text(upstream)
     request = await start(shed)
     asked: list[Any] = []
     while True:
@@ -230,7 +230,9 @@ async def test_the_list_has_tools_and_servers(shed: Daemon, upstream: FakeUpstre
 
 
 @pytest.mark.requirement("12:selectors")
-async def test_an_unknown_server_is_refused_before_the_start(shed: Daemon, upstream: FakeUpstream) -> None:
+async def test_an_unknown_server_is_refused_before_the_turn_starts(
+    shed: Daemon, upstream: FakeUpstream
+) -> None:
     await initialize(shed, upstream)
     exchange = await shed.read_until(await start(shed, daemonTools=["shet/*"]))
 
@@ -243,7 +245,7 @@ async def test_an_unknown_server_is_refused_before_the_start(shed: Daemon, upstr
 @pytest.mark.requirement("12:tools-ignored")
 async def test_edits_and_counts_ignore_tools_with_a_warning(shed: Daemon, upstream: FakeUpstream) -> None:
     await initialize(shed, upstream)
-    says(upstream, "```\nx\n```")
+    script_text(upstream, "```\nx\n```")
     target = {"type": "context", "text": "y"}
     edit = await shed.request("edit/start", {"instruction": "x", "target": target, "daemonTools": ["shed/*"]})
     counted = await shed.request("chat/countTokens", {"messages": [user("Hi")], "daemonTools": ["no/*"]})
@@ -257,7 +259,7 @@ async def test_edits_and_counts_ignore_tools_with_a_warning(shed: Daemon, upstre
 @pytest.mark.parametrize(
     "tools", [{"allow": ["shed/*"]}, {"max_rounds": 26}, {"call_seconds": 121.0}, {"unknown": 1}]
 )
-async def test_an_overlay_can_never_allow_more(
+async def test_an_overlay_cannot_allow_calls_or_raise_limits(
     shed: Daemon, upstream: FakeUpstream, tools: dict[str, Any]
 ) -> None:
     params = {"processId": None, "capabilities": {}, "initializationOptions": {"config": {"tools": tools}}}

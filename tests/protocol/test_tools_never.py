@@ -23,12 +23,12 @@ ROUNDS = 40
 """The number of turns with random decisions."""
 
 HIDDEN = "safe\u202e\u2066\x1b[2K\r\n\u200b\x00"
-"""Characters that could hide what runs: bidirectional and control characters, a space of no width."""
+"""Characters that could hide what runs: bidirectional and control characters, and a zero-width space."""
 
 
 @pytest.fixture
 def record(tmp_path: Path) -> Record:
-    """The record of the server."""
+    """Return the record of what the server does."""
     return Record(tmp_path / "record")
 
 
@@ -38,7 +38,7 @@ def count_calls(record: Record) -> int:
 
 
 def answer_with(upstream: FakeUpstream, *arguments: dict[str, Any]) -> None:
-    """Script an answer of the model with these calls of `echo`."""
+    """Script an answer of the model with one call of `echo` for each of these arguments."""
     calls = [FakeCall(f"c{n}", "fake__echo", [json.dumps(each)]) for n, each in enumerate(arguments)]
     upstream.script(Reply.events(completion_stream(tool_calls=calls)))
 
@@ -101,7 +101,7 @@ async def test_a_call_runs_only_if_its_client_allows_it_first(
             await own.read_question()
             end: str | None = None
             decisions: list[tuple[Editor, int, bool]] = []
-            # All are sent before a response is read.
+            # All these requests are sent before a response is read.
             for kind in [*chooser.choices(kinds, k=6), "cancel"]:
                 match kind:
                     case "other client":
@@ -178,7 +178,7 @@ async def test_an_approval_hides_nothing_that_runs(
         assert not any(character in text for character in "\u202e\u2066\x1b\x00\u200b")
         assert "begin safe" in text
         assert r"\u202e" in text
-        # What stands behind the hidden characters or the long part is shown too.
+        # The question also shows the text after the hidden characters or the long part.
         assert "rm -rf / end" in text
     assert len(json.dumps(question)) < 20_000
     if size:

@@ -71,7 +71,7 @@ async def test_an_empty_conversation_is_an_empty_text(served: Daemon, empty: Any
 
 
 async def answer(daemon: Daemon, upstream: FakeUpstream, *parts: Any) -> list[Any]:
-    """The conversation after one question that was answered with these parts."""
+    """Ask a question that is answered with these parts, and return the conversation."""
     await daemon.initialize({"providers": {"fake": {**CLAUDE, "base_url": upstream.origin}}})
     upstream.script(Reply.events(message_stream(*parts)))
     result = (await daemon.request("chat/start", {"messages": [user("hi")], "thinking": "low"})).result
@@ -92,7 +92,7 @@ async def test_opaque_data_of_an_unedited_answer_is_restored(daemon: Daemon, ups
     text = await render(daemon, messages)
     assert SIGNATURE not in text
 
-    # White space that an editor changes on save, and edits elsewhere, leave the answer unedited.
+    # White space that an editor changes on save, and edits outside the answer, do not count as edits of it.
     saved = f"{text}\n## Me\n\nGo on.   \n"
     for each in (text, saved, saved.replace("sunny.\n", "sunny.  \n")):
         found = (await parse(daemon, each))["messages"]
@@ -135,7 +135,7 @@ async def test_opaque_data_of_an_edited_answer_is_dropped(daemon: Daemon, upstre
         assert SIGNATURE not in str(result), new
         kinds = [block["type"] for block in result["messages"][1]["content"][:2]]
         assert kinds == ["thinking", "redacted_thinking"], new
-    assert SIGNATURE in str(await parse(daemon, text)), "it is kept without an edit"
+    assert SIGNATURE in str(await parse(daemon, text)), "the signature is lost without an edit"
 
 
 @pytest.mark.requirement("5:transcript-opaque")
@@ -156,7 +156,9 @@ async def test_a_parsed_conversation_continues_with_its_signatures(
 
 
 @pytest.mark.requirement("5:transcript-roles")
-async def test_the_headings_come_from_the_models_provider_or_else_the_default_one(daemon: Daemon) -> None:
+async def test_the_headings_come_from_the_models_provider_or_else_the_default_provider(
+    daemon: Daemon,
+) -> None:
     def table(**more: Any) -> dict[str, Any]:
         return {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "default_model": "m", **more}
 
@@ -169,13 +171,13 @@ async def test_the_headings_come_from_the_models_provider_or_else_the_default_on
     text = await render(daemon, messages, model="deutsch:m")
     assert text == "---\nmodel: deutsch:m\n---\n\n## Ich\n\nHallo.\n\n## KI\n\nJa?\n"
     assert [each["role"] for each in (await parse(daemon, text))["messages"]] == ["user", "assistant"]
-    # A chat goes on with another provider's model; an unknown model does not prevent parsing.
+    # The headings are also understood if the chat continues with another provider, or its model is unknown.
     for other in (text.partition("---\n\n")[2], text.replace("deutsch:m", "unknown-model")):
         assert [each["role"] for each in (await parse(daemon, other))["messages"]] == ["user", "assistant"]
 
 
 @pytest.mark.requirement("5:transcript-roles")
-async def test_ambiguous_names_are_a_wrong_configuration(daemon: Daemon) -> None:
+async def test_invalid_and_ambiguous_role_names_are_configuration_errors(daemon: Daemon) -> None:
     wrong = [{"user": ""}, {"user": " Me"}, {"user": "a\nb"}, {"user": "Assistant"}]
     for roles in (*wrong, {"user": "X", "assistant": "X"}):
         config = provider("http://127.0.0.1:9/v1", roles=roles)

@@ -26,7 +26,7 @@ def at(line: int, start: int, end: int) -> Any:
 
 
 async def summary(daemon: Daemon, text: str) -> list[tuple[str, int, str]]:
-    """The code, the severity and the marked text of each diagnostic."""
+    """Return the code, the severity and the marked text of each diagnostic."""
     found = []
     for each in await diagnostics(daemon, text):
         start, end = each["range"]["start"], each["range"]["end"]
@@ -106,7 +106,7 @@ async def test_a_message_is_marked_at_its_own_heading(served: Daemon) -> None:
     assert found["range"] == at(8, 0, 12)
 
 
-async def test_many_mistakes_are_cut_off(served: Daemon) -> None:
+async def test_at_most_100_mistakes_are_reported(served: Daemon) -> None:
     rows = "".join(f"  s{number}: 1\n" for number in range(1000))
 
     assert len(await diagnostics(served, f"---\nsettings:\n{rows}---\nHi.")) == 100

@@ -116,7 +116,7 @@ BRANCHES = (
 
 
 @pytest.mark.requirement("5:transcript-org-branches")
-async def test_a_line_chooses_a_branch_with_its_own_values(chatty: Daemon) -> None:
+async def test_the_line_of_the_cursor_chooses_a_branch_with_its_own_values(chatty: Daemon) -> None:
     params = {"text": BRANCHES, "format": "org", "line": 18}
     read = (await chatty.request("transcript/parse", params)).result
 

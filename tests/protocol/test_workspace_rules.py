@@ -27,7 +27,7 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def editor(home: Path, upstream: FakeUpstream, workspace: Path) -> AsyncIterator[Daemon]:
-    """A client whose first workspace folder has rules, and whose second one has others."""
+    """Initialize a client with two workspace folders, each of which has its own rules."""
     second = workspace.parent / "second"
     second.mkdir()
     (second / "CLAUDE.md").write_text("Never used.", "utf-8")
@@ -110,7 +110,7 @@ async def test_a_kept_conversation_does_not_contain_the_rules(editor: Daemon, up
 
 
 @pytest.mark.requirement("13:rules")
-async def test_a_file_that_is_not_read_is_a_warning_and_no_file_an_empty_list(
+async def test_a_rules_file_that_is_skipped_causes_a_warning_and_an_empty_list(
     editor: Daemon, upstream: FakeUpstream, workspace: Path
 ) -> None:
     upstream.default(Reply.events(completion_stream("Hello.")))

@@ -1,4 +1,4 @@
-"""Helpers of the tests in this folder: a daemon whose one provider is a Copilot language server."""
+"""Helpers of the tests in this folder: a daemon whose only provider, `cls`, is a Copilot language server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLS = {"provider": "cls"}
 
 
 def configure(home: Path, fake: FakeLanguageServer | None, **more: Any) -> None:
-    """Write a configuration whose one provider is `cls`."""
+    """Write a configuration whose only provider is `cls`."""
     table = {"kind": KIND, **({} if fake is None else {"command": fake.command}), **more}
     lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
     (home / "config.toml").write_text("\n".join(["[providers.cls]", *lines, ""]), "utf-8")
@@ -26,7 +26,7 @@ def configure(home: Path, fake: FakeLanguageServer | None, **more: Any) -> None:
 async def start_daemon(
     home: Path, fake: FakeLanguageServer | None, *flags: str, **table: Any
 ) -> AsyncIterator[Daemon]:
-    """An initialized daemon whose one provider is `cls`."""
+    """Start and initialize a daemon whose only provider is `cls`."""
     configure(home, fake, **table)
     async with running_daemon(home, *flags) as daemon:
         await daemon.initialize()
@@ -39,13 +39,13 @@ async def chat(daemon: Daemon, *messages: Any, **params: Any) -> Exchange:
 
 
 async def next_notification(daemon: Daemon, method: str) -> Any:
-    """The params of the next notification of this method."""
+    """Return the params of the next notification of this method, and skip other notifications."""
     while (message := await daemon.read()).get("method") != method:
         assert "method" in message, message
     return message["params"]
 
 
 async def read_row(daemon: Daemon, **params: Any) -> dict[str, Any]:
-    """The row of the provider."""
+    """Return the provider's row in `providers/list`."""
     rows = (await daemon.request("providers/list", params)).result["providers"]
     return next(row for row in rows if row["id"] == "cls")

@@ -144,7 +144,7 @@ async def test_a_server_that_never_answers_delays_the_start_and_a_list_only_brie
     assert (row["configured"], row["auth"]["state"]) == (False, "signed_out")
     assert "has not answered within 5 s" in row["auth"]["message"]
     assert again["auth"] == row["auth"]
-    assert waited < STATUS_SECONDS, "it is not waited for again"
+    assert waited < STATUS_SECONDS, "the daemon waited for the silent server again"
 
 
 @pytest.mark.requirement("language-server:models")
@@ -168,7 +168,7 @@ async def test_the_list_has_the_facts_for_a_model_picker(served: Daemon, fake: F
 
 
 @pytest.mark.requirement("language-server:terms")
-async def test_terms_are_accepted_only_at_a_clients_request_and_that_is_checked(
+async def test_terms_are_accepted_only_at_a_clients_request_and_the_effect_is_checked(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     accepted = [

@@ -133,7 +133,9 @@ async def test_tools_are_refused_without_a_request(served: Daemon, fake: FakeLan
 
 
 @pytest.mark.requirement("language-server:capabilities-refused")
-async def test_each_left_out_part_of_a_chat_is_a_warning(served: Daemon, fake: FakeLanguageServer) -> None:
+async def test_each_part_of_a_chat_that_is_left_out_causes_a_warning(
+    served: Daemon, fake: FakeLanguageServer
+) -> None:
     exchange = await chat(served, outputMode="json", stopSequences=["END"])
 
     codes = [delta["code"] for delta in exchange.deltas if delta["type"] == "warning"]

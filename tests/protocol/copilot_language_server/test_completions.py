@@ -29,7 +29,7 @@ async def complete(daemon: Daemon, **more: Any) -> Exchange:
     return await daemon.request("complete/start", {"model": MODEL, **PLACE, **more})
 
 
-async def test_the_server_sees_the_whole_document_and_the_place(
+async def test_the_server_receives_the_whole_document_and_the_place_to_complete(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     fake.on(INLINE, {"items": [item("x = add(1, 2)", (1, 0), (1, 9))]})
@@ -52,20 +52,22 @@ async def test_the_server_sees_the_whole_document_and_the_place(
     ("answer", "text"),
     [
         pytest.param({"items": [{"insertText": "1"}]}, "1", id="without a range"),
-        pytest.param([item("1", (1, 8), (1, 8))], "1", id="a list"),
+        pytest.param([item("1", (1, 8), (1, 8))], "1", id="a bare list"),
         pytest.param({"items": [item("add(1):\ny", (1, 4), (2, 1))]}, "", id="changes the text after"),
         pytest.param({"items": [item("f(1)", (1, 4), (1, 9))]}, "", id="changes the text before"),
         pytest.param(
             {"items": [item("d(1)\ny", (1, 6), (2, 1)), {"insertText": "2"}]}, "1", id="several lines"
         ),
-        pytest.param({"items": [item("f(", (1, 4), (1, 8)), {"insertText": "2"}]}, "2", id="the second"),
-        pytest.param({"items": [item("1", (9, 0), (9, 9))]}, "1", id="a range outside"),
+        pytest.param(
+            {"items": [item("f(", (1, 4), (1, 8)), {"insertText": "2"}]}, "2", id="only the second fits"
+        ),
+        pytest.param({"items": [item("1", (9, 0), (9, 9))]}, "1", id="a range outside the document"),
         pytest.param({"items": [7, {"insertText": 7}]}, "", id="no text"),
         pytest.param({"items": []}, "", id="nothing"),
         pytest.param(None, "", id="null"),
     ],
 )
-async def test_the_text_is_what_an_item_inserts_at_the_place(
+async def test_a_completion_is_the_text_that_an_item_inserts_at_the_place(
     served: Daemon, fake: FakeLanguageServer, answer: Any, text: str
 ) -> None:
     fake.on(INLINE, lambda params: answer)
@@ -73,7 +75,7 @@ async def test_the_text_is_what_an_item_inserts_at_the_place(
 
 
 @pytest.mark.requirement("14:line")
-async def test_a_line_ends_with_the_line(served: Daemon, fake: FakeLanguageServer) -> None:
+async def test_a_completion_of_a_line_ends_with_the_line(served: Daemon, fake: FakeLanguageServer) -> None:
     fake.on(INLINE, {"items": [{"insertText": "1\n2"}]})
     assert (await complete(served, extent="line")).result["text"] == "1"
 
@@ -112,7 +114,7 @@ async def test_a_chat_model_is_refused_and_the_completion_model_is_named(
 
 
 @pytest.mark.requirement("14:failures", "14:refusal")
-async def test_a_failure_of_the_server_has_the_code_of_a_chat(
+async def test_a_failure_of_the_server_has_the_same_code_as_in_a_chat(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     fake.on(INLINE, RpcError(METHOD_NOT_FOUND, "No such method"))
@@ -120,4 +122,4 @@ async def test_a_failure_of_the_server_has_the_code_of_a_chat(
     assert (error["code"], error["data"]["hint"][:17]) == (1004, "Update the server")
     fake.on(INLINE, RpcError(1000, "No token"))
     assert (await complete(served)).error["code"] == 1000
-    await fake.wait_for(CLOSE, 2)  # It may arrive after the response of the daemon.
+    await fake.wait_for(CLOSE, 2)  # It may arrive after the daemon's response to the client.
