@@ -30,7 +30,7 @@ INSTALLED = Path(__file__).parents[1] / "emulator" / "node_modules" / "@github" 
 TEE = Path(__file__).parents[1] / "fakes" / "tee.py"
 
 WAIT_SECONDS = 60.0
-"""Seconds that are enough for a cold start of the 150 MB program on a busy machine."""
+"""The time limit for a cold start of the 150 MB program on a busy machine."""
 
 Launch = Literal["direct", "npm", "tee"]
 """How the daemon starts the program: directly, through a parent process as npm does, or through `tee.py`."""
@@ -47,7 +47,7 @@ MESSAGES = "/v1/messages"
 ENTERPRISE = "ghe.test"
 """A GitHub host that only the proxy resolves."""
 
-# If Node.js is too old, npm's entry point starts the program with its own streams and waits for it.
+# If Node.js is too old, npm's entry point starts the program, which inherits its streams, and waits for it.
 _AS_NPM = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
 
 _FOREIGN = ("GH_", "GITHUB_", "COPILOT_", "CODESPACES", "HTTP_", "HTTPS_", "NO_PROXY", "ALL_PROXY", "NODE_")
@@ -63,7 +63,7 @@ def program() -> str:
 
 
 def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None) -> dict[str, str]:
-    """Return environment variables that isolate the program, or its parent process, from the test machine.
+    """Return the environment variables that isolate the program from the test machine.
 
     Args:
         home: the directory for the program's files.
@@ -75,7 +75,7 @@ def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None)
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / "config"),
         "HTTPS_PROXY": proxy,
-        # Without this, the program would use the developer's keyring.
+        # With encryption, the program would use the developer's keyring.
         "GITHUB_COPILOT_AUTH_TOKEN_ENCRYPTION": "false",
     }
     if emulator is None:
@@ -91,15 +91,15 @@ def environment(home: Path, proxy: str, emulator: CopilotEmulator | None = None)
 
 @dataclass(frozen=True)
 class Harness:
-    """A daemon with the program as its provider, and the program's proxy."""
+    """A daemon whose provider is the program, and the program's proxy."""
 
     daemon: Daemon
     proxy: LoopbackProxy
     copy: Path
-    """The bytes sent to the program, if `tee` started it."""
+    """The file with the bytes sent to the program, if `launch` is "tee"."""
 
     def read_messages(self) -> list[dict[str, Any]]:
-        """Return the messages sent to the program so far, in order, if `tee` started it."""
+        """Return the messages sent to the program so far, in order. `launch` must be "tee"."""
         data, messages = self.copy.read_bytes(), []
         while data:
             head, _, data = data.partition(b"\r\n\r\n")
@@ -109,13 +109,13 @@ class Harness:
         return messages
 
     async def ask(self, text: str, **params: Any) -> Any:
-        """Return the result of a chat; `messages` is the history before the text."""
+        """Run a chat and return its result. `messages` in `params` is the history before the text."""
         exchange = await self.daemon.request("chat/start", chat_params(text, **params))
         return exchange.result
 
 
 def chat_params(text: str, *, model: str = MODEL, **params: Any) -> dict[str, Any]:
-    """Return the params of a chat; `messages` is the history before the text."""
+    """Return the params of a chat. `messages` in `params` is the history before the text."""
     messages = [*params.pop("messages", ()), {"role": "user", "content": text}]
     return {"model": f"{PROVIDER}:{model}", "messages": messages, **params}
 
@@ -170,7 +170,7 @@ async def enterprise_harness(
         api = await stack.enter_async_context(TlsFront(context, emulator.api_url))
         hosts = {ENTERPRISE: github.port, f"api.{ENTERPRISE}": api.port}
         proxy = await stack.enter_async_context(LoopbackProxy(hosts))
-        # The verification page must be on the configured host.
+        # The daemon accepts only a sign-in page on the configured host.
         emulator.state.origins["github"] = f"https://{ENTERPRISE}"
         table = {"host": ENTERPRISE, "proxy": proxy.url, "ca_file": str(authority.file)}
         env = environment(home, proxy.url)

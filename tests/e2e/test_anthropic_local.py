@@ -17,13 +17,13 @@ from jumpseat.testing import assert_laws
 from tests import local_model
 
 WAIT_SECONDS = 60.0
-"""Seconds that are enough for the model on a busy machine."""
+"""The time limit for an answer of the model on a busy machine."""
 
 pytestmark = [
     pytest.mark.local_model,
     pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel for this platform"),
     pytest.mark.slow,
-    # The server's process belongs to the event loop that started it.
+    # The server's process can be used only in the event loop that started it.
     pytest.mark.asyncio(loop_scope="module"),
 ]
 
@@ -60,8 +60,8 @@ def adapter_for(server, http, **config):
 async def response_to(server, *messages, **more):
     """Return one answer over a new connection.
 
-    llama.cpp closes the connection after a streamed answer although it promised keep-alive. The next request
-    may be sent before the client notices; in the daemon, the engine retries it.
+    llama.cpp closes the connection after a streamed answer, although it promised keep-alive. On an old
+    connection, a request could be sent before the client notices that. In the daemon, the engine retries it.
     """
     fold, events = Fold("llama", "small"), []
     asked = {"messages": messages or (Message.user(QUESTION),), "model": "small", "max_tokens": 20}
@@ -98,7 +98,7 @@ async def test_a_conversation_continues_and_ends_at_a_stop_sequence(server):
     assert cut.stop_reason == "max_tokens"
 
 
-async def test_llama_cpp_counts_and_lists(server, http):
+async def test_llama_cpp_counts_tokens_and_lists_models(server, http):
     adapter = adapter_for(server, http)
     request = ChatRequest(messages=(Message.user(QUESTION),), model="small")
     async with asyncio.timeout(WAIT_SECONDS):

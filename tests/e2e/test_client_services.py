@@ -1,4 +1,4 @@
-"""The Python clients' methods for the services that thin clients share, with the real daemon."""
+"""The Python clients' methods for services of the daemon, such as keys, pages, titles and prompts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
 
 @pytest.fixture
 def upstream(home: Path) -> Iterator[ThreadedUpstream]:
-    """Start a provider, which the configuration file names `mine`."""
+    """Start a provider, and write a configuration file that names it `mine`."""
     with ThreadedUpstream() as running:
         table = f'[providers.mine]\nkind = "openai"\nbase_url = "{running.base_url}"\ndefault_model = "m"\n'
         (home / "config.toml").write_text(table, "utf-8")

@@ -1,4 +1,4 @@
-"""Tools of the daemon in the Python client, with the real daemon, a plug-in and a fake provider."""
+"""The Python client and the daemon's tools, with the real daemon, a plug-in and a fake provider."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PATH = "/v1/chat/completions"
 
 @pytest.fixture
 def upstream() -> Iterator[ThreadedUpstream]:
-    """Start a provider whose model echoes and then answers."""
+    """Start a provider whose model calls the tool `echo` and then answers."""
     with ThreadedUpstream() as running:
         running.default(Reply.events(completion_stream(["Done."])), PATH)
         yield running
 
 
-def calls(upstream: ThreadedUpstream, *names: str, **arguments: Any) -> None:
+def script_calls(upstream: ThreadedUpstream, *names: str, **arguments: Any) -> None:
     """Script one answer of the model, which consists of calls."""
     made = [FakeCall(f"c{number}", name, [json.dumps(arguments)]) for number, name in enumerate(names, 1)]
     upstream.script(Reply.events(completion_stream(tool_calls=made)), path=PATH)
@@ -51,14 +51,14 @@ def spawn(home: Path, upstream: ThreadedUpstream, **options: Any) -> SyncClient:
     ],
     ids=["allow", "deny", "cannot ask"],
 )
-def test_a_program_decides_about_calls(
+def test_a_function_of_the_program_decides_about_calls(
     home: Path,
     upstream: ThreadedUpstream,
     approve: Callable[[ToolApproval], Any] | None,
     text: str,
     statuses: set[str],
 ) -> None:
-    calls(upstream, "shed__echo", "shed__echo", text="x")
+    script_calls(upstream, "shed__echo", "shed__echo", text="x")
     with spawn(home, upstream, on_approval=approve) as client:
         chat = client.chat("Go", daemon_tools=["shed/*"], workspace_folders=["/project"])
         assert {delta.tool_status.status for delta in chat if delta.tool_status} == statuses
@@ -69,7 +69,7 @@ def test_a_program_decides_about_calls(
 
 
 def test_a_remembered_decision_answers_the_other_questions(home: Path, upstream: ThreadedUpstream) -> None:
-    calls(upstream, "shed__echo", "shed__echo", text="x")
+    script_calls(upstream, "shed__echo", "shed__echo", text="x")
     asked: list[str] = []
 
     async def approve(call: ToolApproval) -> ToolDecision:
@@ -87,8 +87,8 @@ def test_a_remembered_decision_answers_the_other_questions(home: Path, upstream:
 
 
 @pytest.mark.requirement("12:continuation")
-def test_a_turn_that_reached_its_limit_goes_on(home: Path, upstream: ThreadedUpstream) -> None:
-    calls(upstream, "shed__echo", text="x")
+def test_a_turn_that_reached_its_limit_can_be_continued(home: Path, upstream: ThreadedUpstream) -> None:
+    script_calls(upstream, "shed__echo", text="x")
     with spawn(home, upstream, on_approval=lambda call: True) as client:
         messages = [{"role": "user", "content": "Go"}]
         first = client.chat(messages, daemon_tools=["shed/*"], max_rounds=1).response()
@@ -99,11 +99,9 @@ def test_a_turn_that_reached_its_limit_goes_on(home: Path, upstream: ThreadedUps
 
 
 @pytest.mark.requirement("12:unsaved")
-def test_a_program_that_is_an_editor_answers_for_its_unsaved_texts(
-    home: Path, upstream: ThreadedUpstream
-) -> None:
+def test_a_program_can_answer_requests_for_its_unsaved_texts(home: Path, upstream: ThreadedUpstream) -> None:
     uri = "file:///project/a.py"
-    calls(upstream, "shed__replace", uri=uri, text="two\n")
+    script_calls(upstream, "shed__replace", uri=uri, text="two\n")
     edits: list[Any] = []
 
     async def answer(method: str, params: Any) -> Any:

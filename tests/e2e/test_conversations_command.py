@@ -164,7 +164,7 @@ def test_control_sequences_of_a_conversation_do_not_reach_the_terminal() -> None
         try:
             while piece := screen.read(65536):
                 text += piece
-        except OSError:  # Linux raises this when the terminal is closed.
+        except OSError:  # On Linux, this means that the command has closed the terminal.
             pass
     assert text.count(b"alert") == 2
     assert b"\x1b]0;" not in text
@@ -190,7 +190,7 @@ def test_an_id_can_be_abbreviated_if_only_one_conversation_matches() -> None:
 
 @pytest.mark.requirement("10:cli-list")
 @pytest.mark.usefixtures("configuration")
-def test_searches_and_removals_are_complete_in_a_pipe() -> None:
+def test_searches_and_removals_include_all_conversations_in_a_pipe() -> None:
     with SyncClient.spawn(default_command(shared=True)) as client:
         for number in range(LIMIT + 2):
             client.chat(f"A secret, number {number}", keep=True).response()

@@ -48,7 +48,7 @@ def result_of(call, text):
     ],
 )
 async def test_two_tools_are_called_and_only_the_users_turn_is_charged(signed_in, emulator, model, path):
-    """The emulator refuses thinking that is not sent back unchanged."""
+    """The emulator refuses a request whose thinking is not sent back unchanged."""
     question = user("use the tools weather and time")
     thinking = {} if model == "gpt-4.1" else {"thinking": "low"}
     called = await ask(signed_in, model, question, tools=TOOLS, **thinking)
@@ -115,7 +115,7 @@ async def test_an_oauth_apps_token_is_used_directly_at_the_host_of_its_plan(daem
     assert emulator.credentials_seen_by("copilot-business") == {"gho"}
 
 
-async def test_refusals_of_an_account_are_reported_by_kind(signed_in, emulator):
+async def test_each_reason_for_refusing_an_account_has_its_error_kind(signed_in, emulator):
     async def kind(model="gpt-4.1", text="Hi"):
         params = {"model": f"gh:{model}", "messages": [user(text)]}
         return (await signed_in.request("chat/start", params)).error["data"]["kind"]

@@ -1,4 +1,4 @@
-"""`jumpseat doctor` with the real daemon, good and bad providers, and secrets everywhere."""
+"""`jumpseat doctor` with the real daemon and with good and bad providers. It must never show a secret."""
 
 from __future__ import annotations
 
@@ -179,6 +179,6 @@ async def test_the_report_on_the_page_matches_the_output(
 
 
 def remove_facts(report: str) -> str:
-    """Remove from a report the facts that differ between hosts: addresses, the issuer, the TLS version."""
+    """Remove the facts that differ between hosts from a report: addresses, the issuer, the TLS version."""
     report = re.sub(r"(api\.groq\.com resolves to) .*", r"\1 ADDRESSES.", report)
     return re.sub(r"issued by .*, is trusted \(.*\)", "issued by SOMEBODY, is trusted", report)

@@ -1,4 +1,4 @@
-"""`jumpseat edit`, and edits and transcripts with the client library, with the real daemon."""
+"""`jumpseat edit`, and the client library's edits and transcripts, with the real daemon."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(
     )  # fmt: skip
 
 
-def answers(upstream: ThreadedUpstream, text: str, finish_reason: str = "stop") -> None:
+def script_answer(upstream: ThreadedUpstream, text: str, finish_reason: str = "stop") -> None:
     upstream.script(Reply.events(completion_stream([text], finish_reason=finish_reason)))
 
 
@@ -69,7 +69,7 @@ def question(upstream: ThreadedUpstream) -> str:
 def test_the_replacement_of_the_lines_is_printed_byte_for_byte(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
-    answers(upstream, "Sure:\n```python\nb = 20\n\nc = '\x0c'\n```\n")
+    script_answer(upstream, "Sure:\n```python\nb = 20\n\nc = '\x0c'\n```\n")
     done = run(environment, "--stdout", f"{file}:2-3", "Change", "them.")
 
     assert (done.returncode, done.stderr) == (0, b"")
@@ -81,10 +81,10 @@ def test_the_replacement_of_the_lines_is_printed_byte_for_byte(
     assert file.read_bytes() == BEFORE
 
 
-def test_yes_changes_only_these_lines_and_shows_the_change(
+def test_yes_changes_only_the_named_lines_and_shows_the_change(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
-    answers(upstream, "```\nd = 5\n```")
+    script_answer(upstream, "```\nd = 5\n```")
     done = run(environment, f"{file}:4", "--yes", "Change it.")
 
     assert (done.returncode, done.stderr) == (0, b"")
@@ -112,7 +112,7 @@ def test_on_a_terminal_the_change_is_a_coloured_diff_and_a_question(
     code: int,
     content: bytes,
 ) -> None:
-    answers(upstream, "```\nx\n```")
+    script_answer(upstream, "```\nx\n```")
     command = [sys.executable, "-m", "tests.fakes.cli", SERVE, "edit"]
     terminal = Terminal([*command, str(file), "Shorten it."], environment)
     terminal.read_until(lambda output: b"[y/N]" in output)
@@ -125,7 +125,7 @@ def test_on_a_terminal_the_change_is_a_coloured_diff_and_a_question(
     assert file.read_bytes() == content
 
 
-def test_without_a_terminal_an_edit_is_not_requested(
+def test_without_a_terminal_or_yes_an_edit_is_refused_before_the_request(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     done = run(environment, file, "Shorten it.")
@@ -146,11 +146,11 @@ def test_a_read_only_file_is_refused_before_the_request(
     assert (upstream.requests, file.read_bytes()) == ([], BEFORE)
 
 
-def test_a_read_only_file_can_be_printed(
+def test_the_edit_of_a_read_only_file_can_be_printed(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     file.chmod(0o444)
-    answers(upstream, "```\nx\n```")
+    script_answer(upstream, "```\nx\n```")
     done = run(environment, file, "Shorten it.", "--stdout")
     assert (done.returncode, done.stdout) == (0, b"x")
 
@@ -159,7 +159,7 @@ def test_the_text_for_an_empty_file_ends_with_a_line_ending(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     file.write_bytes(b"")
-    answers(upstream, "```python\nprint(1)\n```")
+    script_answer(upstream, "```python\nprint(1)\n```")
     done = run(environment, file, "Write it.", "--yes", "--json")
 
     assert (done.returncode, file.read_bytes()) == (0, b"print(1)\n")
@@ -167,7 +167,7 @@ def test_the_text_for_an_empty_file_ends_with_a_line_ending(
 
 
 def test_piped_input_is_rewritten(environment: dict[str, str], upstream: ThreadedUpstream) -> None:
-    answers(upstream, "```\nHallo\n```")
+    script_answer(upstream, "```\nHallo\n```")
     done = run(environment, "-", "Translate it.", piped="Hellö\n".encode())
     assert (done.returncode, done.stdout, done.stderr) == (0, b"Hallo\n", b"")
     assert "Hellö" in question(upstream)
@@ -177,19 +177,19 @@ def test_an_answer_without_changes_is_reported(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     before = file.stat()
-    answers(upstream, "```\na = 1\n```")
+    script_answer(upstream, "```\na = 1\n```")
     done = run(environment, f"{file}:1", "-y", "Shorten it.")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"The model did not change anything.\n")
     assert file.stat().st_ino == before.st_ino
 
 
-def test_a_link_and_an_encoding_stay(
+def test_an_edit_keeps_a_link_and_the_encoding_of_the_file(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     file.write_bytes("\ufeffä = 1\r\n".encode("utf-16-le"))
     link = file.with_name("link.py")
     link.symlink_to(file)
-    answers(upstream, "```\nö = 1\n```")
+    script_answer(upstream, "```\nö = 1\n```")
 
     assert run(environment, link, "-y", "Rename it.").returncode == 0
     assert link.is_symlink()
@@ -200,7 +200,7 @@ def test_a_character_outside_the_encoding_changes_nothing(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     file.write_bytes("ä\n".encode("latin-1"))
-    answers(upstream, "```\n€\n```")
+    script_answer(upstream, "```\n€\n```")
     done = run(environment, file, "-y", "--encoding", "latin-1", "Change it.")
 
     assert (done.returncode, done.stdout) == (1, b"")
@@ -224,7 +224,7 @@ def test_an_incomplete_answer_does_not_change_the_file(
     reason: str,
     message: str,
 ) -> None:
-    answers(upstream, text, reason)
+    script_answer(upstream, text, reason)
     done = run(environment, file, "--yes", "Change it.")
 
     assert (done.returncode, done.stdout) == (1, b"")
@@ -234,7 +234,7 @@ def test_an_incomplete_answer_does_not_change_the_file(
     assert file.read_bytes() == BEFORE
 
 
-def test_a_file_that_was_changed_in_the_meantime_is_not_changed(
+def test_a_file_that_was_changed_during_the_request_is_not_edited(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     gate = Gate()
@@ -254,17 +254,19 @@ def test_a_file_that_was_changed_in_the_meantime_is_not_changed(
 
 
 @pytest.mark.parametrize("more", [[], ["--yes"]])
-def test_the_result_as_json(
+def test_the_result_is_printed_as_json(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path, more: list[str]
 ) -> None:
-    answers(upstream, "```\nx\n```")
+    script_answer(upstream, "```\nx\n```")
     result = json.loads(run(environment, "--json", *more, file, "Shorten it.").stdout)
 
     assert (result["replacement"], result["text"], result["stopReason"]) == ("x", "```\nx\n```", "end_turn")
     assert file.read_bytes() == (b"x" if more else BEFORE)
 
 
-async def test_the_library_edits(environment: dict[str, str], upstream: ThreadedUpstream) -> None:
+async def test_the_client_library_edits_a_text(
+    environment: dict[str, str], upstream: ThreadedUpstream
+) -> None:
     upstream.script(
         Reply.events(completion_stream(["```\nx = ", "2\n```"])),
         Reply.events(completion_stream(["```\n", "x"], finish_reason="length")),
@@ -280,7 +282,7 @@ async def test_the_library_edits(environment: dict[str, str], upstream: Threaded
     assert upstream.requests[0].json["model"] == "n"
 
 
-async def test_the_library_writes_and_reads_transcripts(environment: dict[str, str]) -> None:
+async def test_the_client_library_writes_and_reads_transcripts(environment: dict[str, str]) -> None:
     messages = [{"role": "user", "content": [{"type": "text", "text": "Hi."}]}]
     async with Client.spawn(env=environment) as client:
         text = await client.render_transcript(

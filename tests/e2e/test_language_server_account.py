@@ -1,4 +1,4 @@
-"""The emulated account that the real Copilot language server reports behind the real daemon."""
+"""The account, the models and the sign-in of the real Copilot language server behind the real daemon."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ async def test_a_person_signs_in_with_a_code_over_tls_and_a_proxy_and_stays_sign
 
 
 @pytest.mark.requirement("language-server:sign-in-cancel", "language-server:sign-out", "8:sign-in")
-async def test_a_sign_in_can_be_cancelled_denied_and_signed_out(home, emulator, authority):
+async def test_a_sign_in_can_be_cancelled_and_denied_and_a_user_can_sign_out(home, emulator, authority):
     emulator.devices.interval = 0.2
     where = {"provider": PROVIDER}
     async with enterprise_harness(home, emulator, authority) as harness:
@@ -153,7 +153,7 @@ async def test_a_sign_in_can_be_cancelled_denied_and_signed_out(home, emulator, 
     assert "denied" in denied["message"]
     assert cancelled["code"] == -32800
     assert (given_up.user_code, given_up.state) == (code, "approved"), (
-        "the cancelled sign-in was never polled again"
+        "the cancelled sign-in was polled again"
     )
     states = [status["state"] for status in (afterwards, signed_in, signed_out)]
     assert states == ["signed_out", "signed_in", "signed_out"]

@@ -50,8 +50,8 @@ async def test_an_answer_streams_through_each_api_of_the_server(harness, emulato
     assert chat.result["usage"]["outputTokens"] > 0
     (request,) = emulator.requests(path=path)
     assert request.json["model"] == model
-    assert not request.json.get("tools"), "the server's own tools read the user's files"
-    assert [charge.model for charge in emulator.charges] == [model], "no other model is requested"
+    assert not request.json.get("tools"), "the server offered its own tools, which read the user's files"
+    assert [charge.model for charge in emulator.charges] == [model], "another model was requested too"
 
 
 @pytest.mark.requirement("language-server:history")
@@ -102,7 +102,7 @@ async def test_two_concurrent_chats_do_not_mix(harness, emulator):
     quick = harness.daemon.start("chat/start", chat_params("Are you there?", stream=False))
     async with asyncio.timeout(WAIT_SECONDS):
         while (message := await harness.daemon.read()).get("id") != quick:
-            assert "id" not in message, "the slow chat is paused"
+            assert "id" not in message, "the slow chat has ended although its answer is paused"
     gate.open()
     ended = (await harness.daemon.read_until(slow)).result
     assert find_echo(message["result"]) == "Are you there?"
@@ -150,7 +150,7 @@ async def test_an_effort_reaches_the_model_or_is_dropped_with_a_warning(harness,
     assert [block["type"] for block in chat["content"]] == ["thinking", "text"]
     (request,) = emulator.requests(path="/chat/completions")
     assert request.json["reasoning_effort"] == "low"
-    # For models with another endpoint, the server drops the effort and the thinking.
+    # The server drops the effort and the thinking of a model with another endpoint.
     dropped = await harness.daemon.request("chat/start", chat_params("Hello", thinking="low"))
     (warning,) = [delta for delta in dropped.deltas if delta["type"] == "warning"]
     assert warning["code"] == "thinking_ignored"

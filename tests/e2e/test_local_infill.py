@@ -1,8 +1,8 @@
 """Completions by the real llama.cpp, through the real daemon.
 
-The small model has no tokens for filling in, and no registry of packages has a small model that has them. So
-one test gives it three of its unused tokens for that. Its text is then as good as a guess, but the requests,
-the answer and its end are llama.cpp's own.
+The small model has no tokens for filling in, and package registries have no other small model with such
+tokens. So one test copies the model, and names three of its unused tokens as the tokens for filling in. The
+text that the copy fills in makes no sense, but the requests, the answer and its end are llama.cpp's own.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ async def test_the_small_model_refuses_to_fill_in_without_being_loaded(home: Pat
 
 
 @pytest.mark.requirement("14:local", "14:refusal", "14:ability")
-async def test_llama_cpp_refuses_for_a_file_whose_vocabulary_cannot_fill_in(
+async def test_llama_cpp_refuses_if_the_vocabulary_has_no_tokens_for_filling_in(
     home: Path, tmp_path: Path
 ) -> None:
     assert local_model.FILE is not None, local_model.HOW_TO_INSTALL
@@ -116,7 +116,7 @@ async def test_llama_cpp_refuses_for_a_file_whose_vocabulary_cannot_fill_in(
 
 
 @pytest.mark.requirement("14:local", "14:line", "14:complete", "14:llama")
-async def test_llama_cpp_fills_in_with_a_vocabulary_that_can(home: Path, tmp_path: Path) -> None:
+async def test_llama_cpp_fills_in_if_the_vocabulary_has_tokens_for_it(home: Path, tmp_path: Path) -> None:
     assert local_model.FILE is not None, local_model.HOW_TO_INSTALL
     file = tmp_path / "able.gguf"
     give_infill_tokens(local_model.FILE, file)
@@ -128,7 +128,7 @@ async def test_llama_cpp_fills_in_with_a_vocabulary_that_can(home: Path, tmp_pat
         endless = daemon.start("complete/start", {**PLACE, "maxTokens": 6000})
         daemon.notify("$/cancelRequest", {"id": endless})
         cancelled = (await daemon.read_until(endless)).error
-        # Both slots would be busy for minutes if the cancelled completion continued.
+        # If the cancelled completion continued, both slots would be busy for minutes.
         again = [await daemon.request("complete/start", {**PLACE, "maxTokens": 8}) for _ in range(2)]
     assert (block["stopReason"], block["usage"]["outputTokens"]) == ("max_tokens", 8)
     # The prompt contains both texts and the three tokens.

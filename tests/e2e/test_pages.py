@@ -51,10 +51,10 @@ NOT_RUN = {
     "python -m tests.tools.refresh_snapshot": "tests/unit/providers/test_snapshot.py reads such a file",
     ".venv/bin/python -m tests.emulator": "it runs until it is stopped; tests/e2e/test_emulator_by_hand.py",
 }
-"""The beginnings of lines that are not run here, each with the reason; every entry must match a line."""
+"""The beginnings of lines that are not run here, each with the reason. Every beginning must match a line."""
 
 ENDED_BY_THEIR_CLIENT = ("jumpseat serve", "jumpseat attach")
-"""Commands that exit with code 1 if their input ends without `shutdown`."""
+"""The commands that exit with code 1 here, because their input ends without `shutdown`."""
 
 TYPED = {
     r"jumpseat accept-terms": (b"[y/N]", b"y\r"),
@@ -64,7 +64,7 @@ TYPED = {
     # Ctrl-D ends the conversation.
     r"jumpseat chat( -c| --conversation \S+)?$": (b"> ", b"\x04"),
 }
-"""The input for commands that ask a question, by a pattern: the end of the question, and the keys to type."""
+"""The commands that ask a question, as patterns, with the end of the question and the keys that are typed."""
 
 TESTS_OF_A_PAGE = f"cd {ROOT} && {sys.executable} -m pytest --collect-only -p no:cacheprovider"
 """A command that collects the tests without running them, which is enough here."""
@@ -72,9 +72,9 @@ TESTS_OF_A_PAGE = f"cd {ROOT} && {sys.executable} -m pytest --collect-only -p no
 ZSH = 'eval "$(_JUMPSEAT_COMPLETE=zsh_source jumpseat)"'
 
 CHANGES = {
-    # The page asks users to put this line before it in the start-up file.
+    # The page says that the start-up file must also have the line with `compinit`, before this one.
     ZSH: f"autoload -Uz compinit && compinit -u && {ZSH}",
-    # The user already has a configuration file, which this command never changes.
+    # The user already has a configuration file, which `config init` does not overwrite.
     "jumpseat config init": "JUMPSEAT_CONFIG=new.toml jumpseat config init",
     "jumpseat chat -f https://peps.python.org/pep-0020/": 'jumpseat chat -f "$PAGE"',
     ".venv/bin/pytest": TESTS_OF_A_PAGE,
@@ -134,7 +134,7 @@ def test_each_exception_is_used() -> None:
 
 @pytest.fixture
 async def emulator() -> AsyncIterator[CopilotEmulator]:
-    """Start an emulated GitHub where a user approves every code that is shown."""
+    """Start an emulated GitHub whose user approves every code."""
     async with CopilotEmulator() as running:
         running.add_account(plan="business")
         running.devices.interval = 0.05

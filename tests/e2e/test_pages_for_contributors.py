@@ -39,7 +39,7 @@ TWO_CHATS = """
         result = (await daemon.request("chat/start", {"messages": [user("Hi.")], "model": "gh:"})).result
         assert result["text"]
 """
-"""The code that replaces the dots on the page."""
+"""The code that replaces `...` in a block of the page."""
 
 
 @pytest.mark.parametrize(

@@ -27,13 +27,13 @@ from jumpseat.testing import assert_laws
 from tests import local_model
 
 WAIT_SECONDS = 60.0
-"""Seconds that are enough for the model on a busy machine."""
+"""The time limit for an answer of the model on a busy machine."""
 
 pytestmark = [
     pytest.mark.local_model,
     pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel for this platform"),
     pytest.mark.slow,
-    # The server's process belongs to the event loop that started it.
+    # The server's process can be used only in the event loop that started it.
     pytest.mark.asyncio(loop_scope="module"),
 ]
 
@@ -54,7 +54,7 @@ async def server():
 async def running_adapter(server, **config):
     """Run an adapter with its own connections, because llama.cpp sometimes closes one despite keep-alive.
 
-    In the daemon, the engine retries such a request.
+    In the daemon, the engine retries a request that fails because of this.
     """
     table = {
         "kind": "openai-responses",

@@ -93,7 +93,7 @@ def test_a_rejected_value_is_reported_with_its_key_and_rule(key: str, value: str
 @pytest.mark.parametrize(
     "arguments", [("set", "max_tokens"), ("set", "max_tokens", "null"), ("get",), ("--json", "get", "x")]
 )
-def test_wrong_usage_is_2(arguments: tuple[str, ...]) -> None:
+def test_wrong_usage_exits_with_code_2(arguments: tuple[str, ...]) -> None:
     assert settings(*arguments).returncode == 2
 
 
@@ -106,7 +106,7 @@ def test_every_command_has_help_with_examples(command: tuple[str, ...]) -> None:
     assert f"jumpseat settings {' '.join(command)}".strip() in done.stdout
 
 
-async def test_the_library_gets_saves_and_deletes_settings_and_receives_changes() -> None:
+async def test_the_client_library_gets_saves_and_deletes_settings_and_receives_changes() -> None:
     heard: list[tuple[str, Any]] = []
     async with Client.spawn(on_notification=lambda method, params: heard.append((method, params))) as client:
         assert await client.settings() == {"providers": {}}

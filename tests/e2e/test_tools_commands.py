@@ -60,7 +60,7 @@ def jumpseat(home: Path, notes: Path, upstream: ThreadedUpstream) -> Run:
     return run
 
 
-def test_a_script_may_edit_what_it_allows(jumpseat: Run, upstream: ThreadedUpstream, notes: Path) -> None:
+def test_a_script_can_allow_edits_in_advance(jumpseat: Run, upstream: ThreadedUpstream, notes: Path) -> None:
     upstream.script(answer_with_calls(EDIT), path=PATH)
     done = jumpseat("chat", "--tools", "desk", "--allow", "desk/edit", "Fix it")
 
@@ -96,7 +96,7 @@ def test_the_list_has_the_decisions_of_the_configuration(jumpseat: Run) -> None:
     assert jumpseat("mcp", "list").returncode == 0
 
 
-def test_doctor_starts_the_servers(jumpseat: Run) -> None:
+def test_doctor_starts_the_mcp_servers(jumpseat: Run) -> None:
     assert jumpseat("doctor", "--no-chat").returncode == 0
 
 

@@ -19,7 +19,7 @@ def answer(*texts: str, reasoning: Sequence[str] = ()) -> Reply:
 
 
 def answer_with_calls(*calls: tuple[str, dict[str, Any]], text: str = "", gate: Gate | None = None) -> Reply:
-    """Return an answer of a text and calls, each with a name and arguments; the gate is after the text."""
+    """Return an answer with a text and calls. After the text, it waits until the gate, if any, is open."""
     made = [
         FakeCall(f"{name}-{number}", name, [json.dumps(arguments)])
         for number, (name, arguments) in enumerate(calls)

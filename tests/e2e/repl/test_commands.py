@@ -53,7 +53,7 @@ def test_model_and_system_apply_to_the_next_questions(typist: Start, upstream: T
     assert list_messages(upstream, 1)[0] == ("user", "Hi")
 
 
-def test_an_unknown_command_is_never_a_question(typist: Start, upstream: ThreadedUpstream) -> None:
+def test_an_unknown_command_is_not_sent_as_a_question(typist: Start, upstream: ThreadedUpstream) -> None:
     person = typist()
     person.enter("/modl fake:m")
     person.see("There is no command /modl. Did you mean /model?")
@@ -64,7 +64,7 @@ def test_an_unknown_command_is_never_a_question(typist: Start, upstream: Threade
     assert questions(upstream) == ["/modl is what?"]
 
 
-def test_files_and_images_go_with_the_next_question_only(
+def test_files_and_images_are_sent_only_with_the_next_question(
     typist: Start, upstream: ThreadedUpstream, tmp_path: Path
 ) -> None:
     code, image = tmp_path / "a b.py", tmp_path / "image"
@@ -91,7 +91,7 @@ def test_files_and_images_go_with_the_next_question_only(
 
 
 @pytest.mark.requirement("13:cli", "13:rules")
-def test_pages_and_rules_go_with_the_questions_of_a_conversation(
+def test_pages_and_rules_are_sent_with_the_questions_of_a_conversation(
     typist: Start, upstream: ThreadedUpstream, configuration: Path
 ) -> None:
     with configuration.open("a", encoding="utf-8") as file:
@@ -295,7 +295,7 @@ def test_a_conversation_is_continued(typist: Start, upstream: ThreadedUpstream) 
     assert shown.splitlines()[-2:][0].split("--conversation ")[-1] in first.shown + shown
 
 
-def test_a_prompt_is_fitted_to_the_model_of_the_conversation(
+def test_the_diff_in_a_prompt_is_shortened_for_the_model_of_the_conversation(
     typist: Start, upstream: ThreadedUpstream, configuration: Path
 ) -> None:
     with configuration.open("a") as config:

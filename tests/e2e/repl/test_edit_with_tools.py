@@ -1,4 +1,4 @@
-"""A complete edit by `jumpseat chat --tools files` in a project, with the real daemon and its file tools."""
+"""`jumpseat chat --tools files` edits a project, with the real daemon and its file tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history and the completion of input in a conversation, on a real terminal with the real daemon."""
+"""The input line of a conversation: its history and completion, on a real terminal with the real daemon."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_calls_are_one_line_each_and_edits_show_their_diff(
     assert max(len(row) for row in person.screen.rows) <= 80
 
 
-def test_a_call_that_runs_shows_its_progress_and_ends_with_ctrl_c(
+def test_a_running_call_shows_its_progress_and_ends_with_ctrl_c(
     typist: Start, upstream: ThreadedUpstream
 ) -> None:
     upstream.script(answer_with_calls(("desk__search", {})), path=PATH)

@@ -303,7 +303,7 @@ def test_thinking_is_one_line_until_it_is_shown(typist: Start, upstream: Threade
     assert b"\x1b[2mThen I " in person.output
 
 
-def test_more_words_are_added_to_a_tail_without_a_cleared_screen(
+def test_words_are_added_to_the_tail_of_an_answer_without_clearing_the_screen(
     typist: Start, upstream: ThreadedUpstream
 ) -> None:
     upstream.script(answer(*(f"w{number:02} " for number in range(99))), path=PATH)

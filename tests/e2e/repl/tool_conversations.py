@@ -50,5 +50,5 @@ def read(path: str = "notes.md") -> tuple[str, dict[str, Any]]:
 
 
 def results(upstream: ThreadedUpstream) -> list[str]:
-    """Return the results of calls in the last request that the provider received."""
+    """Return the tool results in the last request that the provider received."""
     return [text for role, text in list_messages(upstream) if role == "tool"]
