@@ -76,7 +76,7 @@ def problems(done: subprocess.CompletedProcess[str]) -> dict[str, set[str]]:
     return found
 
 
-def test_a_file_that_is_not_toml_is_one_problem(home: Path) -> None:
+def test_a_file_that_is_not_toml_is_reported_as_one_problem(home: Path) -> None:
     home.chmod(0o700)
     (home / "config.toml").write_text("[providers\n", "utf-8")
     done = doctor("--json")

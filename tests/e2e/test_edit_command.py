@@ -104,7 +104,7 @@ def test_yes_changes_only_the_named_lines_and_shows_the_change(
 
 
 @pytest.mark.parametrize(("answer", "code", "content"), [(b"y", 0, b"x"), (b"n", 1, BEFORE)])
-def test_on_a_terminal_the_change_is_a_coloured_diff_and_a_question(
+def test_on_a_terminal_the_change_is_shown_as_a_coloured_diff_with_a_question(
     environment: dict[str, str],
     upstream: ThreadedUpstream,
     file: Path,

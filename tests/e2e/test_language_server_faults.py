@@ -97,7 +97,7 @@ async def test_a_server_that_is_killed_in_mid_chat_fails_only_that_chat(home, em
             assert "signal 9" in ended.error["message"]
             assert find_echo(again) == "Still there?"
             last = emulator.requests(path=MESSAGES)[-1].json
-            assert not last.get("tools"), "the new server must unregister its tools again"
+            assert not last.get("tools"), "the restarted server offered its own tools"
             assert all([await wait_until_gone(pid) for pid in started]), (
                 "a process of the killed server is left"
             )

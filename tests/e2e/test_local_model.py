@@ -146,9 +146,7 @@ async def test_a_killed_daemon_leaves_no_model_process(local_daemon: Daemon, is_
 
 
 @pytest.mark.requirement("9:shared")
-async def test_attached_clients_load_the_model_once_and_it_ends_with_a_killed_daemon(
-    hub: Hub, home: Path
-) -> None:
+async def test_attached_clients_load_one_model_which_ends_with_a_killed_daemon(hub: Hub, home: Path) -> None:
     assert local_model.FILE is not None, local_model.HOW_TO_INSTALL
     (home / "config.toml").write_text(
         f"[providers.local]\nmodel_path = {json.dumps(str(local_model.FILE))}\n", "utf-8"

@@ -64,7 +64,7 @@ def test_values_are_saved_shown_and_removed() -> None:
     assert settings("get", "max_tokens").returncode == 1
 
 
-def test_a_key_without_a_value_exits_with_1_and_a_message_on_stderr() -> None:
+def test_getting_a_key_without_a_value_exits_with_1_and_a_message_on_stderr() -> None:
     done = settings("get", "default_model")
 
     assert (done.returncode, done.stdout) == (1, "")

@@ -15,7 +15,7 @@ from tests.daemon import provider
 pytestmark = pytest.mark.timeout(60)
 
 
-def test_a_program_without_asyncio_streams_cancels_keeps_and_lists_models(home: Path) -> None:
+def test_a_program_without_asyncio_can_stream_cancel_keep_and_list_models(home: Path) -> None:
     with ThreadedUpstream() as upstream:
         upstream.script(
             Reply.events(completion_stream(["Hel", "lo."])),

@@ -190,7 +190,9 @@ async def test_a_saved_default_model_is_the_model_of_open_sessions(
 
 
 @pytest.mark.requirement("11:live-options")
-async def test_a_new_fault_of_one_table_is_a_notice(hub: Hub, upstream: FakeUpstream, tmp_path: Path) -> None:
+async def test_a_new_fault_in_one_table_is_sent_as_a_notice(
+    hub: Hub, upstream: FakeUpstream, tmp_path: Path
+) -> None:
     config = CONFIG.format(base_url=upstream.base_url)
     async with running_agent(hub, tmp_path, config=config) as agent:
         await agent.initialize(session={"notices": {}})

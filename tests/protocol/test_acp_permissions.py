@@ -150,7 +150,7 @@ async def test_two_sessions_that_ask_at_the_same_time_have_their_own_answers(
 
 
 @pytest.mark.requirement("12:acp-permission")
-async def test_an_answer_that_covers_another_question_withdraws_it(
+async def test_a_permission_that_also_answers_another_question_withdraws_that_question(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
     both = [call_to_write(path="a", call_id="c1"), call_to_write(path="b", call_id="c2")]

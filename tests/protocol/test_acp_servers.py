@@ -79,7 +79,7 @@ async def test_a_program_runs_in_the_directory_of_the_session_with_literal_varia
 
 
 @pytest.mark.requirement("12:acp-servers")
-async def test_servers_hold_for_their_session_only_and_end_with_the_daemon(
+async def test_servers_serve_only_their_session_and_end_with_the_daemon(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream, record: Record
 ) -> None:
     one = await agent.new_session(mcpServers=[program(record)])

@@ -98,7 +98,7 @@ async def test_a_tool_round_sends_signed_thinking_back_byte_for_byte(
 
 
 @pytest.mark.requirement("2:cancel-request", "2:partial-replayable")
-async def test_a_cancel_closes_the_connection_and_keeps_what_can_go_back(
+async def test_a_cancel_closes_the_connection_and_keeps_blocks_that_can_be_sent_back(
     claude: Daemon, upstream: FakeUpstream
 ) -> None:
     parts = (Thought(["Hm"], SIGNATURE), Words(["Hel", "lo"]))

@@ -214,7 +214,7 @@ async def test_another_model_does_not_get_the_blocks_of_the_first(
 
 
 @pytest.mark.requirement("2:block-memory-bounds")
-async def test_a_memory_belongs_to_one_connection_and_is_never_written_to_files(
+async def test_the_block_memory_belongs_to_one_connection_and_is_never_written_to_files(
     thinking: Daemon, upstream: FakeUpstream, home: Path
 ) -> None:
     upstream.script(Reply.events(message_stream(Thought(["Hm"], SIGNATURE), Words(["Hello"]))), ANSWER)

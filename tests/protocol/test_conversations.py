@@ -267,7 +267,7 @@ async def test_attached_clients_are_notified_of_each_others_changes(hub: Hub, up
 
 
 @pytest.mark.requirement("10:keep-false")
-async def test_with_keeping_off_old_conversations_can_be_read_and_deleted(
+async def test_old_conversations_can_be_read_and_deleted_while_keeping_is_off(
     keeping: Daemon, tmp_path: Path
 ) -> None:
     await keep(keeping, "one", "Hi")
@@ -300,7 +300,7 @@ async def test_the_oldest_conversations_are_deleted_after_a_turn(
 
 
 @pytest.mark.requirement("10:pruned")
-async def test_a_daemon_that_starts_deletes_what_is_too_old(
+async def test_a_daemon_deletes_conversations_that_are_too_old_at_its_start(
     keeping: Daemon, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
     await keep(keeping, "old", "Hi")

@@ -55,7 +55,9 @@ async def test_a_spelling_is_resolved_after_a_chat_has_fetched_the_list(
     async with running_daemon(home) as daemon:
         await daemon.initialize()
         before = await chat(daemon, "gh:gpt-4.1-2025-04-14")
-        assert before.deltas[0]["model"] == "gpt-4.1-2025-04-14", "the name may be that of another model"
+        assert before.deltas[0]["model"] == "gpt-4.1-2025-04-14", (
+            "the name was changed before the list was known"
+        )
         assert (await chat(daemon)).deltas[0]["model"] == "claude-sonnet-4.6"
         after = await chat(daemon, "gh:gpt-4.1-2025-04-14")
         assert after.deltas[0]["model"] == "gpt-4.1"

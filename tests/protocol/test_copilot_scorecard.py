@@ -134,7 +134,7 @@ async def test_a_daemon_killed_during_an_exchange_does_not_delay_others(home, em
 
 
 @pytest.mark.requirement("8:token-file-whole")
-async def test_kills_while_tokens_and_sign_ins_are_written_leave_a_store_that_works(home, emulator):
+async def test_the_store_works_after_daemons_were_killed_while_writing_to_it(home, emulator):
     configure(home, table(emulator))
     async with copilot_daemon(home) as daemon:
         await sign_in(daemon, emulator)

@@ -164,7 +164,7 @@ async def test_running_daemons_notice_a_sign_in_of_another_process(home, emulato
 
 
 @pytest.mark.requirement("4:default-provider")
-async def test_signing_in_makes_copilot_the_default_unless_configured_otherwise(home, emulator):
+async def test_signing_in_makes_copilot_the_default_if_no_default_is_configured(home, emulator):
     async with copilot_daemon(home) as daemon:
         await sign_in(daemon, emulator)
         rows = (await daemon.request("providers/list", {})).result["providers"]

@@ -129,7 +129,7 @@ async def test_a_prompt_of_up_to_twice_the_listed_limit_is_a_warning(
     upstream.default(Reply.json({"data": [{"id": "m", "context_length": 6000}]}), path="/v1/models")
     upstream.default(Reply.events(completion_stream(["Hi"])), path="/v1/chat/completions")
     before = await chatty.request("chat/start", {"messages": [user(LONG.upper())]})
-    assert "warning" not in before.delta_types, "no limit is known yet"
+    assert "warning" not in before.delta_types, "a warning was sent before a limit was known"
     await chatty.request("models/list")
     exchange = await chatty.request("chat/start", {"messages": [user(LONG)]})
     assert exchange.result["text"] == "Hi"

@@ -77,7 +77,7 @@ async def test_the_configuration_takes_precedence_over_saved_defaults(
 
 
 @pytest.mark.requirement("4:saved-default-model")
-async def test_a_saved_switch_lasts_and_the_model_of_one_chat_does_not(
+async def test_a_saved_default_lasts_and_the_model_of_one_chat_does_not(
     home: Path, upstream: FakeUpstream
 ) -> None:
     configure(home, upstream, "one")

@@ -352,7 +352,7 @@ async def test_a_short_key_that_the_provider_quotes_is_hidden_too(home: Path, up
 
 @pytest.mark.requirement("13:keys-set")
 @pytest.mark.skipif(os.name == "nt", reason="directories on Windows have no modes")
-async def test_a_file_that_cannot_be_changed_keeps_the_key_and_says_what_to_add(
+async def test_a_key_is_stored_and_the_hint_says_what_to_add_if_the_file_is_read_only(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     write_config(home, upstream)

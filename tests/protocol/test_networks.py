@@ -72,7 +72,7 @@ async def test_a_chat_streams_through_a_proxy_and_tls_without_leaking_secrets(ho
 
 
 @pytest.mark.requirement("7:proxy-environment", "7:no-proxy")
-async def test_the_environments_proxy_works_without_a_scheme_and_with_no_proxy(home, authority):
+async def test_the_environments_proxy_may_lack_a_scheme_and_no_proxy_is_respected(home, authority):
     async with running_network(authority) as network:
         network.upstream.default(Reply.events(completion_stream(["Hi"])))
         write_table(home, network, proxy=None, max_retries=0)

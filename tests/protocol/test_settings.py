@@ -32,7 +32,7 @@ async def save(daemon: Daemon, **settings: Any) -> Any:
 
 
 @pytest.mark.requirement("5:settings")
-async def test_settings_are_saved_returned_whole_and_present_after_a_restart(
+async def test_saved_settings_are_returned_completely_and_survive_a_restart(
     home: Path, upstream: FakeUpstream
 ) -> None:
     async with running_daemon(home) as daemon:

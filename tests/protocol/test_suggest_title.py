@@ -25,7 +25,7 @@ async def suggest(daemon: Daemon, **more: Any) -> dict[str, Any]:
     return (await daemon.request("conversations/suggestTitle", {"id": "c", **more})).response
 
 
-async def test_the_model_of_the_conversation_is_asked_and_nothing_is_renamed(
+async def test_the_conversations_model_suggests_a_title_and_nothing_is_renamed(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     await keep(chatty, upstream, "Why is the sky blue?", "Because of Rayleigh.", model="fake:other")

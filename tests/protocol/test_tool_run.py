@@ -79,7 +79,7 @@ async def test_an_edit_of_a_file_that_was_read_asks_with_its_diff(
     assert result.get("isError", False) == (decision == "deny")
 
 
-async def test_a_call_in_another_conversation_does_not_know_what_was_read(editor: Daemon) -> None:
+async def test_an_edit_is_refused_if_the_file_was_read_in_another_conversation(editor: Daemon) -> None:
     await read(editor)
     edit = {"path": "notes.txt", "oldText": "one", "newText": "two"}
     result = (await editor.read_until(start(editor, "edit", arguments=edit, conversationId="c2"))).result

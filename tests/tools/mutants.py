@@ -46,7 +46,7 @@ TEST_SECONDS = 180.0
 def modules_of(group: str) -> list[Path]:
     """Return the modules of a group. Fail if there are none."""
     found = sorted(module for pattern in GROUPS[group] for module in SERVER.glob(pattern))
-    assert found, f"{group} has no module any more: {GROUPS[group]}"
+    assert found, f"{group} no longer has a module: {GROUPS[group]}"
     return found
 
 
@@ -81,7 +81,7 @@ def outcome_of(python: str, module: Path, spec: MutationSpec) -> TestOutcome:
     """Run the tests for one mutant and return their outcome."""
     command = shlex.join(command_of(python, tests_of(module)))
     outcome = mutate_and_test([spec], command, TEST_SECONDS).test_outcome
-    assert outcome is not None, f"no mutant was made of {module} at {spec.start_pos}"
+    assert outcome is not None, f"Cosmic Ray made no mutant of {module} at {spec.start_pos}"
     return outcome
 
 
