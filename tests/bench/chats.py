@@ -88,7 +88,7 @@ class Side(Protocol):
         """User and system time of its process so far."""
 
     def run(self, count: int, messages: Messages) -> list[float]:
-        """Run this many concurrent chats; returns the milliseconds to the first text of each."""
+        """Run this many concurrent chats; return the milliseconds to the first text of each."""
 
 
 class ThroughDaemon:
@@ -99,7 +99,7 @@ class ThroughDaemon:
         self._last_id = 0
 
     def run(self, count: int, messages: Messages) -> list[float]:
-        """Run this many concurrent chats; returns the milliseconds to the first text of each."""
+        """Run this many concurrent chats; return the milliseconds to the first text of each."""
         firsts: dict[int, float] = {}
         begun = time.perf_counter()
         for _ in range(count):

@@ -199,7 +199,7 @@ CONVERSATIONS = {
 
 @pytest.fixture(params=DIALECTS, ids=lambda dialect: dialect.kind)
 async def dialect(request: pytest.FixtureRequest, daemon: Daemon, upstream: FakeUpstream) -> Dialect:
-    """Initialize the daemon with one provider, `fake`, of each kind in turn."""
+    """Initialize the daemon with one provider, `fake`, which has the kind of the dialect."""
     chosen: Dialect = request.param
     more: dict[str, Any] = {"kind": chosen.kind, "api_key": "literal"}
     base_url = upstream.base_url

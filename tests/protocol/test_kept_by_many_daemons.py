@@ -1,4 +1,4 @@
-"""Eight daemons that keep turns at once."""
+"""Eight daemons that keep turns simultaneously."""
 
 from __future__ import annotations
 
