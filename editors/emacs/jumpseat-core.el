@@ -203,11 +203,11 @@ Chats, the daemon's log, minibuffers and special buffers are skipped."
     default-directory))
 
 (defun jumpseat--install-directory ()
-  "Return the directory in which `jumpseat-install' installs the daemon."
+  "Return the directory of the daemon that `jumpseat-install' installed."
   (locate-user-emacs-file "jumpseat/daemon/"))
 
 (defun jumpseat--installed-program ()
-  "Return the program that `jumpseat-install' installed.
+  "Return the program of the daemon that `jumpseat-install' installed.
 Return nil if there is none of this version."
   (let ((file (expand-file-name "current.json" (jumpseat--install-directory))))
     ;; The file can be absent, corrupt, or of another shape.
