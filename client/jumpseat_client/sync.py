@@ -158,8 +158,8 @@ class SyncClient:
             raise RuntimeError(f"the client is used {where}")
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
-            # Wait in short intervals: a signal that arrives just before a wait does not end it, and on
-            # Windows Ctrl-C never does.
+            # Wait in short intervals. A signal that arrives just before a wait does not interrupt this wait,
+            # and on Windows, Ctrl-C does not interrupt any wait.
             while not future.done():
                 wait([future], timeout=INTERRUPTIBLE_SECONDS)
             return future.result()
@@ -179,7 +179,7 @@ class SyncClient:
         await self._stop_requested.wait()
 
     def _stop(self) -> None:
-        # `asyncio.run` cancels the remaining tasks and waits for them, including the stop of an abandoned
+        # `asyncio.run` cancels the remaining tasks and waits until they end. One of them may be stopping a
         # daemon.
         assert self._stop_requested is not None and self._thread is not None  # noqa: PT018, S101 - set on entry
         self.call_soon(self._stop_requested.set)

@@ -92,6 +92,7 @@ class Parlour(HttpAdapter):
         await self._ask("POST", f"/leases/{request.state['lease']}/return", {"after": outcome.stop_reason})
 
     def inline_output(self, text: str) -> str | None:
+        # The parlour puts the new text of an edit between << and >>.
         _, begun, rest = text.partition("<<")
         inside, ended, _ = rest.rpartition(">>")
         return inside if begun and ended else None
