@@ -18,12 +18,12 @@ COVERED_SECONDS = 2.0
 
 
 class Approver:
-    """Decides about the calls of one command's turns, which run one after another."""
+    """Decides whether the tool calls of one command may run. Its turns run one after another."""
 
     def __init__(self, tools: ToolSelection, ask_line: AskLine | None = None) -> None:
         """
         Args:
-            tools: the selected tools, and those that need no question.
+            tools: the tools of the chat, and the user's rules for this command.
             ask_line: asks the user; None if nobody can be asked.
         """
         self.ask_line = ask_line
@@ -48,7 +48,7 @@ class Approver:
         self._covered.clear()
 
     async def end_turn(self) -> None:
-        """Take the questions of the turn off the screen, and wait until the terminal has its usual modes."""
+        """Cancel the turn's questions, and wait until the terminal is back in its normal mode."""
         for task in self._tasks:
             task.cancel()
         await self.wait_until_answered()
@@ -61,7 +61,7 @@ class Approver:
     async def decide(self, approval: ToolApproval) -> ToolDecision:
         """Return the decision about a call. Must run in its own task, which `end_turn` cancels."""
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a coroutine of asyncio always has one
+        assert task is not None  # noqa: S101 - asyncio runs this coroutine in a task
         self._tasks.add(task)
         try:
             return await self._decide(approval)
@@ -93,7 +93,8 @@ class Approver:
         return decision
 
     def _is_allowed(self, approval: ToolApproval) -> bool:
-        # Like `allow` in the configuration, this does not override `ask` or the limits of the workspace.
+        # Like `allow` in the configuration, --allow overrides neither a rule under `ask` (reason "rule") nor
+        # the limits of the workspace (reason "outside").
         if not self._tools.allowed or approval.reason not in ("ask", "changed"):
             return False
         from jumpseat.tools.selectors import Selector, matches_any
@@ -105,10 +106,10 @@ class Approver:
 
 
 def explain_unanswered(approval: ToolApproval) -> tuple[str, str]:
-    """Return why a call was denied although the user was not asked, and what to do about it."""
+    """Return why a call was denied without asking the user, and a hint."""
     tool = f"{approval.server}/{approval.tool}"
     hint = {
-        "rule": "Remove the rule that matches it from ask in the table [tools], or use a terminal.",
+        "rule": "Remove the rule that matches it from 'ask' in the table [tools], or use a terminal.",
         "outside": "Add its directory with --workspace, or use a terminal.",
     }.get(approval.reason, f"Add --allow {tool}, or use a terminal.")
     return f"A call of {tool} was denied: without a terminal, jumpseat cannot ask for your approval.", hint

@@ -89,7 +89,7 @@ def show(config: Path | None, as_json: bool) -> int:
 def edit(config: Path | None, as_json: bool) -> int:
     """Open the configuration file in $VISUAL or $EDITOR, and check it afterwards.
 
-    A new file starts with commented examples, and is deleted again if you change nothing.
+    A new file starts with commented-out examples, and is deleted again if you change nothing.
 
     \b
     Examples:

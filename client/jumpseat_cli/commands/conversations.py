@@ -29,7 +29,7 @@ LIMIT = 50
 """Number of conversations listed on a terminal without --limit."""
 
 MAX_TITLES = 20
-"""Number of titles shown before the question whether to delete them."""
+"""Number of conversations that are listed before the question whether to delete them."""
 
 _id_argument = click.argument("conversation", metavar="ID", shell_complete=complete_conversation)
 _limit_option = click.option(
@@ -104,7 +104,7 @@ async def search(
     daemon_command: list[str],
     as_json: bool,
 ) -> int:
-    """List the conversations whose titles and texts contain all WORDS, ignoring case.
+    """List the conversations that contain all WORDS in the title or the messages, ignoring case.
 
     \b
     Examples:

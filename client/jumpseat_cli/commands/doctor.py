@@ -26,10 +26,10 @@ def doctor(provider: str | None, no_chat: bool, config: Path | None, own: bool, 
     """Find problems and suggest fixes.
 
     Checks the installation, the configuration, the daemon, each tool server (which it starts), and each
-    provider that is set up: its key, the network, its models, and one short chat. With PROVIDER, checks only
-    this provider. The default provider's chat uses the default model; the chats of other providers never use
-    a model that costs premium requests. The checks run commands from the configuration, and a keyring may
-    prompt.
+    provider that is set up: its key, the network, its models, and one short chat. With PROVIDER, skips the
+    other providers and the tool servers. The default provider's chat uses the default model; the chats of
+    other providers never use a model that costs premium requests. The checks run commands from the
+    configuration, and a keyring may prompt.
 
     The report does not contain secrets, so you can paste it into a bug report.
 

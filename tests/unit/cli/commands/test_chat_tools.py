@@ -149,7 +149,7 @@ def test_results_of_several_parts_and_calls_without_a_status_are_shown(jumpseat:
     [
         ({}, "Add --allow shed/dig, or use a terminal."),
         ({"reason": "changed"}, "Add --allow shed/dig, or use a terminal."),
-        ({"reason": "rule", "remember": []}, "Remove the rule that matches it from ask"),
+        ({"reason": "rule", "remember": []}, "Remove the rule that matches it from 'ask'"),
         ({"reason": "outside", "remember": []}, "Add its directory with --workspace"),
     ],
     ids=["ask", "changed", "rule", "outside"],
