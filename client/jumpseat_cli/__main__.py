@@ -15,16 +15,16 @@ def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
     exit_on_interrupt()
     if sys.argv[1:2] == ["acp"] and "--login" in sys.argv:
-        sys.argv[1:] = _list_login_words(sys.argv[2:])
-    run_program(sys.argv[1:])
+        sys.argv[1:] = _make_login_arguments(sys.argv[2:])
+    run_program(sys.argv[1:])  # Exits if the command is `serve`, `attach` or `acp`.
     try:
         _run()
     except NoHomeError as error:
         sys.exit(f"jumpseat: {error}")
 
 
-def _list_login_words(flags: Sequence[str]) -> list[str]:
-    """Return the command line of `jumpseat login` with the configuration file of `jumpseat acp`.
+def _make_login_arguments(flags: Sequence[str]) -> list[str]:
+    """Return the arguments of `jumpseat login` with the same configuration file as `jumpseat acp`.
 
     For a sign-in on a terminal, an ACP client runs the agent's command with `--login` appended.
     """

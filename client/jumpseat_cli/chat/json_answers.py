@@ -26,7 +26,9 @@ def fault_of_schema(schema: Mapping[str, Any]) -> str | None:
 
 
 def fault_of_answer(output_mode: Any, result: Mapping[str, Any]) -> str | None:
-    """Return why an answer is not what was requested, as a sentence; None if it is.
+    """Return a sentence that says why an answer is not the requested JSON; None if it is.
+
+    An answer with tool calls is not checked.
 
     Args:
         output_mode: the option of `Client.chat`: `json`, a schema, or None to accept any text.

@@ -55,7 +55,7 @@ class AnswerForm(NamedTuple):
 async def wait_for_result(
     stream: ChatStream, spinner: Spinner, tools: ToolUse | None = None
 ) -> tuple[ChatResult, list[str]]:
-    """Wait for a turn to end, and return its result, and the warnings and notes to print.
+    """Wait for a turn to end, and return its result with the warnings and notes to print.
 
     Raises:
         ClientError: the turn failed.
@@ -93,7 +93,7 @@ async def print_answer(
     began = time.monotonic()
     if form.as_json:
         return await _print_result(stream, spinner, form, approver, output_mode)
-    deltas = aiter(stream)  # Send the request first, so that rich is imported while the model answers.
+    deltas = aiter(stream)  # Sends the request. The next line imports rich while the model answers.
     output = AnswerText(is_raw=form.is_raw)
     tools = None if approver is None else _use_tools(approver, stream, spinner, output)
     notes: list[str] = []
@@ -103,7 +103,7 @@ async def print_answer(
         async for delta in deltas:
             is_kept = is_kept or "conversationId" in delta
             if tools is None or not await tools.handle(delta):
-                _print_delta(delta, spinner, output, form, notes, is_last=tools is None, is_kept=is_kept)
+                _print_delta(delta, spinner, output, form, notes, ends_spinner=tools is None, is_kept=is_kept)
         if not form.streams:
             notes = await _print_whole_answer(stream, spinner, output, form)
     except ChatFailed as error:
@@ -134,17 +134,17 @@ def _print_delta(
     form: AnswerForm,
     notes: list[str],
     *,
-    is_last: bool,
+    ends_spinner: bool,
     is_kept: bool,
 ) -> None:
     """Print a delta, or append a note to print later.
 
     Args:
-        is_last: whether the spinner is no longer needed after the text, because no tool calls can follow.
+        ends_spinner: whether text stops the spinner for good, because no tool calls can follow.
         is_kept: whether the turn is kept, so that another command can continue it.
     """
     if delta.text:
-        spinner.stop() if is_last else spinner.pause()
+        spinner.stop() if ends_spinner else spinner.pause()
         output.write(delta.text)
     elif delta.type == "thinking_delta" and form.shows_thinking:
         spinner.pause()
@@ -270,7 +270,10 @@ def handle_delta(delta: Delta, spinner: Spinner, *, is_kept: bool = True) -> str
 
 
 def _describe_rules(start: Delta) -> str | None:
-    """Return a note about the workspace's rules, which others may have written; None without `--rules`."""
+    """Return a note about the workspace's rules that were sent; None without `--rules`.
+
+    The note names the files, because others may have written them.
+    """
     if "rules" not in start:
         return None
     files = clean_line(", ".join(start["rules"]))

@@ -22,15 +22,15 @@ STDIN = "-"
 """The argument that stands for stdin."""
 
 MAX_TOTAL_BYTES = 32 * 1024 * 1024
-"""The maximum size of stdin, files and images together; the daemon refuses a message of 64 MiB."""
+"""The maximum size of stdin, files, images and pages together; the daemon refuses messages above 64 MiB."""
 
 SILENT_SECONDS = 1.0
 """How long stdin may be silent before the command reports that it is waiting."""
 
 
-# This and `AnswerForm` are not dataclasses, because creating those takes one percent of a chat's start.
+# This class and `AnswerForm` are not dataclasses, which would add 1 % to the start time of a chat.
 class AskedQuestion(NamedTuple):
-    """A question with its files and images."""
+    """A question with its files, images and pages."""
 
     words: str
     piped: str
@@ -40,7 +40,7 @@ class AskedQuestion(NamedTuple):
     """Files, images and pages."""
 
     addresses: Sequence[str] = ()
-    """The pages that were not fetched yet."""
+    """The addresses of pages that have not been fetched yet."""
 
     @property
     def is_empty(self) -> bool:
@@ -49,7 +49,7 @@ class AskedQuestion(NamedTuple):
 
     @property
     def lacks_input(self) -> bool:
-        """Whether there is neither an input for a prompt nor a file that can replace it."""
+        """Whether a prompt would have no input: neither text nor a file, an image or a page."""
         return self.is_empty and not self.blocks and not self.addresses
 
     @property
@@ -91,7 +91,10 @@ def read_question(
     has_prompt: bool = False,
     with_stdin: bool = True,
 ) -> AskedQuestion:
-    """Build the question. Reads stdin if it is a pipe or a file, or if an argument is `-`.
+    """Build the question.
+
+    Reads stdin if an argument is `-`, or if stdin is a pipe or a file. Without words and without a prompt,
+    reads stdin unless it is a terminal.
 
     Args:
         words: the command's arguments.
@@ -148,7 +151,12 @@ def _warn_about_files_in(words: Sequence[str]) -> None:
 
 
 def _read_stdin(*, optional: bool, named: bool) -> bytes:
-    """Read stdin. If stdin is optional, it is read only from a pipe or a file."""
+    """Read stdin, or return nothing if it need not be read.
+
+    Args:
+        optional: whether the question is complete without stdin; then read only a pipe or a file.
+        named: whether an argument is `-`; then read stdin whatever it is.
+    """
     try:
         mode = os.fstat(0).st_mode
     except OSError:

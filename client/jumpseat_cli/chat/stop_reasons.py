@@ -8,6 +8,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class _Reason:
     sentence: str
+    """Why the answer ended or, if it ended normally, why an edit has no new text."""
+
     chat: str | None = None
     """The hint after a chat; None if the answer ended normally."""
 
@@ -47,7 +49,7 @@ _REASONS = {
 
 
 def warning_about(stop_reason: str | None, *, is_kept: bool = True) -> str | None:
-    """Return the warning after an answer that did not end normally; None if it did."""
+    """Return the warning to print after an answer; None if it ended normally or with an error message."""
     if stop_reason in (None, "cancelled", "error"):
         return None  # The error message explains these.
     unknown = _Reason(f"the answer ended with {stop_reason}", "it may be cut off.")
@@ -57,6 +59,6 @@ def warning_about(stop_reason: str | None, *, is_kept: bool = True) -> str | Non
 
 
 def explain_missing_replacement(stop_reason: str | None) -> tuple[str, str]:
-    """Return why an edit has no new text, as the end of a sentence, and a hint."""
+    """Return a clause that says why an edit has no new text, and a hint."""
     reason = _REASONS.get(stop_reason or "end_turn", _Reason(f"the answer ended with {stop_reason}"))
     return reason.sentence, reason.edit

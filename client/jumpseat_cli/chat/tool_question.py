@@ -22,7 +22,7 @@ MAX_LINES = 60
 """The maximum number of lines of a diff or of arguments to print at first."""
 
 MAX_LINE = 1000
-"""The maximum number of characters of a diff's line to print at first."""
+"""The maximum number of characters of each such line to print at first."""
 
 REASONS = {
     "rule": "A rule of your configuration asks about each call.",
@@ -47,7 +47,7 @@ class ToolQuestion:
     async def ask(self, ask_line: AskLine) -> ToolDecision:
         """Print the call, ask until the answer is one of those offered, and return the decision.
 
-        At the end of the input, the call is denied.
+        If the input ends, the call is denied.
 
         Raises:
             KeyboardInterrupt: the user pressed Ctrl-C.
@@ -70,8 +70,8 @@ class ToolQuestion:
                     reason = await ask_line("Why not? ")
                     return ToolDecision(False, message=(reason or "").strip() or None)
                 case "a" if "a" in offered:
-                    is_for_all = "conversation" in self._approval.remember
-                    return ToolDecision(True, "conversation" if is_for_all else "turn")
+                    is_for_conversation = "conversation" in self._approval.remember
+                    return ToolDecision(True, "conversation" if is_for_conversation else "turn")
                 case "A" if "A" in offered:
                     return ToolDecision(True, "always")
                 case "d":

@@ -24,9 +24,10 @@ class ToolSelection(NamedTuple):
     """The directories that the file tools may use; empty for the working directory."""
 
     max_rounds: int | None = None
+    """The limit for requests to the model in one answer; None for the configured limit."""
 
     workspace_config: Mapping[str, Any] | None = None
-    """The configuration of the workspace."""
+    """The content of the file that `--overlay` names."""
 
     @property
     def overlay(self) -> Mapping[str, Any] | None:

@@ -25,7 +25,7 @@ class ToolUse:
         Args:
             approver: decides about the calls.
             spinner: shows the call that runs.
-            output: the text of the answer; None to print neither the text nor lines about calls.
+            output: prints the text of the answer; None to print neither the text nor lines about calls.
             stop: cancels the turn.
         """
         self.calls = ShownCalls()
@@ -41,7 +41,7 @@ class ToolUse:
         """
         await self._approver.wait_until_answered()
         is_of_call = is_about_call(delta)
-        # The spinner uses the same rows as unfinished text.
+        # Finish the text first, because the spinner would be drawn over it.
         if self._output is not None and (is_of_call or delta.type.startswith("thinking")):
             self._output.finish()
         if not is_of_call:

@@ -87,8 +87,8 @@ async def _find_models_with_terms(client: Client, incomplete: str) -> list[Compl
 
 
 def _match_models(rows: Sequence[Row], incomplete: str) -> list[CompletionItem]:
-    # If no id starts with the text, it may be a model's name without the provider. The shell then replaces
-    # the name with the id.
+    # If no id starts with the typed text, the text may be the start of a model's name without the provider.
+    # The shell then replaces it with the id, `provider:model`.
     bare = ((row["id"], row["name"]) for row in rows if row["model"].startswith(incomplete))
     return match_prefix(incomplete, ((row["id"], row["name"]) for row in rows)) or match_prefix("", bare)
 
@@ -122,14 +122,14 @@ async def _list_setting_rows(client: Client) -> list[tuple[str, Row]]:
 
 
 def values_of(row: Row) -> Sequence[str]:
-    """Return the values of a boolean setting, or of one with a list of choices."""
+    """Return the possible values of a setting; empty unless it is boolean or has a list of choices."""
     return ("true", "false") if row["type"] == "boolean" else [str(each) for each in row.get("choices") or ()]
 
 
 def complete_saved_value(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete the value of a saved setting that has a list of choices."""
+    """Complete the value of a saved setting: a provider, a model, a boolean or a choice from a list."""
     key = str(context.params.get("key") or "")
     if key == "default_provider":
         return complete_provider(context, parameter, incomplete)

@@ -21,7 +21,7 @@ SYNONYMS = (
 
 
 class CommandGroup(click.Group):
-    """A group that shows the first sentence of each command in its help, and corrects mistyped commands."""
+    """A group that lists commands with the first sentence of their help, and suggests one after a typo."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands; click would truncate long sentences."""
@@ -48,7 +48,7 @@ class CommandGroup(click.Group):
         return f"No such command {word!r}." + (f" Did you mean {near!r}?" if near else "")
 
     def find_nearest(self, ctx: click.Context, word: str) -> str | None:
-        """Return the command or the option of the group that was probably meant."""
+        """Return the command or option that was probably meant; None if none is similar."""
         from difflib import get_close_matches
 
         names = self.list_commands(ctx)
@@ -97,7 +97,14 @@ class ListByDefault(CommandGroup):
         return super().parse_args(ctx, args)
 
     def _is_for_list(self, ctx: click.Context, args: list[str]) -> bool:
-        """Whether the arguments belong to `list`: none at all, its options or, if it takes any, its words."""
+        """Whether the arguments belong to `list`.
+
+        They do if there are none, or if the first one is an option. If `list` takes words, and during
+        completion, the first one may be anything but a command.
+
+        Raises:
+            click.UsageError: a command follows the options.
+        """
         listing = self.commands["list"]
         takes_words = any(isinstance(each, click.Argument) for each in listing.params)
         if not args or takes_words or ctx.resilient_parsing:

@@ -29,6 +29,7 @@ class Bash(BashComplete):
             # bash replaces only the last part.
             self._split_off = whole if _is_break(typed) else whole.removesuffix(typed)
             if whole.startswith("-"):
+                # click completes `--option=value` with the value alone.
                 self._split_off = self._split_off.partition("=")[2]
         return before, whole
 

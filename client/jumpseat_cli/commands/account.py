@@ -122,6 +122,7 @@ async def accept_terms(model: str, yes: bool, daemon_command: list[str], as_json
             return OK
         if row.get("policyTerms"):
             say(clean(str(row["policyTerms"])))
+        # If there is no such model, do not ask: the request below reports that.
         if not yes and row:
             if not sys.stdin.isatty():
                 print_failure(

@@ -182,6 +182,7 @@ def _print(piece: Piece, replacement: str) -> None:
     if sys.stdout.isatty():
         print_text(replacement)
         return
+    # Print the byte order mark only with text from the beginning of the file.
     mark = b"" if piece.before else piece.mark
     content = mark + piece.encode(replacement)
     sys.stdout.flush()
