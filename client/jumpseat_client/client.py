@@ -135,7 +135,7 @@ class Client(Requests):
             env: the daemon's whole environment; None to inherit this process's environment.
             config: merged over the configuration file (`initializationOptions.config`).
             coalesce_ms: milliseconds in which a chat sends at most one delta; 0 for no delay.
-            client_name: the program's name, for providers and the log.
+            client_name: the program's name, for providers, kept conversations and the log.
             capabilities: further capabilities of the program, as in LSP's `initialize`. Requests that the
                 daemon sends because of them go to `on_request`.
             workspace_folders: the directories, as paths or `file:` URIs, for chats that do not pass

@@ -99,7 +99,7 @@ def read_page(
     Args:
         connection: a connection to prepared tables.
         directory: selects the conversations of this absolute directory and those below it.
-        query: selects the conversations whose titles and texts contain all its words.
+        query: selects the conversations that contain all its words, each in the title or in a text.
         limit: the maximum number of rows of a page.
         cursor: `next_cursor` of the previous page; None for the first page.
         by_session: whether to list each session once: the row of the branch that it used last, with the id of
