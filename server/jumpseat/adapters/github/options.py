@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-SIGN_IN_ROUTE = {"proxy": "would choose the proxy for your own sign-in"}
-"""Keys that a client may not set on a provider that it adds, with the reason."""
+USER_ONLY_KEYS = {"proxy": "would choose the proxy for your own sign-in"}
+"""The keys that a client may not set for a provider that it adds, each with the reason."""
 
 
 def _name_and_version(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jumpseat.adapters.base.settings_rows import CHAT, SAMPLING
 from jumpseat.adapters.base.spec import ProviderSpec
 from jumpseat.adapters.github.copilot.options import SOURCE_KEYS, CopilotOptions
-from jumpseat.adapters.github.options import SIGN_IN_ROUTE
+from jumpseat.adapters.github.options import USER_ONLY_KEYS
 
 COPILOT = ProviderSpec(
     kind="copilot",
@@ -13,6 +13,6 @@ COPILOT = ProviderSpec(
     settings_rows={**SAMPLING, **CHAT},
     options=CopilotOptions,
     source_keys=SOURCE_KEYS,
-    user_only=SIGN_IN_ROUTE,
+    user_only=USER_ONLY_KEYS,
     display_name="GitHub Copilot",
 )

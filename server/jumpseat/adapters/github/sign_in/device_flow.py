@@ -33,7 +33,7 @@ from jumpseat.system.clock import SYSTEM_CLOCK, Clock
 from jumpseat.system.secrets import Secret, register_secret
 
 DEFAULT_CLIENT_ID = "Iv1.b507a08c87ecfe98"
-"""The GitHub App of GitHub's own Copilot plug-ins. The exchange accepts tokens of few other apps."""
+"""The GitHub App of GitHub's own plug-ins. Few other apps' tokens can be exchanged for Copilot tokens."""
 
 SCOPE = "read:user"
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
@@ -44,7 +44,7 @@ DEFAULT_INTERVAL_SECONDS = 5.0
 SHORTEST_INTERVAL_SECONDS = 1.0
 
 SLOWER_BY_SECONDS = 5.0
-"""The increase for a `slow_down` without an interval (RFC 8628 section 3.5)."""
+"""The increase of the interval after a `slow_down` that does not name one (RFC 8628 section 3.5)."""
 
 MARGIN = 1.2
 """The safety factor on the interval: each early poll makes GitHub add 5 s to it."""
@@ -198,7 +198,7 @@ class DeviceFlow:
             ) from None
 
     def _transient_failure(self, answer: HttpAnswer) -> ChatError | None:
-        """Return an error if the response has no sign-in result, because GitHub or a proxy failed."""
+        """Return an error if the response is not about the sign-in, because GitHub or a proxy failed."""
         if answer.status == 429 or answer.status >= 500:
             return self._error_from_status(answer)
         body = _fields(answer)
@@ -218,7 +218,7 @@ class DeviceFlow:
         """
         # A page on another host could phish for the user's password.
         configured = urlsplit(self._hosts.github)
-        own = {(configured.scheme, configured.netloc), ("https", self._hosts.authority)}
+        allowed = {(configured.scheme, configured.netloc), ("https", self._hosts.authority)}
         try:
             parts = urlsplit(page) if isinstance(page, str) else None
         except ValueError:
@@ -228,7 +228,7 @@ class DeviceFlow:
             or parts is None
             or not re.fullmatch(r"[\x21-\x7e]{1,300}", page)
             or "\\" in page
-            or (parts.scheme, parts.netloc.lower()) not in own
+            or (parts.scheme, parts.netloc.lower()) not in allowed
         ):
             raise ProtocolError(
                 f"{self._hosts.authority} named a sign-in page on another host, so it is not shown.",

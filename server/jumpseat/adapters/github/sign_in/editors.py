@@ -28,7 +28,7 @@ DATABASE_SECONDS = 1.0
 """The time to wait for a plug-in that is writing."""
 
 CLEAR_SCHEMA = 0
-"""The `token_schema_version` of rows with a token in clear text. Later versions are encrypted."""
+"""The `token_schema_version` of rows with a token in clear text. Rows of later versions are encrypted."""
 
 GITHUB_TOKEN_PREFIXES = ("gh", "github_pat_")
 
@@ -36,7 +36,7 @@ GITHUB_TOKEN_PREFIXES = ("gh", "github_pat_")
 def copilot_directory(environment: Environment, platform: str = sys.platform) -> Path | None:
     """Return the directory of the plug-ins' files; None if there is no home directory.
 
-    On macOS too, it is below `~/.config`.
+    Without `XDG_CONFIG_HOME`, it is below `~/.config` on Linux and macOS, and `%LOCALAPPDATA%` on Windows.
     """
     configured = environment.get("XDG_CONFIG_HOME")
     if configured:
@@ -93,7 +93,7 @@ def _read_json(path: Path, authority: str) -> Iterator[SignIn]:
         # A key is "github.com", or "github.com:Iv1.…" with the app's id.
         if not (key == authority or key.startswith(f"{authority}:")) or not isinstance(entry, dict):
             continue
-        # "HOST:8443" is the same host on another port, not an app's id.
+        # "HOST:8443" names another port of the same host, not an app's id.
         if authority.rpartition(":")[0] == "" and key.removeprefix(f"{authority}:").isdigit():
             continue
         token = _read_token(entry.get("oauth_token"))
@@ -140,8 +140,8 @@ def _open_database(path: Path) -> sqlite3.Connection:
     import sqlite3
 
     log, index = (path.with_name(f"{path.name}-{suffix}") for suffix in ("wal", "shm"))
-    # Without a write-ahead log, `immutable` keeps SQLite from creating `-wal` and `-shm` files. A log with
-    # content has to be read, which requires its index.
+    # If there is no write-ahead log to read, `immutable` keeps SQLite from creating `-wal` and `-shm` files.
+    # A log with content can be read only with its index, the `-shm` file.
     live = log.is_file() and log.stat().st_size > 0 and index.is_file()
     query = "mode=ro&readonly_shm=1" if live else "mode=ro&immutable=1"
     uri = f"{path.resolve().as_uri()}?{query}"

@@ -24,7 +24,7 @@ _INHERITED = frozenset(
 )  # fmt: skip
 """The variables that `gh` needs to find its files and the keyring.
 
-`GH_TOKEN` is not among them, because `gh` would return it instead of its own token.
+`GH_TOKEN` is not among them, because `gh` would return it instead of the token that it stores.
 """
 
 _TOKEN = re.compile(r"[\x21-\x7e]{8,4096}")
@@ -34,9 +34,9 @@ async def read_gh_token(host: str, environment: Environment, *, seconds: float =
     """Return the token that `gh` stores for a host; None if `gh` is missing, signed out or too slow.
 
     Args:
-        host: `github.com`, a tenant or a server.
+        host: `github.com`, the host of a tenant, or the host of a GitHub Enterprise Server.
         environment: the client's environment variables.
-        seconds: the time limit.
+        seconds: the time limit for finding `gh`, and again for running it.
     """
     if not environment.get("PATH"):
         return None
