@@ -163,7 +163,7 @@ def document_of(request: ChatRequest) -> str:
         if answer is not None:
             parts.append(answer.strip())
     text = "\n\n".join(filter(None, parts)) + "\n\n"
-    # LSP also counts a lone CR as a line ending, whereas `Document.end` counts only LF.
+    # LSP also counts a lone CR as a line ending, whereas `Document.position` counts only LF.
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

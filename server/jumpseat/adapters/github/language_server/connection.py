@@ -26,14 +26,14 @@ The daemon itself has only half a second to end.
 """
 
 STOP_SECONDS = 0.3
-"""The time limit for the process to end after `shutdown`, which usually takes 0.1 s. Then it is killed."""
+"""The process is killed if it has not ended this long after `shutdown`. It usually takes 0.1 s."""
 
-MAX_WORDS_CHARACTERS = 600
+MAX_LAST_WORDS_CHARACTERS = 600
 MAX_LINE_CHARACTERS = 2000
 
 
 class ServerConnection:
-    """A server that has been initialized, or is about to be."""
+    """The connection to one process of the server, which may not be initialized yet."""
 
     def __init__(
         self, provider: str, child: FramedChild, progress: dict[str | int, asyncio.Queue[Mapping[str, Any]]]
@@ -42,7 +42,7 @@ class ServerConnection:
         Args:
             provider: the configured provider's id.
             child: the process.
-            progress: the queues for its reports, by token; shared with the receiver.
+            progress: the queues for values of `$/progress`, by token, which `take_progress` fills.
         """
         self.server_version: str | None = None
         """The version that the server reported."""
@@ -58,7 +58,7 @@ class ServerConnection:
 
     @property
     def end(self) -> str | None:
-        """The reason why the server ended, in a form that follows "The last time"; None while it runs."""
+        """How the server ended, and its last output: "it was killed by signal 9. …"; None while it runs."""
         return None if self._child.why is None else f"{self._child.why}.{last_words(self._child)}"
 
     async def wait_until_ended(self) -> str:
@@ -106,10 +106,9 @@ class ServerConnection:
 
     @contextlib.contextmanager
     def progress(self, token: str | int) -> Iterator[asyncio.Queue[Mapping[str, Any]]]:
-        """Queue the values of `$/progress` with this token, in order, from now on.
+        """While the context is open, queue the values of `$/progress` with this token, in order.
 
-        The queue does not show that the server has ended, so a reader must also wait for the response to its
-        request.
+        Nothing is queued when the server ends, so a reader must also wait for the response to the request.
         """
         queue = self._progress[token] = asyncio.Queue()
         try:
@@ -139,7 +138,7 @@ class ServerConnection:
 
 
 def take_progress(queues: Mapping[str | int, asyncio.Queue[Mapping[str, Any]]], params: Any) -> None:
-    """Put the value of a `$/progress` into its token's queue; drop the value if there is no such queue."""
+    """Put a value of `$/progress` into the queue of its token; drop the value if there is no such queue."""
     if isinstance(params, Mapping) and isinstance(params.get("value"), Mapping):
         token = params.get("token")
         queue = queues.get(token) if isinstance(token, str | int) else None
@@ -150,8 +149,8 @@ def take_progress(queues: Mapping[str | int, asyncio.Queue[Mapping[str, Any]]], 
 def last_words(child: FramedChild) -> str:
     """Return a sentence with the last lines of stderr, bounded and without secrets; may be empty."""
     words = " / ".join(_format_line(line) for line in child.last_words.splitlines())
-    if len(words) > MAX_WORDS_CHARACTERS:
-        words = f"…{words[-MAX_WORDS_CHARACTERS:]}"
+    if len(words) > MAX_LAST_WORDS_CHARACTERS:
+        words = f"…{words[-MAX_LAST_WORDS_CHARACTERS:]}"
     return f" Its last output: {words}" if words else ""
 
 

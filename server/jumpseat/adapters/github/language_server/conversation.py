@@ -1,8 +1,8 @@
 """Chats through the Copilot language server's conversations.
 
 Decides which of the server's conversations a chat continues, and when a conversation is deleted. Source:
-`conversation/create`, `/turn` and `/destroy` of `@github/copilot-language-server` 1.539. GitHub's own editors
-use these methods, but they are not documented.
+`conversation/create`, `/turn` and `/destroy` of `@github/copilot-language-server` 1.539. GitHub's own
+plug-ins use these methods, which are not documented.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class NoConversations(Exception):  # noqa: N818 - a fact about the server, which
 
 
 class Conversations:
-    """The conversations in the server that a provider's chats use.
+    """The conversations that a provider's chats have in the server.
 
     A chat that adds one user message to the end of a known conversation continues it. Any other chat starts a
     new conversation, with the earlier messages as its history.
@@ -67,7 +67,7 @@ class Conversations:
         Args:
             provider: the configured provider's id.
             server: the provider's server.
-            silence_seconds: the longest time without a report.
+            silence_seconds: the time without a report from the server after which a turn fails.
         """
         self._provider = provider
         self._server = server
@@ -80,7 +80,7 @@ class Conversations:
         self._limit_ends: datetime | None = None
         """The end of the rate limit that was last reported as used up.
 
-        The server reports it once, and may refuse later turns without repeating the time.
+        The server reports this time once, and may refuse later turns without repeating it.
         """
 
         self._running: set[ProgressDecoder] = set()
@@ -93,7 +93,7 @@ class Conversations:
 
         Args:
             request: the request of the turn.
-            listed_efforts: the efforts in the model's entry, if it has them.
+            listed_efforts: the model's efforts according to the list of models; None if they are unknown.
 
         Raises:
             NoConversations: the server does not have the methods for conversations; nothing was yielded.
@@ -149,10 +149,7 @@ class Conversations:
     async def _run_turn(
         self, chat: _Chat, method: str, more: Mapping[str, Any], decoder: ProgressDecoder
     ) -> AsyncGenerator[StreamEvent]:
-        """Run one turn. If the answer is complete, later chats can continue its conversation.
-
-        Otherwise the conversation is deleted.
-        """
+        """Run one turn. Then keep the conversation if the answer is complete, or else delete it."""
         token = f"jumpseat-{uuid4()}"
         exchange = Exchange(
             chat.connection,
@@ -172,7 +169,7 @@ class Conversations:
                         has_output = has_output or isinstance(event, BLOCK_EVENTS)
                         yield event
             last = decoder.finish(exchange.answer)
-            # Keep the conversation before yielding the last event, because a caller may stop reading there.
+            # Keep the conversation before yielding the last events, because a caller may stop reading there.
             # A conversation whose answer was cut off cannot be continued: the server's history has an error
             # message in place of the answer.
             is_complete = any(
@@ -212,7 +209,7 @@ class Conversations:
         return decoder
 
     async def _prepare(self, connection: ServerConnection) -> None:
-        """Prepare a new server before its first conversation. Forget the previous server's conversations."""
+        """Remove the tools of a newly started server, and forget the previous server's conversations."""
         async with self._preparing:
             if self._connection is not connection:
                 self._known.clear()
@@ -260,13 +257,13 @@ class Conversations:
 
 
 class _Chat(NamedTuple):
-    """The input of a turn, whether its conversation is new or continued."""
+    """The input of a turn, in a new or a continued conversation."""
 
     connection: ServerConnection
     request: ChatRequest
     turns: Sequence[Turn]
     effort: str | None
-    """The effort for the thinking level; None to request none."""
+    """The effort to request for the thinking level; None to leave it out of the request."""
 
 
 def _opening(turns: Sequence[Turn]) -> dict[str, Any]:
@@ -277,9 +274,10 @@ def _opening(turns: Sequence[Turn]) -> dict[str, Any]:
 
 
 def _common_params(chat: _Chat) -> dict[str, Any]:
-    """Return the params that both methods have: the model, but no context from an editor.
+    """Return the params of both `conversation/create` and `conversation/turn`.
 
-    Versions of the server differ in the field that they read the model from, so all these fields are set.
+    They name the model twice, because some versions of the server read `model` and others `modelInfo`. They
+    contain no context from an editor.
     """
     model: dict[str, Any] = {"id": chat.request.model}
     if chat.effort is not None:

@@ -12,7 +12,7 @@ from jumpseat.adapters.github.language_server.connection import ServerConnection
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document and a place in it: `text` ends there, and `suffix` follows."""
+    """A document and a place in it: the place is between `text` and `suffix`."""
 
     uri: str
     text: str
@@ -20,7 +20,7 @@ class Document:
     language_id: str = "plaintext"
 
     @property
-    def end(self) -> dict[str, int]:
+    def position(self) -> dict[str, int]:
         """The LSP position of the place: lines from 0, characters in UTF-16 units."""
         before, _, last = self.text.rpartition("\n")
         line = before.count("\n") + 1 if "\n" in self.text else 0
@@ -33,18 +33,24 @@ class Document:
         opened = {**version, "languageId": self.language_id, "text": self.text + self.suffix}
         connection.notify("textDocument/didOpen", {"textDocument": opened})
         try:
-            yield {"textDocument": version, "position": self.end}
+            yield {"textDocument": version, "position": self.position}
         finally:
             if connection.running:
                 connection.notify("textDocument/didClose", {"textDocument": {"uri": self.uri}})
 
     def text_added_by(self, item: Mapping[str, Any]) -> str:
-        """Return the text that an item adds after the place; its range may begin before the place."""
+        """Return the text that a completion item adds after the place.
+
+        The range that the item replaces may begin before the place.
+        """
         text, start, _ = _read_item(item)
         return text.removeprefix(self._text_from(*start))
 
     def text_inserted_by(self, item: Mapping[str, Any]) -> str:
-        """Return the text that an item inserts at the place; empty if it changes the text around it."""
+        """Return the text that a completion item inserts at the place.
+
+        The result is empty if the item also changes the text around the place.
+        """
         text, start, end = _read_item(item)
         before, after = self._text_from(*start), self._text_until(*end)
         if len(text) < len(before) + len(after) or not (text.startswith(before) and text.endswith(after)):
@@ -63,7 +69,7 @@ class Document:
         """Return the text from the place to a position; empty for an invalid position."""
         if not (isinstance(line, int) and isinstance(character, int)):
             return ""
-        place, lines = self.end, self.suffix.split("\n")
+        place, lines = self.position, self.suffix.split("\n")
         number = line - place["line"]
         if not 0 <= number < len(lines):
             return ""
@@ -73,7 +79,7 @@ class Document:
 
 
 def _read_item(item: Mapping[str, Any]) -> tuple[str, tuple[Any, Any], tuple[Any, Any]]:
-    """Return an item's text, and the start and end of the range that it replaces."""
+    """Return a completion item's text, and the start and end of the range that it replaces."""
     text, span = item.get("insertText"), item.get("range")
     ends = (span.get("start"), span.get("end")) if isinstance(span, Mapping) else (None, None)
     start, end = (

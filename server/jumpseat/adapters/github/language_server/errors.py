@@ -33,7 +33,7 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 
 UPDATE_COMMAND = "npm install -g @github/copilot-language-server@latest"
 
-WAITED_FOR_SECONDS = 30.0
+MAX_SERVER_WAIT_SECONDS = 30.0
 """If a rate limit's `retryAfter` is at most this, the server itself waits, and retries three times."""
 
 _UPDATE_HINT = f"Update the Copilot language server: `{UPDATE_COMMAND}`."
@@ -52,13 +52,13 @@ _UNHANDLED = re.compile(r"^unhandled status from server: (\d{3})\s*(.*)$", re.DO
 _BAD_TOKEN = re.compile(r"^token expired or invalid: (\d{3})", re.IGNORECASE)
 _BARE_STATUS = re.compile(r"^HTTP (\d{3})\b")
 _UNREACHED = re.compile(r"could not log in with device flow on|ENOTFOUND|ECONNREFUSED|timed? ?out", re.I)
-_ITS_VARIABLE = re.compile(r"^environment variable \S+ provides", re.I)
+_TOKEN_VARIABLE = re.compile(r"^environment variable \S+ provides", re.I)
 _NO_ACCESS = re.compile(r"no access to github copilot", re.IGNORECASE)
 _BAD_IMAGE = re.compile(r"could not read image|unsupported image format", re.IGNORECASE)
 _RETRY = re.compile(r"\bretry in (\d+) ?s", re.IGNORECASE)
 _OUTDATED = re.compile(r"client not supported|plugin is out of date", re.IGNORECASE)
 
-# These patterns classify those errors of a turn that have no code. The first match is used.
+# These patterns classify errors without an HTTP status by their messages. The first match is used.
 _BY_WORDS: tuple[tuple[re.Pattern[str], type[ChatError]], ...] = (
     (re.compile(r"token limit exceeded|model_max_prompt_tokens_exceeded", re.I), ContextExceededError),
     (
@@ -122,7 +122,7 @@ def request_error(error: RpcError, *, provider: str, model: str | None = None) -
         if _UNREACHED.search(said):
             keys = f"providers.{provider}.host and providers.{provider}.proxy"
             hint = f"Check the network, {keys}, and try again."
-        elif _ITS_VARIABLE.search(said):
+        elif _TOKEN_VARIABLE.search(said):
             places = f"the environment of your editor or shell, or in providers.{provider}.env"
             hint = f"The variable is set in {places}."
         return AuthenticationError(message, hint=hint, **facts)
@@ -148,12 +148,12 @@ def turn_error(
 
     Args:
         error: `{message, code?, reason?, retryAfter?, responseIsIncomplete?, responseIsFiltered?}`; `code` is
-            an HTTP status if the service refused, `retryAfter` is in seconds.
+            an HTTP status or one of the server's own codes, and `retryAfter` is in seconds.
         provider: the configured provider's id.
         model: the model of the request.
-        reset_at: the end of the rate limit that a notice reported; used if the error has no `retryAfter`.
-        is_limited: whether such a notice arrived in this turn. If so, an error of unknown cause is a rate
-            limit.
+        reset_at: the end of the rate limit, from a notice; used if the error itself does not name a delay.
+        is_limited: whether a notice with `reset_at` arrived in this turn. If so, an error of unknown cause
+            is treated as a rate limit.
     """
     parsed = _parse(text_in(error.get("message")))
     said, reason, code = parsed.words, text_in(error.get("reason")), error.get("code")
@@ -179,7 +179,7 @@ def turn_error(
     failure.was_retried = (
         kind is RateLimitError
         and failure.retry_after is not None
-        and failure.retry_after <= WAITED_FOR_SECONDS
+        and failure.retry_after <= MAX_SERVER_WAIT_SECONDS
     )
     return failure
 
@@ -259,7 +259,7 @@ class _Parsed:
 
 
 def _parse(message: str) -> _Parsed:
-    """Parse a message, and remove the parts that are meant for GitHub's own editors."""
+    """Parse a message, and remove the parts that are meant for GitHub's own plug-ins."""
     request_id: str | None = None
     status: int | None = None
     if ids := _REQUEST_IDS.search(message):
@@ -284,7 +284,7 @@ def _sentence(lead: str, said: str) -> str:
 
 
 def _status(code: Any) -> int | None:
-    """Return the code if it is an HTTP status; the server's own codes are outside that range."""
+    """Return the code if it is an HTTP error status (400 to 599), which the server's own codes never are."""
     is_status = isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600
     return code if is_status else None
 

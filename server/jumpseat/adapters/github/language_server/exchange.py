@@ -17,7 +17,10 @@ _ANSWERED: Mapping[str, Any] = {}
 
 
 class Exchange:
-    """A request. `read_reports` can be read once. After that, `answer` is the result of the request."""
+    """A request and its reports.
+
+    Iterate over `read_reports` once. After that, `answer` is the request's result; None if there is none.
+    """
 
     def __init__(
         self,
@@ -37,7 +40,7 @@ class Exchange:
             params: the request's params, including the token.
             token: the token of the reports.
             provider: the configured provider's id.
-            silence_seconds: the longest time without a report.
+            silence_seconds: the time without a report after which the request fails.
             has_ended: returns whether the last report was received; None if no report is marked as the last.
         """
         self.answer: Any = None
@@ -54,7 +57,7 @@ class Exchange:
 
         Raises:
             RpcError: the server refused the request.
-            ConnectionError: no report arrived for too long.
+            ConnectionError: no report arrived for `silence_seconds`.
             ProtocolError: the server ended, or broke its framing.
         """
         with self._connection.progress(self._token) as queue:
@@ -78,8 +81,8 @@ class Exchange:
                             raise self._silence_error() from None
                         break
                     if report is _ANSWERED:
-                        # All reports that preceded the response were read. Once the last report was received,
-                        # the model's answer is complete, so it does not matter if the request has failed.
+                        # All reports that preceded the response were read. If the last report was among them,
+                        # the model's answer is complete, and a failure of the request does not matter.
                         if self._has_ended is None or not self._has_ended() or request.exception() is None:
                             self.answer = request.result()
                     else:

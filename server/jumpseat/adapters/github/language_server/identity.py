@@ -31,7 +31,7 @@ from jumpseat.wire import RpcError
 logger = logging.getLogger(__name__)
 
 STATUS_SECONDS = 5.0
-"""The time limit of a status without `refresh`, which may have to start the server."""
+"""The time limit of `get_status` without `refresh`, including the start of the server if it does not run."""
 
 REFRESH_SECONDS = 30.0
 """The time limit of a request for which the server may have to reach GitHub."""
@@ -71,7 +71,7 @@ class LanguageServerIdentity:
         self._status_seconds = status_seconds
         self._sign_in: SignInReport | None = None
         self._reported_by: ServerConnection | None = None
-        """The run of the server that reported `_sign_in`, which is not valid for another run."""
+        """The run of the server that reported `_sign_in`. The report is not valid for another run."""
 
         self._kind = "Normal"
         """The general status in the last notification of an older server."""
@@ -96,9 +96,9 @@ class LanguageServerIdentity:
     async def get_status(self, *, refresh: bool) -> AuthStatus:
         """Return the status; with `refresh`, the server checks with GitHub and reports plan and quotas.
 
-        Starts the server if it does not run. If the server fails or takes too long, the status is the one
-        that it reported last, or else `signed_out`, with the reason as the message. A later answer of the
-        server is reported as a change.
+        Starts the server if it does not run. If the server fails or takes too long, the status is the last
+        one that this run of the server reported, or else `signed_out`, and the message describes the failure.
+        A later answer of the server is reported as a change.
         """
         flight, work = (
             (self._refreshing, self._check_with_github) if refresh else (self._checking, self._check_locally)
@@ -106,7 +106,8 @@ class LanguageServerIdentity:
         seconds = REFRESH_SECONDS if refresh else self._status_seconds
         until = asyncio.get_running_loop().time() + seconds
         if not refresh:
-            # Callers during a check share its deadline, because editors request the status often.
+            # Callers during a check share its deadline. Editors request the status often, and must not wait
+            # again and again for the same check.
             until = self._check_until = self._check_until if flight.is_running else until
         try:
             async with asyncio.timeout_at(until):
@@ -169,7 +170,7 @@ class LanguageServerIdentity:
             async with asyncio.timeout(CANCEL_SECONDS):
                 await self._sign_in_lock.acquire()
         except TimeoutError:
-            # Allow one at a time: the server's notification of a code does not identify its sign-in.
+            # Allow one sign-in at a time: the server's notification of a code does not identify the sign-in.
             raise RequestError(
                 f"A sign-in to {self._hosts.provider} is already in progress.",
                 provider=self._hosts.provider,
@@ -184,7 +185,7 @@ class LanguageServerIdentity:
             self._sign_in_lock.release()
         if self._state != "signed_in":
             raise self._not_ready_error()
-        self._report(is_change=True)
+        self._report(any_difference=True)
         status = await self.get_status(refresh=True)
         # The sign-in succeeded, even if the refresh failed.
         return status if status.state != "signed_out" else self._status("signed_in")
@@ -203,7 +204,7 @@ class LanguageServerIdentity:
         # Without this, `_store_report` would keep the reason of an earlier `signed_out`.
         self._sign_in = None
         self._store_report(connection, read_sign_in(answer))
-        status = self._report(is_change=True)
+        status = self._report(any_difference=True)
         if status.state != "signed_out":
             login = status.login or "The account"
             why = (
@@ -226,7 +227,7 @@ class LanguageServerIdentity:
                         self._store_report(self._server.running, read_sign_in(row["result"], row))
                         self._report()
             case "didChangeStatus" | "statusNotification":
-                # These notifications of older servers do not contain the account, so request the sign-in.
+                # These notifications of older servers do not contain the account, so check the sign-in.
                 kind = params.get("kind") or params.get("status")
                 if kind in ("Normal", "Error") and kind != self._kind:
                     self._kind = kind
@@ -284,7 +285,7 @@ class LanguageServerIdentity:
         return self._report()
 
     async def _check(self, connection: ServerConnection, options: Mapping[str, bool]) -> None:
-        """Request the sign-in from the server.
+        """Request the state of the sign-in from the server, and store it.
 
         Raises:
             RpcError: the request failed.
@@ -302,7 +303,7 @@ class LanguageServerIdentity:
             if is_refused and now.state == "signed_in" and not now.is_tried and now.login == before.login:
                 return
             if now.state == "signed_out" and before.state in ("signed_out", "expired") and not now.words:
-                # A notification with the reason arrived before this report, which has none.
+                # Keep the previous report: it may have the reason from a notification, and this one has none.
                 now = before
             elif now.state == before.state and now.login == before.login and not now.words:
                 now = replace(now, words=before.words)
@@ -315,13 +316,13 @@ class LanguageServerIdentity:
         return self._sign_in.state if self._sign_in is not None else "signed_out"
 
     def _note_account(self, answer: Mapping[str, Any]) -> None:
-        """Store plan and quotas, and report a change if a known quota has crossed a threshold."""
+        """Store plan and quotas. Report the status if the plan changed, or a quota crossed a threshold."""
         self._plan = read_plan(answer) or self._plan
         fresh = read_quotas(answer)
         crossed = crossed_thresholds(self._quotas, fresh) if self._quotas else []
         self._quotas = merge_quotas(self._quotas, fresh)
         if self._sign_in is not None:
-            self._report(is_change=bool(crossed))
+            self._report(any_difference=bool(crossed))
 
     def _not_ready_error(self) -> AuthenticationError:
         """Return the error for a chat without a usable sign-in."""
@@ -363,15 +364,15 @@ class LanguageServerIdentity:
             quotas=(tuple(self._quotas) or None) if known else None,
         )
 
-    def _report(self, *, is_change: bool = False) -> AuthStatus:
-        """Report the status if its state, login or plan has changed. The first status is not a change.
+    def _report(self, *, any_difference: bool = False) -> AuthStatus:
+        """Return the status. Report it if its state, login or plan differs from the last status.
 
         Args:
-            is_change: report any difference from the last status.
+            any_difference: report any other difference too, and the first status.
         """
         before, status = self._reported, self._build_status()
         self._reported = status
-        if (before is not None and _facts(before) != _facts(status)) or (is_change and before != status):
+        if (before is not None and _facts(before) != _facts(status)) or (any_difference and before != status):
             self._on_change(status)
         return status
 

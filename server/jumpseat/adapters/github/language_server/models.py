@@ -41,7 +41,10 @@ _POLICIES: Mapping[str, PolicyState] = {"enabled": "enabled", "disabled": "disab
 
 
 class LanguageServerModels:
-    """The last list of one server. Use it on the event loop only."""
+    """Fetches the models of one server, stores the last list, and accepts terms.
+
+    Use it on the event loop only.
+    """
 
     def __init__(self, provider: str) -> None:
         """
@@ -65,7 +68,7 @@ class LanguageServerModels:
 
         Args:
             connection: the running server.
-            completion: list the models of completions instead of the models of chats.
+            completion: list only the models of completions; see `read_models`.
 
         Raises:
             ChatError: the request failed.
@@ -75,7 +78,7 @@ class LanguageServerModels:
         except RpcError as error:
             if not completion or error.code != METHOD_NOT_FOUND:
                 raise request_error(error, provider=self._provider) from error
-            answer = []  # Older servers support only completions, and have no list.
+            answer = []  # Servers that support only completions have no list.
         models = read_models(answer, self._provider, completion=completion)
         if not any(model.supports_infill for model in models):
             # The server completes documents with a model that most versions do not list.
@@ -86,7 +89,7 @@ class LanguageServerModels:
 
     async def explain(self, connection: ServerConnection, model: str, error: RequestError) -> ChatError:
         """Replace the refusal of a chat with a precise error if the model's terms were not accepted."""
-        # The server reports such a model as not supported.
+        # The server reports such a model as not supported, which becomes a plain `RequestError`.
         if type(error) is not RequestError:
             return error
         try:
@@ -142,7 +145,7 @@ class LanguageServerModels:
         except RpcError as error:
             if error.code == METHOD_NOT_FOUND:
                 raise request_error(error, provider=self._provider) from error
-            # If the plan does not include the model, the error has no reason. The new list shows the result.
+            # If the plan does not include the model, the error does not say so. The new list is decisive.
             logger.info("the terms of %s were not accepted: %s", row.id, error.message)
             refusal = error
         await self.fetch(connection)
@@ -157,7 +160,7 @@ class LanguageServerModels:
 
 
 def read_models(answer: Any, provider: str, *, completion: bool = False) -> list[ModelInfo]:
-    """Return the models in a response to `copilot/models`, in its order, one per id.
+    """Return the models in a response to `copilot/models`, one per id, in the order of the response.
 
     An unreadable row is skipped and logged.
 
@@ -198,7 +201,7 @@ def _read_model(row: Any, provider: str, *, completion: bool) -> ModelInfo | Non
     """Return the model of a row; None if it does not belong to the requested list.
 
     Raises:
-        KeyError, TypeError, ValueError: the row has no name, or is not an object.
+        KeyError, TypeError, ValueError: the row has no id, or is not an object.
     """
     if not isinstance(row, Mapping):
         raise TypeError(f"a row is {type(row).__name__}")
@@ -206,7 +209,7 @@ def _read_model(row: Any, provider: str, *, completion: bool) -> ModelInfo | Non
     if not isinstance(model, str) or not model:
         raise ValueError("the id is not a name")
     scopes = texts_in(row.get("scopes"))
-    # Older servers do not send scopes, and list only models of chats.
+    # A row without scopes is from an older server, which lists only models of chats.
     if completion or (scopes and CHAT_SCOPE not in scopes):
         name = text_in(row.get("modelName"))
         return _make_completion_model(model, name, provider) if COMPLETION_SCOPE in scopes else None
@@ -228,7 +231,7 @@ def _read_model(row: Any, provider: str, *, completion: bool) -> ModelInfo | Non
         max_prompt_tokens=limit_in(limits.get("maxInputTokens")),
         max_output_tokens=limit_in(limits.get("maxOutputTokens")),
         supports_vision=vision if isinstance(vision, bool) else None,
-        # This applies to every model: the server runs only its own tools, and has no JSON mode.
+        # No model has these: the server runs only its own tools, and has no JSON mode.
         supports_tool_use=False,
         supports_json=False,
         supports_infill=False,

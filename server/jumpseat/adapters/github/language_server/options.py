@@ -22,7 +22,7 @@ def _as_words(value: Any) -> Any:
 CommandLine = Annotated[
     list[Annotated[str, Field(min_length=1)]], Field(min_length=1), BeforeValidator(_as_words)
 ]
-"""A program and its arguments; in the file, a list or one text."""
+"""A program and its arguments. In the configuration file, it is a list or one string."""
 
 
 class LanguageServerOptions(GitHubOptions):

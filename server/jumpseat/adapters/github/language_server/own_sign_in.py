@@ -12,7 +12,7 @@ from jumpseat.adapters.github.language_server.server import LanguageServer
 from jumpseat.adapters.github.sign_in.editors import copilot_directory
 from jumpseat.chat import ModelInfo
 
-SIGN_INS = ("auth.db", "auth.db-wal")
+SIGN_IN_FILES = ("auth.db", "auth.db-wal")
 """The files of the server's SQLite database of sign-ins."""
 
 
@@ -67,11 +67,11 @@ class LanguageServerSignIn(Account):
         return await self._accept_terms(model)
 
     def watched_files(self) -> list[Path]:
-        """Return the server's sign-in files, which other processes may change; empty if no server runs."""
+        """Return the server's sign-in files, which other processes may change; empty if it is not running."""
         directory = copilot_directory(self._server.environment)
         if directory is None or self._server.running is None:
             return []
-        return [directory / name for name in SIGN_INS]
+        return [directory / name for name in SIGN_IN_FILES]
 
     async def handle_file_change(self) -> None:
         """Check the sign-in again, because another process may have signed in or out."""

@@ -48,13 +48,13 @@ class ProgressDecoder:
         Args:
             provider: the configured provider's id, for origins and errors.
             model: the model's name in the request.
-            warnings: warnings about omitted parts of the request, to emit when the answer begins.
+            warnings: warnings about changes to the request, to emit when the answer begins.
             expects_thinking: whether the request has a thinking level. If so, an answer without reasoning
                 gets a warning.
             reset_at: the end of a limit that was reported as used up before this turn.
         """
         self.begun = False
-        """Whether a report was received, so that the turn may have been billed."""
+        """Whether a report was received. If so, the turn may have been billed."""
 
         self.ended = False
         """Whether the last report was received."""
@@ -122,7 +122,7 @@ class ProgressDecoder:
             answer: the result of the turn's request; None if there is none.
 
         Raises:
-            ChatError: the turn ended with an error, or without output.
+            ChatError: the turn ended with an error, or before it was complete.
         """
         stop_reason, raw = self._stop_reason()
         if not self.ended and not (self._has_response and isinstance(answer, Mapping)):
@@ -166,7 +166,7 @@ class ProgressDecoder:
                 provider=self._provider,
             )
         if self._last_notification and not self._has_text:
-            # The server reports a failure of some models only as a notification.
+            # With some models, the server reports a failure only as a notification.
             raise turn_error({"message": self._last_notification}, provider=self._provider, model=self._model)
         return "end_turn", None
 
@@ -188,7 +188,7 @@ class ProgressDecoder:
             self._start_answer()
             self._misses_thinking = False
             self._blocks.add_thinking(thinking)
-        # Hidden text is meant for GitHub's own editors.
+        # Hidden text is meant for GitHub's own plug-ins.
         if report.get("hideText") is not True:
             rounds = mappings_in(report.get("editAgentRounds"))
             if any(text_in(each.get("reply")) for each in rounds):

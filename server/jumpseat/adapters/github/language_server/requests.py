@@ -1,6 +1,6 @@
-"""Answers the Copilot language server's requests to its editor.
+"""Answers the requests that the Copilot language server sends to its client, usually an editor.
 
-The daemon has no open files and no tools, so most results are empty. Source: the requests of
+The daemon offers the server no files and no tools, so most results are empty. Source: the requests of
 `@github/copilot-language-server` 1.539. The result of a `conversation/…` method is a pair `[result, error]`.
 """
 
@@ -47,7 +47,7 @@ def _document(params: Mapping[str, Any]) -> dict[str, bool]:
     return {"success": True}
 
 
-# Answer all of these: an error or a missing answer would stall or end a turn.
+# Each of these methods needs a result: with an error, or without a response, the turn would end or stall.
 _ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "conversation/context": lambda _: [None, None],
     "conversation/invokeClientTool": lambda _: [

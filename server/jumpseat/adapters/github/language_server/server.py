@@ -195,8 +195,8 @@ class LanguageServer:
             await child.stop(0)
             raise self._start_error(f"was not ready when {child.why}", last_words(child)) from None
         connection.server_version = _version_in(answer)
-        # Forget the complaint about a missing keyring, which the server prints at every start: if the server
-        # ends later, that is not the cause.
+        # Discard the output of the start. It complains about a missing keyring every time, and would be shown
+        # as the cause if the server ends later.
         child.forget_last_words()
 
     async def _build_settings(self) -> dict[str, Any]:
@@ -204,7 +204,7 @@ class LanguageServer:
         network = await read_network_options(self._provider, self._config)
         settings: dict[str, Any] = {"telemetry": {"telemetryLevel": "off"}}
         if network.variables is None:
-            # An empty address means no proxy; without an address, the server uses the environment's proxy.
+            # An empty address means no proxy. Without `http`, the server uses the proxy of its environment.
             proxy = "" if network.proxy is None else _address_of(network.proxy)
             settings["http"] = {"proxy": proxy, "proxyStrictSSL": True}
         hosts = github_hosts(self._options.host, provider=self._provider, github_url=self._options.github_url)

@@ -89,7 +89,7 @@ class DeviceSignIn:
     async def _sign_in_with_one_request(self) -> Any:
         """Sign in to a newer server with one request, which can be cancelled.
 
-        A notification brings the code.
+        The server sends the code in a notification.
         """
         flow = asyncio.ensure_future(self._connection.request("signInWithDeviceFlow", {}, seconds=None))
         try:
@@ -173,13 +173,13 @@ class DeviceSignIn:
         """
         # A page on another host could phish for the user's password.
         configured = urlsplit(self._hosts.github)
-        own = {(configured.scheme, configured.netloc), ("https", self._hosts.authority)}
+        allowed = {(configured.scheme, configured.netloc), ("https", self._hosts.authority)}
         if isinstance(page, str) and _PAGE.fullmatch(page) and "\\" not in page:
             try:
                 parts = urlsplit(page)
             except ValueError:
                 parts = urlsplit("")
-            if (parts.scheme, parts.netloc.lower()) in own:
+            if (parts.scheme, parts.netloc.lower()) in allowed:
                 return page
         raise ProtocolError(
             f"The language server named a sign-in page that is not on {self._hosts.authority}, "

@@ -1,7 +1,8 @@
-"""Represents a chat as the language server's turns: a user's request and its answer, if it has one yet.
+"""Converts a chat to the language server's turns.
 
-Pure functions. Source: `conversation/create` of `@github/copilot-language-server` 1.539, which sends the
-turns to the model as plain messages.
+A turn is a user's request with its answer; the last turn of a chat has no answer yet. Pure functions. Source:
+`conversation/create` of `@github/copilot-language-server` 1.539, which sends the turns to the model as plain
+messages.
 """
 
 from __future__ import annotations

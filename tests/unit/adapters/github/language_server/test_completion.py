@@ -71,7 +71,7 @@ def test_a_chat_becomes_a_document_that_ends_before_the_answer():
     [("", 0, 0), ("ab", 0, 2), ("ab\n\n", 2, 0), ("a\nb𝄞é", 1, 4)],
 )
 def test_the_end_of_the_document_is_counted_in_utf_16(text, line, character):
-    assert Document("untitled:x", text).end == {"line": line, "character": character}
+    assert Document("untitled:x", text).position == {"line": line, "character": character}
 
 
 @pytest.mark.requirement("language-server:completion-document")
@@ -171,7 +171,7 @@ async def test_each_chat_opens_and_closes_its_own_document(fake):
     assert {each["textDocument"]["uri"] for each in fake.params(CLOSE)} == {each["uri"] for each in opened}
     first = fake.params(PANEL)[0]
     assert first["textDocument"] == {"uri": opened[0]["uri"], "version": 1}
-    assert first["position"] == Document("", opened[0]["text"]).end
+    assert first["position"] == Document("", opened[0]["text"]).position
 
 
 @pytest.mark.requirement("language-server:completion")

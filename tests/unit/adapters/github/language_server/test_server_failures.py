@@ -12,7 +12,7 @@ import pytest
 
 from jumpseat.adapters.base.starts import MAX_STARTS
 from jumpseat.adapters.github.language_server import server as server_module
-from jumpseat.adapters.github.language_server.connection import MAX_WORDS_CHARACTERS
+from jumpseat.adapters.github.language_server.connection import MAX_LAST_WORDS_CHARACTERS
 from jumpseat.chat import ConnectionError
 from jumpseat.system.secrets import register_secret
 from jumpseat.wire import RpcError
@@ -71,7 +71,7 @@ async def test_the_last_stderr_lines_are_reported_bounded_and_without_secrets(
     program = script(tmp_path / "server", "".join(["#!/bin/sh\n", *(f"echo {x} >&2\n" for x in lines)]))
     hint = (await harnesses.make(command=[str(program)]).failure()).hint or ""
     assert hint.endswith("password *** / token *** / the end")
-    assert len(hint) < MAX_WORDS_CHARACTERS + 200
+    assert len(hint) < MAX_LAST_WORDS_CHARACTERS + 200
 
 
 @pytest.mark.requirement("language-server:failed-start")
