@@ -26,8 +26,8 @@ async def list_ready_providers(registry: Registry) -> list[str]:
             return False
 
     providers = list(registry.ids)
-    ready = await asyncio.gather(*map(is_ready, providers))
-    return [provider for provider, is_ready in zip(providers, ready, strict=True) if is_ready]
+    results = await asyncio.gather(*map(is_ready, providers))
+    return [provider for provider, ready in zip(providers, results, strict=True) if ready]
 
 
 async def require_provider(registry: Registry) -> None:
@@ -44,7 +44,11 @@ async def require_provider(registry: Registry) -> None:
 
 
 async def list_models(registry: Registry) -> dict[str, str]:
-    """Return the models of ready providers that a picker should offer: the name of each, by its id."""
+    """Return the models to offer in a picker, as a mapping from id to name.
+
+    The models belong to ready providers. If a provider's list cannot be read, this returns the models that
+    the configuration names.
+    """
     models, failures = await list_all_models(registry, await list_ready_providers(registry))
     names = {model.id: model.name for model in models if model.picker_enabled}
     for failure in failures:
@@ -74,6 +78,7 @@ def thinking_levels(registry: Registry, target: ResolvedModel | None) -> Sequenc
     thinks = info.supports_thinking
     if thinks is None:
         values, sources = registry.capabilities(target.provider)
+        # A static capability describes the adapter, so it does not show that this model thinks.
         thinks = values.thinking and sources["thinking"] != "static"
     return tuple(THINKING_ROOM) if thinks else ()
 
@@ -81,7 +86,8 @@ def thinking_levels(registry: Registry, target: ResolvedModel | None) -> Sequenc
 async def any_model_sees(registry: Registry) -> bool:
     """Whether any model of a ready provider accepts images.
 
-    If a provider's models are not known, the provider's capability counts instead.
+    If a provider's models are unknown, or the facts about a model do not state this, the provider's
+    capability counts instead.
     """
     for provider in await list_ready_providers(registry):
         listed = registry.known_models(provider)

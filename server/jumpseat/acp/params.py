@@ -22,7 +22,7 @@ class HandshakeParams(Params):
 
     protocol_version: int
     client_capabilities: JsonObject = Field(default_factory=dict)
-    """A raw object, because `{}` means that a capability is present."""
+    """The raw object. A capability with the value `{}` is present, so `{}` must not be treated as empty."""
 
     client_info: ImplementationParam | None = None
 
@@ -34,7 +34,7 @@ class AuthenticateParams(Params):
 
 
 class NamedValueParam(Params):
-    """A variable or a header."""
+    """An environment variable or an HTTP header."""
 
     name: Annotated[str, Field(min_length=1)]
     value: str = ""

@@ -24,14 +24,15 @@ async def ask_permission(
 ) -> Decision:
     """Ask the user about a call, and return the decision. If the wait is cancelled, withdraw the question.
 
-    If the question is refused, closed or answered in an unknown way, the call is denied.
+    The call is denied if the client cannot ask, if the user closes the question, or if the answer is not one
+    of the options.
 
     Args:
         client: the client.
         conversation_id: the conversation of the call.
-        tool_call: the call, as the client shows it.
-        tool: the name of the server and the tool.
-        remember: how long the decision may be remembered.
+        tool_call: the call, in the protocol's form.
+        tool: the tool as `server/tool`, for the labels of the options.
+        remember: the allowed values for remembering the decision.
     """
     decisions = {ALLOW: Decision(is_allowed=True)}
     options = [{"optionId": ALLOW, "name": "Allow", "kind": "allow_once"}]

@@ -25,7 +25,7 @@ from jumpseat.connections.uris import path_of_uri
 from jumpseat.system.threads import run_blocking
 
 MAX_LINKED_BYTES = 1024 * 1024
-"""The size of the largest linked file that is read."""
+"""The maximum size of a linked file that the daemon reads itself."""
 
 
 async def read_content(
@@ -64,7 +64,10 @@ def _read_resource(resource: ResourceParam) -> ContentBlock:
 async def _read_link(
     client: AcpClient, conversation: AcpConversation, link: LinkContentParam
 ) -> ContentBlock:
-    """Return the text of a linked file if it is in the conversation's directories, else the link as text."""
+    """Return the text of a linked file, or else the link as text.
+
+    The text is returned only if it can be read and the file is in one of the conversation's directories.
+    """
     path = path_of_uri(link.uri)
     if path is not None:
         roots = (conversation.directory, *conversation.additional_directories)
@@ -77,7 +80,7 @@ async def _read_link(
 
 
 def _resolve_below(path: Path, roots: Sequence[Path]) -> Path | None:
-    """Return the file with links resolved if it is below one of the directories, else None. Blocks."""
+    """Return the path without symbolic links if it is below one of the directories, else None. Blocks."""
     try:
         real = Path(os.path.realpath(path))
         return real if any(real.is_relative_to(os.path.realpath(root)) for root in roots) else None
@@ -86,7 +89,14 @@ def _resolve_below(path: Path, roots: Sequence[Path]) -> Path | None:
 
 
 async def _read_text(client: AcpClient, conversation: AcpConversation, path: Path, real: Path) -> str | None:
-    """Return the text of a file. A client that offers files returns the text with unsaved changes."""
+    """Return the text of a file; None if it cannot be read.
+
+    If the client can read files, it sends the text, including unsaved changes.
+
+    Args:
+        path: the path in the link, for the client.
+        real: the same path without symbolic links, for this process.
+    """
     if client.abilities.reads_files:
         with suppress(TimeoutError):
             return await read_text(client, conversation, path)

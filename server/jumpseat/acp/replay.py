@@ -18,9 +18,9 @@ from jumpseat.tools.turn_tools import DAEMON
 
 async def replay(client: AcpClient, conversation: AcpConversation) -> None:
     """Send the messages of a conversation to the client."""
-    shown = _Replay(client, conversation, await _find_kinds(client, conversation.messages))
+    sender = _MessageSender(client, conversation, await _find_kinds(client, conversation.messages))
     for message in conversation.messages:
-        shown.send(message)
+        sender.send(message)
         await client.outbox.wait_until_ready()
 
 
@@ -41,7 +41,7 @@ def _list_tools(message: Message) -> dict[str, str]:
     }
 
 
-class _Replay:
+class _MessageSender:
     def __init__(
         self, client: AcpClient, conversation: AcpConversation, kinds: Mapping[str, ToolKind]
     ) -> None:
@@ -49,7 +49,7 @@ class _Replay:
         self._conversation = conversation
         self._kinds = kinds
         self._ids: dict[str, str] = {}
-        """The ids of the calls that were sent to the client, by the provider's ids."""
+        """The id of each call in the conversation, by the provider's id."""
 
     def send(self, message: Message) -> None:
         message_id, tools = str(uuid4()), _list_tools(message)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def restore(client: AcpClient, conversation: AcpConversation, kept: KeptSession) -> None:
-    """Restore the state of the conversation at the end of its last turn."""
+    """Restore the state that the conversation had at the end of its last turn."""
     conversation.branch = kept.conversation.row.id
     conversation.messages = tuple(kept.conversation.messages)
     conversation.cost = kept.cost
@@ -45,7 +45,7 @@ def _is_configured(client: AcpClient, model: str) -> bool:
 
 
 async def report_kept_usage(client: AcpClient, conversation: AcpConversation, kept: KeptSession) -> None:
-    """Send the used context and the cost at the end of the last turn."""
+    """Send how much context the last turn used, and the cost of all turns."""
     target = await resolve_choice(client.registry, kept.conversation.row.model)
     if target is not None and kept.usage is not None:
         report_usage(client, conversation, target.provider, target.model, kept.usage)

@@ -1,4 +1,4 @@
-"""The MCP servers of a conversation, which the client defines."""
+"""The MCP servers that the client defines for a conversation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_NAME = 64
 
 
 def create_servers(client: AcpClient, servers: Sequence[ServerParam]) -> dict[str, ToolServer]:
-    """Return the servers of a conversation by name. Nothing is started before a prompt.
+    """Return the servers of a conversation by name. No server is started before a prompt.
 
     Raises:
         InvalidRequestError: a definition is not valid, or its name is empty or taken.
@@ -49,9 +49,10 @@ def create_servers(client: AcpClient, servers: Sequence[ServerParam]) -> dict[st
 
 
 def _to_table(server: ServerParam) -> dict[str, Any]:
-    """Return a table `[mcp.NAME]` with the same meaning."""
+    """Convert the params of a server to an equivalent table `[mcp.NAME]`."""
     if isinstance(server, StdioServerParam):
         variables = {each.name: each.value for each in server.env}
-        # Editors start programs in the project's directory, and relative arguments depend on that directory.
+        # Arguments may be paths relative to the project's directory, where editors start such programs. The
+        # scope `workspace` makes the daemon do the same.
         return {"command": [server.command, *server.args], "env": variables, "scope": "workspace"}
     return {"url": server.url, "headers": {each.name: each.value for each in server.headers}}

@@ -15,19 +15,19 @@ from jumpseat.providers import SIGN_IN_PROVIDER
 from jumpseat.providers import sign_in as sign_in_to
 from jumpseat.wire import RequestId
 
-_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+_BROWSER_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
 class SignInFlow:
-    """One sign-in. It continues in the background until the user has entered the code."""
+    """One sign-in, which runs in the background while the user enters the code."""
 
     def __init__(self, client: AcpClient) -> None:
         loop = asyncio.get_running_loop()
         self.prompt: asyncio.Future[SignInPrompt] = loop.create_future()
-        """The code for the user. It is cancelled if the sign-in ends without a code."""
+        """Resolves to the code for the user. This future is cancelled if the sign-in ends without a code."""
 
         self.result: asyncio.Future[None] = loop.create_future()
-        """The end of the sign-in, with the exception if it failed."""
+        """Resolves when the sign-in ends, with the exception if it failed."""
 
         # Retrieve the exception, or asyncio would log it. The next sign-in request reports it.
         self.result.add_done_callback(lambda result: result.cancelled() or result.exception())
@@ -130,12 +130,12 @@ async def _elicit(client: AcpClient, flow: SignInFlow, prompt: SignInPrompt, req
 
 
 async def _open_browser(client: AcpClient, page: str) -> None:
-    """Open a page in the user's browser if there is a display. A failure does not matter.
+    """Open a page in the user's browser, except on Linux without a display or a configured browser.
 
-    The user also sees the address of the page.
+    A failure does not matter, because the user also sees the address of the page.
     """
     environment = client.environment
-    if sys.platform == "linux" and not any(environment.get(name) for name in _DISPLAYS):
+    if sys.platform == "linux" and not any(environment.get(name) for name in _BROWSER_VARIABLES):
         return
     with suppress(OSError):
         await asyncio.create_subprocess_exec(

@@ -49,7 +49,7 @@ class _ShownCall:
     title: str
     kind: str
     diffs: Sequence[Mapping[str, Any]] = ()
-    """The changes of files, as content."""
+    """The changes to files, in the protocol's form."""
 
     locations: Sequence[Mapping[str, Any]] = ()
     question: asyncio.Task[None] | None = None
@@ -140,7 +140,8 @@ class TurnCalls:
     def _show_status(self, event: ToolStatusEvent) -> None:
         call = self._calls[event.tool_use_id]
         if call.question is not None:
-            # An answer to another question may have decided this call too. This call's question is then open.
+            # The answer to another question may have decided this call too. The question about this call is
+            # then still open.
             call.question.cancel()
         fields: dict[str, Any] = {"status": STATUSES[event.status]}
         if event.status == "running" and (progress := describe_progress(event)):
@@ -155,7 +156,7 @@ class TurnCalls:
             "kind": call.kind,
             "status": "pending",
             "rawInput": event.arguments,
-            # The diff comes first, because some clients only look for it there.
+            # The diff comes first, because some clients look for it only there.
             "content": [*call.diffs, *([] if reason is None else [encode_text(reason)])],
             "locations": call.locations,
         }
@@ -180,7 +181,7 @@ def encode_result(result: ToolResultBlock, diffs: Sequence[Mapping[str, Any]] = 
 
 
 def encode_diffs(diffs: Sequence[FileDiff]) -> list[dict[str, Any]]:
-    """Return changes of files as content."""
+    """Return changes to files as content of a call."""
     return [
         {
             "type": "diff",

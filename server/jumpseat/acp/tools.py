@@ -46,7 +46,9 @@ async def begin_tools(
 def _select_tools(
     client: AcpClient, conversation: AcpConversation, servers: Collection[str]
 ) -> Sequence[str]:
-    """Return the selectors of the tools that the conversation offers.
+    """Return the selectors of the tools that the conversation offers to the model.
+
+    If the configuration selects tools of an unknown server, this warns the user.
 
     Args:
         servers: the names of all servers.

@@ -53,12 +53,12 @@ async def run_question(
         conversation: the conversation, which receives the question and the answer.
         entry: the request in flight.
         messages: the messages of the turn; the last is the question.
-        model: the model of this turn only.
-        system: the system prompt of this turn only.
-        settings: settings of this turn only.
+        model: a model for this turn only; None for the conversation's model.
+        system: a system prompt for this turn only; None for the conversation's system prompt.
+        settings: settings for this turn only, in addition to the conversation's settings.
 
     Raises:
-        ChatError: the turn failed; the conversation keeps the partial answer.
+        ChatError: the turn failed; the conversation keeps the partial answer, if there is any output.
     """
     from jumpseat.acp.tools import begin_tools  # Deferred: the handshake does not need the tools.
 
@@ -115,7 +115,7 @@ async def _continue_with(
     messages: Sequence[Message],
     answer: Response,
 ) -> None:
-    """Add a complete or partial answer to the conversation, and report its title and usage."""
+    """Continue the conversation with a complete or partial answer, and report its new title and usage."""
     conversation.messages = (*messages, answer.as_message())
     await report_title(client, conversation)
     if answer.usage is not None and sink.start is not None:
@@ -141,7 +141,10 @@ async def report_title(client: AcpClient, conversation: AcpConversation) -> None
 def report_usage(
     client: AcpClient, conversation: AcpConversation, provider: str, model: str, usage: Usage
 ) -> None:
-    """If the context size of the model is known, send how much of it a turn used, and the total cost."""
+    """Send how much of the model's context a turn used, and the cost of all turns.
+
+    If the size of the context is unknown, nothing is sent.
+    """
     known = client.registry.known_model(provider, model)
     size = known.info.max_context_tokens if known is not None else None
     if size is None:

@@ -54,7 +54,7 @@ class UpdateSink(Sink):
         Args:
             client: the client.
             conversation: the conversation of the turn.
-            on_begin: called with the first event.
+            on_begin: called when the first event is sent.
             on_answer: called each time the provider begins an answer, including retries.
         """
         self._client = client
@@ -63,11 +63,11 @@ class UpdateSink(Sink):
         self._on_answer = on_answer
         self._begin_message()
         self._finished_block = -1
-        """The number of the last tool result so far. Blocks up to this number can no longer change."""
+        """The block number of the last tool result, or -1. Blocks up to this number can no longer change."""
 
         self._cited: set[str] = set()
         self.calls: TurnCalls | None = None
-        """Shows the tool calls; None for a turn without tools, whose calls are not shown."""
+        """Shows the tool calls. None if the turn has no tools; calls by the model are then not shown."""
 
         self.start: StartEvent | None = None
         """The first event of the turn, which names its model."""
@@ -112,11 +112,11 @@ class UpdateSink(Sink):
                 pass
 
     def wait_until_ready(self) -> Coroutine[Any, Any, None]:
-        """Wait until the client has read enough."""
+        """Wait until the output queue has room again."""
         return self._client.outbox.wait_until_ready()
 
     def close(self) -> None:
-        """Close the questions about tool calls that are still open."""
+        """Close the open questions about tool calls, and mark unfinished calls as failed."""
         if self.calls is not None:
             self.calls.close()
 
@@ -127,7 +127,7 @@ class UpdateSink(Sink):
         self._thought_head = self._head_of(THOUGHT)
 
     def _head_of(self, kind: str) -> bytes:
-        """Return the JSON text of a text chunk up to its text."""
+        """Return the beginning of the message for a chunk of text. The text as JSON and `}}}}` follow."""
         params = write_json({"sessionId": self._id})[:-1]
         update = write_json({"sessionUpdate": kind, "messageId": self._message_id})[:-1]
         return (

@@ -1,4 +1,4 @@
-"""The file system of the client, which has the unsaved texts."""
+"""Reads and writes files through the client, which has the unsaved texts of open files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jumpseat.system.threads import run_blocking
 from jumpseat.tools.files.text import MAX_TEXT, UTF_8, NotTextError, TextForm, decode, normalize
 from jumpseat.tools.workspace import EDITOR_SECONDS, UnsavedFile, Workspace
 
-_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 class AcpWorkspace(Workspace):
@@ -34,21 +34,21 @@ class AcpWorkspace(Workspace):
         super().__init__((conversation.directory, *conversation.additional_directories))
         self._client = client
         self._conversation = conversation
-        # A client that writes texts without reading them could overwrite unsaved changes.
+        # If the client does not let the daemon read a text first, writing could overwrite unsaved changes.
         self.can_replace_text = client.abilities.reads_files and client.abilities.writes_files
 
     async def find_unsaved(self, uris: Sequence[str] | None = None) -> Sequence[UnsavedFile]:
         """Return the files whose text in the client differs from the disk; see the base class.
 
-        If the client can write files, the result ends with the files whose texts do not differ. The client
-        then makes changes to these files too, and shows them.
+        If the client can write files, the result ends with the files whose texts do not differ, so that the
+        client also makes the changes to these files, and shows these changes.
         """
         if uris is None or not self._client.abilities.reads_files:
             return ()
         paths = [path for uri in uris if (path := path_of_uri(uri)) is not None]
         found = await asyncio.gather(*map(self._find, paths))
         files = [each for each in found if each is not None]
-        return [file for differs in (True, False) for file, each in files if each is differs]
+        return [file for wanted in (True, False) for file, differs in files if differs is wanted]
 
     async def replace_text(self, file: UnsavedFile, text: str) -> bool:
         """Let the client write a text; see the base class."""
@@ -61,7 +61,10 @@ class AcpWorkspace(Workspace):
         return response.error is None
 
     async def _find(self, path: Path) -> tuple[UnsavedFile, bool] | None:
-        """Return the client's text of a file, and whether it differs from the file."""
+        """Return the client's text of a file, and whether it differs from the file on disk.
+
+        None means that the daemon must change the file itself.
+        """
         try:
             saved, form = await run_blocking(_read_stored, path)
         except (OSError, NotTextError):
@@ -69,18 +72,20 @@ class AcpWorkspace(Workspace):
         text = await read_text(self._client, self._conversation, path)
         if text is None:
             return None
-        # The client's text may have other line endings, a byte order mark, or no line ending at its end.
-        shown, expected = (normalize(each).removeprefix(_MARK).removesuffix("\n") for each in (text, saved))
+        # Ignore what a client may change: line endings, a byte order mark, and the final line ending.
+        shown, expected = (
+            normalize(each).removeprefix(_BYTE_ORDER_MARK).removesuffix("\n") for each in (text, saved)
+        )
         differs = shown != expected
         if differs and form != UTF_8 and ("\0" in text or "\ufffd" in text):
             return None  # The client has decoded the file with another encoding.
         if not differs and not (self.can_replace_text and form == UTF_8 and text == saved != ""):
-            return None  # Change the file itself, to preserve its line endings, mark and encoding.
+            return None  # Preserve the line endings, byte order mark and encoding of the file.
         return UnsavedFile(path.as_uri(), None, text, path), differs
 
 
 async def read_text(client: AcpClient, conversation: AcpConversation, path: Path) -> str | None:
-    """Return the client's text of a file; None if it has none.
+    """Return the client's text of a file; None if the client does not send one.
 
     Raises:
         TimeoutError: the client did not answer.
