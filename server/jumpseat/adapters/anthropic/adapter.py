@@ -18,10 +18,13 @@ from jumpseat.http import HttpClient
 from jumpseat.system.threads import compute
 
 VERSION = "2023-06-01"
-"""A version that every compatible server supports; a configured header `anthropic-version` replaces it."""
+"""The API version to request, which every compatible server supports.
+
+A header `anthropic-version` in the provider's table replaces it.
+"""
 
 VERSION_WITHOUT_SAMPLING = "2026-10-21"
-"""The version from which `temperature`, `top_p` and `top_k` are refused for every model."""
+"""The first API version that refuses `temperature`, `top_p` and `top_k` for every model."""
 
 PAGE = 1000
 MAX_PAGES = 20

@@ -1,7 +1,7 @@
 """Reads lists of models in Anthropic's shape, with limits and capabilities.
 
-Source: `GET /v1/models` in Anthropic's API reference. Compatible servers may send OpenAI's shape, and its
-fields are read too.
+Source: `GET /v1/models` in Anthropic's API reference. The fields of OpenAI's shape are read too, because
+compatible servers may send them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _read_levels(row: Mapping[str, Any]) -> list[str] | None:
         return None
     if read_supported(row, "thinking", "types", "adaptive"):
         levels = [level for level in EFFORTS if read_supported(row, "effort", level)]
-    else:  # A budget can express every level.
+    else:  # The model takes a thinking budget, which can express every level.
         levels = [level for level in THINKING_ROOM if level != "off"]
     off = read_supported(row, "thinking", "types", "disabled") is not False
     return ["off", *levels] if off else levels

@@ -1,6 +1,6 @@
 """The user's credential at a provider: its state, signing in and out.
 
-`docs/protocol/authentication.md` defines the shapes.
+`docs/protocol/authentication.md` describes these objects as clients receive them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Account:
         return AuthStatus(provider=self._provider, state="not_required")
 
     async def is_signed_in_for_this(self) -> bool:
-        """Whether the user has signed in to this provider. A built-in provider then becomes the default.
+        """Whether the user has signed in to this provider. If so, a built-in provider can become the default.
 
         A sign-in that belongs to another program does not count, even if this provider can use it. This
         method must not run other programs.
@@ -127,7 +127,7 @@ class Account:
         raise RequestError(f"{self._provider} has no model terms to accept.", provider=self._provider)
 
     def watched_files(self) -> list[Path]:
-        """Return files that other processes may change; `handle_file_change` is called when they do."""
+        """Return the files to watch. `handle_file_change` is called when another process changes one."""
         return []
 
     async def handle_file_change(self) -> None:

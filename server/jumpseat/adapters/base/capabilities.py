@@ -35,7 +35,7 @@ _FACTS = {
 def capabilities_of(models: Iterable[ModelInfo]) -> dict[str, bool]:
     """Map each ability to True if any model has it, and to False if no model has it.
 
-    The keys are fields of `Capabilities`. An ability is left out if the models do not show whether it exists.
+    The keys are fields of `Capabilities`. An ability is left out if it is unknown whether any model has it.
     """
     # Models that pickers hide, such as those for embeddings, do not count.
     rows = [model for model in models if model.picker_enabled]

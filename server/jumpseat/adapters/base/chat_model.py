@@ -25,7 +25,7 @@ from jumpseat.chat import (
 OnDelta: TypeAlias = Callable[[StreamEvent], Awaitable[None] | None]
 
 
-class Streams(Protocol):
+class ChatAdapter(Protocol):
     """The members of an adapter that a chat needs."""
 
     @property
@@ -45,7 +45,7 @@ class Streams(Protocol):
 class ChatModel:
     """One model of one adapter, for programs that do not use the daemon."""
 
-    def __init__(self, adapter: Streams, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
+    def __init__(self, adapter: ChatAdapter, model: str, *, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
         """
         Args:
             adapter: the provider.
@@ -77,7 +77,7 @@ class ChatModel:
         on_delta: OnDelta | None = None,
         **options: Any,
     ) -> Response:
-        """Send a conversation and return the complete answer, folded from the events of `stream`.
+        """Send a conversation and return the complete answer, folded from the adapter's events.
 
         Args:
             messages: the conversation, oldest first, at least one message.
@@ -130,8 +130,8 @@ def _add_partial(error: ChatError, fold: Fold) -> None:
 
 
 @asynccontextmanager
-async def events_of(adapter: Streams, request: ChatRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-    """Open the events of one attempt. Leaving the block closes them, which ends the upstream request."""
+async def events_of(adapter: ChatAdapter, request: ChatRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+    """Open the events of one attempt. Leaving the context closes them, which ends the upstream request."""
     events = adapter.stream(request)
     try:
         yield events

@@ -24,8 +24,8 @@ from jumpseat.http import HttpClient
 class Adapter:
     """A provider. Subclasses override what they support.
 
-    The constructor must be cheap and offline. The methods that send requests read credentials and open
-    connections. Parts that few providers have are in `optional`.
+    The constructor must be cheap and offline. Only methods that send requests may read credentials and
+    open connections. Parts that few providers have are in `optional`.
     """
 
     capabilities: Capabilities = Capabilities()

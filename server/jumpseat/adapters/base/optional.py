@@ -22,7 +22,7 @@ class IdentifiesClient(Protocol):
     """An adapter that sends the client's name to its provider."""
 
     client_info: ClientInfo | None
-    """The attached client, set by the registry before the adapter's first use."""
+    """The client, set by the registry before the adapter's first use; None if it is unknown."""
 
 
 @runtime_checkable
@@ -85,9 +85,9 @@ class ChecksSetup(Protocol):
     """An adapter that needs programs or files on this machine."""
 
     def check(self) -> Sequence[str]:
-        """Return a sentence for each key of the table that has no effect.
+        """Return one sentence for each key that has no effect in the provider's table.
 
-        Must not send requests or read credentials. Each sentence, and the message of an error, begins with
+        Must not send requests or read credentials. Each sentence, and the message of the error, begins with
         the key that it is about, so that the daemon can report the line of the key.
 
         Raises:
@@ -101,7 +101,7 @@ class ChecksHosts(Protocol):
     """An adapter that can name in advance the hosts that it sends requests to."""
 
     async def check_hosts(self) -> Sequence[Check]:
-        """Check whether its hosts can be reached, with `jumpseat.http.diagnosis.check_hosts`.
+        """Check whether the adapter's hosts can be reached, with `jumpseat.http.diagnosis.check_hosts`.
 
         Raises:
             ChatError: the table has no usable URL.

@@ -1,4 +1,4 @@
-"""Reads the keys of one kind of provider."""
+"""Reads the keys that only one kind of provider has."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Options = TypeVar("Options", bound=BaseModel)
 
 
 def read_options(model: type[Options], provider: str, config: ProviderConfig) -> Options:
-    """Validate and return the kind's own keys of a provider's table.
+    """Validate and return the keys of a provider's table that only the provider's kind has.
 
     Args:
-        model: the keys and their types; the daemon warns of all other keys.
+        model: the pydantic model of these keys; the daemon warns of all unknown keys.
         provider: the configured provider's id, for the error.
         config: the provider's table.
 

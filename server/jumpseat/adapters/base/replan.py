@@ -14,8 +14,8 @@ T = TypeVar("T")
 class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
     """This attempt failed, and a changed request would fix the failure.
 
-    The engine makes another attempt immediately, but only once per turn for each `reason`. If it makes no
-    further attempt, it raises `error`.
+    The engine makes another attempt immediately, but only once per turn for each `reason`. If it does not
+    make another attempt, it raises `error`.
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class Replan(Exception):  # noqa: N818 - control flow between adapter and engine
 
 
 async def repeat_once(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Return the result of a request other than a chat, repeating it once if it raises `Replan`.
+    """Make a request other than a chat, and repeat it once if it raises `Replan`.
 
     Raises:
-        ChatError: an error of the attempt, or the error of the second `Replan`.
+        ChatError: an error of an attempt, or the error of the second `Replan`.
     """
     with contextlib.suppress(Replan):
         return await attempt()

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def first_rows(rows: list[T], provider: str) -> list[T]:
-    """Return the first `MAX_MODELS` rows, and log if there are more. Users can still name the others.
+    """Return the first `MAX_MODELS` rows, and log if there are more. Users can still name the other models.
 
     Args:
         rows: the rows in the provider's order.

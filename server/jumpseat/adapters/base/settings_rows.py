@@ -59,7 +59,7 @@ THINKING = row(
 
 SAMPLING = {"temperature": TEMPERATURE, "top_p": TOP_P}
 CHAT = {"max_tokens": MAX_TOKENS, "thinking": THINKING}
-"""Settings for chats that do not have a param of the same name."""
+"""Each setting applies to chats that do not set the param of the same name."""
 
 LLAMA = {**SAMPLING, "top_k": TOP_K, "min_p": MIN_P, "repeat_penalty": REPEAT_PENALTY, "seed": SEED}
 """The sampling settings of llama.cpp, and of servers built on it."""

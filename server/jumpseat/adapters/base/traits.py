@@ -25,7 +25,10 @@ class ChatTraits:
     """The types of documents that the dialect supports; `text/` stands for all types of text."""
 
     infills: bool = False
-    """Whether `stream` accepts requests with `infill`. The facts of a model state whether it can fill in."""
+    """Whether `stream` accepts requests with `infill`.
+
+    The facts about a model state whether that model supports `infill`.
+    """
 
     context_setting: str | None = None
     """The name of the setting with which a chat chooses the server's context length in tokens."""

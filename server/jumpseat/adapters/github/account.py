@@ -1,7 +1,8 @@
 """A GitHub account: its login, plan, data host and quotas.
 
 Owns `GET /copilot_internal/user`, and the quota headers of the data plane (the host of Copilot's API).
-Sources of the shapes: recorded responses of both; open-source clients, for the older form of the free plan.
+The shapes come from recorded responses, except that the older form of the free plan's quotas comes from
+open-source clients.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The account of one Copilot provider: its sign-in, its facts from GitHub, and its status for clients.
 
-Chooses among the existing sign-ins. Sessions share the `CopilotCredential` of the chosen one.
+Chooses among the existing sign-ins. Sessions that choose the same sign-in share its `CopilotCredential`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from jumpseat.system.single_flight import WorkCancelled
 logger = logging.getLogger(__name__)
 
 LINGER_SECONDS = 300.0
-"""The time that a sign-in's account is cached after its last session, for the next `jumpseat chat`."""
+"""How long a credential that no session uses stays in memory, for the next `jumpseat chat`."""
 
 NAMED_SOURCES = ("config", "env:COPILOT_GITHUB_TOKEN")
 """Sources that the user chose for Copilot. Falling back to another sign-in would surprise the user."""
@@ -60,7 +60,7 @@ class CopilotAccount(Account):
             http: the session's client.
             hosts: the hosts to sign in to.
             config: the provider's table; `client_id` and `github_token` matter here.
-            headers: returns the headers that identify the client to an exchange; called for each credential.
+            headers: returns the headers that identify the client in token exchanges; called per credential.
             catalogue: the models of the account.
         """
         super().__init__(hosts.provider)
@@ -98,7 +98,7 @@ class CopilotAccount(Account):
     async def get_bearer(self) -> tuple[Bearer, CopilotCredential]:
         """Return the bearer for the next request, and the credential to notify if the bearer is refused.
 
-        If GitHub rejects another program's sign-in, the next sign-in is used.
+        If GitHub rejects a sign-in of another program, this uses the next sign-in.
 
         Raises:
             AuthenticationError: no account is signed in, or GitHub does not accept the sign-in.
@@ -109,7 +109,8 @@ class CopilotAccount(Account):
             try:
                 bearer = await credential.get_bearer()
             except WorkCancelled:
-                continue  # A session signed out, or was redirected to another host.
+                # Another caller dropped the token, after a sign-out or a 421 (wrong host) from Copilot's API.
+                continue
             except ChatError as error:
                 if await self._reject_and_find_next(credential, error):
                     continue
@@ -155,7 +156,7 @@ class CopilotAccount(Account):
         Sign-ins of other programs remain, but are not used until the next sign-in.
 
         Raises:
-            ConfigError: a file still contains a token; the message names it.
+            ConfigError: a file still contains a token; the message names the file.
             AuthenticationError: the keyring does not delete the token.
         """
         failures: list[ChatError] = []
@@ -205,7 +206,7 @@ class CopilotAccount(Account):
         return await self._catalogue.accept_terms(model)
 
     def watched_files(self) -> list[Path]:
-        """Return the files that sign-ins and sign-outs on this machine change, including those of editors."""
+        """Return the files that change when jumpseat or an editor signs in or out on this machine."""
         return [self._store.path, *sign_in_files(self._config.origin.environment)]
 
     async def handle_file_change(self) -> None:
@@ -260,17 +261,21 @@ class CopilotAccount(Account):
         return await self._sign_ins.reject(sign_in)
 
     async def _forget(self) -> None:
-        """Drop the cached sign-ins so that the next call searches again."""
+        """Drop the cached sign-ins and models, so that the next call searches for sign-ins again."""
         held, self._held = self._held, None
         self._sign_ins.forget()
         self._catalogue.forget()
         if held is not None and held.value.sign_in.is_ours:
-            # Another process may have deleted the sign-in before this process exchanged it. Drop its tokens.
+            # Another process may have deleted the sign-in, and this process may have exchanged it after that.
+            # So drop the tokens of that exchange.
             await held.value.forget()
         await self._release(held)
 
     async def _fetch_login(self, sign_in: SignIn) -> str | None:
-        """Return the account's name for a new sign-in. A failure here does not undo the sign-in."""
+        """Return the account's name for a new sign-in; None if the request fails.
+
+        A failure does not undo the sign-in.
+        """
         try:
             account = await fetch_account(
                 self._http, self._hosts, sign_in.token, source=f"{self._hosts.authority}'s answer"
