@@ -38,9 +38,9 @@ from jumpseat.adapters.github.copilot.models import (
 from jumpseat.adapters.github.copilot.options import SOURCE_KEYS, CopilotOptions
 from jumpseat.adapters.github.copilot.refusals import (
     AccountDeniedError,
-    Place,
-    cure,
+    RefusalContext,
     explain,
+    find_cure,
     temporary_refusal,
 )
 from jumpseat.adapters.github.default_model import default_model
@@ -128,9 +128,10 @@ class CopilotAdapter(Adapter):
         for route in self._routes.values():
             route.listed_efforts = self._listed_efforts
         self._closed: dict[str, frozenset[str]] = {}
+        """The routes on which the service refused a model, by model."""
 
     async def find_default_model(self) -> str | None:
-        """Return the account's default model, fetching the list if no chat has done so.
+        """Return the account's default model, fetching the list of models if the default is not known yet.
 
         Raises:
             ChatError: no account is signed in, or the list cannot be fetched.
@@ -154,7 +155,7 @@ class CopilotAdapter(Adapter):
         bearer, credential = await self.account.get_bearer()
         await self._catalogue.get_for_chat()
         headers = {
-            **self._identity_headers(),
+            **self._data_plane_headers(),
             **chat_headers(request),
             **await self._values.fill_headers(request.model),
         }
@@ -196,7 +197,7 @@ class CopilotAdapter(Adapter):
                     yield event
         except Replan as replan:
             if replan.reason == "expired_token":
-                raise await self._replace_bearer(bearer, credential, replan.error) from replan
+                raise await self._replan_with_other_bearer(bearer, credential, replan.error) from replan
             if replan.reason == "wrong_host":
                 await credential.forget()
             raise
@@ -234,11 +235,11 @@ class CopilotAdapter(Adapter):
         return capabilities_of(await self.list_models())
 
     def cached_models(self) -> Sequence[ModelInfo]:
-        """Return the last list. Chats fetch it to choose the model's route."""
+        """Return the models of the list that was fetched last."""
         return self._catalogue.known
 
     def max_context_tokens(self, model: str) -> int | None:
-        """Return the model's context length in the last list."""
+        """Return the model's context length, according to the list that was fetched last."""
         row = self._catalogue.row(model)
         return row.max_context_tokens if row is not None else None
 
@@ -252,7 +253,7 @@ class CopilotAdapter(Adapter):
         return await check_hosts(self._http, urls, self._provider)
 
     async def aclose(self) -> None:
-        """Cancel requests in progress, and release the account."""
+        """Release the shared responses and the account."""
         await self._answers.aclose()
         await self.account.aclose()
 
@@ -271,32 +272,34 @@ class CopilotAdapter(Adapter):
     def _client_headers(self) -> dict[str, str]:
         return identity_headers(self._options, self.client_info)
 
-    def _identity_headers(self) -> dict[str, str]:
+    def _data_plane_headers(self) -> dict[str, str]:
         return {**self._client_headers(), "x-github-api-version": API_VERSION}
 
     async def _list_key(self) -> Hashable:
         sign_in = (await self.account.find_credential()).sign_in
-        headers = {**self._identity_headers(), **await self._values.fill_headers()}
+        headers = {**self._data_plane_headers(), **await self._values.fill_headers()}
         network = await self._http.find_network(self._hosts.copilot)
         limits = (self._config.timeout, self._http.connect_seconds)
         return self._hosts, sign_in.key, frozenset(headers.items()), network, limits
 
-    async def _replace_bearer(
+    async def _replan_with_other_bearer(
         self, bearer: Bearer, credential: CopilotCredential, error: ChatError
     ) -> Replan:
-        """Discard a bearer that was refused with this error, and return the replan.
+        """Discard a bearer that was refused with this error, and return the replan that uses another one.
 
         Raises:
             ChatError: no other bearer is available now.
         """
         try:
             reason = await credential.discard_bearer(bearer)
-        except NoOtherBearer as none:
-            if none.retry_after is not None:
-                raise temporary_refusal(error, self._provider, none.retry_after) from None
+        except NoOtherBearer as no_other:
+            if no_other.retry_after is not None:
+                raise temporary_refusal(error, self._provider, no_other.retry_after) from None
             await credential.record_denial(error)
             raise error from None
-        if bearer.exchanged is not None:  # GitHub issued it, so the sign-in works.
+        if bearer.exchanged is not None:
+            # GitHub issued the bearer, so the sign-in works. If the next attempt fails too, its error must
+            # not ask the user to sign in again.
             error = temporary_refusal(error, self._provider, REPLACEMENT_SECONDS)
         return Replan(reason, error)
 
@@ -310,7 +313,7 @@ class CopilotAdapter(Adapter):
     def _refine(self, request: ChatRequest, prepared: Prepared, path: str) -> Refine:
         """Return a function that converts the general error of a refusal to the exception to raise."""
         row = self._catalogue.row(request.model)
-        place = Place(
+        context = RefusalContext(
             provider=self._provider,
             model=request.model,
             site=self._hosts.github,
@@ -320,8 +323,8 @@ class CopilotAdapter(Adapter):
         )
 
         def refine(fault: ProviderFault, error: ChatError) -> Exception:
-            needed = cure(fault, error)
-            explanation = explain(fault, error, place)
+            needed = find_cure(fault, error)
+            explanation = explain(fault, error, context)
             if needed == "wrong_endpoint":
                 closed = self._closed.get(request.model, frozenset()) | {path}
                 if len(closed) == len(GUESSES):
@@ -334,8 +337,8 @@ class CopilotAdapter(Adapter):
             if needed is not None:
                 return Replan(needed, explanation)
             refined = prepared.refine(fault, error)
-            # The route's refinement covers parameters and reasoning; the service's codes explain the rest
-            # better.
+            # The route may ask for another attempt, with other parameters or without old reasoning. If not,
+            # `explanation` is the better error, because it considers Copilot's codes.
             return refined if isinstance(refined, Replan) else explanation
 
         return refine
@@ -343,17 +346,17 @@ class CopilotAdapter(Adapter):
     async def _ask(self, method: str, path: str, body: Any) -> Any:
         """Send a request other than a chat to the data plane.
 
-        If the credential or the host is refused, the request is repeated once with another one.
+        If the bearer or the host is refused, the request is repeated once with another bearer or host.
 
         Raises:
-            ChatError: an error of `get_json`, as `refusals` explains it.
+            ChatError: no bearer is available, or the request failed (see `refusals`).
         """
-        place = Place(provider=self._provider, site=self._hosts.github)
+        context = RefusalContext(provider=self._provider, site=self._hosts.github)
 
         async def attempt() -> Any:
             bearer, credential = await self.account.get_bearer()
             headers = {
-                **self._identity_headers(),
+                **self._data_plane_headers(),
                 "openai-intent": "model-access",
                 **await self._values.fill_headers(),
             }
@@ -366,14 +369,14 @@ class CopilotAdapter(Adapter):
                     self._http,
                     call,
                     provider=self._provider,
-                    refine=lambda fault, error: explain(fault, error, place),
+                    refine=lambda fault, error: explain(fault, error, context),
                 )
             except AccountDeniedError as error:
                 await credential.record_denial(error)
                 raise
             except ChatError as error:
                 if error.status_code == 401:
-                    raise await self._replace_bearer(bearer, credential, error) from None
+                    raise await self._replan_with_other_bearer(bearer, credential, error) from None
                 if error.status_code == 421:
                     await credential.forget()
                     raise Replan("wrong_host", error) from None

@@ -23,7 +23,10 @@ from jumpseat.system.secrets import Secret, register_secret
 logger = logging.getLogger(__name__)
 
 FRESH_SECONDS = 600.0
-"""The time that a list is fresh. The service allows hours, but policies change."""
+"""The time that a list is fresh, and the longest time that an `auto` session is used.
+
+The service allows hours for a list, but policies change.
+"""
 
 LIST = "/models"
 
@@ -31,7 +34,7 @@ AUTO = "auto"
 """The model name that lets the service choose the model."""
 
 LIST_SECONDS = 10.0
-"""The time that a chat waits for the list, which is not essential."""
+"""The longest time that a chat waits for the list. A chat can run without it."""
 
 AUTO_MARGIN_SECONDS = 300.0
 """An `auto` session is replaced this long before it expires."""
@@ -52,7 +55,10 @@ class AutoSession:
 
 
 class CopilotCatalogue:
-    """One account's models. Concurrent turns, including those of other sessions, share one request."""
+    """One account's models and its `auto` session.
+
+    Concurrent turns, including those of other sessions, share one request for the models.
+    """
 
     def __init__(
         self,
@@ -90,7 +96,7 @@ class CopilotCatalogue:
         return self._models or ()
 
     def row(self, model: str) -> ModelInfo | None:
-        """Return a model's entry in the last list."""
+        """Return a model's entry in the last list; None if the list does not have one."""
         return next((each for each in self.known if each.model == model), None)
 
     def forget(self) -> None:

@@ -1,8 +1,8 @@
 """The credential of one sign-in for requests to Copilot, and the facts about its account.
 
 A bearer is either the GitHub token itself (the direct route) or a short-lived token obtained in exchange for
-it. The prefix of the GitHub token decides which route is tried first; if that route is refused, the other one
-is tried once.
+it. The prefix of the GitHub token decides which route is tried first. If that route is refused, the other one
+is used. After both were refused, the credential later starts over with the first one.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class CopilotCredential:
             hosts: the hosts that the sign-in is for.
             directory: the directory in which daemons share tokens.
             headers: the client's identity for an exchange: `editor-version` and similar.
-            clock: the clock to measure and wait with.
+            clock: the clock that determines whether tokens and cached failures are still valid.
             jitter: returns a number from 0 to 1 for each token.
         """
         self._http = http
@@ -96,7 +96,7 @@ class CopilotCredential:
         """The route in use, followed by the other route if that was not refused yet."""
 
         self._reopen_at: float | None = None
-        """The time at which to start over with both routes after both were refused."""
+        """The time at which to start over, by the monotonic clock; None unless both routes were refused."""
 
         self.facts: AccountFacts | None = None
         """The account facts that GitHub last reported, with the quotas of later responses."""
@@ -111,6 +111,8 @@ class CopilotCredential:
         """The callbacks for changes of `facts`, `failure` and `denial` that users should see."""
 
         self._account: AccountFacts | None = None
+        """The facts in the last response about the account, without the quotas of later responses."""
+
         self._token: CopilotToken | None = None
         self._is_refused = False
         """Whether the token must be replaced, and must not be read from the shared file again."""
@@ -148,11 +150,12 @@ class CopilotCredential:
         return Bearer(token.secret, token.data_host, token)
 
     async def discard_bearer(self, bearer: Bearer) -> str:
-        """Discard a bearer that the data plane answered with 401.
+        """Discard a bearer that the data plane refused with 401.
 
         Returns:
-            The reason why the next `get_bearer` returns another bearer: `newer_token` if any daemon already
-            has a newer token, else `expired_token`. The caller repeats its request once per reason.
+            The reason why the next `get_bearer` returns another bearer: `newer_token` if this or another
+            daemon already has a newer token, else `expired_token`. The caller repeats its request once per
+            reason.
 
         Raises:
             NoOtherBearer: no other bearer is available now.
@@ -167,7 +170,7 @@ class CopilotCredential:
         """Request the account, then a bearer, to find out whether the account has access.
 
         Raises:
-            ChatError: there is no bearer.
+            ChatError: no bearer is available.
         """
         try:
             await self._request_account(insist=True)
@@ -224,13 +227,14 @@ class CopilotCredential:
     # -- routes
 
     def _leave_route(self, route: Route) -> bool:
-        """Use the other route from now on; return False if that one was refused too."""
+        """Switch from this route to the other one; return False if the other one was refused before."""
         if self._routes[0] != route:
             return True  # Another caller has already switched.
         if len(self._routes) > 1:
             del self._routes[0]
             return True
-        # Both routes are refused, so the kind of token is not the cause; a failure of the service may be.
+        # Both routes are refused, so the kind of token is not the cause. The cause may be a failure of the
+        # service, so try both routes again later.
         if self._reopen_at is None:
             self._reopen_at = self._clock.monotonic() + NON_RETRYABLE_SECONDS
         return False
@@ -395,6 +399,6 @@ class CopilotCredential:
 
 
 def _last_replacement(*tokens: CopilotToken | None) -> float | None:
-    """Return the time at which one of these tokens last replaced a refused one; None if none did."""
+    """Return the latest `replaced_at` of these tokens; None if no token has one."""
     moments = [each.replaced_at for each in tokens if each is not None and each.replaced_at is not None]
     return max(moments, default=None)

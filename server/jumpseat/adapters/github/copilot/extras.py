@@ -20,7 +20,7 @@ class CopilotExtras:
     """Copilot's additions to the dialects."""
 
     def cost_in(self, container: Mapping[str, Any]) -> Cost | None:
-        """Return the price in `copilot_usage`, which is in billionths of the unit."""
+        """Return the price in `copilot_usage`, which is in billionths of an AI unit."""
         usage = container.get("copilot_usage")
         total = usage.get("total_nano_aiu") if isinstance(usage, Mapping) else None
         if not isinstance(total, int | float) or isinstance(total, bool) or not 0 <= total < _LARGEST:
@@ -41,7 +41,7 @@ class CopilotExtras:
             yield url, text_in(metadata.get("display_name")) or text_in(data.get("title"))
 
     def notices_in(self, container: Mapping[str, Any]) -> Iterator[WarningEvent]:
-        """Yield errors of the service that did not end the answer."""
+        """Yield a warning for each error that the service reports without ending the answer."""
         for error in mappings_in(container.get("copilot_errors")):
             words = clean_message(text_in(error.get("message")) or text_in(error.get("code")))
             if words:

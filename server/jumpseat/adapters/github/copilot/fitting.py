@@ -27,7 +27,7 @@ NOTE = "[An image was here, which is no longer sent.]"
 
 
 def fit_request(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, list[WarningEvent]]:
-    """Return the request without the parts that the model does not support.
+    """Return the request adapted to the model, and warnings about the parts that were left out.
 
     Args:
         request: the request of the turn.
@@ -64,7 +64,7 @@ def replace_unreadable_files(
         documents: the types of documents that the model's route accepts.
 
     Raises:
-        RequestError: a message has a document of another type.
+        RequestError: a message has a document, outside a tool result, whose type the route does not accept.
     """
     for message in request.messages:
         for block in message.content:

@@ -66,7 +66,7 @@ def find_included_model(models: Sequence[ModelInfo]) -> str | None:
 
 
 def plans_hint(model: ModelInfo | None) -> str:
-    """Return a space and a sentence that names the model's plans; empty if the list does not name any."""
+    """Return a space and a sentence with the plans that include the model; empty if the list names none."""
     plans = model.billing.restricted_to if model is not None and model.billing is not None else None
     return f" Plans that include it: {', '.join(plans)}." if plans else ""
 
@@ -75,7 +75,7 @@ def _read_model(row: Any, provider: str) -> ModelInfo | None:
     """Decode one row; return None if it is not a chat model.
 
     Raises:
-        KeyError, TypeError, ValueError: the row has no name, or is not an object.
+        KeyError, TypeError, ValueError: the row has no valid id, or is not an object.
     """
     if not isinstance(row, Mapping):
         raise TypeError(f"a row is {type(row).__name__}")
@@ -117,7 +117,7 @@ def _read_model(row: Any, provider: str) -> ModelInfo | None:
         policy=_POLICIES.get(text_in(policy.get("state")), "unconfigured") if policy else None,
         policy_terms=text_in(policy.get("terms")) or None,
         billing=_read_billing(mapping_in(row.get("billing"))),
-        # Rows without this list are older than the other routes.
+        # A model without this list predates the other routes, so it supports only chat completions.
         endpoints=endpoints or [CHAT_COMPLETIONS],
         messages=[text for _, text in notes] or None,
     )

@@ -1,7 +1,8 @@
 """The private file in which the daemons of one machine share a sign-in's short-lived token.
 
-A lock beside the file allows one daemon at a time to exchange the sign-in. If the process with the lock dies,
-the operating system releases it; if it hangs, other daemons stop waiting after `LOCK_SECONDS`.
+A lock beside the file allows one daemon at a time to exchange the sign-in. If the daemon with the lock dies,
+the operating system releases the lock; if that daemon hangs, the others stop waiting after `LOCK_SECONDS`, or
+up to `SPREAD_SECONDS` later, and do without the lock.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ logger = logging.getLogger(__name__)
 
 LOCK_SUFFIX = ".exchange.lock"
 LOCK_SECONDS = 20.0
-"""The time to wait for another daemon's exchange. An exchange must take less time than this."""
+"""The shortest time to wait for another daemon's exchange. An exchange must take less time than this."""
 
 SPREAD_SECONDS = 10.0
-"""The longest random extension of a wait.
+"""The longest random extension of `LOCK_SECONDS`.
 
-If a daemon hangs, the first daemon that stops waiting makes the exchange, and the others find its token.
+If a daemon hangs, this extension makes the others stop waiting at different times. The first of them makes
+the exchange, and the rest find the new token in the file.
 """
 
 POLL_SECONDS = 0.05
@@ -49,7 +51,7 @@ class SharedTokenFile:
             directory: the file's directory.
             clock: the clock for the token's lifetime.
         """
-        # Each combination of provider id, data plane and sign-in has its own file. The digest does not reveal
+        # Each combination of provider id, hosts and GitHub token has its own file. The digest does not reveal
         # the token, because the token is random.
         name = _prefix(hosts) + _digest(hosts.provider, hosts.key, github_token.reveal())
         self._hosts = hosts
@@ -59,7 +61,7 @@ class SharedTokenFile:
         """The lock to acquire with `exchange_lock` around an exchange of this sign-in."""
 
     async def read(self) -> CopilotToken | None:
-        """Return the last token that a daemon has written, valid or not."""
+        """Return the last token that a daemon wrote, even if it has expired; None if it cannot be read."""
         try:
             content = await run_blocking(self._file.read)
         except StateError as error:
@@ -133,10 +135,8 @@ async def exchange_lock(path: Path) -> AsyncIterator[None]:
             await run_blocking(make_private, path.parent)
             lock = AsyncFileLock(path, mode=0o600, timeout=seconds, poll_interval=POLL_SECONDS)
             await stack.enter_async_context(lock)
-        except (
-            OSError,
-            NotImplementedError,
-        ) as error:  # This includes timeouts. An extra exchange is better than none.
+        except (OSError, NotImplementedError) as error:
+            # `OSError` includes timeouts. An extra exchange is better than none.
             logger.warning("%s cannot be locked, so another exchange may be in progress: %s", path, error)
         yield
 
@@ -154,6 +154,9 @@ def _digest(*parts: str) -> str:
 
 
 def _erase(directory: Path, prefix: str) -> list[Path]:
-    """Remove the files with this prefix, including temporary and broken ones; return those that remain."""
+    """Remove the files with this prefix, except locks; return those that cannot be removed.
+
+    Temporary and broken files are removed too.
+    """
     candidates = [*directory.glob(f"{prefix}*"), *directory.glob(f".{prefix}*")]
     return [path for path in candidates if path.suffix != ".lock" and not try_erase(path)]

@@ -20,7 +20,11 @@ LOOK_AGAIN_SECONDS = 5.0
 
 
 class SignInSearch:
-    """Searches on first use, and again when the store or an editor's file has changed."""
+    """Finds a provider's sign-ins and caches them.
+
+    The cache is cleared when the store changes, and by `check_for_new_best` when an editor's file may have
+    changed. An empty result is cached only for `LOOK_AGAIN_SECONDS`.
+    """
 
     def __init__(self, hosts: GitHubHosts, config: ProviderConfig, store: TokenStore) -> None:
         """
@@ -96,14 +100,14 @@ class SignInSearch:
         return (before and before.key) != (after and after.key)
 
     async def reject(self, sign_in: SignIn) -> bool:
-        """Exclude another program's sign-in, and return whether another one is left.
+        """Exclude a sign-in of another program, and return whether any other sign-in is left.
 
         Raises:
             ChatError: see `search`.
         """
         token = sign_in.token.reveal()
         if self._rejected.pop(token, None) is None:
-            self._found.clear()  # Search the sources that were skipped because of this one.
+            self._found.clear()  # Search the sources that were skipped because this sign-in was found.
         self._rejected[token] = sign_in
         return any(each.token.reveal() not in self._rejected for each in (await self.search()).sign_ins)
 
@@ -112,7 +116,7 @@ class SignInSearch:
         self._found.clear()
         self._seen.clear()
         self._rejected.clear()
-        self._values.forget()  # It caches the output of each `cmd:`.
+        self._values.forget()  # `Values` caches the output of each `cmd:`.
 
     async def _find_cached(self, *, general: bool) -> FoundSignIns:
         """Return the result of the last search, or search again if it is out of date."""

@@ -51,7 +51,7 @@ class CopilotToken:
     """The time at which a daemon of this machine last replaced a refused token."""
 
     def is_valid(self, clock: Clock, *, until: float) -> bool:
-        """Whether `until` is still in the future.
+        """Whether the time `until` is still in the future.
 
         False if the token seems to come from the future, because the clock was set back.
         """
@@ -84,7 +84,7 @@ async def exchange(
         source: the source of the sign-in, for error messages.
         headers: the identity of the client: `editor-version` and similar.
         clock: the source of the wall-clock time.
-        jitter: the part of `JITTER_SECONDS` to subtract, from 0 to 1.
+        jitter: the part of `JITTER_SECONDS` to add to the margin, from 0 to 1.
 
     Raises:
         ExchangeClosedError: the exchange does not accept this kind of token.
@@ -115,8 +115,8 @@ def read_token(answer: HttpAnswer, hosts: GitHubHosts, clock: Clock, *, jitter: 
     sku, chat = body.get("sku"), body.get("chat_enabled")
     now = clock.now()
     life = _read_lifetime(body, answer, now)
-    # A token whose life is shorter than the margins is refreshed after half its life. Otherwise `refresh_at`
-    # would already be past, and every call would request a new token.
+    # A token with a short life is refreshed after half its life. If the whole margin were subtracted,
+    # `refresh_at` could already be past, and every call would request a new token.
     refresh_in = max(life - MARGIN_SECONDS - jitter * JITTER_SECONDS, life / 2)
     return CopilotToken(
         secret=register_secret(token, short_lived=True),
@@ -141,6 +141,7 @@ def _read_lifetime(body: Mapping[str, Any], answer: HttpAnswer, now: float) -> f
     lives = [refresh_in + GRACE_SECONDS] if refresh_in and refresh_in > 0 else []
     if expires_at and (server_now is not None or not lives):
         lives.append(expires_at - (server_now if server_now is not None else now))
-    # A new token cannot have expired already. Without this rule, every request would fetch another one.
+    # Ignore a lifetime that is not positive, because a new token cannot have expired already. Otherwise every
+    # call would request another token.
     positive = [life for life in lives if life > 0]
     return min(min(positive, default=DEFAULT_LIFE_SECONDS), MAX_LIFE_SECONDS)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from jumpseat.adapters.github.copilot.refusals import AccountDeniedError, Place, cure, explain
+from jumpseat.adapters.github.copilot.refusals import AccountDeniedError, RefusalContext, explain, find_cure
 from jumpseat.chat import (
     AuthenticationError,
     AuthorizationError,
@@ -22,7 +22,7 @@ from jumpseat.chat import (
 from jumpseat.dialects import read_fault
 from jumpseat.http import error_from_response
 
-PLACE = Place(provider="copilot", model="m", site="https://github.com", fallback="gpt-4.1")
+CONTEXT = RefusalContext(provider="copilot", model="m", site="https://github.com", fallback="gpt-4.1")
 
 
 def refusal(status, body, **headers):
@@ -94,7 +94,7 @@ CASES = [
 def test_each_refusal_has_its_class_and_hint(status, body, kind, hint):
     fault, error = refusal(status, body)
 
-    explanation = explain(fault, error, PLACE)
+    explanation = explain(fault, error, CONTEXT)
 
     assert type(explanation) is kind
     assert hint in (explanation.hint or "")
@@ -110,9 +110,11 @@ def test_a_model_with_unaccepted_terms_is_refused_with_the_command_that_accepts_
         400, {"message": "The requested model is not supported.", "code": "model_not_supported"}
     )
     plans = " Plans that include it: pro, max."
-    place = Place(provider="copilot", model="m", site="https://acme.ghe.com", policy="disabled", plans=plans)
+    context = RefusalContext(
+        provider="copilot", model="m", site="https://acme.ghe.com", policy="disabled", plans=plans
+    )
 
-    explanation = explain(fault, error, place)
+    explanation = explain(fault, error, context)
 
     assert type(explanation) is AuthorizationError
     assert explanation.hint.endswith(plans)
@@ -123,7 +125,7 @@ def test_a_model_with_unaccepted_terms_is_refused_with_the_command_that_accepts_
 @pytest.mark.requirement("copilot:errors")
 def test_a_refusal_outside_a_chat_does_not_name_a_model():
     words = "You are not authorized to use this Copilot feature, it requires a policy to be enabled."
-    error = explain(*refusal(403, words), Place(provider="copilot", site="https://github.com"))
+    error = explain(*refusal(403, words), RefusalContext(provider="copilot", site="https://github.com"))
 
     assert isinstance(error, AuthorizationError)
     assert "accept-terms" not in error.hint
@@ -132,14 +134,14 @@ def test_a_refusal_outside_a_chat_does_not_name_a_model():
 
 
 def test_a_redirect_names_the_key_to_configure():
-    error = explain(*refusal(302, "", location="https://elsewhere.example/models"), PLACE)
+    error = explain(*refusal(302, "", location="https://elsewhere.example/models"), CONTEXT)
 
     assert "providers.copilot.copilot_url" in error.hint
     assert "elsewhere.example" in error.message
 
 
 def test_a_host_of_another_plan_is_reported_as_such():
-    error = explain(*refusal(421, "Misdirected Request\n"), PLACE)
+    error = explain(*refusal(421, "Misdirected Request\n"), CONTEXT)
 
     assert error.message == ("copilot says that this account is served by another host: Misdirected Request.")
     assert error.retryable
@@ -151,7 +153,7 @@ def test_the_delay_and_the_id_of_a_refusal_are_kept():
         429, {"message": "x", "code": "rate_limited"}, **{"retry-after": "7", "x-request-id": "abc"}
     )
 
-    explanation = explain(fault, error, PLACE)
+    explanation = explain(fault, error, CONTEXT)
 
     assert (explanation.retry_after, explanation.provider_request_id, explanation.provider_code) == (
         7,
@@ -162,16 +164,18 @@ def test_the_delay_and_the_id_of_a_refusal_are_kept():
 
 def test_a_used_up_model_is_not_proposed_as_its_own_fallback():
     fault, error = refusal(402, {"message": "x", "code": "quota_exceeded"})
-    place = Place(provider="copilot", model="gpt-4.1", site="https://github.com", fallback="gpt-4.1")
+    context = RefusalContext(
+        provider="copilot", model="gpt-4.1", site="https://github.com", fallback="gpt-4.1"
+    )
 
-    assert "gpt-4.1" not in explain(fault, error, place).hint
+    assert "gpt-4.1" not in explain(fault, error, context).hint
 
 
 @pytest.mark.parametrize("status", [500, 502, 503])
 def test_a_failure_of_the_service_is_not_changed(status):
     fault, error = refusal(status, "<html>oops</html>")
 
-    assert explain(fault, error, PLACE) is error
+    assert explain(fault, error, CONTEXT) is error
     assert isinstance(error, ServerError)
 
 
@@ -202,4 +206,4 @@ def test_a_failure_of_the_service_is_not_changed(status):
     ],
 )
 def test_only_refusals_that_a_changed_request_fixes_have_a_cure(status, body, expected):
-    assert cure(*refusal(status, body)) == expected
+    assert find_cure(*refusal(status, body)) == expected
