@@ -41,7 +41,7 @@ def can_be_used(model: ModelInfo) -> bool:
 
 
 def cost(model: ModelInfo) -> float:
-    """Return a number for comparing prices; an unknown price counts as high."""
+    """Return the multiplier, or else the sum of the token prices, for comparisons; 1 if neither is known."""
     billing = model.billing
     if billing is None:
         return 1.0

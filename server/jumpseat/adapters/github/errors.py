@@ -75,8 +75,8 @@ def exchange_error(answer: HttpAnswer, hosts: GitHubHosts, *, url: str, source: 
 
 
 def _refuses_the_kind(answer: HttpAnswer) -> bool:
-    # GitHub answers 404 for apps unknown to the exchange and for accounts without Copilot, and 403 for
-    # personal access tokens.
+    # GitHub answers 404 if the exchange does not know the app that the token was issued to, or if the account
+    # does not have Copilot, and 403 for personal access tokens.
     return answer.status == 404 or _refuses_personal_tokens(answer)
 
 

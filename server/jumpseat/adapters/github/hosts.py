@@ -17,7 +17,7 @@ from jumpseat.http import is_loopback
 DOTCOM = "github.com"
 TENANT_DOMAIN = "ghe.com"
 COPILOT_DOMAIN = "githubcopilot.com"
-"""GitHub's own domain for Copilot: `api.githubcopilot.com`, and one host per plan below it."""
+"""The domain of github.com's data planes: `api.githubcopilot.com`, and a host for each plan."""
 
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?|\[[0-9a-f:.]+\](:\d{1,5})?")
 
@@ -110,7 +110,8 @@ def github_hosts(
     """Return the planes of a GitHub instance.
 
     Args:
-        host: `github.com`, a tenant `T.ghe.com`, or an Enterprise Server; with a port on loopback only.
+        host: `github.com`, a tenant `T.ghe.com`, an Enterprise Server, or a loopback address. The last two
+            may have a port.
         provider: the configured provider's id, for error messages.
         github_url: replaces the web host's URL.
         api_url: replaces the REST host's URL.

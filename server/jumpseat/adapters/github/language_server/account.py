@@ -1,7 +1,7 @@
 """Parses the language server's reports about the account: state, login, plan, quotas. Pure functions.
 
-Source of the shapes: responses to `checkStatus` and `checkQuota`, and the notifications `didChangeStatus/v2`
-and `copilot/quotaChange`, of version 1.539.
+Source of the shapes: version 1.539 of the server, in its responses to `checkStatus` and `checkQuota`, and in
+its notifications `didChangeStatus/v2` and `copilot/quotaChange`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """GitHub Copilot through GitHub's own language server, for users whose company allows nothing else.
 
 A chat uses one of two APIs of the server: conversations or completions. The adapter chooses the API, and
-declares its capabilities.
+declares the capabilities of that API.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 ChatApi: TypeAlias = Literal["conversation", "completion"]
 
 CAPABILITIES: Mapping[ChatApi, Capabilities] = {
-    # The server offers models only its own tools, which it runs itself, and has no JSON mode.
+    # Models can call only the tools that the server brings and runs itself. There is no JSON mode.
     "conversation": Capabilities(tool_calls=False, json_mode=False),
     "completion": Capabilities(
         streaming=False, tool_calls=False, json_mode=False, vision=False, thinking=False
@@ -57,10 +57,13 @@ CAPABILITIES: Mapping[ChatApi, Capabilities] = {
 }
 
 SILENCE_SECONDS = 300.0
-"""The longest silence of a chat without a configured `timeout`, the same as over HTTP."""
+"""The longest silence of the server during a chat, if the table does not set `timeout`.
+
+The default for providers over HTTP is the same.
+"""
 
 LOCAL_SECONDS = 10.0
-"""The time limit of a request that the server answers without GitHub."""
+"""The time limit of a request that the server answers without a request to GitHub."""
 
 
 class LanguageServerAdapter(Adapter):
@@ -103,13 +106,17 @@ class LanguageServerAdapter(Adapter):
         self._completions = Completions(provider, self._server, silence_seconds=silence)
         self._chat_api: ChatApi = "conversation"
         self._chat_api_of: ServerConnection | None = None
-        """The run of the server to which `_chat_api` applies; another run may have another version."""
+        """The run of the server that determined `_chat_api`; None if no run did.
+
+        Another run may be of another version.
+        """
 
         self._set_api("completion" if options.chat_api == "completion" else "conversation", None)
         self._listed_for: AccountState | None = None
+        """The account whose models were fetched last."""
 
     async def find_default_model(self) -> str | None:
-        """Return the server's default model, fetching the list if that has never happened.
+        """Return the account's default model, fetching the list of models if the default is not known yet.
 
         Raises:
             ChatError: no account is signed in, or the list cannot be fetched.
@@ -130,11 +137,13 @@ class LanguageServerAdapter(Adapter):
             ConfigError: the server is not installed, or does not have the configured API.
             RequestError: the chat has tools, or images for completions.
             ChatError: the server cannot be started, or the server or its service failed.
+            Replan: the server's short-lived token had expired; the server has replaced it.
         """
         connection = await self._server.connect()
         await self._identity.require_sign_in(connection)
         is_chat = request.infill is None
-        # If the API is not known yet, this chat shows whether the server has conversations.
+        # Conversations need no test: a server without them refuses the chat, which then uses completions. But
+        # if an earlier run of the server had only completions, test whether this run has conversations.
         if is_chat and (
             self._chat_api == "conversation" or await self._find_api(connection) == "conversation"
         ):
@@ -178,11 +187,11 @@ class LanguageServerAdapter(Adapter):
         return models
 
     def cached_models(self) -> Sequence[ModelInfo]:
-        """Return the last list."""
+        """Return the models of the list that was fetched last."""
         return self._models.known
 
     def max_context_tokens(self, model: str) -> int | None:
-        """Return the model's context length in the last list."""
+        """Return the model's context length, according to the list that was fetched last."""
         row = self._models.row(model)
         return row.max_context_tokens if row is not None else None
 
@@ -211,7 +220,7 @@ class LanguageServerAdapter(Adapter):
         return find_ignored_keys(self._provider, self._config)
 
     async def aclose(self) -> None:
-        """Cancel requests about the account, then end the server."""
+        """Cancel requests about the account and deletions of conversations, then end the server."""
         await self._identity.aclose()
         await self._conversations.aclose()
         await self._server.aclose()
@@ -240,7 +249,9 @@ class LanguageServerAdapter(Adapter):
         return models
 
     async def _find_api(self, connection: ServerConnection) -> ChatApi:
-        """Return the API of this run of the server, testing for conversations if no chat has done so.
+        """Return the API to use.
+
+        If neither the table nor this run of the server has determined it, a request tests for conversations.
 
         Raises:
             ChatError: the server does not answer.

@@ -34,13 +34,13 @@ _IGNORED = (
     "query",
     "url",
 )
-"""Configuration keys that only apply to kinds that send HTTP requests."""
+"""Configuration keys that apply only to kinds that send HTTP requests."""
 
 
 def find_command(provider: str, config: ProviderConfig) -> list[str]:
-    """Return the configured program and arguments, or else the program on the PATH.
+    """Return the configured program and arguments, or else `PROGRAM`, always with `--stdio`.
 
-    A name without a slash is searched on the PATH. Any other relative path starts at the directory of the
+    A name without a slash is looked up on the PATH. Any other relative path starts at the directory of the
     configuration file.
 
     Args:
@@ -103,7 +103,9 @@ def directory_of(config: ProviderConfig) -> Path:
 
 
 async def build_environment(provider: str, config: ProviderConfig, values: Values) -> dict[str, str]:
-    """Return the program's environment: the client's without other providers' keys, plus the table's `env`.
+    """Return the program's environment: the client's variables and the table's `env`.
+
+    The keys of other providers are left out.
 
     Args:
         provider: the configured provider's id, for error messages.

@@ -41,7 +41,7 @@ PANEL = "textDocument/copilotPanelCompletion"
 INLINE = "textDocument/inlineCompletion"
 
 INVOKED, AUTOMATIC = 1, 2
-"""LSP's trigger kinds: the user asked for alternatives, or typed."""
+"""LSP's trigger kinds: the user asked for a completion explicitly, or only typed."""
 
 _USER = "## User"
 _ASSISTANT = "## Assistant"
@@ -120,9 +120,9 @@ class Completions:
                 except RpcError as error:
                     if error.code != METHOD_NOT_FOUND:
                         raise self._completion_error(error, model) from error
-                    old = InfillUnsupportedError.of(self._provider, model)
-                    old.hint = f"Update the server: `{UPDATE_COMMAND}`."
-                    raise old from error
+                    unsupported = InfillUnsupportedError.of(self._provider, model)
+                    unsupported.hint = f"Update the server: `{UPDATE_COMMAND}`."
+                    raise unsupported from error
         return next(filter(None, map(document.text_inserted_by, _items_in(answer))), "")
 
     async def _stream_items(
