@@ -53,7 +53,7 @@ def test_token_prices_are_compared_in_both_spellings(prices: Mapping[str, Any], 
     assert cost(model_with_prices(prices)) == expected
 
 
-def test_an_unknown_price_counts_as_high() -> None:
+def test_an_unknown_price_counts_as_one() -> None:
     assert cost(model("m")) == 1
     assert cost(model("m", billing=Billing())) == 1
 
