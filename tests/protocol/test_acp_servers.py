@@ -97,7 +97,7 @@ async def test_servers_serve_only_their_session_and_end_with_the_daemon(
     assert await agent.exit_code() == 0
     assert (await hub.command("daemon", "stop"))[0] == 0
 
-    assert await record.all_gone()
+    assert await record.wait_until_gone()
 
 
 @pytest.mark.requirement("12:acp-servers")
@@ -116,7 +116,7 @@ async def test_a_server_is_released_with_its_session(
         params = {"cwd": str(root), "mcpServers": []} if method == "session/load" else {}
         assert (await agent.request(method, {"sessionId": session, **params})).result is not None
 
-        assert await record.all_gone()
+        assert await record.wait_until_gone()
     assert running == [True]
 
 

@@ -219,7 +219,7 @@ async def test_clients_of_one_daemon_share_a_server_and_learn_of_its_state(
     assert len(record.pids()) == 1
     assert (await hub.command("daemon", "stop"))[0] == 0
 
-    assert await record.all_gone()
+    assert await record.wait_until_gone()
 
 
 @pytest.mark.requirement("12:mcp-processes")
@@ -241,7 +241,7 @@ async def test_a_deaf_server_ends_with_the_daemon(
             daemon.process.send_signal(signal.SIGTERM)
         await daemon.exit_code()
 
-        assert await record.all_gone()
+        assert await record.wait_until_gone()
 
 
 @pytest.mark.requirement("12:mcp-processes")
@@ -264,7 +264,7 @@ async def test_a_server_of_a_killed_daemon_ends_at_the_next_start(
     async with running_daemon(home) as daemon:
         await initialize(daemon, upstream)
 
-        assert await record.all_gone()
+        assert await record.wait_until_gone()
         assert await find_row(daemon)
 
 

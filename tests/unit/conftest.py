@@ -1,6 +1,7 @@
-"""Imports the vendors' own clients, in which the unit tests check the fakes and the emulator.
+"""Fixtures for the vendors' own clients, which check the fakes and the emulator.
 
-They are fixtures, because an import takes up to a second, and every test process imports all test modules.
+Test modules do not import these clients: an import takes up to a second, and every test process imports all
+test modules.
 """
 
 from types import ModuleType

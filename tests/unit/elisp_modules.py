@@ -1,4 +1,4 @@
-"""Which file of the Emacs package uses names of which other."""
+"""Find the names that each file of the Emacs package uses from each other file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ ORDER = (
     "jumpseat-menu",
     "jumpseat",
 )
-"""Every file, lowest first: one may require those before it, and use their names."""
+"""Every file, lowest first. A file may require only earlier files, and use only their names."""
 
 _FUNCTIONS = ("defun", "defmacro", "defsubst", "cl-defun", "cl-defmacro", "defalias")
 _VARIABLES = ("defvar", "defvar-local", "defconst", "defcustom", "defface", "define-error")
@@ -75,15 +75,15 @@ _TOKEN = re.compile(
 )
 
 Form = str | list["Form"] | tuple[str, "Form"]
-"""A symbol, a list or vector, or a prefix and its form; a text or a character is an empty symbol."""
+"""A symbol, a list or vector, or a prefix and its form. Strings and characters become an empty symbol."""
 
 
 class Use(NamedTuple):
-    """A name in the code, outside comments and texts."""
+    """A name in the code, outside comments and strings."""
 
     name: str
     kind: str
-    """`function`, `variable`, or `quoted`, which may be either."""
+    """`function`, `variable`, or `quoted` (a quoted name may be either)."""
 
 
 class Source:
@@ -103,7 +103,7 @@ class Source:
                 self._collect(form, quoted=quoted)
 
     def _collect(self, form: Form, *, quoted: bool) -> None:
-        # A pattern of a list would match a tuple too.
+        # In a `match` statement, a pattern for lists would match a tuple too.
         if isinstance(form, tuple):
             prefix, inner = form
             if prefix == "#'" and isinstance(inner, str):
@@ -141,7 +141,10 @@ class Source:
 
 
 def find_names_used(sources: Mapping[str, str]) -> dict[str, dict[str, set[str]]]:
-    """The names that each file uses of each other file; none if it only requires that one."""
+    """Return the names that each file uses from each other file.
+
+    If a file requires another one and uses none of its names, the set is empty.
+    """
     files = {name: Source(text) for name, text in sources.items()}
     functions = _places({name: each.functions for name, each in files.items()})
     variables = _places({name: each.variables for name, each in files.items()})
@@ -157,17 +160,17 @@ def find_names_used(sources: Mapping[str, str]) -> dict[str, dict[str, set[str]]
 
 
 def read_names_used() -> dict[str, dict[str, set[str]]]:
-    """The names that each file of the package uses of each other."""
+    """Return the names that each file of the package uses from each other file."""
     return find_names_used({path.stem: path.read_text("utf-8") for path in PACKAGE.glob("*.el")})
 
 
 def read_imports() -> dict[str, set[str]]:
-    """The files that each file requires, or of which it uses a name."""
+    """Return the files that each file requires or whose names it uses."""
     return {name: set(used) for name, used in read_names_used().items()}
 
 
 def read_layers() -> dict[str, str]:
-    """The layer of each file: itself."""
+    """Return the layer of each file: every file is its own layer."""
     return {path.stem: path.stem for path in PACKAGE.glob("*.el")}
 
 

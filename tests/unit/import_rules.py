@@ -36,10 +36,10 @@ ORDER = (
     "acp",
     "hub",
 )
-"""Every package of the server, lowest first: one may import those before it, and itself."""
+"""Every package of the server, lowest first. A package may import only itself and earlier packages."""
 
 SIBLINGS = {"rpc", "acp"}
-"""Two front ends, neither of which imports the other."""
+"""The two front ends. Neither imports the other."""
 
 INDEPENDENT = ("chat", "system")
 """These packages import no other package of the server, not even a lower one."""
@@ -47,23 +47,23 @@ INDEPENDENT = ("chat", "system")
 ABOVE_ALL = ("__main__", "testing")
 MAX_MODULE = 400
 SHARED_BY_ADAPTERS = ("base", "http")
-"""The folders of `adapters/` that every provider may import; `http` may import `base`, `base` no other."""
+"""The folders of `adapters/` that every adapter may import. `http` may import `base`, but not the reverse."""
 
 LEAVES_OF_GITHUB = ("copilot", "language_server")
-"""Two providers below `adapters/github/` that share the modules next to them, and nothing of each other."""
+"""Two folders below `adapters/github/`. Both may import the modules beside them, but not each other."""
 
 CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.github.language_server"
-"""It sends its own server the methods that an editor sends the daemon."""
+"""A client of a language server, to which it sends methods that an editor also sends to the daemon."""
 
 BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"))
-"""The methods of LSP's base protocol: any module that speaks it may name them."""
+"""The methods of LSP's base protocol, which any module that implements this protocol may name."""
 
 METHODS_OF_MCP = frozenset({"initialize", "tools/list"})
-"""Methods that the Model Context Protocol names as we do."""
+"""Methods that have the same name in the Model Context Protocol and in our protocol."""
 
 LSP = BASE_PROTOCOL | {"initialize", "initialized", "shutdown", "exit", "workspace/didChangeConfiguration"}
 USES_PRIVATE_NAMES_OF_PYGLS = "jumpseat.connections.dispatcher"
-"""The one module that imports more of pygls than `pygls.uris`; `test_pygls_seams.py` tests the names."""
+"""The only module that imports more of pygls than `pygls.uris`. `test_pygls_seams.py` tests those names."""
 
 CLIENT_MAY_IMPORT = (
     "jumpseat.wire",
@@ -71,7 +71,7 @@ CLIENT_MAY_IMPORT = (
     "jumpseat.system.threads",
     "jumpseat.__version__",
 )
-CLI_ROOMS = {
+CLI_PARTS = {
     "terminal": ("jumpseat.tools.display",),
     "files": ("jumpseat.system.replacing",),
     "configuration": (
@@ -136,7 +136,7 @@ def modules() -> Mapping[str, str]:
 
 
 def find_imports(name: str, tree: ast.Module) -> set[str]:
-    """Every import of the module, also inside functions; a dotted path in a string counts."""
+    """Return every import of a module, also inside functions; a dotted path in a string counts as one."""
     found = set()
     for node in nodes(tree):
         match node:
@@ -152,7 +152,7 @@ def find_imports(name: str, tree: ast.Module) -> set[str]:
 
 
 def faults(name: str, source: str) -> list[str]:
-    """Every rule that a module breaks."""
+    """Return a description of every rule that a module breaks."""
     tree = parse(source)
     imports = find_imports(name, tree)
     found = [f"is longer than {MAX_MODULE} lines"] if source.count("\n") > MAX_MODULE else []
@@ -211,19 +211,19 @@ def _foreign_libraries(name: str, imports: set[str]) -> list[str]:
 
 
 def _client_imports(name: str, imports: set[str]) -> list[str]:
-    room = layer_of(name) if is_under(name, "jumpseat_cli") else None
-    if room not in (*CLI_ROOMS, "", None):
-        return [f"belongs to {room}, which has no place in the order"]
-    allowed = (*CLIENT_MAY_IMPORT, *CLI_ROOMS.get(room or "", ()))
+    part = layer_of(name) if is_under(name, "jumpseat_cli") else None
+    if part not in (*CLI_PARTS, "", None):
+        return [f"belongs to {part}, which has no place in the order"]
+    allowed = (*CLIENT_MAY_IMPORT, *CLI_PARTS.get(part or "", ()))
     found = [
         f"imports {each} of the server"
         for each in sorted(imports)
         if is_under(each, "jumpseat") and each != "jumpseat" and not any(is_under(each, a) for a in allowed)
     ]
-    order = list(CLI_ROOMS)
-    lower = order[: order.index(room) + (room != "commands")] if room else []
+    order = list(CLI_PARTS)
+    lower = order[: order.index(part) + (part != "commands")] if part else []
     return found + [
-        f"imports {each}, which is not below {room or name}"
+        f"imports {each}, which is not below {part or name}"
         for each in sorted(imports)
         if is_under(each, "jumpseat_cli") and layer_of(each) not in lower
     ]
@@ -278,7 +278,7 @@ def _method_names(name: str, tree: ast.Module, source: str) -> list[str]:
 
 
 def imports_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
-    """The modules that each module imports."""
+    """Return the modules that each module imports."""
     return {
         name: {
             each if each in sources else each.rpartition(".")[0] for each in find_imports(name, parse(source))
@@ -288,7 +288,7 @@ def imports_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
 
 
 def classes_of_one_name(sources: Mapping[str, str]) -> dict[str, list[str]]:
-    """Public classes that share their name with another, with the modules that define them."""
+    """Return each name that several public classes share, with the modules that define these classes."""
     places: dict[str, list[str]] = {}
     for module, source in sources.items():
         for node in nodes(parse(source)):

@@ -1,4 +1,4 @@
-"""The rules of CONTRIBUTING.md for prose and names, as far as a program can check them."""
+"""The rules for prose and names in CONTRIBUTING.md that a program can check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.unit.prose import Text
 _PREPOSITION = re.compile(r"(Of|As|For|Where|What|That|Than) ")
 
 _GAP = r"\s+(?:(?:#|--|//|;+|\*)\s+)?"
-"""The space between two words, which may be in two lines of a comment."""
+"""The space between two words. The second word may be in the next line of the comment."""
 
 # "There is no …" and "is no longer" are idiomatic.
 _NEGATED_NOUN = re.compile(

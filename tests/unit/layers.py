@@ -1,4 +1,4 @@
-"""Cycles and layers of imports, in any language: each has a reader that returns its `Imports`."""
+"""Check the cycles and layers of imports. Each language has its own module that reads the `Imports`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Imports = Mapping[str, Collection[str]]
 
 
 def find_cycle(imports: Imports) -> list[str]:
-    """Return one cycle of modules that import each other, also through others; empty if there is none."""
+    """Return the modules of one import cycle, or an empty list if there is none."""
     graph = {name: (set(reached) & imports.keys()) - {name} for name, reached in imports.items()}
     try:
         TopologicalSorter(graph).prepare()
@@ -25,7 +25,7 @@ def find_layer_faults(imports: Imports, layers: Mapping[str, str], order: Sequen
 
     Args:
         layers: The layer of each module.
-        order: Every layer, lowest first. A module may import those before its own, and its own.
+        order: Every layer, lowest first. A module may import its own layer and earlier ones.
     """
     faults = [f"{name} has no layer" for name in sorted(imports.keys() - layers.keys())]
     faults += [f"{name} does not exist" for name in sorted(layers.keys() - imports.keys())]

@@ -12,7 +12,7 @@ ORDER = ("core", "daemon", "display", "account", "input", "tools", "sources", "c
 """Every folder of the plug-in's modules, lowest first; `entry` has the files that Neovim itself loads."""
 
 COMPUTED = "a computed name"
-"""Stands for a module whose name is not written in the file: no check can follow such an import."""
+"""Replaces the name of a module that is computed at run time. No check can follow such an import."""
 
 _STRING = r"""(?P<quote{0}>["'])(?P<name{0}>[^"'\n]*)(?P=quote{0})"""
 _TOKEN = re.compile(
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
             r"--[^\n]*",
             r"\brequire\b\s*[(,]?\s*" + _STRING.format(1),
             r"\bpackage\.loaded\s*\[\s*" + _STRING.format(2),
-            # blink.cmp requires the module of a source by itself.
+            # This names the module of a source for blink.cmp, which then requires it.
             r"\bmodule\s*=\s*" + _STRING.format(3),
             r"(?P<computed>\brequire\b)",
             r"""(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\[(?P<depth>=*)\[.*?\](?P=depth)\])""",
@@ -35,7 +35,7 @@ _IN_VIM_SCRIPT = re.compile(r"\bv:lua\.require" + _STRING.format(""))
 
 
 def find_imports(source: str) -> set[str]:
-    """Every module that a file requires, also inside functions, by `pcall`, or in an option's value."""
+    """Return every module that a file requires, also inside functions, by `pcall` or in an option."""
     found: set[str] = set()
     for token in _TOKEN.finditer(source):
         found |= {token[group] for group in ("name1", "name2", "name3") if token[group]}
@@ -47,12 +47,12 @@ def find_imports(source: str) -> set[str]:
 
 
 def read_imports() -> dict[str, set[str]]:
-    """The imports of each module, by the names that `require` takes."""
+    """Return the imports of each module, with the names that `require` takes."""
     return {name: find_imports(path.read_text("utf-8")) for name, path in _files()}
 
 
 def read_layers() -> dict[str, str]:
-    """The layer of each module: its folder."""
+    """Return the layer of each module: its folder."""
     folders = {name: path.relative_to(PLUGIN).parts[2:-1] for name, path in _files()}
     return {name: each[0] if each else "entry" for name, each in folders.items()}
 

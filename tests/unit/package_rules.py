@@ -1,4 +1,4 @@
-"""The column "never" of the package table in `server/README.md`, for one module at a time."""
+"""Check one module against the column _never_ of the package table in `server/README.md`."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ NEVER_IMPORTED: Mapping[str, tuple[str, ...]] = {
     "acp": (*_NETWORK, "jumpseat.http"),
     "hub": ("jumpseat.adapters", "jumpseat.dialects", "jumpseat.http"),
 }
-"""Imports that the modules of a package must not have; submodules of these count too."""
+"""The modules that a package must not import. The same applies to their submodules."""
 
 BUT_FOR: Mapping[str, tuple[str, ...]] = {
     "dialects": ("jumpseat.system.lazy_package.make_lazy_getattr", "jumpseat.system.secrets.redact"),
     "providers": (
         # The registry owns the shared client and passes it to adapters. It makes no request.
         "jumpseat.http.HttpClient",
-        # Checks of a table's own values, without a request.
+        # These functions check the values of a provider's table. They make no request.
         "jumpseat.http.is_loopback",
         "jumpseat.http.network.check_certificates",
         "jumpseat.http.network.check_proxy",
@@ -91,21 +91,21 @@ BUT_FOR: Mapping[str, tuple[str, ...]] = {
 }
 
 SPEAKS_MCP = "jumpseat.tools.mcp"
-"""A client of servers, which speak JSON-RPC in lines. The official SDK does most of that."""
+"""A client of MCP servers. MCP uses JSON-RPC, one message per line; the SDK implements most of that."""
 
 ONLY_FOR_MCP = ("jumpseat.wire.Invalid", "jumpseat.wire.line_child.LineChild")
 
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _JSON_RPC = re.compile(r"json[-_ ]?rpc", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+-?")
-"""A vendor's header names hold its name; `http/` reads the headers of every vendor alike."""
+"""The name of a vendor's header contains the vendor's name. `http/` reads the headers of every vendor."""
 
 _NO_PROVIDERS = ("LocalProtocolError", "local variables", ".github/copilot-instructions.md")
-"""A name of httpx2, a word of Emacs and a file of a workspace, which are not providers."""
+"""Texts that contain the name of a provider, but mean an error of httpx2, variables of Emacs and a file."""
 
 
 def faults_of_package(name: str, layer: str, tree: ast.Module, imports: set[str]) -> Iterator[str]:
-    """Every name in a module that its package must never have."""
+    """Describe every import and name in a module that its package must never have."""
     texts = _texts(tree)
     speaks_mcp = _is_under(name, SPEAKS_MCP)
     if speaks_mcp:
@@ -131,7 +131,7 @@ def _is_under(name: str, package: str) -> bool:
 
 
 def _texts(tree: ast.Module) -> set[str]:
-    """Identifiers and strings, without docstrings, also those below an assignment."""
+    """Return the identifiers and strings, except docstrings and the strings that document an assignment."""
     prose = {id(node.value) for node in nodes(tree) if isinstance(node, ast.Expr)}
     texts: set[str] = set()
     for node in nodes(tree):

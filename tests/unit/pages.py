@@ -18,7 +18,7 @@ CONFIGURATION, CLIENT, COMMAND_LINE = (
     DOCS / f"{name}.md" for name in ("configuration", "client", "command-line")
 )
 PROTOCOL = DOCS / "protocol"
-"""A directory, whose pages count as one."""
+"""A directory. Its pages are treated as one page."""
 
 CONTRIBUTING, SECURITY = ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"
 PAGES = [README, CONTRIBUTING, SECURITY, BUILT, SUBSYSTEMS, TESTING, *sorted(DOCS.rglob("*.md"))]
@@ -55,7 +55,7 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path, language: str | None = None) -> list[Block]:
-    """The blocks of a page, all of them or those that are marked with this language."""
+    """Return the blocks of a page; if a language is given, only the blocks that are marked with it."""
     found = [block for file in files(page) for block in _blocks_of_file(file)]
     return [block for block in found if language in (None, block.language)]
 

@@ -1,7 +1,7 @@
-"""Only the edge of the server may read the variables, the directory and the home of its own process.
+"""Find code that reads the environment variables, the directory or the home of the daemon's own process.
 
-One process serves clients that were started in different places, so code below `rpc/` reads
-`jumpseat.system.environment.Environment`.
+Only the edge of the server may do that. One process serves clients that were started in different places, so
+all other code reads the `jumpseat.system.environment.Environment` of a client.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _NAMES = frozenset(
         "places_of_process", "environment_of_process", "_config_file", "_state_dir", "_data_dir",
     }
 )  # fmt: skip
-"""Functions and values of any library that give something of the process."""
+"""Functions and values, of any library, that depend on the process."""
 
 _WITHOUT_ARGUMENTS = frozenset({"absolute", "resolve", "home"})
-"""Methods of `Path`: they read the process for a relative path, or for `~`."""
+"""Methods of `Path` that read the directory of the process for a relative path, or its home for `~`."""
 
 _NEEDS: Mapping[str, str] = {
     "which": "path",
@@ -71,11 +71,11 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("jumpseat.adapters.github.sign_in.editors", "resolve()"): "the path is absolute",
     ("jumpseat.adapters.local.shared_server", "resolve()"): "the path is absolute",
 }
-"""The module, what it reads, and why it may."""
+"""A module and what it reads (as `reads_of_the_process` describes it), with the reason why it may."""
 
 
 def reads_of_the_process(tree: ast.Module) -> Iterator[str]:
-    """Everything in a module that reads something of the process, as `EXCEPTIONS` names it."""
+    """Describe everything in a module that reads the process, for example `environ` or `run without env`."""
     for node in nodes(tree):
         match node:
             case ast.Attribute(attr=name) | ast.Name(id=name) if name in _NAMES:

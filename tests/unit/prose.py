@@ -1,4 +1,4 @@
-"""Read the comments and docstrings of the project's files, in every language that it is written in."""
+"""Read the comments and docstrings of the project's files, in each of its languages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Text(NamedTuple):
     """A comment or docstring, joined to one line."""
 
     line: int
-    """The line of the file in which the text starts."""
+    """The number of the line in which the text starts."""
     words: str
     is_docstring: bool
 
@@ -40,7 +40,7 @@ _SYNTAXES = {
     ".yml": _HASH,
     "": _HASH,
 }
-"""The syntax of each kind of file, by the extension; Makefile and the CI's script have none."""
+"""The syntax by file extension; Makefile and the script of the CI have no extension."""
 
 _NOT_OURS = {"LICENSE", "NOTICE", "package-lock.json"}
 

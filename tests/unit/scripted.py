@@ -1,4 +1,4 @@
-"""A scripted provider: no network, no patching, no waiting."""
+"""A scripted provider, which runs in the process of the test and does not use the network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from jumpseat.engine import Sink, TurnRequest
 from jumpseat.providers import Registry
 
 Step: TypeAlias = StreamEvent | Exception | asyncio.Event
-"""An event is yielded, an exception raised, an `asyncio.Event` waited for."""
+"""An event is yielded, an exception is raised, and an `asyncio.Event` is awaited."""
 
 DONE = DoneEvent("end_turn", Usage(3, 2), "stop")
 
@@ -41,7 +41,7 @@ def script_text(*pieces: str, block: int = 0) -> list[Step]:
 
 
 class ScriptedAccount(Account):
-    """Is always in one state."""
+    """An account that is always in the same state."""
 
     def __init__(self, provider: str, state: AuthState | ChatError) -> None:
         super().__init__(provider)
@@ -54,7 +54,7 @@ class ScriptedAccount(Account):
 
 
 class ScriptedAdapter(Adapter):
-    """Plays one script for each attempt of a turn, and records the requests."""
+    """An adapter that plays one script for each attempt of a turn, and records the requests."""
 
     def __init__(
         self,
@@ -135,7 +135,14 @@ def registry_of(
     saved: SavedSettings | None = None,
     **top_level: Any,
 ) -> ScriptedRegistry:
-    """A registry of these providers, with their tables; the built-in ones are in the given states."""
+    """Return a registry of these providers and the built-in ones `local` and `copilot`.
+
+    Args:
+        tables: The configuration of providers, including providers without an adapter.
+        local: The state of the built-in provider `local`.
+        copilot: The state of the built-in provider `copilot`.
+        top_level: Other keys of the configuration.
+    """
     named = dict.fromkeys([*(each.name for each in adapters), *(tables or {})])
     providers = {name: {"kind": "openai", **(tables or {}).get(name, {})} for name in named}
     config = Config.model_validate({"providers": providers, **top_level})
@@ -147,17 +154,17 @@ def registry_of(
 
 
 def model_info(provider: str, model: str, **facts: Any) -> ModelInfo:
-    """A row of a model list."""
+    """Return a row of a model list."""
     return ModelInfo(provider=provider, model=model, name=model, family=model, version="1", **facts)
 
 
 def ask(*messages: Message, **more: Any) -> TurnRequest:
-    """A turn of model `m` of the provider `fake`; its messages are one question by default."""
+    """Return a turn request for the model `m` of the provider `fake`, by default with one question."""
     return TurnRequest(messages=messages or (Message.user("Why?"),), **{"model": "fake:m", **more})
 
 
 class RecordingSink(Sink):
-    """Keeps the events that a turn sends."""
+    """Records the events that a turn sends. While `gate` is not set, the turn has to wait."""
 
     def __init__(self) -> None:
         self.events: list[StreamEvent] = []

@@ -7,7 +7,7 @@ import pytest
 from tests.unit import elisp_modules, lua_modules, typescript_modules
 from tests.unit.import_rules import (
     ABOVE_ALL,
-    CLI_ROOMS,
+    CLI_PARTS,
     ORDER,
     SOURCES,
     classes_of_one_name,
@@ -85,15 +85,15 @@ def test_every_package_of_the_server_is_checked() -> None:
 
 
 def test_every_part_of_the_command_line_needs_what_it_may_import() -> None:
-    used: dict[str, set[str]] = {room: set() for room in CLI_ROOMS}
+    used: dict[str, set[str]] = {part: set() for part in CLI_PARTS}
     for name, source in modules().items():
         if name.startswith("jumpseat_cli."):
             used[layer_of(name)] |= find_imports(name, parse(source))
     unused = [
-        (room, each)
-        for room, allowed in CLI_ROOMS.items()
+        (part, each)
+        for part, allowed in CLI_PARTS.items()
         for each in allowed
-        if not any(is_under(reached, each) for reached in used[room])
+        if not any(is_under(reached, each) for reached in used[part])
     ]
 
     assert unused == []

@@ -1,4 +1,4 @@
-"""Which modules may make threads: all others leave the event loop through `jumpseat.system.threads`."""
+"""The modules that may make threads. All others use the functions of `jumpseat.system.threads`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ MAY_MAKE_THREADS: Mapping[str, str] = {
     "jumpseat_cli.chat.question": "says after a while what a blocked read of stdin waits for",
     "jumpseat_client.sync": "the event loop of the synchronous client",
 }
-"""The module, and why it may."""
+"""Each module, with the reason why it may make threads."""
 
 
 def makes_threads(tree: ast.Module) -> Iterator[str]:
-    """Each name in a module that makes threads."""
+    """Yield each name in a module that makes threads."""
     for node in nodes(tree):
         match node:
             case ast.Attribute(attr=name) | ast.Name(id=name) if name in _NAMES:

@@ -13,7 +13,7 @@ ORDER = (
     *("ui/common", "ui/text", "ui/input", "ui/account", "ui/tools", "ui/completions", "ui/chat", "ui/edit"),
     *("ui/scm", "ui/transcripts", "ui/conversations", "entry"),
 )
-"""Every folder of the extension, lowest first; `entry` has what starts and registers all parts."""
+"""Every folder of the extension, lowest first; the files in `entry` start and register all parts."""
 
 _TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/"
@@ -24,12 +24,12 @@ _TOKEN = re.compile(
 
 
 def find_imports(source: str) -> set[str]:
-    """Every path that a file imports or exports from, types too."""
+    """Return every path that a file imports or exports from, including imports of types."""
     return {token["path"] for token in _TOKEN.finditer(source) if token["path"]}
 
 
 def read_imports() -> dict[str, set[str]]:
-    """The imports of each file, by paths below the source without their suffix."""
+    """Return the imports of each file; both are paths below the source, without the suffix."""
     return {
         name: {_resolve(name, path) if path.startswith(".") else path for path in find_imports(text)}
         for name, text in ((_name(path), path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.ts")))
@@ -37,7 +37,7 @@ def read_imports() -> dict[str, set[str]]:
 
 
 def read_layers() -> dict[str, str]:
-    """The layer of each file: its folder, with the folders in `daemon` counted to it."""
+    """Return the layer of each file: its folder, or the folder of `ORDER` that contains its folder."""
     return {name: _layer(name) for name in map(_name, SOURCE.rglob("*.ts"))}
 
 

@@ -50,4 +50,4 @@ async def test_the_servers_of_a_client_end_with_its_connection(home: Path, tmp_p
     await client.aclose()
     await host.aclose()
 
-    assert await record.all_gone()
+    assert await record.wait_until_gone()

@@ -1,4 +1,4 @@
-"""Strategies for conversations whose texts contain the special characters and lines of transcripts."""
+"""Hypothesis strategies for conversations with texts that have a special meaning in transcripts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PIECES = (
 )  # fmt: skip
 
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
-"""The characters of texts in the daemon, which replaces U+0000 with U+FFFD."""
+"""The characters that a text can contain in the daemon. The daemon replaces U+0000 with U+FFFD."""
 
 texts = st.one_of(
     st.lists(st.sampled_from((*PIECES, "\n", "\n", "\n")), max_size=12).map("".join),
@@ -70,7 +70,7 @@ def make_call(id_: str, name: str, arguments: dict[str, Any], layout: dict[str, 
 def result_with_media(
     id_: str, text: str, files: list[ImageBlock | DocumentBlock], is_error: bool
 ) -> ToolResultBlock:
-    """Return a tool result that consists of a text, unless it is empty, and files."""
+    """Return a tool result that consists of a text (left out if it is empty) and files."""
     return ToolResultBlock(id_, (*([TextBlock(text)] if text else []), *files), is_error)
 
 

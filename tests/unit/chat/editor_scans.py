@@ -1,4 +1,4 @@
-"""The searches of Vim, Emacs and Org for settings and structure in a file, implemented from their manuals."""
+"""Find the settings that Vim and Emacs read from a file, and Org's structure, according to their manuals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client's end of the outbox: keeps the messages that a connection sends."""
+"""A writer that records the messages that a connection sends to its client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEADER_END = b"\r\n\r\n"
 
 
 class RecordingWriter:
-    """Accepts frames at once; `wait_until_ready` waits while the gate is closed."""
+    """Accepts frames immediately. `wait_until_ready` waits while the gate is closed."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
@@ -22,22 +22,22 @@ class RecordingWriter:
         self._changed = asyncio.Event()
 
     def write(self, data: bytes) -> None:
-        """Keep one frame; its header must have the length of its body."""
+        """Record the body of one frame; the header must name its length."""
         head, _, body = data.partition(HEADER_END)
         assert head == b"Content-Length: %d" % len(body)
         self.bodies.append(body)
         self._changed.set()
 
     async def wait_until_ready(self) -> None:
-        """Return while the gate is open."""
+        """Wait until the gate is open."""
         await self.gate.wait()
 
     def pause_input(self) -> None:
-        """Note it."""
+        """Record that the input is held."""
         self.held = True
 
     def resume_input(self) -> None:
-        """Note it."""
+        """Record that the input is no longer held."""
         self.held = False
 
     @property

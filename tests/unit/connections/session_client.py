@@ -20,7 +20,7 @@ STREAMS = ("pipes", "sockets", "one socket", "terminal")
 
 
 class SessionClient:
-    """Both ends of a session: it runs as a task, and this is what its editor holds."""
+    """Runs a session as a task, and is its client: an editor's end of the connection."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class SessionClient:
 
 
 def _pair(streams: str) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The descriptors for a session's stdin and stdout, and its client's descriptors to read and to write."""
+    """Return two pairs: the session's stdin and stdout, and the client's descriptors to read and write."""
     if streams == "pipes":
         near_read, far_write = os.pipe()
         far_read, near_write = os.pipe()

@@ -26,6 +26,7 @@ async def read(url: str, **fetch: Any) -> ContextBlock:
 
 
 async def fail(url: str, **fetch: Any) -> ChatError:
+    """Read a page that cannot be read, and return the error."""
     with pytest.raises(ChatError) as caught:
         await read(url, **fetch)
     assert caught.value.provider is None

@@ -1,4 +1,4 @@
-"""Makes kept conversations from texts, for tests of lists and of pruning."""
+"""Create kept conversations from texts, for tests of lists and of pruning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.unit.conversations.support import alternate, make_answer, turn
 
 
 def new_turn(id_: str, *texts: str, cwd: str | None = None) -> NewTurn:
-    """Return a turn with these messages, of which the user wrote the first and the last."""
+    """Return a turn with these messages, alternately by the user and the assistant."""
     return turn(alternate(*texts), id_, directory=None if cwd is None else Path(cwd))
 
 
@@ -24,7 +24,7 @@ def keep(
 
 
 def copy_many(store: ConversationStore, count: int, words: int = 20) -> list[str]:
-    """Write the files of many conversations; return their ids, latest change first."""
+    """Write the files of many conversations that are not in the index; return their ids, newest first."""
     unindexed = ConversationStore(store.directory)
     keep(unindexed, "sample", "QUESTION", answer="ANSWER")
     sample = (store.directory / "sample.jsonl").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Conversations in a few words: `said("Hi", "Hello", "More")` is a user, an assistant and a user."""
+"""Short constructors of conversations. `alternate("Hi", "Hello", "More")` is a user, an assistant, a user."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ TURNS = 6
 
 
 def write(store: ConversationStore, writer: str, name: str) -> None:
-    """Run a client that continues its own messages under a conversation id that other clients share."""
+    """Save several turns as one client, under a conversation id that other clients use at the same time."""
     messages = [f"question {writer} 0"]
     for number in range(TURNS):
         begun = store.begin(turn(alternate(*messages), name))

@@ -1,4 +1,4 @@
-"""One answer encoded in every dialect, streamed and not, for tests that all dialects share.
+"""One answer in every dialect, streamed and not streamed, for tests that all dialects share.
 
 The dialects are the packages in `jumpseat.dialects`, so there is no list to maintain.
 """
@@ -33,7 +33,7 @@ class Dialect:
     """The encoder of requests, which takes a request and the `parameters` of the provider's table."""
 
     def events(self, said: Answer, *, streamed: bool) -> list[StreamEvent]:
-        """Decode the answer, check its events against the event rules, and return them."""
+        """Encode and decode the answer, and return its events, which must obey the rules of events."""
         reply = self.script.answer(said, streamed=streamed)
         decoder = self.decoder("acme", "asked")
         events: list[StreamEvent] = []
@@ -45,7 +45,7 @@ class Dialect:
         return events
 
     def read(self, said: Answer, *, streamed: bool) -> Response:
-        """Decode the answer, and return the response."""
+        """Encode and decode the answer, and return the response."""
         fold = Fold("acme", "asked")
         for event in self.events(said, streamed=streamed):
             fold.add(event)

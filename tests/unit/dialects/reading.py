@@ -1,4 +1,4 @@
-"""Readers of hand-written answers, for the tests of all dialects."""
+"""Decode hand-written answers, for the tests of all dialects."""
 
 from jumpseat.chat import ChatError, Fold, merge_deltas
 from jumpseat.http.answer import AnswerReader
@@ -25,7 +25,7 @@ def read_at_every_split(make_decoder, data, content_type=EVENT_STREAM, more=()):
     """Return the events, which must not depend on how the answer is split or on its line endings.
 
     Args:
-        more: further lists of pieces with the same answer.
+        more: Further lists of pieces that contain the same answer.
     """
     whole, error = read(make_decoder(), [data], content_type)
     assert error is None

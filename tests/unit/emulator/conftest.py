@@ -8,13 +8,13 @@ from tests.unit.emulator.visitor import Visitor
 
 @pytest.fixture
 async def visitor(emulator):
-    """A client without a sign-in: `exchange` or the device flow signs it in."""
+    """Yield a client that is not signed in. `exchange` or the device flow signs it in."""
     async with httpx2.AsyncClient(trust_env=False, timeout=10) as http:
         yield Visitor(emulator, http)
 
 
 @pytest.fixture
 async def user(visitor):
-    """A client with a Copilot token of octocat."""
+    """Return a client with a Copilot token of octocat."""
     await visitor.exchange()
     return visitor

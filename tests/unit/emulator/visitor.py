@@ -1,4 +1,4 @@
-"""A plain HTTP client of the emulator with the addresses and headers of the service."""
+"""A plain HTTP client of the emulator, which sends the headers of an editor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Visitor:
         return answer.json()
 
     async def poll(self, device_code: str, client_id: str = PLUGIN_APP, **more: str) -> dict[str, Any]:
-        """Poll once, after the interval."""
+        """Advance the clock by `after` seconds, and poll once."""
         self.emulator.clock.advance(more.pop("after", 60))
         body = {"client_id": client_id, "device_code": device_code, "grant_type": GRANT_TYPE, **more}
         url = f"{self.emulator.github_url}/login/oauth/access_token"
@@ -64,12 +64,12 @@ class Visitor:
         return await self.http.post(url, json=body, headers=self.headers(**headers))
 
     async def chat(self, text: str, model: str = "gpt-4.1", **headers: str) -> httpx2.Response:
-        """One request over chat completions, not streamed."""
+        """Send one chat completions request whose answer is not streamed."""
         body = {"model": model, "messages": [{"role": "user", "content": text}]}
         return await self.post("/chat/completions", body, **headers)
 
     def headers(self, **more: str) -> dict[str, str]:
-        """The headers of an editor. Underscores in names become hyphens; an empty value removes a header."""
+        """Return an editor's headers with `more`, where `_` in a name becomes `-` and "" removes a header."""
         named = {name.replace("_", "-").lower(): value for name, value in more.items()}
         known = {name.lower(): value for name, value in EDITOR.items()}
         merged = {"authorization": f"Bearer {self.token}", **known, **named}
@@ -77,6 +77,6 @@ class Visitor:
 
 
 def chunks(answer: httpx2.Response) -> list[Any]:
-    """The data of an event stream: parsed JSON, or the text."""
+    """Return the data lines of an event stream: parsed if they are JSON objects, otherwise as text."""
     lines = [line.removeprefix("data: ") for line in answer.text.splitlines() if line.startswith("data: ")]
     return [json.loads(line) if line.startswith("{") else line for line in lines]

@@ -1,4 +1,4 @@
-"""Turns with the tools of a scripted server: the rounds of the model, and their outcome."""
+"""Run turns with the tools of a scripted server: script their rounds, and read their outcome."""
 
 from __future__ import annotations
 

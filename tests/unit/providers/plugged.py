@@ -1,4 +1,4 @@
-"""Small plug-in distributions that this process can load."""
+"""Install small plug-ins that this process can load."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Install = Callable[..., None]
 
 
 class Site:
-    """A directory on `sys.path` in which distributions are installed as pip does it."""
+    """A directory on `sys.path` in which distributions are installed as pip installs them."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -37,7 +37,7 @@ class Site:
     def install(
         self, code: str, *kinds: str, distribution: str = "jumpseat-acme", loads: str = "Acme"
     ) -> None:
-        """Install a distribution, version 1.0, of one module with these kinds; `acme` by default."""
+        """Install a distribution whose only module provides these kinds; the default is `acme`."""
         name = distribution.replace("-", "_")
         # Python caches modules by name for the whole process, so each test needs its own name.
         module = f"{name}_{abs(hash(self._directory))}"

@@ -1,4 +1,4 @@
-"""Adapters that each break one rule of the contract, a correct one, and contracts for them."""
+"""Contracts, correct adapters, and adapters that each break one rule of the contract."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ RECORDINGS = Path(__file__).parents[2] / "contract" / "recordings"
 
 
 def contract_for(adapter, **hooks):
-    """A contract for this class of adapters, as the author of a plug-in writes it."""
+    """Return a contract for this class of adapters, as the author of a plug-in writes it."""
 
     class Contract(AdapterContract):
         recordings = RECORDINGS / "openai"
@@ -50,7 +50,7 @@ def contract_for(adapter, **hooks):
 
 
 def messages_contract_for(adapter):
-    """A contract for adapters with Anthropic's dialect."""
+    """Return a contract for a class of adapters with Anthropic's dialect."""
     return contract_for(adapter, recordings=RECORDINGS / "anthropic", script=AnthropicMessagesScript())
 
 
@@ -63,7 +63,7 @@ class GoodMessages(AnthropicAdapter):
 
 
 def yields(change: Callable[[list[StreamEvent]], list[StreamEvent]], base=OpenAIAdapter):
-    """An adapter that yields changed events, and raises the exceptions of `change`."""
+    """Return a class of adapters that yields `change(events)`. If `change` raises, the chat fails."""
 
     class Changed(base):
         async def stream(self, request):
@@ -75,7 +75,7 @@ def yields(change: Callable[[list[StreamEvent]], list[StreamEvent]], base=OpenAI
 
 
 def asks(change: Callable[..., object], base=OpenAIAdapter):
-    """An adapter that sends a changed request: the result of `change(self, request)`."""
+    """Return a class of adapters that sends `change(self, request)` instead of the request."""
 
     class Changed(base):
         async def stream(self, request):
@@ -86,7 +86,7 @@ def asks(change: Callable[..., object], base=OpenAIAdapter):
 
 
 def raises(change: Callable[[ChatError], Exception | None]):
-    """An adapter that raises a changed error; None swallows it."""
+    """Return a class of adapters that raises `change(error)`. If that is None, the error is suppressed."""
 
     class Changed(OpenAIAdapter):
         async def stream(self, request):
@@ -103,7 +103,7 @@ def raises(change: Callable[[ChatError], Exception | None]):
 
 
 def each(kind, **changes):
-    """The events, with attributes of all of one class changed."""
+    """Return a function for `yields` that sets these attributes of all events of this class."""
 
     def change(events):
         for event in events:
@@ -116,7 +116,7 @@ def each(kind, **changes):
 
 
 def contents(kind, **changes):
-    """The events, with the finished blocks of one class changed."""
+    """Return a function for `yields` that changes the finished blocks of all events of this class."""
     return each(kind, content=lambda event: replace(event.content, **changes))
 
 
@@ -133,7 +133,7 @@ class SaysString(OpenAIAdapter):
 
 
 class SharesState(OpenAIAdapter):
-    """Keeps the request in the object: concurrent chats mix."""
+    """Stores the request in the adapter, so that concurrent chats mix."""
 
     async def stream(self, request):
         self.request = request
@@ -143,7 +143,7 @@ class SharesState(OpenAIAdapter):
 
 
 class SharesAnswers(OpenAIAdapter):
-    """Keeps the text of the answer in the object."""
+    """Stores the text of the answer in the adapter, so that concurrent answers mix."""
 
     async def stream(self, request):
         self.text = ""
@@ -156,7 +156,7 @@ class SharesAnswers(OpenAIAdapter):
 
 
 class IgnoresCancel(OpenAIAdapter):
-    """Reads its provider in a task of its own, which is never cancelled."""
+    """Reads from its provider in a separate task, which is never cancelled."""
 
     def stream(self, request) -> AsyncIterator[StreamEvent]:
         queue: asyncio.Queue = asyncio.Queue()
@@ -220,7 +220,7 @@ class LeavesATask(OpenAIAdapter):
 
 
 class KeepsItsConnection(OpenAIAdapter):
-    """Has an HTTP client of its own, and never closes it."""
+    """Creates its own HTTP client, and never closes it."""
 
     def __init__(self, provider, config, http):
         super().__init__(provider, config, HttpClient())
@@ -279,7 +279,7 @@ class ProbesAnother(OpenAIAdapter):
 
 
 class Remembers(OpenAIAdapter):
-    """Keeps the conversation."""
+    """Sends the messages of earlier chats again."""
 
     async def stream(self, request):
         past = getattr(self, "past", ())
@@ -295,7 +295,7 @@ def system_as_a_message(_, request):
 
 
 def tidy_arguments(_, request):
-    """Raw arguments, parsed and serialized again."""
+    """Replace the raw arguments of tool calls, as code does that parses and serializes them again."""
 
     def tidy(block):
         if isinstance(block, ToolUseBlock):
@@ -307,7 +307,7 @@ def tidy_arguments(_, request):
 
 
 def too_early(events):
-    """A delta after the end of its block."""
+    """Add a delta after the end of its block."""
     number = next(n for n, event in enumerate(events) if isinstance(event, TextDoneEvent))
     return [*events[: number + 1], TextDeltaEvent(0, "late"), *events[number + 1 :]]
 

@@ -1,4 +1,4 @@
-"""Records what a turn's calls report, and answers their questions."""
+"""Record the events of a turn's calls, and answer their approvals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DENY = Decision(False)
 
 
 class Recorder:
-    """Records the events of calls, and answers each question with the next decision, if there is one."""
+    """Records the events of calls, and answers each approval with the next decision, if any is left."""
 
     def __init__(self, host: ToolHost, *decisions: Decision, turn_id: str = "t") -> None:
         self.events: list[StreamEvent] = []
@@ -37,8 +37,8 @@ class Recorder:
             if self._decisions:
                 assert self._host.approvals.decide(self._turn_id, event.tool_use_id, self._decisions.pop(0))
 
-    async def until_asked(self) -> None:
-        """Wait for one more question."""
+    async def wait_for_question(self) -> None:
+        """Wait for one more approval."""
         async with asyncio.timeout(10):
             await self._asked.acquire()
 

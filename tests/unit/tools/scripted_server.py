@@ -1,4 +1,4 @@
-"""A tool server whose answers a test scripts, and the tools of one turn with it."""
+"""A tool server with scripted answers, and helpers that use it in a turn."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ class ScriptedServer(ToolServer):
 
 
 def make_host(*servers: ToolServer, environment: Environment | None = None, **options: Any) -> ToolHost:
-    """Return the tools of a client with these servers and this table `[tools]`."""
+    """Return a client's tool host with these servers; the options are its table `[tools]`."""
     config = Config.model_validate({"tools": options})
     config.note_origins(Path("/config.toml"), {}, environment or environment_of_process())
     return ToolHost(config, servers)
 
 
 def begin_turn(host: ToolHost, *selectors: str, turn_id: str = "t", **more: Any) -> TurnTools:
-    """Return the tools of a turn; by default, all of the server `shed`."""
+    """Return the tools of a turn; by default, all tools of the server `shed`."""
     context = CallContext(environment_of_process(), Workspace(), more.pop("conversation", "c"))
     return host.begin_turn(selectors or ("shed/*",), context, turn_id=turn_id, **more)
 

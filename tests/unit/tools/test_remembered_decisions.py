@@ -167,7 +167,7 @@ async def test_a_remembered_decision_answers_the_other_questions_that_it_covers(
     calls = [make_call("shed__dig", str(number)) for number in range(3)] + [make_call("shed__rake", "rake")]
     running = [asyncio.create_task(tools.run(call, recorder.send)) for call in calls]
     for _ in calls:
-        await recorder.until_asked()
+        await recorder.wait_for_question()
     host.approvals.decide("t", "1", Decision(True, "turn"))
     async with asyncio.timeout(10):
         await asyncio.gather(*running[:3])

@@ -28,7 +28,7 @@ async def test_a_call_that_no_rule_allows_waits_for_a_decision() -> None:
     tools = await open_turn(host)
     recorder = Recorder(host)
     running = asyncio.create_task(run(tools, recorder, depth=2))
-    await recorder.until_asked()
+    await recorder.wait_for_question()
 
     assert server.calls == []
     assert recorder.questions == [
@@ -55,7 +55,7 @@ async def test_only_the_first_decision_of_the_turns_own_client_counts() -> None:
     tools = await open_turn(host)
     recorder = Recorder(host)
     running = asyncio.create_task(run(tools, recorder))
-    await recorder.until_asked()
+    await recorder.wait_for_question()
 
     assert not other.approvals.decide("t", "1", ALLOW)
     assert not host.approvals.decide("another turn", "1", ALLOW)
@@ -190,7 +190,7 @@ async def test_a_call_ends_after_its_time_limit_and_the_question_does_not_count(
     tools = await open_turn(host)
     recorder = Recorder(host)
     running = asyncio.create_task(run(tools, recorder))
-    await recorder.until_asked()
+    await recorder.wait_for_question()
     await asyncio.sleep(0.05)  # Longer than the limit.
     assert not running.done()
     host.approvals.decide("t", "1", ALLOW)

@@ -1,4 +1,4 @@
-"""Helpers for tests that use a real program as the other side of a peer."""
+"""Helpers for tests whose peer is a real program."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Handlers:
         self.log.append(line)
         self.logged.set()
 
-    async def until_logged(self, count: int) -> None:
+    async def wait_for_log(self, count: int) -> None:
         async with asyncio.timeout(PATIENCE_SECONDS):
             while len(self.log) < count:
                 self.logged.clear()

@@ -1,4 +1,4 @@
-"""Fixtures for tests with programs as peers: a scripted program, its process, and its handlers."""
+"""Fixtures for tests whose peer is a program: the scripted program, its process, and our handlers."""
 
 from __future__ import annotations
 

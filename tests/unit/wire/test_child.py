@@ -39,7 +39,7 @@ async def deaf(fake: FakeLanguageServer, handlers: Handlers) -> None:
     """Make the process stop reading."""
     fake.stop_reading()
     fake.stderr("deaf\n")
-    await handlers.until_logged(1)
+    await handlers.wait_for_log(1)
 
 
 # -- exchanging messages
@@ -175,13 +175,13 @@ async def test_a_program_that_reads_slowly_is_not_ended(handlers: Handlers, is_s
         "    print('read', file=sys.stderr, flush=True)"
     )
     child = await handlers.start(python(program))
-    await handlers.until_logged(1)
+    await handlers.wait_for_log(1)
     child.peer.notify("huge", "x" * 4_000_000)
     for number in range(3):
         before = child._accepted_bytes()
         if is_slow:
             os.kill(child.pid, signal.SIGUSR1)
-            await handlers.until_logged(2 + number)
+            await handlers.wait_for_log(2 + number)
             await wait_until(lambda: child._accepted_bytes() > before)  # noqa: B023 - called before the next round
         timer = child._stall
         assert child.running
@@ -202,10 +202,10 @@ async def test_lines_of_stderr_are_reported_whole_bounded_and_without_escape_seq
     child: FramedChild, fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     fake.stderr(b"first\r\n\n\x1b[31mred\x1b[0m \xff\nbe")
-    await handlers.until_logged(2)
+    await handlers.wait_for_log(2)
     assert handlers.log == ["first", "red �"]
     fake.stderr("gun\n" + "x" * 100_000 + "\nlast\n")
-    await handlers.until_logged(5)
+    await handlers.wait_for_log(5)
     assert handlers.log[2:] == ["begun", "x" * MAX_LINE_BYTES, "last"]
 
 
@@ -216,7 +216,7 @@ async def test_a_line_without_an_end_costs_no_memory(
     assert await fake.request("after it") == ["after it", None]
     assert len(child._line) <= MAX_LINE_BYTES
     fake.stderr("\n")
-    await handlers.until_logged(1)
+    await handlers.wait_for_log(1)
     assert handlers.log == ["x" * MAX_LINE_BYTES]
 
 
@@ -224,7 +224,7 @@ async def test_only_the_last_lines_of_many_are_kept(
     child: FramedChild, fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     fake.stderr("".join(f"{number}\n" for number in range(1000)))
-    await handlers.until_logged(1000)
+    await handlers.wait_for_log(1000)
     assert child.last_words.splitlines() == [str(number) for number in range(1000)][-KEPT_LINES:]
 
 

@@ -180,7 +180,7 @@ async def test_a_program_that_closes_its_output_is_ended(
         "time.sleep(60)"
     )
     child = await handlers.start(python(program))
-    await handlers.until_logged(1)
+    await handlers.wait_for_log(1)
     try:
         assert await wait_bounded(child.wait_until_ended()) == "it closed its output"
     finally:

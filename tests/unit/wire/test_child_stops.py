@@ -53,7 +53,7 @@ async def test_a_program_that_ignores_the_end_of_its_input_gets_sigterm(handlers
     for attempt in range(ATTEMPTS):
         handlers.log.clear()
         child = await handlers.start(python(program))
-        await handlers.until_logged(1)
+        await handlers.wait_for_log(1)
         # Half of the time is for the cleanup, which may take longer on a busy machine.
         await wait_bounded(child.stop(4**attempt), 4**ATTEMPTS)
         if handlers.log == ["ready", "tidied"]:

@@ -33,6 +33,6 @@ class HandClock:
         """Advance only the wall clock, as when a Linux machine is suspended."""
         self.wall += seconds
 
-    def set_wall(self, seconds: float) -> None:
-        """Set the wall clock forward or back."""
+    def adjust_wall(self, seconds: float) -> None:
+        """Set the wall clock forward, or back if `seconds` is negative, as a user does."""
         self.wall += seconds

@@ -1,4 +1,4 @@
-"""Fake keyrings: one that works, and others that fail, lose data or hang."""
+"""Fake keyrings: one works, one fails, one loses its data, and one hangs."""
 
 from __future__ import annotations
 

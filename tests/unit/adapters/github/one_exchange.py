@@ -1,7 +1,8 @@
-"""A program that exchanges like a daemon: prints "ready", waits for a line, obtains a token and prints it.
+"""A program that obtains Copilot tokens as a daemon does.
 
-Arguments: the fake's origin, the directory, the number of rounds. From the second round on, the data plane
-has refused the previous token.
+Arguments: the fake's origin, the directory, the number of rounds. In each round, the program prints "ready",
+waits for a line, obtains a token and prints it. From the second round on, it first reports that the data
+plane has refused the previous token.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from jumpseat.system.secrets import Secret
 
 
 class SkippingClock:
-    """The system's clocks, advanced in each round, because refusals in quick succession cause no exchange."""
+    """The system's clocks, advanced in each round, because quick refusals in a row do not cause exchanges."""
 
     def __init__(self) -> None:
         self.skipped = 0.0

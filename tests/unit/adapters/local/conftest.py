@@ -14,7 +14,7 @@ from tests.unit.adapters.local.local_chats import WAIT_SECONDS
 
 
 class ScriptedServer:
-    """Replaces `LocalServer`: loads when the test allows it, and answers through the fake upstream."""
+    """Replaces `LocalServer`: it loads when `may_load` is set, and the fake upstream answers its requests."""
 
     started: list["ScriptedServer"]
     origin: str
@@ -68,7 +68,7 @@ async def server_class(upstream, monkeypatch):
 
 @pytest.fixture
 def installed(monkeypatch, tmp_path):
-    """Return the model's file, which may be replaced."""
+    """Install a model, and return its file, which a test may replace."""
     file = tmp_path / "model.gguf"
     file.write_bytes(b"GGUF")
     monkeypatch.setattr(local, "locate", lambda provider, model_path, environment: file)

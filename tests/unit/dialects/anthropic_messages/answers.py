@@ -1,4 +1,4 @@
-"""Hand-written answers in the dialect, and a reader for every split, for the tests in this folder."""
+"""Write answers in the dialect, and decode them in different pieces, for the tests in this folder."""
 
 import json
 
@@ -8,7 +8,7 @@ from tests.unit.dialects import reading
 
 TEXT = {"type": "text", "text": ""}
 THINKING = {"type": "thinking", "thinking": "", "signature": ""}
-"""The blocks of start events."""
+"""Like TEXT, an empty block, as `content_block_start` events contain it."""
 
 
 def raw(*events, named=True):

@@ -1,4 +1,4 @@
-"""Hand-written answers in the dialect, and a reader for every split, for the tests of the dialect."""
+"""Write answers in the dialect, and decode them in different pieces, for the tests of the dialect."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A reader of hand-written answers for every split, for the tests in this folder."""
+"""Decode hand-written answers that arrive in different pieces, for the tests in this folder."""
 
 from jumpseat.chat import merge_deltas
 from jumpseat.dialects.ollama_chat import OllamaChatDecoder
@@ -15,6 +15,7 @@ def read(pieces, content_type=NDJSON):
 
 
 def arrivals(data):
+    """Yield lists of pieces that contain the same answer, some with other line endings or blank lines."""
     yield [data]
     yield [data[i : i + 1] for i in range(len(data))]
     yield [data[i : i + 7] for i in range(0, len(data), 7)]
@@ -23,7 +24,7 @@ def arrivals(data):
 
 
 def answer(*objects):
-    """Read the answer, which must be the same for any split, and as one body if it is one object."""
+    """Return the response, which must not depend on how the answer is split or on its content type."""
     data = ndjson(*objects)
     whole = reading.read_at_every_split(make_decoder, data, NDJSON, more=arrivals(data))
     for content_type in ("application/json", ""):

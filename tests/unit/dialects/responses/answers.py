@@ -1,4 +1,4 @@
-"""Hand-written answers in the dialect, and a reader for every split, for the tests in this folder."""
+"""Write answers in the dialect, and decode them in different pieces, for the tests in this folder."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A project whose files a conversation reads and changes through the file tools, and its scripted editor."""
+"""A project whose files the model reads and changes with the file tools, and a scripted editor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.tools.scripted_server import make_call, make_host
 
 
 class Editor(Workspace):
-    """An editor with unsaved files. It finds a file by the URI under which it has opened it."""
+    """An editor with unsaved files, which it finds by the URI of the path that it opened."""
 
     can_replace_text = True
 
@@ -63,14 +63,14 @@ class Project:
         self.host = host
         self.questions: list[ToolApprovalEvent] = []
         self.on_question: Callable[[ToolApprovalEvent], Decision | None] = lambda question: Decision(True)
-        """Decides about each question; None leaves it open."""
+        """Decides about each approval. If it returns None, the approval stays open."""
 
         self._tools = tools
         self._ids = itertools.count()
         self._asked = asyncio.Semaphore(0)
 
-    async def until_asked(self, count: int) -> list[str]:
-        """Wait for so many questions; return the ids of all their calls, sorted by title."""
+    async def wait_for_questions(self, count: int) -> list[str]:
+        """Wait for this number of approvals; return the ids of all calls so far, by title of the approval."""
         async with asyncio.timeout(60):
             for _ in range(count):
                 await self._asked.acquire()
@@ -122,12 +122,12 @@ async def open_project(
     """Yield a project with the tools of one turn.
 
     Args:
-        root: the first workspace folder, which is created.
-        more_folders: further workspace folders.
-        conversation: the key of the conversation.
-        environment: the client's environment.
-        folders: the paths of the folders as the client names them, if they differ.
-        options: the table `[tools]`.
+        root: The first workspace folder, which is created.
+        more_folders: Further workspace folders.
+        conversation: The key of the conversation.
+        environment: The client's environment.
+        folders: The paths under which the client knows the folders, if they differ.
+        options: The table `[tools]`.
     """
     environment = environment or environment_of_process()
     host = make_host(

@@ -192,7 +192,7 @@ async def test_a_write_does_not_undo_an_edit_that_was_made_meanwhile(project: Pr
     project.on_question = lambda question: None
     edit = asyncio.create_task(project.ok("edit", path="a", oldText="1", newText="one"))
     write = asyncio.create_task(project.error("write", path="a", text="1 two"))
-    for call_id, task in zip(await project.until_asked(2), (edit, write), strict=True):
+    for call_id, task in zip(await project.wait_for_questions(2), (edit, write), strict=True):
         assert project.host.approvals.decide("t", call_id, Decision(True))
         await task
 

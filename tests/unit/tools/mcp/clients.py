@@ -1,4 +1,4 @@
-"""Clients with MCP servers: their tools, turns, and calls."""
+"""Clients that use MCP servers, with their turns and calls, and the record that the servers write."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Client:
             self.changed.notify_all()
 
     def read(self, text: str, overlay: Mapping[str, Any] | None = None) -> Config:
-        """Write the configuration file and read it, with an overlay."""
+        """Write the configuration file, and return the configuration with the overlay applied."""
         (self.home / "config.toml").write_text(text, "utf-8")
         return load_config(None, overlay, environment=self.environment)
 
@@ -84,7 +84,7 @@ class Client:
     async def turn(
         self, *selectors: str, conversation: str = "c", folder: Path | None = None
     ) -> AsyncIterator[Turn]:
-        """Run a turn with these tools, all of which are allowed."""
+        """Begin a turn with these tools, and end it afterwards."""
         used = folder or self.folder
         context = CallContext(self.environment, Workspace([used] if used else []), conversation)
         tools = self.host.begin_turn(selectors, context, turn_id="t")
@@ -97,7 +97,7 @@ class Client:
             await tools.aclose()
 
     async def call(self, name: str, /, *, folder: Path | None = None, **arguments: Any) -> ToolResultBlock:
-        """Run one call in a turn of its own."""
+        """Run one call in its own turn."""
         server = name.partition("__")[0]
         async with self.turn(f"{server}/*", folder=folder) as turn:
             return await turn.call(name, **arguments)
@@ -154,11 +154,11 @@ class Record:
 
     @property
     def lines(self) -> list[str]:
-        """The lines so far."""
+        """The lines that the servers have written so far."""
         return self.path.read_text("utf-8").splitlines() if self.path.exists() else []
 
     def pids(self, word: str = "start") -> list[int]:
-        """Return the process ids of the servers that were started, or of their children."""
+        """Return the process ids of the servers, or with the word `child`, of their child processes."""
         return [int(line.split()[1]) for line in self.lines if line.startswith(f"{word} ")]
 
     async def wait_for(self, text: str) -> None:
@@ -173,6 +173,6 @@ class Record:
             time.sleep(0.01)
         return False
 
-    async def all_gone(self) -> bool:
-        """Wait until all processes have ended."""
+    async def wait_until_gone(self) -> bool:
+        """Wait until all processes have ended, and return whether they did in time."""
         return all([await wait_until_gone(pid) for word in ("start", "child") for pid in self.pids(word)])

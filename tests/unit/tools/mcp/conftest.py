@@ -17,9 +17,9 @@ from tests.unit.tools.mcp.sign_ins import Connect, table
 
 @pytest.fixture
 async def connect(home: Path, record: Record) -> AsyncIterator[Callable[..., Client]]:
-    """Create clients of one daemon whose values linger, as those of a shared daemon do.
+    """Yield a function that creates clients of one shared daemon, whose values outlive each client.
 
-    They end before the record is checked.
+    The clients and the daemon are closed before `record` checks that all servers have ended.
     """
     shared = Shared(lingering=True)
     clients: list[Client] = []
@@ -36,20 +36,20 @@ async def connect(home: Path, record: Record) -> AsyncIterator[Callable[..., Cli
 
 @pytest.fixture
 async def record(tmp_path: Path) -> AsyncIterator[Record]:
-    """Return the record of the servers, all of which have ended after the test."""
+    """Yield the record of the servers, and check after the test that all servers have ended."""
     record = Record(tmp_path / "record")
     yield record
-    assert await record.all_gone()
+    assert await record.wait_until_gone()
 
 
 @pytest.fixture
 async def authorization() -> AsyncIterator[AuthorizationServer]:
-    """An authorization server with its tool server."""
+    """Yield an authorization server and the tool server that requires its tokens."""
     async with FakeUpstream() as upstream, FakeUpstream() as other:
         yield AuthorizationServer(upstream, McpEndpoint(other))
 
 
 @pytest.fixture
 def client(connect: Connect, authorization: AuthorizationServer) -> Client:
-    """A client with the server `fake`, all of whose tools are allowed."""
+    """Return a client that uses the server `fake` and allows all tools of it."""
     return connect(table(authorization.endpoint))

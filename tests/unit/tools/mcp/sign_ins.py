@@ -1,4 +1,4 @@
-"""Tables of a server with OAuth, and a user who signs in to it."""
+"""The configuration of an MCP server with OAuth, and a user who signs in to it."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ async def test_a_server_ends_with_the_daemon_even_if_it_is_deaf(connect: Connect
     async with asyncio.timeout(1.5):
         await client.aclose()
 
-    assert await record.all_gone()
+    assert await record.wait_until_gone()
 
 
 @pytest.mark.requirement("12:mcp-processes")
@@ -140,7 +140,7 @@ async def test_a_start_in_progress_ends_with_the_daemon(connect: Connect, record
     async with asyncio.timeout(1.5):
         await client.aclose()
 
-    assert await record.all_gone()
+    assert await record.wait_until_gone()
 
 
 @pytest.mark.requirement("12:mcp-restarts")
@@ -236,7 +236,7 @@ async def test_a_start_has_a_time_limit(connect: Connect, record: Record) -> Non
         assert turn.warnings == ["The server fake was not ready within 0.3 s."]
 
     assert client.status("fake").state == "failed"
-    assert await record.all_gone()
+    assert await record.wait_until_gone()
 
 
 async def test_a_turn_that_is_cancelled_leaves_the_start_to_the_next_one(
@@ -294,7 +294,7 @@ async def test_a_removed_server_ends_unless_another_client_has_it(connect: Conne
     assert len(record.pids()) == 1
     await second.reconfigure("")
 
-    assert await record.all_gone()
+    assert await record.wait_until_gone()
 
 
 @pytest.mark.requirement("12:mcp-config")

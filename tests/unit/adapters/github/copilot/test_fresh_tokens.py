@@ -212,7 +212,7 @@ async def test_while_github_fails_the_old_token_is_used_until_it_expires(
 
 
 @pytest.mark.requirement("8:refresh")
-@pytest.mark.parametrize("what", ["suspend", "set_wall", "pass_time"])
+@pytest.mark.parametrize("what", ["suspend", "adjust_wall", "pass_time"])
 async def test_after_a_suspend_or_a_clock_set_forward_one_new_token_is_fetched(
     make: Make, mint: Mint, clock: HandClock, what: str
 ) -> None:
@@ -230,9 +230,9 @@ async def test_a_clock_set_back_does_not_extend_a_token(make: Make, mint: Mint, 
     tokens = make()
     assert await number(tokens) == 1
 
-    clock.set_wall(-1000.0)
+    clock.adjust_wall(-1000.0)
     await until_number(tokens, 2)
-    clock.set_wall(-2.0)
+    clock.adjust_wall(-2.0)
     clock.pass_time(1600)
 
     assert await number(tokens) == 3
@@ -247,7 +247,7 @@ async def test_a_clock_set_back_after_the_expiry_does_not_extend_a_token(
     assert await number(tokens) == 1
 
     clock.pass_time(1600)
-    clock.set_wall(-1000.0)
+    clock.adjust_wall(-1000.0)
 
     assert await number(tokens) == 2
     assert mint.made == 2

@@ -122,7 +122,7 @@ async def test_a_token_that_was_stored_after_a_clock_was_set_back_is_used(
 ) -> None:
     first = make()
     refused = await first.get_bearer()
-    clock.set_wall(-5000.0)
+    clock.adjust_wall(-5000.0)
     assert number(await make().get_bearer()) == 2
 
     assert await first.discard_bearer(refused) == "newer_token"

@@ -65,7 +65,7 @@ async def make(fake: FakeLanguageServer) -> AsyncIterator[Make]:
 
 
 @pytest.fixture
-def fake_free() -> Make:
+def make_without_program() -> Make:
     """Return a function that creates adapters whose program does not exist, so that any start fails."""
 
     def one(**table: Any) -> LanguageServerAdapter:

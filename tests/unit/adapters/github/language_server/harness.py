@@ -26,7 +26,7 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX signals a
 
 
 class Harness:
-    """One `LanguageServer`, created like in the adapter; records its notifications."""
+    """One `LanguageServer`, created as the adapter creates it. The harness records its notifications."""
 
     def __init__(self, provider: str, config: ProviderConfig) -> None:
         self.environment = config.origin.environment

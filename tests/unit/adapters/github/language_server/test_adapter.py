@@ -69,9 +69,9 @@ async def test_a_table_from_a_client_cannot_start_a_program(fake: FakeLanguageSe
 
 
 @pytest.mark.requirement("language-server:command")
-def test_an_invalid_host_is_a_fault_of_the_table(fake_free: Make) -> None:
+def test_an_invalid_host_is_a_fault_of_the_table(make_without_program: Make) -> None:
     with pytest.raises(ConfigError, match=r"providers\.cls\.host"):
-        fake_free(host="not a host")
+        make_without_program(host="not a host")
 
 
 @pytest.mark.requirement("language-server:initialize")

@@ -26,9 +26,9 @@ from tests.unit.adapters.github.language_server.adapters import (
     [("auto", CONVERSATION), ("conversation", CONVERSATION), ("completion", COMPLETION)],
 )
 def test_each_api_declares_its_capabilities_before_a_start(
-    fake_free: Make, chat_api: str, capabilities: Capabilities
+    make_without_program: Make, chat_api: str, capabilities: Capabilities
 ) -> None:
-    assert fake_free(chat_api=chat_api).capabilities == capabilities
+    assert make_without_program(chat_api=chat_api).capabilities == capabilities
 
 
 @pytest.mark.requirement("language-server:conversation", "language-server:auto")

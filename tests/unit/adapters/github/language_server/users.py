@@ -19,7 +19,7 @@ COMMAND = "jumpseat login cls"
 
 
 class User:
-    """One identity over one fake server; records the reported changes and the prompts."""
+    """The identity of a user, over the fake server. It records the reported changes and the prompts."""
 
     def __init__(self, fake: FakeLanguageServer, *, status_seconds: float, **table: Any) -> None:
         config = ProviderConfig(
@@ -54,8 +54,8 @@ class User:
             return await self.changes.get()
 
     async def wait_until_settled(self) -> list[AuthStatus]:
-        """Return the changes reported since the last call, up to everything the server has sent by now."""
-        # The server sends in order: everything before this answer has been read.
+        """Return the changes since the last call, including all that the server has sent by now."""
+        # The server's messages arrive in order, so this response comes after everything that it sent before.
         await (await self.server.connect()).request("getVersion", seconds=WAIT_SECONDS)
         return [self.changes.get_nowait() for _ in range(self.changes.qsize())]
 
@@ -102,6 +102,6 @@ async def _refuse_request(method: str, params: Any) -> Any:
 
 
 def v2(status: str, *, login: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return the params of `didChangeStatus/v2` for the sign-in."""
+    """Return the params of `didChangeStatus/v2` that report this status of the sign-in."""
     result = {"status": status, **({"user": login} if login else {})}
     return {"statuses": [{"category": "auth", "kind": "Normal", "result": result, **more}]}

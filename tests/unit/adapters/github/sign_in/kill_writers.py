@@ -32,7 +32,7 @@ def main(directory: Path, rounds: int) -> None:
         child = os.fork()
         if child == 0:
             asyncio.run(write_for_ever(directory, number, writer))
-        os.read(reader, 1)  # It has started writing.
+        os.read(reader, 1)  # Wait until the child has written the sign-in once.
         os.close(reader)
         os.close(writer)
         until = time.perf_counter() + random.random() * 0.01
