@@ -24,11 +24,11 @@ from tests.unit.syntax import parse
 from tests.unit.thread_rules import MAY_MAKE_THREADS, makes_threads
 
 EDITORS = {"emacs": elisp_modules, "neovim": lua_modules, "vscode": typescript_modules}
-"""The readers of the editors' code."""
+"""The module that reads the code of each editor's plug-in."""
 
 
 @pytest.mark.parametrize(("name", "source"), [pytest.param(*each, id=each[0]) for each in modules().items()])
-def test_a_module_keeps_the_rules(name: str, source: str) -> None:
+def test_a_module_obeys_the_rules(name: str, source: str) -> None:
     assert faults(name, source) == []
 
 

@@ -1,4 +1,4 @@
-"""Every block of every page is run or checked by a test, or is in a list with the reason why none can."""
+"""Every block of every page is run or checked by a test, or listed with the reason why no test can do so."""
 
 from __future__ import annotations
 

@@ -30,24 +30,24 @@ from tests.unit.pages import CONFIGURATION, names_in, prose, spans, table
         pytest.param("key of an MCP server", list(McpServerConfig.model_fields), id="keys of a server"),
     ],
 )
-def test_the_names_in_a_table_are_the_schemas(header: str, expected: Collection[str]) -> None:
+def test_the_names_in_a_table_match_the_schema(header: str, expected: Collection[str]) -> None:
     assert sorted(names_in(table(CONFIGURATION, header))) == sorted(expected)
 
 
-def test_the_kinds_and_the_capabilities_are_the_codes() -> None:
+def test_the_kinds_and_capabilities_of_the_page_match_the_code() -> None:
     rows = {row[0]: row[2] for row in table(CONFIGURATION, "key of a provider")}
 
     assert set(spans(rows["`kind`"])) == set(KINDS)
     assert spans(rows["`capabilities`"]) == list(CapabilityOverrides.model_fields)
 
 
-def test_the_value_sources_are_the_codes() -> None:
+def test_the_value_sources_of_the_page_match_the_code() -> None:
     named = [name.partition(":")[0] + ":" for name in names_in(table(CONFIGURATION, "source"))]
 
     assert named == list(SOURCES)
 
 
-def test_the_keys_of_a_model_are_the_schemas() -> None:
+def test_the_keys_of_a_model_match_the_schema() -> None:
     sentence = prose(CONFIGURATION).partition("Keys of a model:")[2].partition(".")[0]
 
     assert spans(sentence) == list(ConfiguredModel.model_fields)

@@ -24,7 +24,7 @@ def methods_of_the_page(direction: str) -> dict[str, str]:
     }
 
 
-def test_the_method_table_is_the_codes_method_table() -> None:
+def test_the_method_table_of_the_page_matches_the_code() -> None:
     assert methods_of_the_page("client → daemon") == {method.name: method.kind for method in METHODS.values()}
 
 
@@ -62,7 +62,7 @@ def test_each_method_has_one_row_with_a_known_direction() -> None:
         ),
     ],
 )
-def test_the_names_in_a_table_are_the_codes(header: tuple[str, ...], expected: list[str]) -> None:
+def test_the_names_in_a_table_match_the_code(header: tuple[str, ...], expected: list[str]) -> None:
     assert sorted(names_in(table(PROTOCOL, *header))) == sorted(expected)
 
 
@@ -78,7 +78,7 @@ def test_the_warnings_match_the_code() -> None:
     assert set(names_in(table(PROTOCOL, "warning"))) == given | {WAITING_FOR_ROOM}
 
 
-def test_the_error_codes_and_kinds_are_the_codes() -> None:
+def test_the_error_codes_and_kinds_of_the_page_match_the_code() -> None:
     faults = [code for code in vars(wire).values() if type(code) is int and code < 0]
     expected = {code: to_wire_error(RpcFault(code, "")).data["kind"] for code in faults}
     expected |= {code: error.kind for error, code in CODES.items()}

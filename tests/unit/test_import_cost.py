@@ -103,10 +103,10 @@ def test_a_daemon_without_plug_ins_does_not_load_their_hooks(tmp_path: Path) -> 
     assert entry_points == []
     assert "jumpseat.adapters.openai.adapter" in modules
     assert "jumpseat.adapters.http.hooks" not in modules
-    # Only the specs of the kinds in use are imported: the table's own and the built-in ones.
+    # Only the specs of the kinds in use are imported: the kind of the table, and the built-in kinds.
     specs = {name.split(".")[-2] for name in modules if name.endswith(".spec")}
     assert specs == {"base", "openai", "copilot", "local"}
-    # The same start with an unknown kind does look, which proves that this test would notice.
+    # A start with an unknown kind does search the entry points, so this test would notice a search.
     _, (failure,) = modules_and_entry_points_of_a_start("unknown", tmp_path)
     assert "there is no kind 'unknown'" in failure
 
@@ -141,7 +141,7 @@ def test_a_first_reply_imports_little(tmp_path: Path) -> None:
     assert "jumpseat.connections.process" in modules, done.stderr
     slow = {"sqlite3", "http.client", "httpx2", "difflib"}
     assert slow & modules == set()
-    # A client that keeps nothing does not wait for the store, nor one that has not chatted for the dialects.
+    # The first reply does not need the store of conversations or the dialects.
     for later in ("conversations.store", "conversations.state", "http.exchange", "dialects.assembly"):
         assert f"jumpseat.{later}" not in modules
 

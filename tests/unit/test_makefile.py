@@ -24,7 +24,7 @@ pytestmark = [
 
 
 def make(environment: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run make in the checkout with other environments than its own."""
+    """Run make in the checkout, with the environments in this directory instead of its own."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(
         ["make", f"VENV={environment}", f"PYTHON={sys.executable}", *arguments],

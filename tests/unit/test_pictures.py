@@ -1,4 +1,4 @@
-"""The animation of a terminal: which lines it shows when."""
+"""The animation of a terminal shows each line at the right time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every table of `docs/recipes.md` makes a provider that sends the request of the page."""
+"""Every table of `docs/recipes.md` defines a provider whose requests match the page."""
 
 from __future__ import annotations
 

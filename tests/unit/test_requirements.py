@@ -14,7 +14,7 @@ from tests.requirements import REQUIREMENTS
 TESTS = Path(__file__).parents[1]
 
 MAX_TESTS_OF_A_ROW = 12
-"""A row with more tests than this is several promises."""
+"""A requirement with more tests than this should be divided into several rows."""
 
 
 def rows_named_in(source: str) -> list[str]:

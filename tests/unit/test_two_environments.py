@@ -1,4 +1,4 @@
-"""Two clients of one process each get what they would get in a process of their own."""
+"""Two clients of one daemon each get the same values as from a daemon of their own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ORIGIN = UrlOrigin("https", "api.test", 443)
 
 @pytest.fixture
 def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Two:
-    """Two clients, and a process that has other values for all of it."""
+    """Return two clients. The process itself has other values for everything that the clients define."""
     for name in ("KEY", "GH_TOKEN", "HTTPS_PROXY", "HOME"):
         monkeypatch.setenv(name, "of-the-process")
     return client(tmp_path, "ann"), client(tmp_path, "bob")

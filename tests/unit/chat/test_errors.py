@@ -28,7 +28,7 @@ def classes(root: type[ChatError] = ChatError) -> list[type[ChatError]]:
     return [root, *(each for child in own for each in classes(child))]
 
 
-def test_the_drawing_in_the_module_docstring_is_the_tree() -> None:
+def test_the_tree_in_the_module_docstring_matches_the_classes() -> None:
     assert tree.__doc__ is not None
     drawn = [line.split("─ ")[-1].split()[0] for line in tree.__doc__.splitlines() if "── " in line]
 

@@ -38,7 +38,7 @@ streams = st.lists(
 
 
 def key(event: StreamEvent) -> tuple[type, int] | None:
-    """Return a key that is equal for deltas that may be joined; None for other events."""
+    """Return a key that deltas share if they may be joined, or None for other events."""
     return (type(event), event.block) if isinstance(event, DELTAS) else None
 
 

@@ -59,12 +59,12 @@ def take_away(file: Path) -> None:
 
 
 def make_unreadable(file: Path) -> None:
-    """Create a directory in its place, which not even root can open as a file."""
+    """Replace the file with a directory, which not even root can open as a file."""
     file.mkdir(parents=True)
 
 
 class Heard(logging.Handler):
-    """Reports when a text is logged."""
+    """Sets `said` when the text is logged."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Settings rows in the file: faults when it is read, and the place of values in requests."""
+"""Settings rows in the configuration file: their faults, and the place of their values in requests."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Desk:
         self.dispatcher.run_request(request_id, method, MethodCall(NoParams(), request_id))
 
     async def wait_for(self, count: int) -> list[tuple[Any, HandlerOutcome]]:
-        """Wait for this many answers, and a moment longer for an extra one."""
+        """Wait for this many answers, and a moment longer, so that a surplus answer is noticed."""
         async with asyncio.timeout(10):
             while len(self.answers) < count:
                 self.changed.clear()

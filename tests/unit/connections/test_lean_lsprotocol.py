@@ -10,7 +10,7 @@ from jumpseat.connections.lean_lsprotocol import BUILT, TRIED_VERSION
 
 
 def run(code: str) -> str:
-    """The output of a fresh interpreter."""
+    """Run code in a new interpreter, and return its output."""
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
@@ -18,7 +18,7 @@ def run(code: str) -> str:
 
 
 def test_the_installed_version_is_the_one_that_was_tried() -> None:
-    """A newer lsprotocol costs a slower start, not a failure: try it, then name it in TRIED_VERSION."""
+    """With another lsprotocol, the daemon works but starts slower. Try it, then update TRIED_VERSION."""
     assert version("lsprotocol") == TRIED_VERSION
 
 

@@ -53,7 +53,7 @@ def request(protocol: JsonRPCProtocol, request_id: int | str, method: str, param
 
 
 async def collect_messages(protocol: Recording) -> list[Any]:
-    """Wait for the first message, and a moment longer for an extra one; return all."""
+    """Wait for the first message, and a moment longer, so that a surplus message is noticed; return all."""
     async with asyncio.timeout(10):
         await protocol.changed.wait()
     for _ in range(3):

@@ -134,7 +134,7 @@ def test_every_recorded_answer_is_given_back_byte_for_byte(directory: Path, answ
 
 
 def same(directory: Path, messages: Sequence[Message], number: int) -> bool:
-    """Whether another process reads these messages, as values and as JSON."""
+    """Return whether a new store reads these messages from the files, as values and as JSON."""
     kept = ConversationStore(directory).get(str(number)).messages
     written = [json.dumps(to_json_form(each)) for each in (kept, tuple(messages))]
     return kept == tuple(messages) and written[0] == written[1]
@@ -148,7 +148,7 @@ def test_a_client_of_texts_and_calls_continues_every_recorded_answer(
     seen = 0
     for name, answer, error in answers():
         if any(block.arguments is None for block in answer.tool_calls):
-            continue  # Such a client cannot represent an unreadable call.
+            continue  # A client with only texts and calls cannot represent an unreadable call.
         first = [user("What is the weather?")]
         store.finish(store.begin(turn(first, f"c{seen}")), answer, error)
         messages = [*first, *exchange(answer, thin(answer.content))]

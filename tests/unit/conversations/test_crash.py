@@ -197,7 +197,7 @@ print(" ".join(done))
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
 @pytest.mark.requirement("10:not-written")
-def test_a_full_disk_refuses_a_turn_and_leaves_what_is_kept(directory: Path) -> None:
+def test_on_a_full_disk_a_turn_is_refused_and_kept_turns_stay(directory: Path) -> None:
     """Simulate a full disk with a limit that ends a write in the middle."""
     outcomes = set()
     for limit in (1, 300, 700, 1200, 1600, 100_000):

@@ -48,7 +48,7 @@ def test_a_client_may_go_on_naming_the_first_conversation(store: ConversationSto
     for name in ("a", fork.id):
         assert keep(store, alternate("Bye", "Bye", "So?"), "So.", name=name).id == fork.id
     assert keep(store, alternate("Hi", "Hello", "So?"), "So.").id == "a"
-    # A turn that names only a fork does not reach the fork's parent.
+    # A turn that names the fork is compared only with the fork, not with its parent.
     again = keep(store, alternate("Hi", "Hello", "So?", "So.", "And?"), "And.", name=fork.id)
     assert again.forked_from == fork.id
 

@@ -142,7 +142,7 @@ def test_a_bad_cursor_is_refused_by_its_name(index: ConversationIndex, cursor: s
     assert caught.value.problems[0].path == "cursor"
 
 
-def test_a_directory_has_what_is_in_it_and_below_by_whole_names(
+def test_a_directory_filter_matches_the_directory_and_those_below_it(
     store: ConversationStore, index: ConversationIndex, tmp_path: Path
 ) -> None:
     for name in ("work", "work/deep", "workshop"):

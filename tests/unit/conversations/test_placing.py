@@ -34,21 +34,21 @@ def make_facts(messages: Sequence[Message], last: Last = "finished") -> PlacingF
 @pytest.mark.parametrize(
     ("kept", "last", "sent", "expected"),
     [
-        # These continue.
+        # These turns continue the conversation.
         (FIRST, "finished", alternate("Hi", "Hello", "More"), ("continue", 2, 2)),
         (FIRST, "finished", alternate("Hi", "Hello", "More", "Yes", "So"), ("continue", 2, 2)),
         (FIRST, "finished", FIRST, ("continue", 2, 2)),
         (FIRST, "none", alternate("Hi", "Hello", "More"), ("continue", 2, 2)),
         (alternate("Hi"), "none", alternate("Hi"), ("continue", 1, 1)),
         ((*TOOLS, WHOLE), "finished", (*TOOLS, WHOLE, user("And?")), ("continue", 4, 4)),
-        # These are retries.
+        # These turns are retries.
         (FIRST, "finished", alternate("Hi"), ("retry", 1, 1)),
         (FIRST, "open", alternate("Hi"), ("retry", 1, 1)),
         (alternate("Hi"), "open", alternate("Hi"), ("retry", 1, 1)),
         (alternate("Hi"), "unfinished", alternate("Hi"), ("retry", 1, 1)),
         ((*FIRST, user("More"), assistant()), "finished", alternate("Hi", "Hello", "More"), ("retry", 3, 3)),
         ((user("Hi"), assistant()), "finished", (user("Hi"), assistant()), ("retry", 1, 2)),
-        # These follow a failure or a cancellation, with and without the partial answer.
+        # These turns follow a failure or a cancellation, with and without the partial answer.
         (FIRST, "unfinished", alternate("Hi", "Hello", "More"), ("continue", 2, 2)),
         (FIRST, "unfinished", (user("Hi"), user("More")), ("continue", 1, 1)),
         (alternate("Hi"), "unfinished", (user("Hi"), user("More")), ("continue", 1, 1)),
@@ -56,7 +56,7 @@ def make_facts(messages: Sequence[Message], last: Last = "finished") -> PlacingF
         # The client may leave out an empty answer.
         ((user("Hi"), assistant()), "finished", (user("Hi"), user("More")), ("continue", 2, 1)),
         ((user("Hi"), assistant()), "finished", (user("Hi"), assistant(), user("More")), ("continue", 2, 2)),
-        # These are forks.
+        # These turns are forks.
         (FIRST, "finished", alternate("Bye"), ("fork", 0, 0)),
         (FIRST, "finished", alternate("Hi", "Other", "More"), ("fork", 1, 1)),
         (FIRST, "finished", (user("Hi"), user("More")), ("fork", 1, 1)),
@@ -70,7 +70,7 @@ def make_facts(messages: Sequence[Message], last: Last = "finished") -> PlacingF
         (alternate("Hi", "Hello", "More", "Yes"), "finished", alternate("Hi", "Hello"), ("fork", 2, 2)),
         (FIRST, "open", alternate("Hi", "Hello", "More"), ("fork", 2, 2)),
         (alternate("Hi"), "open", (user("Hi"), user("More")), ("fork", 1, 1)),
-        # These divide the messages differently.
+        # These turns divide the messages differently.
         ((user("Hi "), user("there")), "none", (user("Hi there"), user("More")), ("continue", 2, 1)),
         (alternate("Hi there", "Yes"), "finished", (user("Hi "), user("there")), ("retry", 1, 2)),
         (
@@ -149,7 +149,7 @@ def test_of_several_conversations_the_longest_that_is_continued_counts() -> None
 @pytest.mark.requirement("10:continue")
 @pytest.mark.parametrize("swapped", [False, True])
 def test_the_time_for_many_messages_of_one_role_is_linear(swapped: bool) -> None:
-    """Another daemon waits for the lock meanwhile, and quadratic time would be minutes."""
+    """Quadratic time would be minutes, during which other daemons wait for the lock."""
     sides: tuple[Sequence[Message], Sequence[Message]] = (
         (user("x" * 50_000 + "y"), user("More")),
         [user("x")] * 20_000,

@@ -51,12 +51,12 @@ def test_without_limits_everything_stays(store: ConversationStore) -> None:
     assert len(ids(store)) == 4
 
 
-def test_what_has_not_changed_for_too_long_is_deleted(store: ConversationStore) -> None:
+def test_conversations_that_have_not_changed_for_too_long_are_deleted(store: ConversationStore) -> None:
     assert prune(store, max_days=25, max_megabytes=0) == ["days-40", "days-30"]
     assert ids(store) == ["days-10", "days-20"]
 
 
-def test_what_is_too_much_is_deleted_the_oldest_first(store: ConversationStore) -> None:
+def test_the_oldest_conversations_are_deleted_until_the_rest_fits(store: ConversationStore) -> None:
     assert prune(store, max_days=0, max_megabytes=0.25) == ["days-40", "days-30"]
     assert ids(store) == ["days-10", "days-20"]
 
@@ -89,7 +89,9 @@ def test_copies_of_damaged_files_count_and_go_too(store: ConversationStore) -> N
     assert len(ids(store)) == 4
 
 
-def test_what_a_killed_process_left_of_a_copy_goes_with_its_conversation(store: ConversationStore) -> None:
+def test_an_unfinished_copy_by_a_killed_process_is_deleted_with_its_conversation(
+    store: ConversationStore,
+) -> None:
     unfinished = store.directory / ".days-40.jsonl.0123456789ab"
     unfinished.write_bytes(b"x" * BYTES_EACH)
     then = time.time() - 40 * DAY

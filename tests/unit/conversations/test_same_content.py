@@ -24,7 +24,7 @@ ANSWER = assistant(thought("Hm."), FIRST, thought("So."), SECOND, CALL, "Done.")
 
 
 def same(*parts: Any) -> bool:
-    """Whether these are the blocks of the answer."""
+    """Return whether a client's blocks count as the blocks of the answer."""
     return is_same_answer(blocks(parts), ANSWER.content, HERE)
 
 
@@ -64,7 +64,7 @@ def test_texts_of_an_answer_may_be_joined_split_and_trimmed(texts: tuple[str, ..
         (),
     ],
 )
-def test_an_answer_with_a_changed_word_call_or_order_is_another(parts: tuple[Any, ...]) -> None:
+def test_a_changed_word_call_or_order_makes_it_another_answer(parts: tuple[Any, ...]) -> None:
     assert not is_same_content("assistant", blocks(parts), ANSWER.content)
     assert not same(*parts)
 

@@ -20,7 +20,7 @@ steps = st.one_of(
 
 
 @given(st.lists(steps, max_size=30))
-def test_any_sequence_keeps_the_rules(sequence):
+def test_any_sequence_of_calls_obeys_the_rules_of_events(sequence):
     assembler = BlockAssembler("acme", "m")
     events = []
     for name, *arguments in sequence:

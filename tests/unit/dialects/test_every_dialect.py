@@ -1,4 +1,4 @@
-"""Answers that violate their dialect, decoded in all dialects."""
+"""Unusual answers and requests, in every dialect."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The formats for filling in: the bodies of requests, and the events of answers."""
+"""The formats of completions between two texts: the bodies of requests, and the events of answers."""
 
 from __future__ import annotations
 

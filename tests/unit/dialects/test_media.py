@@ -59,14 +59,14 @@ def responses_body(asked):
         (AT_URL, {"type": "url", "url": "https://example.com/a.pdf"}),
     ],
 )
-def test_messages_have_documents(document, source):
+def test_requests_in_the_messages_dialect_contain_documents(document, source):
     title = {"title": document.name} if document.name else {}
     (part,) = messages_body(request(document))[0]["content"]
     assert part == {"type": "document", "source": source, **title}
 
 
 @pytest.mark.requirement("2:documents")
-def test_responses_have_documents():
+def test_requests_in_the_responses_dialect_contain_documents():
     (message,) = responses_body(request(TextBlock("Read"), PDF, AT_URL, DocumentBlock("AAAA", "text/csv")))
     assert message["content"][1:] == [
         {"type": "input_file", **PDF_FILE},
@@ -84,14 +84,14 @@ def test_chat_completions_accept_documents_but_not_their_urls():
 
 
 @pytest.mark.requirement("2:result-media")
-def test_a_result_of_messages_has_its_images_and_documents_in_order():
+def test_in_the_messages_dialect_a_result_has_its_images_and_documents_in_order():
     (part,) = messages_body(after_call(TextBlock("a"), PNG, PDF, TextBlock("b"), is_error=True))[2]["content"]
     assert [each["type"] for each in part["content"]] == ["text", "image", "document", "text"]
     assert (part["tool_use_id"], part["is_error"]) == ("c", True)
 
 
 @pytest.mark.requirement("2:result-media")
-def test_an_output_of_responses_has_its_images_and_documents_in_order():
+def test_in_the_responses_dialect_an_output_has_its_images_and_documents_in_order():
     output = responses_body(after_call(TextBlock("a"), PNG, PDF))[-1]
     assert output["output"] == [
         {"type": "input_text", "text": "a"},

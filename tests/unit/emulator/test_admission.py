@@ -1,4 +1,4 @@
-"""Credentials that the emulator's data plane accepts, and the billing."""
+"""The credentials that the emulator's data plane accepts, and the billing of requests."""
 
 from urllib.parse import parse_qs
 

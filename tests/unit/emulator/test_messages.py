@@ -1,4 +1,4 @@
-"""The emulator's Messages: the service's additions, and the refusals."""
+"""The emulator's Messages API: Copilot's additions to it, and its refusals."""
 
 import pytest
 

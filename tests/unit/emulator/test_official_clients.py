@@ -1,7 +1,7 @@
 """The vendors' own clients read the emulator, so that it and our decoders cannot share a mistake.
 
-OpenAI's is used without its accumulating helpers: they insist on `object` in every chunk and on ids that
-stay the same, and the service has neither.
+OpenAI's client is used without the helpers that accumulate a stream. They require `object` in every chunk and
+ids that stay the same, and the service sends neither.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""The emulator's Responses: ids that rotate, and encrypted content that must come back unchanged."""
+"""The emulator's Responses API: ids that rotate, and encrypted content that must come back unchanged."""
 
 import pytest
 

@@ -216,7 +216,7 @@ async def test_a_store_that_fails_costs_a_chat_a_warning(
 
 
 @pytest.mark.requirement("10:switched-off")
-async def test_keeping_that_is_switched_off_is_warned_of_once() -> None:
+async def test_a_client_is_warned_once_that_conversations_are_not_kept() -> None:
     warned = deque[str]()
     codes = []
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""The check of a prompt's length before it is sent: it is refused, passes with a warning, or passes."""
+"""The check of a prompt's length: the prompt is refused, or sent with or without a warning."""
 
 from __future__ import annotations
 

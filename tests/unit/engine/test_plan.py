@@ -59,7 +59,7 @@ def codes(result: Plan) -> list[str]:
     return [warning.code for warning in result.warnings]
 
 
-def test_the_ask_is_sent_unchanged() -> None:
+def test_the_request_of_the_client_is_sent_unchanged() -> None:
     asked = ask(
         system="Be brief.",
         tools=(TOOL,),
@@ -266,7 +266,7 @@ def test_a_missing_fact_of_a_listed_model_does_not_refuse_the_chat() -> None:
         (100, None, 4096, 100),
     ],
 )
-def test_max_tokens_is_requested_else_saved_else_8192_and_at_most_the_models_limit(
+def test_max_tokens_is_the_requested_or_saved_value_or_8192_up_to_the_models_limit(
     asked: int | None, saved: int | None, limit: int | None, sent: int
 ) -> None:
     plan = plan_chat(ask(max_tokens=asked), facts={"max_output_tokens": limit}, saved_max_tokens=saved)
@@ -324,7 +324,7 @@ def test_a_limit_set_by_client_or_user_is_not_raised_for_thinking(limits: dict[s
         ({}, {"temperature": 99, "unknown": 1, "seed": "x"}, {"temperature": 1, "mode": "plain"}),
     ],
 )
-def test_requested_settings_override_saved_ones_and_those_the_schemas_defaults(
+def test_requested_settings_override_saved_ones_which_override_the_schemas_defaults(
     asked: dict[str, Any], saved: dict[str, Any], sent: dict[str, Any]
 ) -> None:
     assert plan_chat(ask(settings=asked), saved=saved).request.settings == sent

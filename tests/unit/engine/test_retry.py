@@ -47,7 +47,7 @@ def test_a_quota_that_is_used_up_is_never_retried() -> None:
 
 
 @pytest.mark.parametrize("max_retries", [0, 1, 5])
-def test_the_last_attempt_is_the_last(max_retries: int) -> None:
+def test_the_last_attempt_is_not_retried(max_retries: int) -> None:
     budget = RetryBudget(max_retries)
     for attempt in range(1, max_retries + 1):
         budget.attempt = attempt

@@ -140,7 +140,7 @@ async def test_a_call_that_cannot_be_run_is_an_error_result(call: ToolUseBlock, 
 
 
 @pytest.mark.requirement("12:tool-choice")
-async def test_a_forced_tool_choice_holds_for_the_first_round() -> None:
+async def test_a_forced_tool_choice_applies_only_to_the_first_round() -> None:
     adapter = ScriptedAdapter(script_calls(make_call("shed__dig")), ANSWER)
     await run(adapter, ScriptedServer(), ask(tool_choice="required"))
 
@@ -208,7 +208,7 @@ async def test_the_length_of_the_next_prompt_is_known_from_the_last_round_alone(
 
 
 @pytest.mark.requirement("2:call-ids-unique")
-async def test_a_call_with_the_id_of_an_earlier_round_gets_an_id_of_its_own() -> None:
+async def test_a_call_with_the_id_of_an_earlier_round_gets_a_new_id() -> None:
     adapter = ScriptedAdapter(
         script_calls(make_call("shed__dig")), script_calls(make_call("shed__rake")), ANSWER
     )

@@ -302,7 +302,7 @@ async def test_a_retry_is_reported_before_it_is_made() -> None:
         ([ResponseEvent("m"), ConnectionError("Gone.")], ["user", "agent"]),
         ([ServerError("Broken.", status_code=500, retry_after=0)], ["user", "agent"]),
         ([ServerError("Overloaded.", status_code=503, retry_after=0)], ["user", "agent"]),
-        # As far as is known, providers do not bill these.
+        # As far as we know, providers do not bill requests that fail in these ways.
         ([ConnectionError("Refused.")], ["user", "user"]),
         ([RateLimitError("Slow down.", status_code=429, retry_after=0)], ["user", "user"]),
     ],

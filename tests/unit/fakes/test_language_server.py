@@ -44,7 +44,7 @@ class Program:
         return self._next_id
 
     async def ask(self, method: str, params: Any = None) -> Any:
-        """The answer's result or error; `before` has the messages before it."""
+        """Send a request; return its result or error, and put the messages before it into `before`."""
         number = self.start(method, params)
         self.before: list[Any] = []
         while True:
@@ -59,7 +59,7 @@ class Program:
 
 
 async def start_program(fake: FakeLanguageServer, *arguments: str, **env: str) -> Program:
-    # Counted before: on a busy machine the program may start while its creation is still awaited.
+    # Count the starts first: on a busy machine, the program may start while its creation is still awaited.
     count = len(fake.starts) + 1
     pipe = subprocess.PIPE
     program = Program(

@@ -33,7 +33,7 @@ def test_an_address_of_the_public_internet_is_public(address: str) -> None:
         "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::ffff:224.0.0.1", "::127.0.0.1",
         "64:ff9b::7f00:1", "64:ff9b::a00:1", "64:ff9b:1::808:808", "2002:7f00:1::", "2002:a00:1::1",
         "2001:0:7f00:1::", "2001:0:4136:e378:8000:63bf:f5ff:fffe",
-        # No address.
+        # These are not addresses.
         "", "localhost", "example.com", "1.2.3", "127.1",
     ],
 )  # fmt: skip

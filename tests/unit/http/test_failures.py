@@ -276,7 +276,7 @@ def every_exception_of_httpcore2():
     found = {
         value for _, value in inspect.getmembers(httpcore2, inspect.isclass) if issubclass(value, Exception)
     }
-    # The pool handles this one itself.
+    # The pool handles this exception itself.
     found.discard(httpcore2.ConnectionNotAvailable)
     return sorted(found, key=lambda cls: cls.__name__)
 

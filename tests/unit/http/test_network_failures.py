@@ -113,7 +113,7 @@ async def test_a_silent_proxy_fails_after_the_connect_timeout(authority, manner)
 @pytest.mark.requirement("7:timeouts")
 async def test_a_provider_behind_a_proxy_may_take_longer_than_the_connect_timeout(authority):
     async with running_network(authority) as network:
-        network.upstream.default(Reply(held=Gate()))  # It is never opened.
+        network.upstream.default(Reply(held=Gate()))  # The gate is never opened.
 
         # The connect timeout is long enough for two handshakes on a busy machine.
         error = await fetch_failure(client_of(network, connect_timeout=0.9), timeout=1.2)

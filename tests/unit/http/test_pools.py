@@ -100,7 +100,7 @@ async def test_the_end_of_a_session_does_not_end_requests_of_another(
     async with asyncio.timeout(30):
         events = chat(one)
         await anext(events)
-        async for _ in chat(two):  # Its tail is read in the background.
+        async for _ in chat(two):  # The tail of this answer is read in the background.
             pass
         await two.aclose()
         gate.open()

@@ -96,7 +96,7 @@ def test_an_invalid_address_of_a_proxy_is_an_error_that_does_not_quote_it(text, 
         ({"ALL_PROXY": "http://c.test:3", "HTTPS_PROXY": "a.test:1"}, "https", "a.test:1 by HTTPS_PROXY"),
         ({"HTTP_PROXY": "http://d.test:4"}, "https", None),
         ({"HTTP_PROXY": "http://d.test:4"}, "http", "d.test:4 by HTTP_PROXY"),
-        # Desktops also set this; it must not override the others.
+        # Desktops also set ALL_PROXY. It must not override the variable for a scheme.
         ({"ALL_PROXY": "socks://c.test:3", "HTTPS_PROXY": "a.test:1"}, "https", "a.test:1 by HTTPS_PROXY"),
         ({"HTTPS_PROXY": "a.test:1", "NO_PROXY": "provider.test"}, "https", None),
         ({"HTTPS_PROXY": "a.test:1", "no_proxy": "*"}, "https", None),

@@ -103,7 +103,7 @@ def hello(**changed: Any) -> dict[str, Any]:
 
 
 def is_open(pipe: int) -> bool:
-    """Whether a descriptor other than the test's own, which is closed, can still read from this pipe."""
+    """Return whether the hub can still read from this pipe, whose reading end the test has closed."""
     try:
         os.write(pipe, b"x")
     except BrokenPipeError:
@@ -167,7 +167,7 @@ async def test_received_descriptors_are_closed_however_the_connection_ends(
         visitor.send_with(data, [reader, reader, reader])
         os.close(reader)
         ends.append((visitor, writer))
-    await visit().ask({"op": "status"})  # Whatever came before is read by then.
+    await visit().ask({"op": "status"})  # The answer shows that everything sent before has been read.
     for visitor, _ in ends:
         visitor.close()
     await visit().ask({"op": "status"})
@@ -204,7 +204,7 @@ async def test_a_flood_of_silent_connections_does_not_block_clients(
     flood = [visit() for _ in range(58)]
 
     assert (await visit().ask({"op": "status"}))["running"] is True
-    # The oldest ones made room: no more than the limit are open.
+    # The oldest connections were closed, so that no more than the limit are open.
     for visitor in flood[:50]:
         assert await visitor.read_to_end() == b""
 
@@ -234,7 +234,7 @@ async def test_threads_that_block_for_one_client_leave_threads_for_others(
     assert await visit().ask({"op": "status"})  # It runs.
     released = threading.Event()
     blocked = [asyncio.ensure_future(asyncio.to_thread(released.wait, WAIT_SECONDS)) for _ in range(60)]
-    await asyncio.sleep(0)  # They begin.
+    await asyncio.sleep(0)  # Let the blocking calls begin.
     try:
         async with asyncio.timeout(WAIT_SECONDS / 2):
             assert await asyncio.to_thread(lambda: True)
@@ -245,7 +245,7 @@ async def test_threads_that_block_for_one_client_leave_threads_for_others(
 
 @contextlib.contextmanager
 def free_descriptors(count: int) -> Iterator[None]:
-    """Leave so many free descriptors to this process."""
+    """Use up the descriptors of this process except for this many."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     filling: list[int] = []
@@ -287,7 +287,7 @@ async def test_a_daemon_whose_installation_has_changed_refuses_clients_and_ends(
     assert (await visit().ask({"op": "status", "installation": "here"}))["current"] is True
     assert (await visit().ask({"op": "status", "installation": "upgraded"}))["current"] is False
     await visitor.send(encode(hello(installation="upgraded")))
-    # No refusal: the client then starts another daemon.
+    # The daemon closes the connection without a refusal, so that the client starts another daemon.
     assert await visitor.read_to_end() == b""
     assert not daemon_files(tmp_path).pointer.exists()
     await early.send(encode(hello()))

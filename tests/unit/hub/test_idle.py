@@ -1,4 +1,4 @@
-"""When a daemon without clients ends."""
+"""The time after which a daemon without clients ends."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ async def test_the_idle_time_runs_only_without_work_and_survives_short_visits() 
     ending = Ending()
     idle = IdleTimer(ending)
     idle.start(0.05)
-    await asyncio.sleep(0.06)  # Longer than the idle time, which does not run yet.
+    await asyncio.sleep(0.06)  # This is longer than the idle time, which does not run yet.
     assert ending.attempts == 0
     idle.resume()
     idle.pause()
     await asyncio.sleep(0)
     assert ending.attempts == 0
-    idle.resume()  # The time is over already.
+    idle.resume()  # The idle time is already over.
     async with asyncio.timeout(20):
         await ending.ended.wait()
 

@@ -207,7 +207,7 @@ def test_a_retired_daemon_keeps_its_socket_until_it_is_gone(tmp_path: Path, run:
     sockets = [pointer.socket for _, pointer in find_pointers(files.pointer.parent)]
     assert sorted(sockets) == sorted([retired.socket_path, second.socket_path])
 
-    listener.close()  # As if it was killed.
+    listener.close()  # This has the same effect as killing the retired daemon.
     third.publish().close()
 
     assert [pointer.socket for _, pointer in find_pointers(files.pointer.parent)] == [third.socket_path]

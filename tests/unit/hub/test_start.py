@@ -61,7 +61,7 @@ def test_a_long_log_is_rotated_once_and_stderr_follows(
     log = tmp_path / "x.log"
     before = os.dup(2)
     try:
-        rotate(log)  # stderr is another file: the log is opened.
+        rotate(log)  # stderr is not the log yet, so this opens the log.
         for text in (b"first one\n.", b"second one\n", b"third"):
             os.write(2, text)
             rotate(log)

@@ -27,7 +27,7 @@ def bare(model: str = CLAUDE, **facts: Any) -> ModelInfo:
     return ModelInfo(provider="p", model=model, name=model, family=model, version=model, **facts)
 
 
-def test_a_providers_facts_precede_the_users_and_those_the_snapshots() -> None:
+def test_a_providers_facts_precede_the_users_facts_which_precede_the_snapshot() -> None:
     vendored = read_snapshot()["anthropic"][CLAUDE]
     configured = {"id": CLAUDE, "max_context_tokens": 3, "max_output_tokens": 4, "supports_vision": False}
     found = complete_row(bare(max_context_tokens=2), table(kind="anthropic", models=[configured]))

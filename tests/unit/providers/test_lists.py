@@ -54,7 +54,9 @@ async def test_other_work_continues_while_facts_are_added_to_a_long_list() -> No
     before = turns
     assert len(await registry.list_models("fake", refresh=True)) == 3000
     counting.cancel()
-    assert turns - before > 20  # On the event loop there would be only one per wait.
+    assert (
+        turns - before > 20
+    )  # If facts were added on the event loop, there would be only one turn per wait.
     await registry.aclose()
 
 
@@ -107,7 +109,7 @@ async def test_a_failed_list_is_fetched_again_by_the_next_request_after_a_while(
     adapter.models = ["one"]
     monkeypatch.setattr(lists, "FAILURE_SECONDS", 0.0)
     assert await names(registry) == ["one"]
-    assert await next_change(changes) == ModelsChanged("a"), "clients that were told of the failure"
+    assert await next_change(changes) == ModelsChanged("a"), "clients that received the failure are notified"
 
 
 @pytest.mark.requirement("3:failed-list")

@@ -41,14 +41,14 @@ def several() -> Registry:
         ("olama:qwen3:4b", "did you mean ollama:qwen3:4b?"),
         ("copliot:gpt-4.1", "did you mean copilot:gpt-4.1?"),
         ("lokal:x", "did you mean local:x?"),
-        # The prefix nearly is a well-known service that has no provider.
+        # The prefix resembles a well-known service, for which no provider is configured.
         ("openia:gpt-5", "did you mean openai:gpt-5?"),
         ("opnai:gpt-5", "did you mean openai:gpt-5?"),
         ("gemni:gemini-flash-latest", "did you mean gemini:gemini-flash-latest?"),
         ("mistarl:codestral", "did you mean mistral:codestral?"),
         ("depseek:deepseek-chat", "did you mean deepseek:deepseek-chat?"),
         ("xia:grok-4", "did you mean xai:grok-4?"),
-        # The prefix is a kind or a vendor without a provider.
+        # The prefix is a kind or a vendor, for which no provider is configured.
         ("openai:gpt-5", "available: copilot, local, groq, claude, gateway, ollama"),
         ("openai-responses:gpt-5", "available: copilot"),
         ("mistral:open-weights", "available: copilot"),

@@ -34,7 +34,7 @@ def return_object(session: Session, call: MethodCall[Any]) -> Any:
 
 
 class Client:
-    """An initialized connection without a process; it keeps what was sent."""
+    """An initialized connection without a process, which records the messages that are sent."""
 
     def __init__(self, **handlers: Any) -> None:
         self.writer = RecordingWriter()
@@ -59,7 +59,7 @@ class Client:
         self.connection.receive(b"".join(encode_frame(write_json(message)) for message in messages))
 
     async def answers(self, count: int) -> list[Any]:
-        """The messages, once this many were sent."""
+        """Wait until this many messages were sent, and return all of them."""
         return await self.writer.wait_until(lambda messages: len(messages) >= count)
 
 

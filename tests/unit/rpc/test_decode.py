@@ -132,7 +132,7 @@ def test_a_result_may_be_a_list_of_text_blocks() -> None:
     assert read({"type": "tool_result", "toolUseId": "c", "content": parts}) == [ToolResultBlock("c", "ab")]
 
 
-def test_every_key_reaches_the_ask() -> None:
+def test_every_key_of_the_params_reaches_the_turn_request() -> None:
     ask = decode(
         system="Be brief.",
         model="a:b",

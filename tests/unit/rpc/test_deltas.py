@@ -58,7 +58,7 @@ class Clock(asyncio.SelectorEventLoop):
 
 
 class Wire:
-    """A sink and what it has sent."""
+    """A sink, and the messages that it has sent."""
 
     def __init__(self, *, request_id: Any = 7, turn_id: str = "t1", **options: Any) -> None:
         self.writer = RecordingWriter()

@@ -1,4 +1,4 @@
-"""Long messages: what follows one keeps its order, and other sessions are served meanwhile."""
+"""Long messages do not change the order of messages, and do not delay other sessions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def client() -> Client:
 
 
 def receive_most(client: Client, message: Any) -> bytes:
-    """Let the client receive a message but for its end, which is returned."""
+    """Let the client receive a message without its last bytes, and return these bytes."""
     frame = encode_frame(write_json(message))
     client.connection.receive(frame[:-10])
     return frame[-10:]
@@ -101,7 +101,7 @@ def agentic(count: int) -> Any:
 
 @pytest.fixture
 def no_collections() -> Iterator[None]:
-    """The test process has a far larger heap than a daemon."""
+    """Switch off garbage collection, which takes far longer in the test process than in a daemon."""
     gc.disable()
     interval = sys.getswitchinterval()
     yield
@@ -110,7 +110,7 @@ def no_collections() -> Iterator[None]:
 
 
 async def measure(client: SessionClient) -> tuple[float, float]:
-    """CPU seconds until response 2: of the longest step of the event loop, and of all threads."""
+    """Wait for response 2; return the CPU seconds of the longest event loop step, and of all threads."""
     answer = asyncio.create_task(client.response(2))
     all_before = time.process_time()
     longest, before = 0.0, time.thread_time()

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.requirement("1:order")
 
 
 class Office:
-    """A connection whose changes end when the test allows it; `log` has the effects in order."""
+    """A connection whose changes end when the test opens their gates; `log` lists the effects in order."""
 
     def __init__(self) -> None:
         self.writer = RecordingWriter()

@@ -51,7 +51,7 @@ def test_recordings_come_in_the_order_of_their_names_with_their_bytes(tmp_path):
     assert list(found[0].reply(1).writes()) == [b"{", b"}", b"\n"]
 
 
-def test_the_ask_is_read_as_params_of_a_chat(tmp_path):
+def test_the_request_of_a_recording_is_read_as_params_of_a_chat(tmp_path):
     asked = {"messages": [{"role": "user", "content": "Hi"}], "toolChoice": {"name": "f"}, "maxTokens": 7}
     (found,) = load_recordings(write(tmp_path, request={**asked, "tools": [{"name": "f"}]}))
     request = found.request

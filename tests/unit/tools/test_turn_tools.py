@@ -1,4 +1,4 @@
-"""Who may run a call and what its result says: rules, approvals, denials, failures and limits."""
+"""A call of a turn, from the decision to its result: rules, approvals, denials, failures and limits."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ async def test_a_call_ends_after_its_time_limit_and_the_question_does_not_count(
     recorder = Recorder(host)
     running = asyncio.create_task(run(tools, recorder))
     await recorder.wait_for_question()
-    await asyncio.sleep(0.05)  # Longer than the limit.
+    await asyncio.sleep(0.05)  # This is longer than the limit.
     assert not running.done()
     host.approvals.decide("t", "1", ALLOW)
 

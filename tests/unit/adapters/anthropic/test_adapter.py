@@ -36,7 +36,7 @@ from tests.unit.adapters.streams import WAIT, codes
 
 
 @pytest.mark.requirement("messages:headers", "messages:request-id")
-async def test_the_events_of_a_streamed_answer_keep_the_laws(upstream, http):
+async def test_the_events_of_a_streamed_answer_obey_the_rules_of_events(upstream, http):
     upstream.script(Reply.events(message_stream(Words(["Hel", "lo"])), request_id="req_1"))
     events, error = await collect(adapter_for(upstream, http))
     assert error is None
@@ -121,7 +121,7 @@ async def test_errors_follow_status_and_type(upstream, http, status, kind, expec
 
 
 @pytest.mark.requirement("messages:retry-after")
-async def test_the_time_to_wait_is_kept(upstream, http):
+async def test_the_delay_that_the_server_requests_is_in_the_error(upstream, http):
     limits = {
         "anthropic_ratelimit_requests_remaining": "4",
         "anthropic_ratelimit_requests_reset": "2026-01-01T00:00:00Z",

@@ -29,7 +29,7 @@ from tests import local_model
 from tests.unit.adapters.local.local_chats import NAME, WAIT_SECONDS, answer_of, ask, collect
 
 REAL_SECONDS = 30.0
-"""A time limit: on two slow, busy cores the small model loads in seconds and needs one for a word."""
+"""A time limit. On two slow, busy cores, the small model loads in seconds and writes one word per second."""
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def index(tmp_path, monkeypatch):
 
 
 def install_here(**options):
-    """Install like the command line."""
+    """Install the model as the command line does."""
     return install(environment=environment_of_process(), **options)
 
 

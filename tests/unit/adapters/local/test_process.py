@@ -31,7 +31,7 @@ VARIABLES = {"HOME": os.environ.get("HOME", "")}
 
 needs_engine = pytest.mark.skipif(find_spec(ENGINE) is None, reason=f"{ENGINE} has no wheel here")
 
-# Look it up at import: a fixture may move the data directory later.
+# Find the model when this module is imported, because a fixture may move the data directory later.
 MODEL = next(
     (
         file

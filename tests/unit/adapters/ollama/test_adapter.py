@@ -35,7 +35,7 @@ def response_of(events):
     return fold_events(events, "qwen3:4b")
 
 
-async def test_the_events_of_a_streamed_answer_keep_the_laws(server, http, upstream):
+async def test_the_events_of_a_streamed_answer_obey_the_rules_of_events(server, http, upstream):
     server.script(HELLO)
     events, failure = await collect(adapter_for(server.base_url + "/", http))
     assert failure is None

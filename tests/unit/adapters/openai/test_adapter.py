@@ -23,7 +23,7 @@ from tests.unit.adapters.openai_chats import adapter_for, collect, request_for, 
 
 
 @pytest.mark.requirement("chat:request")
-async def test_the_events_of_a_streamed_answer_keep_the_laws(upstream, http):
+async def test_the_events_of_a_streamed_answer_obey_the_rules_of_events(upstream, http):
     upstream.script(Reply.events(completion_stream(["Hel", "lo"]), x_request_id="req_1"))
     events, error = await collect(adapter_for(upstream.base_url, http, api_key="key-of-acme"))
     assert error is None

@@ -1,4 +1,4 @@
-"""The adapter's facts of an endpoint, initially and after a refusal."""
+"""The adapter's knowledge of an endpoint, initially and after a refusal."""
 
 import asyncio
 import re

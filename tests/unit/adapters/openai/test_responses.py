@@ -88,7 +88,7 @@ def refusal(text, status=400, **more):
     return Reply.json({"error": {"message": text, "type": "invalid_request_error", **more}}, status)
 
 
-async def test_the_events_of_a_streamed_answer_keep_the_laws(upstream, http):
+async def test_the_events_of_a_streamed_answer_obey_the_rules_of_events(upstream, http):
     upstream.script(Reply.events(response_stream(message("Hel", "lo")), x_request_id="req_1"))
     adapter = adapter_for(upstream.base_url, http, api_key="key-of-acme", headers={"X-Tenant": "seven"})
     events, error = await collect(adapter)

@@ -237,7 +237,7 @@ def test_json_without_a_denial_has_no_error(jumpseat: CommandLine) -> None:
     ],
     ids=["server", "tool", "allowed", "denied"],
 )
-def test_selectors_of_nothing_are_an_error_before_the_chat(
+def test_selectors_that_match_nothing_are_an_error_before_the_chat(
     jumpseat: CommandLine, options: list[str], message: str, hint: str
 ) -> None:
     script(jumpseat)

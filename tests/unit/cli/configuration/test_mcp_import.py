@@ -202,7 +202,7 @@ def test_inputs_and_directories_of_vs_code_are_explained(file: Path, capsys: Cap
         ({"command": "x", "alwaysAllow": ["y"]}, "Some of its tools are approved there.", True),
     ],
 )
-def test_what_cannot_be_imported_is_named(
+def test_parts_that_cannot_be_imported_are_named(
     file: Path, capsys: Capture, entry: dict[str, Any], comment: str, has_table: bool
 ) -> None:
     table, out = convert(file, capsys, **entry)
@@ -279,7 +279,7 @@ def test_other_files_are_refused(file: Path, capsys: Capture, content: str, mess
     assert (code, out, message in error) == (1, "", True)
 
 
-def test_the_usual_files_belong_to_the_user(
+def test_files_of_the_user_are_imported_and_those_of_a_project_are_not(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     config, user = tmp_path / "config", tmp_path / "user"

@@ -40,7 +40,7 @@ CALLS = {
     "chat:finish-stop-with-calls",
 )
 @pytest.mark.parametrize("name", CALLS)
-def test_a_tool_call_in_every_form(name):
+def test_tool_calls_are_decoded_in_every_form(name):
     got = answer(stream(*CALLS[name]))
     assert [(c.id, c.name, c.arguments, c.raw) for c in got.tool_calls] == [("c-1", "f", {"a": 1}, '{"a":1}')]
     assert got.stop_reason == "tool_use"

@@ -37,7 +37,7 @@ async def test_an_edit_asks_with_its_diff_and_then_changes_the_file(project: Pro
 
 
 @EDIT
-async def test_an_own_edit_counts_as_a_read(project: Project) -> None:
+async def test_after_its_own_edit_the_conversation_knows_the_file(project: Project) -> None:
     file = project.write("a", "1 2 3")
     await project.ok("read", path="a")
     for old, new in (("1", "one"), ("2", "two"), ("one two", "both")):
@@ -60,7 +60,7 @@ async def test_a_file_that_changed_since_it_was_read_has_to_be_read_again(projec
     file = project.write("a", "text")
     before = file.stat()
     await project.ok("read", path="a", startLine=1, endLine=1)
-    # A program may even restore the time.
+    # The change is noticed even if the program that made it restores the file's time.
     file.write_text("TEXT")
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     for tool, arguments in (("edit", {"oldText": "TEXT", "newText": "x"}), ("write", {"text": "x"})):

@@ -154,7 +154,7 @@ async def test_a_folder_that_becomes_a_link_after_the_check_is_not_followed(
 
 
 @EDIT
-async def test_no_edit_of_several_at_the_same_time_is_lost(tmp_path: Path, home: Path) -> None:
+async def test_simultaneous_edits_of_one_file_are_all_made(tmp_path: Path, home: Path) -> None:
     async with open_project(tmp_path / "project", allow=["files/*"]) as project:
         words = [f"word{number:02}" for number in range(20)]
         file = project.write("a", "\n".join(words))

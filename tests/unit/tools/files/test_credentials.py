@@ -51,7 +51,7 @@ def test_files_with_credentials_are_recognised(path: str) -> None:
         "x.key.txt",
     ],
 )
-def test_other_files_are_not(path: str) -> None:
+def test_other_files_are_not_recognised_as_credentials(path: str) -> None:
     assert not is_credential_path(path.split("/"))
 
 

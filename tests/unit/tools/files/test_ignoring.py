@@ -141,7 +141,7 @@ def test_rules_above_a_folder_without_a_repository_do_not_apply(tmp_path: Path) 
     assert walk(tmp_path / "project") == {"b.log"}
 
 
-def test_git_itself_is_never_walked(repository: Path) -> None:
+def test_the_directory_of_git_is_never_walked(repository: Path) -> None:
     make(repository, ("a", "sub/.git/config"), {})
     assert walk(repository) == {"a"}
 

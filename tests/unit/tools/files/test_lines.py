@@ -46,7 +46,9 @@ def test_an_empty_text_has_no_lines() -> None:
     st.one_of(st.none(), st.integers(1, 8)),
     st.booleans(),
 )
-def test_pieces_do_not_matter(pieces: list[str], first: int, last: int | None, count_all: bool) -> None:
+def test_an_excerpt_does_not_depend_on_the_pieces_of_the_text(
+    pieces: list[str], first: int, last: int | None, count_all: bool
+) -> None:
     text = "".join(pieces)
     lines = text.split("\n")
     rows = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])

@@ -222,5 +222,5 @@ def test_windows_paths_to_servers_devices_and_streams_are_refused(path: str) -> 
         (r"\\server\share\p\a", r"\\SERVER\share\p"),
     ],
 )
-def test_other_windows_paths_are_not(path: str, folder: str) -> None:
+def test_other_windows_paths_are_accepted(path: str, folder: str) -> None:
     refuse_devices(PureWindowsPath(path), PureWindowsPath(folder))

@@ -90,7 +90,7 @@ async def test_a_marked_text_is_read_without_its_mark(project: Project, encoding
     assert await project.ok("read", path="a") == "Größe\n"
 
 
-async def test_what_is_not_a_regular_file_is_refused_and_never_waits(project: Project) -> None:
+async def test_special_files_are_refused_without_waiting(project: Project) -> None:
     os.mkfifo(project.root / "pipe")
     (project.root / "link").symlink_to("/dev/zero")
     with socket.socket(socket.AF_UNIX) as listener:

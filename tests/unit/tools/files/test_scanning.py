@@ -65,7 +65,7 @@ async def test_the_names_of_a_list_can_be_read(tmp_path: Path, home: Path) -> No
         assert found == ["dir/a:1: a", f"{second}/sub/b:1: b"]
 
 
-async def test_titles_name_the_place(project: Project) -> None:
+async def test_the_title_of_a_call_names_its_folder(project: Project) -> None:
     project.write("src/a", "x")
     for tool, arguments in (
         ("list", {}),
@@ -86,7 +86,7 @@ async def test_titles_name_the_place(project: Project) -> None:
     assert titles == ["List .", "List src", 'Search for "x"', 'Search for "a "b"" in src']
 
 
-async def test_a_name_cannot_pretend_to_be_two(project: Project) -> None:
+async def test_a_name_with_a_line_break_is_listed_on_one_line(project: Project) -> None:
     project.write("a\nb\u202e", "x")
     assert await project.ok("list") == "a\\nb\\u202e"
     assert await project.ok("search", pattern="x") == "a\\nb\\u202e:1: x"

@@ -1,4 +1,4 @@
-"""Unsaved text in the editor comes before the file, which is never written under it."""
+"""Unsaved text in the editor takes precedence over the file, which is not written meanwhile."""
 
 from __future__ import annotations
 

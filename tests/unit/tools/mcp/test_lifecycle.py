@@ -1,4 +1,4 @@
-"""How long a server runs, who shares it, and what happens if it ends."""
+"""The life of a server process: how long it runs, which clients share it, and what follows its end."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ async def test_a_server_of_the_workspace_runs_once_for_each_folder(
 
 
 @pytest.mark.requirement("12:mcp-shared")
-async def test_a_server_of_a_conversation_runs_once_for_each(connect: Connect, record: Record) -> None:
+async def test_a_server_of_a_conversation_runs_once_for_each_conversation(
+    connect: Connect, record: Record
+) -> None:
     client = connect(make_config(record, scope="conversation"))
     pids = []
     for conversation in ("one", "two", "one"):
@@ -185,7 +187,9 @@ async def test_a_server_that_ends_too_often_has_failed(connect: Connect, record:
 
 
 @pytest.mark.requirement("12:mcp-restarts")
-async def test_a_program_that_never_starts_is_started_a_few_times(connect: Connect, record: Record) -> None:
+async def test_a_program_that_fails_to_start_is_started_a_limited_number_of_times(
+    connect: Connect, record: Record
+) -> None:
     client = connect(make_config(record, "--exit", "7"))
     for _ in range(6):
         async with client.turn("fake/*") as turn:

@@ -1,4 +1,4 @@
-"""Lists of tools, of which a server may send anything."""
+"""Lists of tools, in which a server may send anything."""
 
 from __future__ import annotations
 

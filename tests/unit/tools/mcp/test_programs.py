@@ -133,7 +133,7 @@ async def test_pages_are_joined_and_only_the_configured_tools_offered(connect: C
 
 
 @pytest.mark.requirement("12:mcp-tools")
-async def test_what_a_server_says_about_its_tools_decides_nothing(connect: Connect) -> None:
+async def test_hints_of_a_server_about_its_tools_are_not_trusted(connect: Connect) -> None:
     client = connect(mcp_server.table("fake"))
     async with client.turn("fake/*") as turn:
         call = turn.start("fake__crash")

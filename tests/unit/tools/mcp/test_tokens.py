@@ -1,4 +1,4 @@
-"""The tokens of servers with OAuth: which requests have them, their refreshes, and what never shows them."""
+"""The tokens of servers with OAuth: the requests that contain them, their refreshes, and their secrecy."""
 
 from __future__ import annotations
 

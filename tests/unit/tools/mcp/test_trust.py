@@ -37,14 +37,14 @@ def overlay(record: Record, *flags: str, **more: Any) -> dict[str, Any]:
 
 
 async def trust(client: Client, *, trusted: bool = True, fingerprint: str | None = None) -> None:
-    """Trust the server, or no longer."""
+    """Trust the server, or withdraw the trust."""
     known = client.status("fake").fingerprint
     assert known is not None
     await client.host.servers["fake"].set_trust(fingerprint or known, trusted=trusted)
 
 
-async def is_used(client: Client) -> bool:
-    """Whether a turn can use the server; if not, check that nothing of it reaches the model."""
+async def try_to_use(client: Client) -> bool:
+    """Return whether a turn can use the server. If not, check that none of its tools are known."""
     listed = [each for each in await client.host.list_tools(refresh=True) if each.server == "fake"]
     async with client.turn("fake/*") as turn:
         if turn.names:
@@ -56,11 +56,9 @@ async def is_used(client: Client) -> bool:
 
 
 @pytest.mark.requirement("12:mcp-untrusted")
-async def test_nothing_of_an_untrusted_server_is_started(
-    connect: Connect, record: Record, folder: Path
-) -> None:
+async def test_an_untrusted_server_is_not_started(connect: Connect, record: Record, folder: Path) -> None:
     client = connect("", overlay=overlay(record), folder=folder)
-    assert not await is_used(client)
+    assert not await try_to_use(client)
     await client.host.servers["fake"].restart()
     status = client.status("fake")
 
@@ -69,19 +67,19 @@ async def test_nothing_of_an_untrusted_server_is_started(
 
 
 @pytest.mark.requirement("12:mcp-untrusted")
-async def test_nothing_of_an_untrusted_server_is_reached(connect: Connect, folder: Path) -> None:
+async def test_an_untrusted_url_receives_no_request(connect: Connect, folder: Path) -> None:
     async with FakeUpstream() as server:
         client = connect("", overlay={"mcp": {"fake": {"url": f"{server.origin}/mcp"}}}, folder=folder)
-        assert not await is_used(client)
+        assert not await try_to_use(client)
         assert server.accepted == 0
 
         await trust(client)
-        await is_used_once(client)
+        await run_empty_turn(client)
         assert server.accepted > 0
 
 
-async def is_used_once(client: Client) -> None:
-    """Start a turn, whatever comes of it."""
+async def run_empty_turn(client: Client) -> None:
+    """Begin and end a turn, whether or not it can use the server."""
     async with client.turn("fake/*"):
         pass
 
@@ -92,7 +90,7 @@ async def test_a_trusted_server_runs_in_its_folder(connect: Connect, record: Rec
     config = {"mcp": {"fake": {"command": ["./run.sh", "--record", str(record.path)]}}}
     client = connect('[tools]\nallow = ["other/*"]\n', overlay=config, folder=folder)
     await trust(client)
-    assert await is_used(client)
+    assert await try_to_use(client)
 
     async with client.turn("fake/*", folder=Path("/")) as turn:
         call = turn.start("fake__environ")
@@ -106,18 +104,18 @@ async def test_trust_outlives_the_client_and_holds_for_the_folder(
     connect: Connect, record: Record, folder: Path, tmp_path: Path
 ) -> None:
     await trust(connect("", overlay=overlay(record), folder=folder))
-    assert await is_used(connect("", overlay=overlay(record), folder=folder))
+    assert await try_to_use(connect("", overlay=overlay(record), folder=folder))
 
     link = tmp_path / "link"
     link.symlink_to(folder)
     other = tmp_path / "other"
     other.mkdir()
-    assert await is_used(connect("", overlay=overlay(record), folder=link))
-    assert not await is_used(connect("", overlay=overlay(record), folder=other))
-    assert not await is_used(connect("", overlay=overlay(record)))
+    assert await try_to_use(connect("", overlay=overlay(record), folder=link))
+    assert not await try_to_use(connect("", overlay=overlay(record), folder=other))
+    assert not await try_to_use(connect("", overlay=overlay(record)))
     link.unlink()
     link.symlink_to(other)
-    assert not await is_used(connect("", overlay=overlay(record), folder=link))
+    assert not await try_to_use(connect("", overlay=overlay(record), folder=link))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +141,7 @@ async def test_any_change_of_the_definition_resets_trust(
     await client.reconfigure("", overlay(record, **change))
 
     assert client.status("fake").fingerprint != before
-    assert not await is_used(client)
+    assert not await try_to_use(client)
     assert record.lines == []
 
 
@@ -153,10 +151,10 @@ async def test_a_definition_that_changes_back_is_trusted_again(
     client = connect("", overlay=overlay(record), folder=folder)
     await trust(client)
     await client.reconfigure("", overlay(record, "--chatter"))
-    assert not await is_used(client)
+    assert not await try_to_use(client)
     await client.reconfigure("", overlay(record))
 
-    assert await is_used(client)
+    assert await try_to_use(client)
 
 
 async def test_a_changed_definition_stops_the_trusted_server(
@@ -164,9 +162,9 @@ async def test_a_changed_definition_stops_the_trusted_server(
 ) -> None:
     client = connect("", overlay=overlay(record), folder=folder)
     await trust(client)
-    assert await is_used(client)
+    assert await try_to_use(client)
     await client.reconfigure("", overlay(record, "--chatter"))
-    assert not await is_used(client)
+    assert not await try_to_use(client)
 
     assert await wait_until_gone(record.pids()[0])
     assert len(record.pids()) == 1
@@ -177,10 +175,10 @@ async def test_trust_can_be_withdrawn_which_stops_the_server(
 ) -> None:
     client = connect("", overlay=overlay(record), folder=folder)
     await trust(client)
-    assert await is_used(client)
+    assert await try_to_use(client)
     await trust(client, trusted=False)
 
-    assert not await is_used(client)
+    assert not await try_to_use(client)
     assert await wait_until_gone(record.pids()[0])
 
 
@@ -196,7 +194,7 @@ async def test_only_the_present_definition_can_be_trusted(
     with pytest.raises(RequestError, match="no workspace folder"):
         await trust(nowhere)
 
-    assert not await is_used(client)
+    assert not await try_to_use(client)
 
 
 async def test_a_broken_file_trusts_nothing(
@@ -205,7 +203,7 @@ async def test_a_broken_file_trusts_nothing(
     await trust(connect("", overlay=overlay(record), folder=folder))
     (home / "trusted_servers.json").write_text("{", "utf-8")
 
-    assert not await is_used(connect("", overlay=overlay(record), folder=folder))
+    assert not await try_to_use(connect("", overlay=overlay(record), folder=folder))
     assert {path.name.partition("-")[0] for path in os.scandir(home)} >= {"trusted_servers.json.broken"}
 
 

@@ -58,7 +58,7 @@ class Person:
         return account
 
     def write_sign_in(self, name: str, token: str) -> None:
-        """Write a sign-in like an editor."""
+        """Write a sign-in as an editor does."""
         self.directory.mkdir(parents=True, exist_ok=True)
         key = self.host if name == "hosts.json" else f"{self.host}:Iv1.x"
         (self.directory / name).write_text(json.dumps({key: {"user": name, "oauth_token": token}}), "utf-8")

@@ -1,4 +1,4 @@
-"""Exchange and direct use: the prefix decides which is tried first, then the other one is tried once."""
+"""The two routes of a GitHub token, exchange and direct use: its prefix decides which one is tried first."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ async def test_sign_ins_that_differ_do_not_share_values(
 ) -> None:
     emulator.add_account("hubot")
     token, other = emulator.issue_token("octocat"), emulator.issue_token("hubot")
-    proxy = "http://127.0.0.1:9"  # Loopback addresses are reached without it.
+    proxy = "http://127.0.0.1:9"  # Loopback addresses are reached without the proxy.
     adapters = [
         sessions.new(github_token=token),
         sessions.new(github_token=other),

@@ -77,7 +77,7 @@ def make_request(*said: str | Message, **more: Any) -> ChatRequest:
 
 
 async def events_of(api: Conversations | Completions, request: ChatRequest) -> list[StreamEvent]:
-    """Return all events of a chat that succeeds, and assert that they obey the laws."""
+    """Return all events of a chat that succeeds, and assert that they obey the rules of events."""
     async with aclosing(api.stream(request)) as stream:
         events = [event async for event in stream]
     assert_laws(events)

@@ -58,7 +58,7 @@ def fault(home: Path, text: str) -> str:
 def environment(
     config: ProviderConfig, environ: Mapping[str, str], *, withheld: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the environment of a client's program; some variables, and `SECRET`, are kept back."""
+    """Return the environment of the server's process, without the `withheld` variables and `SECRET`."""
     of_client = environment_with(environ)
     of_client.withhold(register_secret(SECRET))
     of_client.withheld.update(config.origin.environment.withheld, withheld)

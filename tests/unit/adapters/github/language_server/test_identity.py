@@ -18,7 +18,7 @@ from tests.unit.adapters.github.language_server.users import COMMAND, User, User
 
 @pytest.fixture
 def opened(fake: FakeLanguageServer) -> asyncio.Event:
-    """Make the server delay its answer, a signed-in user, until the event is set."""
+    """Make the server wait for the event before it answers that a user is signed in."""
     event = asyncio.Event()
 
     async def when_opened(params: Any) -> Any:
@@ -59,7 +59,7 @@ async def test_a_refresh_checks_the_sign_in_and_fetches_plan_and_quotas(user: Us
     assert user.fake.params("checkStatus") == [{"options": {"forceRefresh": True}}]
     assert (status.state, status.plan) == ("signed_in", "individual")
     assert [quota.name for quota in status.quotas or ()] == ["chat", "completions", "premium_interactions"]
-    # The next status still has them.
+    # The next status still has the plan.
     assert (await user.status()).plan == "individual"
 
 

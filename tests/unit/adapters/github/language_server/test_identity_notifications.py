@@ -97,11 +97,11 @@ async def test_an_older_servers_notification_causes_a_check_of_the_sign_in(user:
 
     assert (await user.change()).state == "signed_out"
     checks = len(user.fake.params("checkStatus"))
-    # Neither the same notification again nor progress is a change.
+    # A repeated notification is not a change, and progress is not a change either.
     user.fake.notify(method, {key: "Error", "message": "You are not signed into GitHub.", "busy": False})
     user.fake.notify(method, {key: "InProgress", "busy": True})
     assert await user.wait_until_settled() == []
-    # A check caused by these would have arrived by now.
+    # If these notifications caused a check, it would have arrived by now.
     assert await user.wait_until_settled() == []
     assert len(user.fake.params("checkStatus")) == checks
 

@@ -38,7 +38,7 @@ COMPLETES = {"id": "gpt-41-copilot", "modelName": "GPT-4.1 Copilot", "scopes": [
 
 
 class Server:
-    """A connection with scripted responses, of which the last one repeats."""
+    """A connection with scripted responses. The last response of a method repeats."""
 
     def __init__(self, **answers: list[Any]) -> None:
         self.answers = {

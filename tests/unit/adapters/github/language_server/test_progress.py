@@ -29,7 +29,7 @@ ANSWER = {"conversationId": "conversation-1", "turnId": "turn-1", "modelName": "
 
 
 def decode(*values, answer=ANSWER, warnings=()):
-    """Return all events of a turn that succeeds, and assert that they obey the laws."""
+    """Return all events of a turn that succeeds, and assert that they obey the rules of events."""
     decoder = ProgressDecoder("helper", "m", warnings)
     events = [event for value in values for event in decoder.feed(value)]
     events += decoder.finish(answer)

@@ -10,7 +10,7 @@ from jumpseat.wire import RpcError
 pytestmark = pytest.mark.requirement("language-server:requests")
 
 ANSWERS = [
-    # Two of these answers are pairs of a result and an error.
+    # The first two answers are pairs of a result and an error. `workspace/configuration` gets a list.
     ("conversation/context", {"skillId": "current-editor"}, [None, None]),
     ("conversation/invokeClientToolConfirmation", {"name": "x"}, [{"result": "dismiss"}, None]),
     ("copilot/watchedFiles", {"partialResultToken": "t"}, {"files": []}),

@@ -22,7 +22,7 @@ DEVICE = {"userCode": "ABCD-1234", "verificationUri": "https://github.com/login/
 def device_flow(fake: FakeLanguageServer, done: Any, **code: Any) -> None:
     """Make the server sign in as version 1.539 does: notify the code, then answer with `done`.
 
-    An event as `done` delays the answer, a signed-in user, until it is set.
+    If `done` is an event, the server waits for it, and then answers that a user is signed in.
     """
 
     async def flow(params: Any) -> Any:
@@ -85,7 +85,7 @@ async def test_an_older_server_signs_in_with_two_requests(signed_out: User) -> N
     assert [prompt.user_code for prompt in signed_out.prompts] == ["ABCD-1234"]
     assert signed_out.fake.params("signInConfirm") == [{"userCode": "ABCD-1234"}]
     assert (status.state, status.login) == ("signed_in", "octocat")
-    # That command would open a browser.
+    # The server's command for the sign-in would open a browser.
     assert "workspace/executeCommand" not in signed_out.fake.methods
 
 
@@ -108,7 +108,7 @@ async def test_a_cancelled_sign_in_is_cancelled_at_the_server(
         await signing_in
 
     await signed_out.fake.wait_for("$/cancelRequest")
-    # The next sign-in may start.
+    # After the cancel, the next sign-in can start.
     signed_out.fake.on("signInWithDeviceFlow", {"status": "OK", "user": "octocat"})
     assert (await signed_out.sign_in()).state == "signed_in"
 

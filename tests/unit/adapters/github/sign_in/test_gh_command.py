@@ -108,9 +108,9 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
 
     monkeypatch.setattr(asyncio, "timeout", delay_timeout)
     token = asyncio.create_task(read_gh_token("github.com", environment_with(environ), seconds=3.0))
-    # The first one is for the search for `gh`. The second one may start later than the process, which runs
-    # before `start` has returned.
-    assert await asyncio.to_thread(_soon, lambda: len(timeouts) == 2 and pids.exists())
+    # The first timeout is for the search for `gh`. The second one may start after the process runs, because
+    # the process runs before `start` has returned.
+    assert await asyncio.to_thread(_poll, lambda: len(timeouts) == 2 and pids.exists())
     timeouts[-1].reschedule(asyncio.get_running_loop().time())
 
     assert await token is None
@@ -120,8 +120,8 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
     assert await wait_until_gone(child)
 
 
-def _soon(condition: Callable[[], bool]) -> bool:
-    """Whether the condition becomes true; it must be polled, because it depends on another process."""
+def _poll(condition: Callable[[], bool]) -> bool:
+    """Wait for a condition that depends on another process; return whether it became true in time."""
     end = time.monotonic() + 30
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)
