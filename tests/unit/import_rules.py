@@ -126,7 +126,7 @@ _MODULE_IN_A_STRING = re.compile(r"jumpseat(_cli)?(\.\w+)+(:\w+)?")
 
 @functools.cache
 def modules() -> Mapping[str, str]:
-    """The texts of all modules of the three packages, by their dotted names."""
+    """Return the texts of all modules of the three packages, by their dotted names."""
     found = {}
     for package, directory in SOURCES.items():
         for path in sorted((directory / package).rglob("*.py")):

@@ -70,12 +70,12 @@ def _blocks_of_file(file: Path) -> list[Block]:
 
 
 def fences(page: Path, language: str) -> list[str]:
-    """The texts of the blocks of a page that are marked with this language."""
+    """Return the texts of the blocks of a page that are marked with this language."""
     return [block.text for block in blocks(page, language)]
 
 
 def exchange() -> list[tuple[str, Any]]:
-    """The frames of the protocol page's exchange: TO_DAEMON or TO_CLIENT, and the message."""
+    """Return the frames of the protocol page's exchange: TO_DAEMON or TO_CLIENT, and the message."""
     frames: list[list[str]] = []
     shown = [text for text in fences(PROTOCOL, "text") if text.startswith((TO_DAEMON, TO_CLIENT))]
     for line in "".join(shown).splitlines():
@@ -87,7 +87,7 @@ def exchange() -> list[tuple[str, Any]]:
 
 
 def prose(page: Path) -> str:
-    """A page without its blocks."""
+    """Return a page without its blocks."""
     code = {(block.page, number) for block in blocks(page) for number in block.lines}
     return "".join(
         line
@@ -98,12 +98,12 @@ def prose(page: Path) -> str:
 
 
 def spans(text: str) -> list[str]:
-    """The texts between backticks."""
+    """Return the texts between backticks."""
     return _CODE_SPAN.findall(text)
 
 
 def table(page: Path, *header: str) -> list[list[str]]:
-    """The rows of the one table whose header starts with these cells."""
+    """Return the rows of the one table whose header starts with these cells."""
     lines = iter(prose(page).splitlines())
     found = []
     for line in lines:
@@ -122,5 +122,5 @@ def cells(row: str) -> list[str]:
 
 
 def names_in(rows: list[list[str]]) -> list[str]:
-    """The code spans of the first column."""
+    """Return the code spans of the first column."""
     return [name for row in rows for name in spans(row[0])]

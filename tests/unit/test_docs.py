@@ -172,7 +172,7 @@ def test_the_prose_of_a_page_is_wrapped(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, in GitHub's form."""
+    """Return the anchors of a page's headings, in GitHub's form."""
     headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

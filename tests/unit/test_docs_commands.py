@@ -29,7 +29,7 @@ EVERY_PAGE = [*PAGES, *EDITOR_PAGES.values()]
 
 
 def shell_lines(page: Path) -> list[str]:
-    """The commands of a page: its shell blocks line by line, and the code spans."""
+    """Return the commands of a page: its shell blocks line by line, and the code spans."""
     return [line for block in fences(page, "sh") for line in block.splitlines()] + spans(prose(page))
 
 
@@ -45,7 +45,7 @@ def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
 
 
 def jumpseat_commands(line: str) -> Iterator[list[str]]:
-    """The words of each `jumpseat …` in a pipeline."""
+    """Yield the words of each `jumpseat …` in a pipeline."""
     if "jumpseat" not in line or "_JUMPSEAT_COMPLETE" in line:
         return
     try:
@@ -78,7 +78,7 @@ def help_of(*command: str) -> str:
 
 
 def subcommands(*command: str) -> list[str]:
-    """The commands in the help of a group."""
+    """Return the commands in the help of a group."""
     _, _, listed = help_of(*command).partition("\nCommands:\n")
     return re.findall(r"^  ([a-z-]+) ", listed, re.MULTILINE)
 
@@ -104,7 +104,7 @@ def test_every_command_and_flag_that_a_page_names_exists(words: list[str]) -> No
         rest.insert(0, "chat")
     while rest and not rest[0].startswith("-") and "Commands:" in help_of(*command):
         if command == ["models"] and rest[0] not in subcommands(*command):
-            command.append("list")  # These are words of a search.
+            command.append("list")  # The words are a search, for which the command may be left out.
             break
         assert rest[0] in subcommands(*command)
         command.append(rest.pop(0))

@@ -14,7 +14,7 @@ TEXT = "{http://www.w3.org/2000/svg}text"
 
 
 def frames(*outputs: bytes) -> list[Frame]:
-    """A frame after each output, a second apart."""
+    """Return one frame for each output, a second apart."""
     screen = pyte.Screen(20, 3)
     stream = pyte.ByteStream(screen)
     found = []
@@ -25,7 +25,7 @@ def frames(*outputs: bytes) -> list[Frame]:
 
 
 def read_frames(svg: str) -> dict[str, str]:
-    """The `keyTimes` of each line by its text."""
+    """Return the `keyTimes` of each line by its text."""
     lines = ElementTree.fromstring(svg).findall(f"{GROUP}/{GROUP}")
     return {
         "".join(text.text or "" for text in line.findall(TEXT)): next(

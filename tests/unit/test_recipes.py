@@ -109,12 +109,12 @@ async def test_a_recipe_sends_its_chat_with_its_key_to_the_address_of_the_page(
     key = "url" if "url" in table else "base_url"
     address = table.get(key) or DEFAULT_ADDRESSES[table["kind"]]
     assert urlsplit(address).netloc.partition(":")[0] == host
-    # The same table with the address of the fake server.
+    # Replace the address in the table with the address of the fake server.
     text = RECIPES[name].replace(f'{key} = "{address}"\n', "")
     moved = f"{upstream.origin}{urlsplit(address).path}"
     text = text.replace(f"[providers.{name}]\n", f'[providers.{name}]\n{key} = "{moved}"\n')
     registry = Registry(load(home, text))
-    # Other requests (an Ollama server also gets one for its models) are 404.
+    # Answer other requests, such as the one for the models of an Ollama server, with 404.
     upstream.default(Reply.json({"error": {"message": "There is no such thing here."}}, status=404))
     upstream.script(ANSWERS[table["kind"]], path=path.partition("?")[0])
 
@@ -153,6 +153,6 @@ async def test_the_recipe_of_a_language_server_starts_the_program_that_it_instal
         (start,) = fake.starts
     assert (target.provider, target.model, answer.text) == ("official", "gpt-4.1", "You said: Hi")
     assert start.argv == ["--stdio"]
-    # It gets none of the keys of the page's other recipes.
+    # The program does not get the keys of the page's other recipes.
     assert os.environ["GROQ_API_KEY"]
     assert [name for name in start.env if name.endswith("_API_KEY")] == []

@@ -18,7 +18,7 @@ MAX_TESTS_OF_A_ROW = 12
 
 
 def rows_named_in(source: str) -> list[str]:
-    """The ids in every `@pytest.mark.requirement(…)` of a module and in `pytestmark`, one for each mark."""
+    """Return the ids in all `pytest.mark.requirement(…)` of a module, once for each mark."""
     return [
         argument.value
         for node in ast.walk(ast.parse(source))

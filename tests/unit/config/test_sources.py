@@ -311,7 +311,7 @@ async def test_a_blocking_caller_can_resolve_any_source(tmp_path: Path) -> None:
     table = table_of(tmp_path, "")
     (tmp_path / "key").write_text(SECRET, "utf-8")
 
-    # This runs on the event loop's thread.
+    # These calls run on the thread of the event loop.
     assert resolve("x", "api_key", "file:key", table).reveal() == SECRET
     with pytest.raises(ConfigError, match="does not exist"):
         resolve("x", "api_key", "file:other", table)

@@ -307,7 +307,7 @@ def test_a_change_that_another_process_could_not_index_is_not_missed(
 ) -> None:
     keep(store, "one", "Question")
     ids(index)
-    killed = ConversationStore(store.directory)  # It has no index.
+    killed = ConversationStore(store.directory)  # This store does not update an index.
     keep(killed, "one", "Question", "An answer.", "About camels")
 
     keep(store, "one", "Question", "An answer.", "About camels", "An answer.", "More")

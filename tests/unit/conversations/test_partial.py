@@ -105,7 +105,7 @@ def test_the_end_of_a_turn_replaces_the_answer_so_far(
     begun = store.begin(turn(alternate("Hi")))
     store.save_partial(begun, so_far("Hello wor"))
     store.finish(begun, make_answer("Hello world"), error)
-    store.save_partial(begun, so_far("Hello wor"))  # This comes too late.
+    store.save_partial(begun, so_far("Hello wor"))  # This text comes after the end of the turn.
     for each in (store, ConversationStore(directory)):
         assert texts(each) == ["Hi", "Hello world"]
 

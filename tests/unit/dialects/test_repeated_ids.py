@@ -44,7 +44,7 @@ def pairs_in(request, response):
         own = [each for each in strings if each in ids]
         text = [each for each in strings if each in ("one", "two", "three")]
         name = [each for each in strings if each in ("f", "g")]
-        if own and text:  # It may also have the name of the call.
+        if own and text:  # The object is a result, even if it also has the name of its call.
             texts.append((own[0], text[0]))
         elif own and name:
             names.append((own[0], name[0]))

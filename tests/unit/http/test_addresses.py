@@ -21,7 +21,7 @@ def test_an_address_of_the_public_internet_is_public(address: str) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        # This machine, and the addresses that lead to it.
+        # These addresses lead to this machine.
         "127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "::1", "::",
         # Private networks, link-local addresses and carrier-grade NAT.
         "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1",

@@ -136,7 +136,7 @@ def test_a_long_event_in_small_pieces_takes_linear_time():
 
 
 def is_refused(pieces, content_type):
-    """Whether a stream with this content type is rejected before any of its events reaches the decoder."""
+    """Return whether a stream with this content type is rejected before its events reach the decoder."""
     reader, out = AnswerReader(ChatCompletionsDecoder("acme", "m"), content_type), []
     try:
         for piece in pieces:

@@ -30,7 +30,7 @@ FORBIDDEN = {
 
 
 def modules_after(argument: str, code: int) -> set[str]:
-    """The modules that are loaded when the command ends."""
+    """Return the modules that are loaded when the command ends."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, argument],
         stdin=subprocess.DEVNULL,

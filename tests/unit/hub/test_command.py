@@ -96,7 +96,7 @@ def test_a_daemon_of_an_older_installation_is_among_the_others(daemons: Daemons)
 def test_a_daemon_that_is_just_ending_has_no_status_and_counts_as_stopped(daemons: Daemons) -> None:
     daemons.start(None, None)
     assert daemon_status() == {"running": False}
-    assert stop_daemons() is False  # It is gone by now.
+    assert stop_daemons() is False  # The daemon is gone by now.
 
 
 @pytest.mark.requirement("9:stop")

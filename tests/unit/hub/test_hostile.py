@@ -46,7 +46,7 @@ class Visitor:
         socket.send_fds(self._socket, [data], descriptors)
 
     async def read_to_end(self) -> bytes:
-        """All that the daemon sends until it closes the connection; fails if it does not."""
+        """Return everything that the daemon sends until it closes the connection, within a time limit."""
         data = b""
         async with asyncio.timeout(WAIT_SECONDS):
             while True:
@@ -231,7 +231,7 @@ async def test_a_client_that_gives_up_before_the_session_begins_keeps_its_input(
 async def test_threads_that_block_for_one_client_leave_threads_for_others(
     visit: Callable[[], Visitor],
 ) -> None:
-    assert await visit().ask({"op": "status"})  # It runs.
+    assert await visit().ask({"op": "status"})  # The hub runs.
     released = threading.Event()
     blocked = [asyncio.ensure_future(asyncio.to_thread(released.wait, WAIT_SECONDS)) for _ in range(60)]
     await asyncio.sleep(0)  # Let the blocking calls begin.
@@ -265,7 +265,7 @@ def free_descriptors(count: int) -> Iterator[None]:
 async def test_a_daemon_without_free_descriptors_refuses_clients_until_it_has_some(
     visit: Callable[[], Visitor], free: int
 ) -> None:
-    assert await visit().ask({"op": "status"})  # It runs.
+    assert await visit().ask({"op": "status"})  # The hub runs.
     visitors = [visit() for _ in range(3)]
     with free_descriptors(free):
         for visitor in visitors:

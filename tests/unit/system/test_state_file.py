@@ -279,4 +279,4 @@ def test_the_temporary_file_of_a_killed_writer_is_removed_by_a_later_one(file: S
     file.write({"a": 2})
 
     assert not old.exists()
-    assert fresh.exists()  # Its writer may still run.
+    assert fresh.exists()  # The writer of this file may still run.

@@ -121,7 +121,7 @@ def contents(kind, **changes):
 
 
 class SaysString(OpenAIAdapter):
-    """Its `chat` returns a string as content, as many libraries do."""
+    """Returns the content of a chat as a string, as many libraries do."""
 
     def bind(self, model, *, max_tokens=8192):
         class Model(ChatModel):

@@ -69,7 +69,7 @@ def run_pytest(folder, *arguments):
 
 
 def snippet():
-    """The example of the page about tests."""
+    """Return the example of the page about tests."""
     text = PAGE.read_text("utf-8")
     section = text[text.index("## The contract of adapters") :]
     return re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]

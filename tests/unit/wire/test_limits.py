@@ -160,7 +160,7 @@ def test_many_small_values_cost_neither_memory_nor_time(body: bytes, reason: str
 
     assert out == [Invalid(known, reason), GOOD]
     assert held < 8 << 20
-    # These take about 30 ms and 1 s; building the values would take 7 s in one step.
+    # The longest step takes about 30 ms, and all steps 1 s. Building the values would take one step of 7 s.
     assert longest < 0.5
     assert time.process_time() - begun < 6
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.requirement("12:files-denied")
         "cert.pem",
         "tls.key",
         "store.p12",
-        # These reach the same files on Windows and macOS.
+        # On Windows or macOS, these names refer to the same files as the names above.
         ".ENV",
         "ID_RSA",
         ".SSH/config",

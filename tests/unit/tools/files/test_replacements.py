@@ -21,7 +21,7 @@ pytestmark = pytest.mark.requirement("12:files-line-endings")
         ("a\r\nb\r\nc", "c", "c\n", "a\r\nb\r\nc\r\n"),
         ("a\nb\n", "a\r\nb\r\n", "x\r\n", "x\n"),
         ("a\rb\r", "b\n", "c\n", "a\rc\r"),
-        # Only the passage gets other line endings if those of the text are mixed.
+        # In a text with mixed line endings, only the passage gets other line endings.
         ("1\r\n2\n3\r\n4\r\n5\n6\n", "4\n5", "four\nfive\n", "1\r\n2\n3\r\nfour\r\nfive\r\n\n6\n"),
         ("one line", "one", "two\nnew", "two\nnew line"),
         ("a", "a", "", ""),

@@ -94,7 +94,7 @@ async def test_a_server_stops_after_a_time_without_a_turn(connect: Connect, reco
     await client.wait_for_state("fake", "stopped")
     assert await wait_until_gone(pid)
 
-    # Its tools are still known, and the next turn starts it again.
+    # The tools of a stopped server are still known, and the next turn starts the server again.
     assert client.host.servers["fake"].known_tools
     await client.call("fake__echo")
     assert len(record.pids()) == 2

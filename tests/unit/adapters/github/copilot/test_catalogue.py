@@ -174,7 +174,7 @@ async def test_only_the_first_chat_waits_briefly_for_a_slow_list(
 
     async with asyncio.timeout(20):
         assert list(await catalogue.get_for_chat()) == []
-    with pytest.raises(StopIteration):  # It returns without suspending.
+    with pytest.raises(StopIteration):  # The coroutine returns without suspending.
         catalogue.get_for_chat().send(None)
 
     service.gate.set()

@@ -198,7 +198,7 @@ async def test_without_panel_items_the_inline_completion_is_the_answer(fake, ans
     ("answer", "words", "hint"),
     [
         ({"items": []}, "returned no completion", 'providers.helper.chat_api = "conversation"'),
-        # Such a server has no conversations either, so the hint must not suggest them.
+        # A server without completions has no conversations either, so the hint must not suggest them.
         (MISSING, "does not support completions", UPDATE_COMMAND),
     ],
 )

@@ -69,7 +69,7 @@ async def test_silence_ends_a_chat_and_cancels_its_request(fake, said):
             error, events = await failure_of(api, make_request("Hello"))
             await fake.wait_for("$/cancelRequest")
         if len(said) < 2 or text_in(events):
-            break  # Otherwise the machine was too busy to send a word in this time.
+            break  # Without any word, the machine was too busy, so try again with more time.
 
     assert type(error) is ConnectionError
     assert "providers.helper.timeout" in error.hint
