@@ -1,4 +1,4 @@
-"""Sessions of clients, which go on with the kept conversation that they used last."""
+"""Sessions of clients. A session continues the kept conversation that it used last."""
 
 from __future__ import annotations
 

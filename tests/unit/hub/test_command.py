@@ -24,7 +24,7 @@ PID = 99_999_999
 """The id of no process: the fixture `home` kills the processes that the pointers in its directory name."""
 
 Answer: TypeAlias = "dict[str, Any] | None"
-"""The bytes that a daemon sends before it closes the connection."""
+"""The message that a daemon sends before it closes the connection, or None if it sends nothing."""
 
 
 class Daemons:
@@ -37,7 +37,7 @@ class Daemons:
         self._stack = stack
 
     def start(self, name: str | None, answer: Answer, *, hangs: bool = False) -> None:
-        """Start one; the default name is the name for this installation."""
+        """Start a daemon with this name. None is the name for this installation."""
         listener = self._stack.enter_context(socket.socket(socket.AF_UNIX))
         path = self._sockets / f"{name}.sock"
         listener.bind(str(path))

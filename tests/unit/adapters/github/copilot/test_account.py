@@ -29,13 +29,13 @@ EXCHANGE = "/copilot_internal/v2/token"
 UNKNOWN_TOKEN = "ghu_" + "0" * 36
 
 
-async def no_request(*_: object) -> None:
+async def refuse_request(*_: object) -> None:
     raise AssertionError("no list of models is needed")
 
 
 def account_of(http: HttpClient, hosts: GitHubHosts, **table: str) -> CopilotAccount:
     answers = SharedAnswers(Shared(), lambda: None)
-    catalogue = CopilotCatalogue(hosts.provider, no_request, answers, no_request)
+    catalogue = CopilotCatalogue(hosts.provider, refuse_request, answers, refuse_request)
     config = ProviderConfig(kind="copilot", **table).set_environment(here())
     return CopilotAccount(http, hosts, config, headers=dict, catalogue=catalogue)
 
@@ -73,7 +73,7 @@ async def person(emulator: CopilotEmulator, home: Path) -> AsyncIterator[Person]
 
 @pytest.fixture
 def fake_gh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Callable[[], int]]:
-    """Put a `gh` on the PATH that prints a token, and return a function that counts its runs."""
+    """Return a function that puts a `gh` with a token on the PATH, and returns a counter of its runs."""
 
     def install(token: str) -> Callable[[], int]:
         if sys.platform == "win32":
