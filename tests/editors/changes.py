@@ -19,7 +19,7 @@ def stage_long_change(repository: Path) -> None:
 
 
 def git(repository: Path, *arguments: str) -> None:
-    """Run Git, which may commit."""
+    """Run Git with an identity, so that it can commit."""
     identity = ("-c", "user.name=Mona", "-c", "user.email=mona@example.org")
     subprocess.run(
         ["git", *identity, *arguments], cwd=repository, check=True, capture_output=True, timeout=20

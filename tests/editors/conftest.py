@@ -1,4 +1,4 @@
-"""The marker that links a test to the scenarios of `scenarios.md`, and what all editors need."""
+"""The marker that links a test to the scenarios of `scenarios.md`, and fixtures for all editors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def provider() -> Iterator[ThreadedUpstream]:
 
 @pytest.fixture
 def empty_home(tmp_path: Path) -> Iterator[Path]:
-    """The directory of the files of an editor and of the daemon, which ends after the last editor."""
+    """The home directory of an editor and its daemon. The daemon is ended after the test."""
     home = tmp_path / "home"
     home.mkdir()
     with no_daemon_afterwards(home):
@@ -48,7 +48,7 @@ def home(empty_home: Path, provider: ThreadedUpstream) -> Path:
 
 @pytest.fixture
 def github(empty_home: Path) -> Iterator[GitHub]:
-    """GitHub's services, for which that directory is configured."""
+    """GitHub's services; the configuration in `empty_home` has a provider for them."""
     with running_github() as running:
         configure(empty_home, running.table)
         yield running

@@ -15,7 +15,7 @@ _WAIT_SECONDS = 20.0
 
 
 class GitHub:
-    """A GitHub with one account, octocat, that has a paid plan."""
+    """GitHub's services with one account, octocat, which has a paid plan."""
 
     def __init__(self, emulator: CopilotEmulator, run: Callable[..., Any]) -> None:
         self._emulator, self._run = emulator, run
@@ -35,14 +35,14 @@ class GitHub:
         self._run(self._emulator.approve, code, "octocat")
 
     def policies(self) -> list[Any]:
-        """The bodies of requests that accept or refuse the terms of a model."""
+        """Return the bodies of the requests that accept or refuse the terms of a model."""
         seen = self._run(self._emulator.requests)
         return [request.json for request in seen if request.path.endswith("/policy")]
 
 
 @contextlib.contextmanager
 def running_github() -> Iterator[GitHub]:
-    """The emulator, which answers until the end."""
+    """Run the emulator for the length of a `with` block."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="github", daemon=True)
     thread.start()

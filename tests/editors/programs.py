@@ -1,4 +1,4 @@
-"""The programs of these tests: the editors, and what they start in place of the daemon."""
+"""The programs of these tests: the editors, and programs that they start instead of the daemon."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 
 WAIT_SECONDS = 20.0
-"""Much longer than any test needs, for a busy machine."""
+"""A time limit that is much longer than any test needs, even on a busy machine."""
 
 NEEDED = (
     *("chat/start", "chat/cancel", "edit/start", "prompts/get", "prompts/list", "settings/schema"),
     *("transcript/check", "transcript/parse", "transcript/render"),
 )
-"""The methods without which an editor takes a daemon for too old."""
+"""The methods that a daemon must have. If one is missing, an editor reports that the daemon is too old."""
 
 
 def program(name: str) -> str:
-    """The program next to our interpreter (where a wheel installs it), or on the PATH; skips without it."""
+    """Return the path of a program beside our interpreter or on the PATH; skip the test if there is none."""
     beside = Path(sys.executable).parent
     found = shutil.which(name, path=os.pathsep.join([str(beside), os.environ.get("PATH", "")]))
     if found is None:
@@ -49,14 +49,14 @@ def connect(address: Path, name: str) -> socket.socket:
 
 
 def program_that(directory: Path, body: str) -> list[str]:
-    """A program in Python, as an editor starts it."""
+    """Write a program in Python, and return the command that starts it."""
     file = directory / "program.py"
     file.write_text(body)
     return [sys.executable, str(file)]
 
 
 def write_program_body(methods: Sequence[str], then: str) -> str:
-    """Return the body of a program of release 0.0.9 that answers `initialize` with these methods."""
+    """Return a program that answers `initialize` as release 0.0.9 with these methods, then runs `then`."""
     experimental = {"jumpseat": {"protocolVersion": 1, "methods": list(methods)}}
     result = {
         "serverInfo": {"name": "jumpseat", "version": "0.0.9"},
@@ -72,7 +72,7 @@ def write_program_body(methods: Sequence[str], then: str) -> str:
 
 
 def slow_program(directory: Path, go: Path) -> list[str]:
-    """The daemon's program, which starts once the file `go` exists, or after a minute."""
+    """Return a command that starts the daemon once the file `go` exists, or after a minute."""
     return program_that(
         directory,
         "import os, sys, time\n"
@@ -82,7 +82,7 @@ def slow_program(directory: Path, go: Path) -> list[str]:
 
 
 def path_with_uv(directory: Path, body: str) -> str:
-    """A PATH whose uv is this program in Python."""
+    """Return a PATH on which `uv` is this program in Python."""
     uv = directory / "bin" / "uv"
     uv.parent.mkdir()
     uv.write_text(f"#!{sys.executable}\n{body}")
@@ -91,5 +91,5 @@ def path_with_uv(directory: Path, body: str) -> str:
 
 
 def path_with_uv_that_says(directory: Path, reason: str, code: int = 20) -> str:
-    """A PATH whose uv runs the installer as if it failed for this reason, or ended with another exit code."""
+    """Return a PATH on which `uv` prints this reason and exits with this code, as the installer does."""
     return path_with_uv(directory, f"import sys\nprint({reason!r}, *sys.argv)\nsys.exit({code})\n")

@@ -12,13 +12,13 @@ from jumpseat.testing.upstream import Gate, Reply
 WORDS = completion_stream(["Hello ", "there."])
 
 MODELS = Reply.json({"data": [{"id": "fake-model"}, {"id": "other-model"}]})
-"""The answer of its `/v1/models`."""
+"""The provider's answer to requests for `/v1/models`."""
 
 CHATS = "/v1/chat/completions"
 
 
 def fake(base_url: str) -> str:
-    """Its table of the configuration; its default model is `fake-model`."""
+    """Return the provider's table in the configuration; its default model is `fake-model`."""
     return (
         f'[providers.fake]\nkind = "openai"\nbase_url = "{base_url}"\napi_key = "fake-key"\n'
         'default_model = "fake-model"\nmax_retries = 0\n'
@@ -26,7 +26,7 @@ def fake(base_url: str) -> str:
 
 
 def config_of(home: Path, base_url: str, more: str = "") -> None:
-    """Write the configuration: `fake` is the only provider; `more` follows."""
+    """Write a configuration with the provider `fake`, followed by the text `more`."""
     home.mkdir(exist_ok=True)
     (home / "config.toml").write_text(fake(base_url) + more)
 

@@ -151,7 +151,7 @@ def wheel(tmp_path: Path) -> Path:
 def test_python_installs_a_wheel_which_a_second_run_keeps(
     machine: Machine, wheel: Path, tmp_path: Path
 ) -> None:
-    # `python -m` would take these from the directory of a workspace.
+    # `python -m` would import these modules from the current directory, which may be a workspace.
     for name in ("venv.py", "pip.py"):
         (tmp_path / name).write_text("raise SystemExit('a module of the workspace')")
     python = [sys.executable, str(SCRIPT)]
@@ -341,7 +341,7 @@ def test_a_corrupt_record_of_the_installation_is_replaced(machine: Machine, cont
 def test_two_concurrent_installers_install_once(machine: Machine) -> None:
     both = [machine.begin("--key", "1", "gate") for _ in range(2)]
     lines = {each: each.stdout.readline() for each in both if each.stdout}
-    # The one that has the lock is in its second step.
+    # Wait until the installer that has the lock is in its second step.
     wait_until(lambda: len(machine.steps) == 2)
     assert any(line.startswith("Waiting for another installation") for line in lines.values())
     machine.open_gate()

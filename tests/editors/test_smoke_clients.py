@@ -55,7 +55,7 @@ def run(command, tmp_path, **environment):
         env={
             **os.environ,
             **environment_of(home),
-            # They start `jumpseat attach`: ours.
+            # The clients start `jumpseat attach`, which must be the program of this checkout.
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
             "HOME": str(tmp_path),
             "XDG_STATE_HOME": str(tmp_path / "state"),

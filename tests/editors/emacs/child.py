@@ -38,16 +38,16 @@ LINES, COLUMNS = 24, 80
 
 ORG_AS_FORMAT = """(with-eval-after-load 'jumpseat
                      (add-hook 'emacs-startup-hook (lambda () (setq jumpseat-chat-format 'org))))"""
-"""Makes new chats Org; the options of `running_emacs` cannot have symbols as values."""
+"""Lisp that makes Org the format of new chats. The options of `running_emacs` cannot contain symbols."""
 
 
 def emacs() -> str:
-    """The Emacs under test: `$JUMPSEAT_EMACS`, or the one on the PATH; skips without it."""
+    """Return the Emacs under test: `$JUMPSEAT_EMACS`, or the one on the PATH. Skip the test without it."""
     return os.environ.get("JUMPSEAT_EMACS") or program("emacs")
 
 
 def lisp(value: Any) -> str:
-    """A value as Emacs Lisp: keys of a mapping become keywords."""
+    """Return a value as Emacs Lisp, where the keys of a mapping become keywords."""
     if value is None or value is False:
         return "nil"
     if value is True:
@@ -78,7 +78,7 @@ class Child:
             self._stream.feed(output)
 
     def eval(self, form: str) -> Any:
-        """The value of a form in the buffer that the user sees."""
+        """Return the value of a form, evaluated in the buffer that the user sees."""
         self._connection.sendall(base64.b64encode(form.encode()) + b"\n")
         while b"\n" not in self._received:
             received = self._connection.recv(1 << 16)
@@ -90,7 +90,7 @@ class Child:
         return value
 
     def keys(self, text: str) -> None:
-        """Type; `^X` is Control and X, and `^[` is Escape."""
+        """Type these keys, where `^X` is Control and X, and `^[` is Escape."""
         typed, control = bytearray(), False
         for byte in text.encode():
             if control:
@@ -109,7 +109,7 @@ class Child:
             self.answer(answer)
 
     def answer(self, text: str) -> None:
-        """Type into the minibuffer once there is one that waits."""
+        """Wait until the minibuffer asks for something, and type this text into it."""
         self.wait("""(and (active-minibuffer-window)
                           (with-current-buffer (window-buffer (active-minibuffer-window))
                             (not (string-match-p "M-x" (minibuffer-prompt)))))""")
@@ -137,18 +137,18 @@ class Child:
         with self._reading:
             return "\n".join(line.rstrip() for line in self._screen.display)
 
-    def sees(self, text: str) -> None:
+    def wait_for_text(self, text: str) -> None:
         """Wait until the text is on the screen, wherever its lines are broken."""
         self._until(lambda: self._shows(text), f"{text!r} is not on the screen")
 
-    def sees_no_more(self, text: str) -> None:
-        """Wait until the text is not on the screen."""
+    def wait_until_text_is_gone(self, text: str) -> None:
+        """Wait until the text is no longer on the screen."""
         self._until(lambda: not self._shows(text), f"{text!r} is on the screen")
 
-    def draws_the_cursor_after(self, text: str) -> None:
-        """Wait until the line on the screen up to the cursor of the terminal is this text.
+    def wait_for_cursor_after(self, text: str) -> None:
+        """Wait until this text is the part of the line before the terminal's cursor.
 
-        Newer releases have a margin for Flymake on the left.
+        White space before the text is ignored, because newer releases have a margin for Flymake there.
         """
         self._until(lambda: self._before_cursor().lstrip() == text, f"the cursor is not after {text!r}")
 
@@ -158,7 +158,7 @@ class Child:
             return self._screen.display[cursor.y][: cursor.x]
 
     def _shows(self, text: str) -> bool:
-        # A line that Emacs continues ends in a backslash in the last column.
+        # If Emacs continues a line in the next row, the last column of the row is a backslash.
         screen = re.sub(rf"^(.{{{COLUMNS - 1}}})\\\n", r"\1", self.screen, flags=re.MULTILINE)
         return " ".join(text.split()) in " ".join(screen.split())
 
@@ -170,7 +170,7 @@ class Child:
 
     @property
     def text(self) -> str:
-        """The buffer that the user sees."""
+        """The text of the buffer that the user sees."""
         return str(self.eval("(buffer-substring-no-properties (point-min) (point-max))"))
 
     def ask(self, question: str) -> None:
@@ -179,16 +179,16 @@ class Child:
         self.send()
 
     def send(self) -> None:
-        """Send the chat by its key, and wait until that was handled."""
+        """Send the chat with its key, and wait until Emacs has handled the key."""
         self.eval("(setq driver-sent nil)")
         self.keys("^C^C")
         self.wait("driver-sent")
 
     def stop(self) -> None:
-        """Stop the answer by its key."""
+        """Stop the answer with its key."""
         self.keys("^C^K")
 
-    def idle(self) -> None:
+    def wait_until_idle(self) -> None:
         """Wait until no chat and no rewrite runs in the buffer that the user sees."""
         self.wait("(not (jumpseat--view-get :state))")
 
@@ -198,7 +198,7 @@ class Child:
         return list(self.eval("(driver-messages)") or [])
 
     def wait_for_message(self, text: str) -> str:
-        """Wait until the package has said something with this text, and return all of it."""
+        """Wait for a message of the package that contains this text, and return the message."""
         return str(
             self.wait(f"(seq-find (lambda (each) (string-search {lisp(text)} each)) (driver-messages))")
         )
@@ -209,20 +209,20 @@ class Child:
         return str(self.eval('(with-current-buffer "*jumpseat log*" (buffer-string))'))
 
     def settle(self) -> None:
-        """Wait until a daemon that Emacs starts is there or has failed; else it would outlive the test."""
+        """Wait until a daemon that is starting has started or failed. Otherwise it would outlive the test."""
         if not self._ending:
             self.wait("""(not (and (bound-and-true-p jumpseat-rpc--link)
                                    (eq (jumpseat-rpc--link-state jumpseat-rpc--link) 'starting)))""")
 
     def quit(self) -> None:
-        """End Emacs as a user does who saves nothing."""
+        """End Emacs without saving anything."""
         self._ending = True
         with contextlib.suppress(OSError):
             self._connection.sendall(base64.b64encode(b"(run-at-time 0 nil #'kill-emacs)") + b"\n")
 
 
 def environment_for(home: Path, address: Path) -> dict[str, str]:
-    """The environment of an Emacs whose files are below `home` and whose driver listens at the address."""
+    """Return the environment of an Emacs with its files below `home`, and its driver at the address."""
     return {
         **os.environ,
         **environment_of(home),
@@ -234,14 +234,14 @@ def environment_for(home: Path, address: Path) -> dict[str, str]:
 
 
 def prepare(home: Path, address: Path, package: Path, options: Mapping[str, Any], before: str) -> list[str]:
-    """Make Emacs's own directory, and return the arguments that load the package and the driver."""
+    """Create Emacs's own directory; return the arguments that load the driver and then the package."""
     settings = {"command": [sys.executable, "-P", "-m", "jumpseat"], **options}
     forms = [f"(setq jumpseat-{name} '{lisp(value)})" for name, value in settings.items()]
     own = home / ".emacs.d"
     if not own.exists():
         own.mkdir()
         (own / "eln-cache").symlink_to(_native_cache())
-    # Else each Emacs compiles its libraries natively. Some are compiled before it reads this.
+    # Switch off native compilation, which takes long. Emacs may compile some libraries before it reads this.
     init = f"""(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil
                  inhibit-startup-screen t user-emacs-directory {lisp(str(home / "emacs") + "/")}
                  display-buffer-base-action '(display-buffer-same-window)
@@ -263,7 +263,7 @@ def running_emacs(
     env: Mapping[str, str] | None = None,
     before: str = "",
 ) -> Iterator[Child]:
-    """An Emacs whose own directory and whose daemon's are below `home`; the daemon stays."""
+    """Run an Emacs whose directories, and those of its daemon, are below `home`. The daemon stays."""
     with directory_for_sockets() as directory:
         address = directory / "driver"
         options = {"open-browser": False, **(options or {})}
@@ -318,7 +318,7 @@ def _in_a_terminal(
 
 @contextlib.contextmanager
 def _draw_in_thread(terminal: int, child: Child) -> Iterator[None]:
-    """Draw what Emacs writes, on a thread, because it would wait for a terminal that nothing reads."""
+    """Read and draw the output of Emacs in a thread, because Emacs waits if nothing reads its terminal."""
     done = threading.Event()
 
     def read() -> None:
@@ -339,14 +339,14 @@ def _draw_in_thread(terminal: int, child: Child) -> Iterator[None]:
 
 
 def markdown_mode() -> str:
-    """A form that makes Markdown mode available, as Debian's package has it; skips without it."""
+    """Return a form that loads Markdown mode from Debian's package. Skip the test without it."""
     for directory in sorted(Path("/usr/share/emacs/site-lisp/elpa-src").glob("markdown-mode-*")):
         return f"(progn (push {lisp(str(directory))} load-path) (require 'markdown-mode))"
     pytest.skip("Markdown mode is not installed: apt-get install elpa-markdown-mode")
 
 
 def compile_package(directory: Path) -> Path:
-    """Compile the package in a directory of its own, as users have it. A warning is an error."""
+    """Compile the package in this directory, as for a user, with warnings as errors; return the directory."""
     for file in (*PACKAGE.glob("jumpseat*.el"), PACKAGE.parent / "bootstrap.py"):
         shutil.copy(file, directory)
     ran = subprocess.run(

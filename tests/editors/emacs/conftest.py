@@ -18,7 +18,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def child(home: Path, package: Path) -> Iterator[Child]:
-    """An Emacs with a chat that is open."""
+    """An Emacs with an open chat."""
     with running_emacs(home, package=package) as running:
         running.command("jumpseat")
         running.wait("jumpseat-chat-mode")

@@ -6,7 +6,7 @@
 (require 'json)
 
 (defun driver-value (value)
-  "VALUE as `json-encode' wants it: property lists are objects only if they have keywords."
+  "Return VALUE in a form for `json-encode': property lists with keywords are objects."
   (cond ((or (stringp value) (numberp value) (eq value t) (null value)) value)
         ((vectorp value) (vconcat (mapcar #'driver-value value)))
         ((and (proper-list-p value) (keywordp (car value)))
@@ -19,7 +19,7 @@
         (t (format "%S" value))))
 
 (defun driver-answer (process line)
-  "Evaluate LINE for the client PROCESS, where the user is."
+  "Evaluate LINE of the client PROCESS in the selected window, and answer."
   (let ((answer
          (condition-case failure
              (with-current-buffer (window-buffer (selected-window))
@@ -44,7 +44,7 @@
     (save-excursion
       (goto-char (point-min))
       (let (found)
-        ;; Emacs joins equal messages: "text [2 times]".
+        ;; A message that is repeated is one line, "text [2 times]".
         (while (re-search-forward "^jumpseat: \\(.*\\)$" nil t) (push (match-string 1) found))
         (nreverse found)))))
 

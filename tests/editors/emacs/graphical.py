@@ -1,4 +1,4 @@
-"""An Emacs in a graphical frame of its own X server, driven by keys and clicks; its frame is a picture."""
+"""An Emacs in a graphical frame on its own X server, driven by keys and clicks; the screen is a picture."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ WIDTH, HEIGHT = 1100, 680
 
 
 class Frame(Child):
-    """One Emacs in a frame. It has no terminal: its keys are events of Emacs, and its screen is not text."""
+    """One Emacs in a frame. It has no terminal, so keys are events of Emacs, and the screen is not text."""
 
     def __init__(self, connection: socket.socket, process: subprocess.Popen[bytes]) -> None:
         super().__init__(-1, connection, process)
 
     def keys(self, text: str) -> None:
-        """Type; `^X` is Control and X, and `^[` is Escape."""
+        """Type these keys, where `^X` is Control and X, and `^[` is Escape."""
         typed, control = [], False
         for character in text:
             if control:
@@ -36,7 +36,7 @@ class Frame(Child):
                 typed.append(ord(character))
             control = not control and character == "^"
         events = " ".join(map(str, typed))
-        # Emacs, which waits for input, notices the events of a timer, but not those of a process.
+        # While Emacs waits for input, it notices events from a timer, but not from the filter of a process.
         self.eval(f"""(run-at-time 0 nil (lambda (events)
             (setq unread-command-events (append unread-command-events events))) '({events}))""")
 
@@ -59,13 +59,13 @@ class Frame(Child):
               t)))""")
 
     def picture(self) -> bytes:
-        """The frame as a picture in PNG."""
+        """Return the frame as a PNG picture."""
         self.eval("(progn (message nil) (redisplay t))")
         return base64.b64decode(str(self.eval("(base64-encode-string (x-export-frames nil 'png) t)")))
 
 
 def graphical_emacs() -> str:
-    """The Emacs for X that `$JUMPSEAT_GRAPHICAL_EMACS` names; skips without it."""
+    """Return the Emacs for X that `$JUMPSEAT_GRAPHICAL_EMACS` names. Skip the test without it."""
     found = os.environ.get("JUMPSEAT_GRAPHICAL_EMACS")
     if not found:
         pytest.skip("JUMPSEAT_GRAPHICAL_EMACS is not set: run make test-emacs-graphical")
@@ -74,7 +74,7 @@ def graphical_emacs() -> str:
 
 @contextlib.contextmanager
 def running_x() -> Iterator[str]:
-    """The display of an X server without a screen."""
+    """Run an X server without a screen, and yield its display."""
     reader, writer = os.pipe()
     words = [program("Xvfb"), "-displayfd", str(writer), "-screen", "0", f"{WIDTH + 100}x{HEIGHT + 100}x24"]
     # Emacs connects twice when it starts. A reset after the first connection would refuse the second.
@@ -97,8 +97,8 @@ def running_x() -> Iterator[str]:
 def running_frame(
     home: Path, *files: str, package: Path = PACKAGE, options: Mapping[str, Any] | None = None
 ) -> Iterator[Frame]:
-    """An Emacs in a frame, whose own directory and whose daemon's are below `home`."""
-    # A primitive that is advised would be compiled by an Emacs without the dump file of this one.
+    """Run an Emacs in a frame. Its directories, and those of its daemon, are below `home`."""
+    # Without this, an advised primitive is compiled by another Emacs, which lacks the dump file of this one.
     before = f"""(progn (setq comp-enable-subr-trampolines nil)
                         (menu-bar-mode -1) (tool-bar-mode -1) (scroll-bar-mode -1) (blink-cursor-mode -1)
                         (set-frame-font "DejaVu Sans Mono-11" nil t)

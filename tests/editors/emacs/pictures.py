@@ -115,7 +115,7 @@ def test_pictures(frame: Frame, provider: ThreadedUpstream) -> None:
     frame.eval("""(progn (other-window 1) (goto-char 1) (search-forward "def area(r)")
         (jumpseat-ask "What does it do?" (match-beginning 0) (save-excursion (forward-line 2) (point))))""")
     frame.wait("(and jumpseat-chat-mode (jumpseat--view-get :state))")
-    frame.idle()
+    frame.wait_until_idle()
     save(frame, "chat")
 
     frame.keys("^C^J")
@@ -138,4 +138,4 @@ def test_pictures(frame: Frame, provider: ThreadedUpstream) -> None:
     frame.wait("jumpseat-approval-mode")
     save(frame, "tools")
     frame.stop()
-    frame.idle()
+    frame.wait_until_idle()

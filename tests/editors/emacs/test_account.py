@@ -17,19 +17,19 @@ def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(c
     provider.default(MODELS, path="/v1/models")
     provider.script(Reply.events(WORDS), Reply.events(WORDS), path="/v1/chat/completions")
     child.ask("First.")
-    child.sees("Hello there.")
-    child.idle()
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     child.keys("^C^V")
-    child.sees("Model: ")
+    child.wait_for_text("Model: ")
     child.keys("?")
-    child.sees("fake:fake-model")
-    child.sees("default")
+    child.wait_for_text("fake:fake-model")
+    child.wait_for_text("default")
     child.keys("fake:other-model^M")
     child.wait('(equal (jumpseat--transcript-model) "fake:other-model")')
     assert child.text.count("conversation: ") == 1
     child.ask("Second.")
     child.wait('(= 2 (how-many "Hello there" 1))')
-    child.idle()
+    child.wait_until_idle()
     chats = [request for request in provider.requests if request.path == "/v1/chat/completions"]
     assert [request.json["model"] for request in chats] == ["fake-model", "other-model"]
     assert child.text.count("## Assistant") == 2
@@ -65,7 +65,7 @@ def test_a_default_model_that_the_configuration_overrides_is_reported(home, pack
         child.wait_for_message(f'no effect here: {file} sets it to "fake:fake-model"')
 
 
-def test_a_question_that_is_model_chooses_the_model_instead_of_being_sent(child, provider):
+def test_the_question_slash_model_chooses_the_model_and_is_not_sent(child, provider):
     child.ask("/model fake:other-model")
     child.wait('(equal (jumpseat--transcript-model) "fake:other-model")')
     assert "/model" not in child.text
@@ -77,9 +77,9 @@ def test_a_choice_waits_until_the_user_has_left_the_minibuffer(child, provider):
     child.eval("(run-at-time 0 nil #'jumpseat-model)")
     child.keys("^[xcommand")
     child.wait('(assoc "models/list" jumpseat-models--cache)')
-    child.sees("M-x command")
+    child.wait_for_text("M-x command")
     child.keys("^G")
-    child.sees("Model: ")
+    child.wait_for_text("Model: ")
     child.keys("^G")
 
 
@@ -99,23 +99,23 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
     child.wait(f"(not {found})")
 
     child.keys("^C^O")
-    child.sees("Setting: ")
+    child.wait_for_text("Setting: ")
     child.keys("?")
-    child.sees("at least 0, at most 2")
+    child.wait_for_text("at least 0, at most 2")
     child.keys("top_p^M")
-    child.sees("top_p (number, at least 0, at most 1")
+    child.wait_for_text("top_p (number, at least 0, at most 1")
     child.keys("5^M")
-    child.sees("settings.top_p must be at most 1. top_p (number")
+    child.wait_for_text("settings.top_p must be at most 1. top_p (number")
     assert "top_p: " not in child.text
     child.keys("^A^K0.5^M")
-    child.sees("top_p: 0.5")
-    child.sees("temperature: 1")
+    child.wait_for_text("top_p: 0.5")
+    child.wait_for_text("temperature: 1")
     assert provider.requests == []
 
 
 def test_the_status_lists_the_providers_and_the_daemon(child):
     child.command("jumpseat-status")
-    child.sees("fake: configured")
+    child.wait_for_text("fake: configured")
     assert f"jumpseat {jumpseat.__version__}" in child.screen
     assert "copilot: signed out" in child.screen
 
@@ -123,37 +123,37 @@ def test_the_status_lists_the_providers_and_the_daemon(child):
 def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
     child.wait("(jumpseat--models-known-providers)")
     child.keys("^U^[xjumpseat-login^M")
-    child.sees("Sign in to")
+    child.wait_for_text("Sign in to")
     child.keys("?")
-    child.sees("copilot")
+    child.wait_for_text("copilot")
     assert "local" not in child.screen
     child.keys("fake^M")
-    child.sees("There is no sign-in to fake")
+    child.wait_for_text("There is no sign-in to fake")
     assert "Run `M-x jumpseat-set-key` for fake" in child.wait_for_message("There is no sign-in to fake")
 
 
 def test_providers_are_completed_although_they_were_not_known_when_the_command_began(home, package):
     with running_emacs(home, package=package) as child:
         child.keys("^[xjumpseat-doctor^M")
-        child.sees("Check the provider")
+        child.wait_for_text("Check the provider")
         child.wait("""(assoc "providers/list" jumpseat-models--cache)""")
         child.keys("fa\t")
-        child.sees("the default one): fake")
+        child.wait_for_text("the default one): fake")
 
 
 def test_a_key_needs_the_name_of_its_provider(child):
     for command, prompt in (("set", "Set the API key for: "), ("remove", "Remove the API key of: ")):
         child.keys(f"^[xjumpseat-{command}-key^M")
-        child.sees(prompt)
+        child.wait_for_text(prompt)
         child.keys("^M")
-        child.sees("No provider was entered")
+        child.wait_for_text("No provider was entered")
 
 
 def test_a_provider_is_checked(child, provider):
     provider.default(MODELS, path="/v1/models")
     child.command("jumpseat-doctor", "fake")
-    child.sees("Checks of fake")
-    child.sees("✓ connection")
+    child.wait_for_text("Checks of fake")
+    child.wait_for_text("✓ connection")
 
 
 def test_the_logs_are_opened(child):
@@ -171,10 +171,10 @@ def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(empty
     with running_emacs(empty_home, package=package) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("No provider is ready (Sign in, Install the local model, Not now): ")
+        child.wait_for_text("No provider is ready (Sign in, Install the local model, Not now): ")
         child.keys("?")
         for offer in ("Sign in", "Install the local model", "Not now"):
-            child.sees(offer)
+            child.wait_for_text(offer)
         child.keys("Not now^M")
-        child.sees("✗ ")
+        child.wait_for_text("✗ ")
         assert child.text == "## Me\n\nHello?"

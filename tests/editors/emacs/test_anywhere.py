@@ -38,7 +38,7 @@ def test_an_answer_streams_below_the_text_in_one_step_of_undo(notes, provider):
     gate = Gate()
     provider.script(hold_answer("Par", "is.", gate=gate))
     notes.keys("^C^M")
-    notes.sees("The capital of France?\n\nParis.")
+    notes.wait_for_text("The capital of France?\n\nParis.")
     provider.open(gate)
     notes.wait("(null jumpseat-anywhere--requests)")
     assert notes.text == "The capital of France?\n\nParis. End.\n\nMore text.\n"
@@ -52,10 +52,10 @@ def test_the_region_is_sent_and_answered_at_its_end(notes, provider):
     provider.script(Reply.events([gate, *WORDS]))
     notes.eval("(progn (goto-char 5) (push-mark 23 t t))")
     notes.keys("^C^M")
-    notes.sees("waiting for the answer …")
+    notes.wait_for_text("waiting for the answer …")
     provider.open(gate)
-    notes.sees("Hello there.")
-    notes.sees_no_more("waiting for")
+    notes.wait_for_text("Hello there.")
+    notes.wait_until_text_is_gone("waiting for")
     assert list_sent_texts(provider, 0) == ["capital of France?"]
     assert notes.text.startswith("The capital of France?\n\nHello there.\n\nMore")
 
@@ -71,7 +71,7 @@ def test_an_answer_goes_into_the_kill_ring(notes, provider):
 def test_an_answer_is_shown_in_the_echo_area(notes, provider):
     provider.script(Reply.events(WORDS))
     send_to(notes, "echo area")
-    notes.sees("Hello there.")
+    notes.wait_for_text("Hello there.")
     assert notes.eval("(list (current-message) (buffer-string))") == ["Hello there.", TEXT]
 
 
@@ -89,15 +89,15 @@ def test_an_answer_is_written_at_the_end_of_another_buffer(notes, provider):
 def test_a_question_from_a_buffer_is_asked_in_a_chat(notes, provider):
     provider.script(Reply.events(WORDS))
     send_to(notes, "chat")
-    notes.sees("Hello there.")
-    notes.idle()
+    notes.wait_for_text("Hello there.")
+    notes.wait_until_idle()
     assert "## Me\n\nThe capital of France?\n\n## Assistant\n\nHello there." in notes.text
 
 
 def test_an_answer_at_point_is_stopped_by_the_command_and_by_undo(notes, provider):
     provider.script(hold_answer("Half", gate=Gate()), hold_answer("Again", " and", gate=Gate()))
     notes.keys("^C^M")
-    notes.sees("Half")
+    notes.wait_for_text("Half")
     notes.command("jumpseat-stop")
     notes.wait_for_message("The answer was stopped.")
     assert "France?\n\nHalf\n\nMore" in notes.text
@@ -108,7 +108,7 @@ def test_an_answer_at_point_is_stopped_by_the_command_and_by_undo(notes, provide
     provider.script(Reply.events([chunk({"content": "X"}), gate, *completion_stream(["Y"])]))
     notes.eval("(progn (goto-char 1) (end-of-line))")
     notes.keys("^C^M")
-    notes.sees("Again and")
+    notes.wait_for_text("Again and")
     notes.command("undo")
     notes.wait(f"(equal (buffer-string) {lisp(TEXT)})")
 
@@ -124,5 +124,5 @@ def test_an_error_is_reported_and_leaves_the_text_unchanged(notes, provider):
 def test_a_buffer_that_cannot_be_changed_is_not_answered_in_place(notes, provider):
     notes.eval("(setq buffer-read-only t)")
     notes.keys("^C^M")
-    notes.sees("Buffer is read-only")
+    notes.wait_for_text("Buffer is read-only")
     assert provider.requests == []

@@ -133,10 +133,10 @@ def test_a_preset_is_applied_to_a_chat(lisp_child, provider):
     lisp_child.wait_for_message("The preset brief was applied.")
     head = "model: fake:other-model\nsystem: Be brief.\ntools:\n- files/read\nsettings:\n  temperature: 0.5\n"
     assert lisp_child.text == f"---\n{head}---\n\n## Me\n\n"
-    lisp_child.sees("tools: files")
+    lisp_child.wait_for_text("tools: files")
     lisp_child.ask("Hello?")
-    lisp_child.sees("Hello there.")
-    lisp_child.idle()
+    lisp_child.wait_for_text("Hello there.")
+    lisp_child.wait_until_idle()
     assert [each["function"]["name"] for each in provider.requests[0].json["tools"]] == ["files__read"]
 
 
@@ -151,5 +151,5 @@ def test_the_command_of_the_readme_shows_the_answer(lisp_child, provider):
     lisp_child.eval(command.text)
     lisp_child.eval('(progn (insert "up ") (goto-char 1))')
     lisp_child.command("my-antonym")
-    lisp_child.sees("Down.")
+    lisp_child.wait_for_text("Down.")
     assert list_sent_texts(provider, 0) == ["Answer with one word. The opposite of: up"]

@@ -17,7 +17,7 @@ def ask(child: Child, question: str, answer: str) -> None:
     child.eval(f"(insert {lisp(question)})")
     child.send()
     wait_for(child, answer)
-    child.idle()
+    child.wait_until_idle()
 
 
 def wait_for(child: Child, text: str) -> None:
@@ -38,7 +38,7 @@ def go_to(child: Child, words: str) -> None:
 
 
 def conversation(child: Child) -> str:
-    """The chat below its front matter, without the ids of conversations."""
+    """Return the chat below its front matter, without the ids of conversations."""
     lines = child.text.partition(":END:\n\n")[2].splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith(":conversation:"))
 
@@ -131,11 +131,11 @@ def test_the_answer_in_a_branch_leaves_point_and_the_headline_below_alone(org, p
     provider.script(hold_answer("Two ", "words.", gate=gate))
     org.eval('(insert "B")')
     org.send()
-    org.sees("Two words.")
+    org.wait_for_text("Two words.")
     before = org.eval('(list (point) (= (point) (save-excursion (search-backward "words.") (match-end 0))))')
     assert before[1]
     provider.open(gate)
-    org.idle()
+    org.wait_until_idle()
     assert org.eval("(buffer-substring (- (point) 16) (+ (point) 6))") == ". End.\n\n*** Me\n\n\n* Me\n"
     assert org.eval("(buffer-substring (point) (+ (point) 6))") == "\n* Me\n"
 
@@ -152,16 +152,16 @@ def test_a_question_in_a_branch_is_asked_again_and_keeps_its_variants(org, provi
     ask(org, "B", "Two.")
     go_to(org, "\nB\n")
     org.keys("^C^A")
-    org.sees("Three.")
-    org.idle()
-    org.sees("*** Me variant 2 of 2")
+    org.wait_for_text("Three.")
+    org.wait_until_idle()
+    org.wait_for_text("*** Me variant 2 of 2")
     assert "Two." not in org.text
     below = org.text.partition("Three.")[2]
     assert below == "\n\n*** Me\n\n\n* Me\n\n"
 
     go_to(org, "\nB\n")
     org.keys("^C^[p")
-    org.sees("Two.")
+    org.wait_for_text("Two.")
     assert org.text.partition("Two.")[2] == below
     assert list_sent_texts(provider, 2) == ["A", "One.", "B"]
 
@@ -174,8 +174,8 @@ def test_only_the_questions_of_a_branch_are_asked_again_in_it(org, provider):
     ask(org, "B", "Two.")
     go_to(org, "** Side")
     org.keys("^C^A")
-    org.sees("Three.")
-    org.idle()
+    org.wait_for_text("Three.")
+    org.wait_until_idle()
     assert list_sent_texts(provider, 2) == ["A", "One.", "B"]
     assert "One." in org.text
 
@@ -190,8 +190,8 @@ def test_a_failed_question_in_a_branch_is_explained_there(org, provider):
     org.eval('(progn (search-forward "*** Me\\n\\n") (insert "B"))')
     org.eval("(recenter)")
     org.send()
-    org.sees("✗ ")
-    org.idle()
+    org.wait_for_text("✗ ")
+    org.wait_until_idle()
     # Newer releases have a margin for the marks of Flymake.
     rows = [row.strip() for row in org.screen.splitlines()]
     assert rows[rows.index("B") + 1].startswith("✗ ")
@@ -208,13 +208,13 @@ def test_the_text_below_a_headline_is_the_first_question_of_a_branch(org, provid
     go_to(org, "\nC")
     org.send()
     wait_for(org, "Three.")
-    org.idle()
+    org.wait_until_idle()
     assert list_sent_texts(provider, 1) == ["A", "One.", "B", "Two.", "C"]
 
     go_to(org, "B\n")
     org.keys("^C^A")
     wait_for(org, "Four.")
-    org.idle()
+    org.wait_until_idle()
     assert list_sent_texts(provider, 2) == ["A", "One.", "B"]
     assert ":temperature: 0.5" not in org.text
     assert "** Side\n:PROPERTIES:\n:settings: {temperature: 0.5}\n:conversation: " in org.text
@@ -236,7 +236,7 @@ def test_a_reference_below_a_headline_leaves_the_headline_alone(org, provider, t
     org.eval(f"(insert {lisp(question)})")
     org.send()
     wait_for(org, "Two.")
-    org.idle()
+    org.wait_until_idle()
     assert "** Side\n:PROPERTIES:\n:system: Be brief\n" in org.text
     assert "x = 1" in list_sent_texts(provider, 1)[-1]
 
@@ -264,8 +264,8 @@ def test_a_failed_answer_in_a_branch_is_asked_again_only_there(org, provider):
     start_branch(org, "One.", "Side")
     org.eval('(insert "B")')
     org.send()
-    org.sees("✗ ")
-    org.idle()
+    org.wait_for_text("✗ ")
+    org.wait_until_idle()
     org.eval("(goto-char (point-max))")
     org.send()
     org.wait_for_message("There is no question")
@@ -274,7 +274,7 @@ def test_a_failed_answer_in_a_branch_is_asked_again_only_there(org, provider):
     go_to(org, "Partial")
     org.send()
     wait_for(org, "Two.")
-    org.idle()
+    org.wait_until_idle()
     assert "Partial" not in org.text
     assert list_sent_texts(provider, 2) == ["A", "One.", "B"]
 
@@ -288,12 +288,12 @@ def test_variants_are_found_after_a_question_and_another_branch_were_edited(org,
     org.eval('(progn (goto-char 1) (search-forward "Bold") (replace-match "Bnew"))')
     org.keys("^C^A")
     wait_for(org, "New.")
-    org.idle()
+    org.wait_until_idle()
     org.eval("(goto-char (point-max))")
     ask(org, "Colour?", "Red.")
     org.keys("^C^A")
     wait_for(org, "Blue.")
-    org.idle()
+    org.wait_until_idle()
     go_to(org, "New.\n\n*** Me\n\n")
     ask(org, "And?", "More.")
     go_to(org, "Colour?")
@@ -314,9 +314,9 @@ def test_a_branch_of_an_answer_that_is_being_written_is_refused(org, provider):
     wait_for(org, "One word.")
     org.keys("^C^[b")
     org.answer("Side")
-    org.sees("This answer is being written")
+    org.wait_for_text("This answer is being written")
     provider.open(gate)
-    org.idle()
+    org.wait_until_idle()
     assert "Side" not in org.text
 
 
@@ -341,7 +341,7 @@ def test_a_question_from_elsewhere_leaves_the_heading_of_a_branch_alone(org, pro
     org.eval("(delete-region (point) (point-max))")
     org.command("jumpseat-ask", "B")
     wait_for(org, "Two.")
-    org.idle()
+    org.wait_until_idle()
     assert "*** Me\n\n* Me\n\nB\n" in org.text
     assert list_sent_texts(provider, 1) == ["A", "One.", "B"]
 
@@ -380,4 +380,4 @@ def test_a_mistake_in_a_branch_is_marked_while_point_is_in_it(org, provider):
 
 def test_chats_in_markdown_have_no_branches(child):
     child.command("jumpseat-branch")
-    child.sees("Only chats in Org have branches")
+    child.wait_for_text("Only chats in Org have branches")

@@ -49,7 +49,7 @@ def ask(child: Child, provider: ThreadedUpstream, question: str) -> str:
     child.wait("jumpseat-chat-mode")
     child.ask(question)
     provider.wait_for_request(number + 1)
-    child.idle()
+    child.wait_until_idle()
     content = provider.requests[number].json["messages"][-1]["content"]
     if isinstance(content, str):
         return content
@@ -64,17 +64,17 @@ def test_a_region_stays_in_the_context_and_is_sent_again_only_after_a_change(fil
     first = ask(file, provider, "Why?")
     assert "two = 2" in first
     assert "one = 1" not in first
-    file.sees("context: 1 (2)")
+    file.wait_for_text("context: 1 (2)")
     assert ask(file, provider, "Again?") == "Again?"
 
     file.eval('(with-current-buffer "a.py" (goto-char 16) (insert "2"))')
     third = ask(file, provider, "And now?")
     assert "two = 22" in third
     file.command("jumpseat-context")
-    file.sees("a.py:2-2 about 2 tokens")
+    file.wait_for_text("a.py:2-2 about 2 tokens")
     file.eval('(progn (goto-char 1) (search-forward "a.py:"))')
     file.keys("d")
-    file.sees("Nothing is added.")
+    file.wait_for_text("Nothing is added.")
     file.keys("q")
     file.eval('(with-current-buffer "a.py" (goto-char 16) (insert "3"))')
     assert ask(file, provider, "Gone?") == "Gone?"
@@ -97,13 +97,13 @@ def test_a_buffer_a_directory_and_dired_marks_are_added(file, provider, root):
     assert "data.bin" not in texts
     (image,) = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
     assert image == f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
-    file.sees("context: 3 (")
+    file.wait_for_text("context: 3 (")
 
 
 def test_an_image_in_a_chat_is_folded(file, provider, root):
     file.eval(f"(jumpseat-add-file {lisp(str(root / 'dot.png'))})")
     ask(file, provider, "What?")
-    file.sees("▸ Image (")
+    file.wait_for_text("▸ Image (")
     assert "iVBORw0KGgo" not in file.screen
     assert "iVBORw0KGgo" in file.text
 
@@ -112,7 +112,7 @@ def test_a_long_context_is_folded_in_the_question(file, provider, root):
     (root / "long name.txt").write_text("".join(f"line {number}\n" for number in range(30)))
     file.eval(f"(jumpseat-add-file {lisp(str(root / 'long name.txt'))})")
     assert "line 29" in ask(file, provider, "What?")
-    file.sees("▸ long name.txt (30 lines)")
+    file.wait_for_text("▸ long name.txt (30 lines)")
     assert "line 29" not in file.screen
 
 
@@ -145,5 +145,5 @@ def test_a_buffer_that_was_killed_leaves_the_context(file, provider):
 def test_a_file_that_is_too_large_is_refused(file, provider, root):
     (root / "big.txt").write_text("x" * 2_000_000)
     file.command("jumpseat-add-file", "^A^K" + str(root / "big.txt"))
-    file.sees("is larger than")
+    file.wait_for_text("is larger than")
     assert file.eval("(jumpseat--chat-list)") is None

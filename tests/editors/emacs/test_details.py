@@ -34,9 +34,9 @@ def test_a_key_is_read_unseen_tested_stored_and_removed(keyless, package, provid
     provider.script(Reply.events(WORDS), path=CHATS)
     with running_emacs(keyless, package=package) as child:
         child.command("jumpseat-set-key", "fake")
-        child.sees("API key of fake:")
+        child.wait_for_text("API key of fake:")
         child.keys(KEY)
-        child.sees("API key of fake: ***")
+        child.wait_for_text("API key of fake: ***")
         assert KEY not in child.screen
         child.keys("^M")
         child.wait_for_message("The key of fake works, and is stored in a private file.")
@@ -44,8 +44,8 @@ def test_a_key_is_read_unseen_tested_stored_and_removed(keyless, package, provid
         child.command("jumpseat")
         child.wait("jumpseat-chat-mode")
         child.ask("Hello?")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         assert provider.requests[-1].headers["authorization"] == f"Bearer {KEY}"
         texts = child.eval(
             '(mapconcat (lambda (each) (with-current-buffer each (buffer-string))) (buffer-list) "")'
@@ -67,7 +67,7 @@ def test_a_key_that_the_provider_refuses_is_not_stored(keyless, package, provide
 def test_a_hint_about_a_key_names_the_command_of_emacs(child, provider):
     provider.default(MODELS, path="/v1/models")
     child.command("jumpseat-doctor", "fake")
-    child.sees("M-x jumpseat-set-key")
+    child.wait_for_text("M-x jumpseat-set-key")
 
 
 def test_the_readme_takes_a_key_from_auth_source(home, package, provider):
@@ -83,14 +83,14 @@ def test_the_readme_takes_a_key_from_auth_source(home, package, provider):
         child.command("jumpseat")
         child.wait("jumpseat-chat-mode")
         child.ask("Hello?")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
     assert provider.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 def read_request(child: Child) -> dict[str, object]:
-    """The request that the dry run shows."""
-    child.sees("This would be sent: about")
+    """Return the request that the dry run shows."""
+    child.wait_for_text("This would be sent: about")
     assert child.eval("(buffer-name)") == "*jumpseat dry run*"
     return json.loads(child.text)
 
@@ -140,17 +140,17 @@ def test_marks_in_the_margin_show_the_roles(home, package, provider):
         child.eval("""(setq jumpseat-role-marks '("Q" . "A"))""")
         child.command("jumpseat")
         child.wait("jumpseat-chat-mode")
-        child.sees("Q ## Me")
+        child.wait_for_text("Q ## Me")
         child.ask("Hello?")
-        child.sees("A ## Assistant")
+        child.wait_for_text("A ## Assistant")
         provider.open(gate)
-        child.sees("Hello End.")
-        child.idle()
+        child.wait_for_text("Hello End.")
+        child.wait_until_idle()
         child.wait('(string-match-p "## Me[^#]*## Assistant[^#]*## Me" (buffer-string))')
         assert child.screen.count("Q ## Me") == 2
         assert "Q" not in child.text
         child.eval("(jumpseat-chat-mode -1)")
-        child.sees_no_more("Q ## Me")
+        child.wait_until_text_is_gone("Q ## Me")
         assert child.eval("(car (window-margins))") is None
         marks = "(seq-filter (lambda (each) (eq 'mark (overlay-get each 'jumpseat-kind))) (overlays-in 1 99))"
         assert child.eval(marks) is None
@@ -160,15 +160,15 @@ def test_thinking_and_results_have_their_own_faces(child, provider):
     thought = [chunk({"reasoning_content": "Let me see."}), *completion_stream(["Done."])]
     provider.script(Reply.events(thought))
     child.ask("Think.")
-    child.sees("▸ Thinking (1 line)")
-    child.idle()
+    child.wait_for_text("▸ Thinking (1 line)")
+    child.wait_until_idle()
     face = "(overlay-get (car (jumpseat-view--find-folds 1 (point-max))) 'face)"
     assert child.eval(f"(symbol-name {face})") == "jumpseat-thinking"
     child.keys("^C^T")
-    child.sees("Let me see.")
+    child.wait_for_text("Let me see.")
     result = "```tool_result id=c1\nHello.\n```\n"
     child.eval(f"(progn (erase-buffer) (insert {lisp(result)}) (jumpseat--chat-fold))")
-    child.sees("▸ Result (1 line)")
+    child.wait_for_text("▸ Result (1 line)")
     assert child.eval(f"(symbol-name {face})") == "jumpseat-result"
 
 
@@ -181,8 +181,8 @@ def test_a_saved_chat_is_a_chat_again_in_a_restored_session(home, package, provi
         child.command("jumpseat")
         child.wait("jumpseat-chat-mode")
         child.ask("Hello?")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         child.eval(f"(progn (write-file {lisp(str(chat))}) (desktop-save {lisp(str(desktop))} t))")
     with running_emacs(home, package=package) as other:
         other.eval(f"(progn (setq desktop-load-locked-desktop t) (desktop-read {lisp(str(desktop))}))")
@@ -191,7 +191,7 @@ def test_a_saved_chat_is_a_chat_again_in_a_restored_session(home, package, provi
         assert other.eval("(list jumpseat-chat-mode flymake-mode (buffer-modified-p))") == [True, True, None]
         other.ask("Again?")
         other.wait('(= 2 (how-many "Hello there" 1))')
-        other.idle()
+        other.wait_until_idle()
     assert len(provider.requests[1].json["messages"]) == 3
 
 
@@ -209,11 +209,11 @@ def test_a_server_of_the_clients_configuration_runs_only_after_it_was_trusted(
         chat.command("jumpseat")
         chat.wait("jumpseat-chat-mode")
         chat.keys("^C^L")
-        chat.sees("[ ] shop workspace, untrusted")
+        chat.wait_for_text("[ ] shop workspace, untrusted")
         chat.eval('(progn (goto-char (point-min)) (search-forward "] shop") t)')
         chat.keys("t")
-        chat.sees("Trust the server shop in this workspace?")
-        chat.sees("mcp_server.py")
+        chat.wait_for_text("Trust the server shop in this workspace?")
+        chat.wait_for_text("mcp_server.py")
         chat.keys("no^M")
         chat.wait("(not (active-minibuffer-window))")
         chat.eval("""(jumpseat--rpc-request "tools/list" nil (lambda (_err result) (setq listed result)))""")
@@ -221,22 +221,22 @@ def test_a_server_of_the_clients_configuration_runs_only_after_it_was_trusted(
         states = chat.eval("(mapcar (lambda (row) (plist-get row :state)) (plist-get listed :servers))")
         assert "untrusted" in states
         chat.keys("t")
-        chat.sees("Trust the server shop in this workspace?")
+        chat.wait_for_text("Trust the server shop in this workspace?")
         chat.keys("yes^M")
         chat.wait_for_message("shop: stopped.")
         chat.keys("R")
         chat.wait_for_message("shop: running.")
-        chat.sees("[ ] shop workspace, running")
+        chat.wait_for_text("[ ] shop workspace, running")
         chat.keys("t")
-        chat.sees("Stop trusting the server shop")
-        # Its tools leave the list, and point stays at the same server.
+        chat.wait_for_text("Stop trusting the server shop")
+        # An untrusted server's tools leave the list. Point must stay at the same server.
         chat.eval("""(with-selected-window (get-buffer-window "*jumpseat tools*")
             (goto-char (point-min)) (search-forward "] files") t)""")
         chat.keys("yes^M")
         chat.wait_for_message("shop: untrusted.")
-        chat.sees("[ ] shop workspace, untrusted")
+        chat.wait_for_text("[ ] shop workspace, untrusted")
         chat.keys("t")
-        chat.sees("files is trusted already: it comes from the daemon or its configuration")
+        chat.wait_for_text("files is trusted already: it comes from the daemon or its configuration")
 
 
 def test_a_conversation_belongs_to_the_project_in_which_emacs_connected(home, package, provider, tmp_path):
@@ -249,8 +249,8 @@ def test_a_conversation_belongs_to_the_project_in_which_emacs_connected(home, pa
         child.command("jumpseat")
         child.wait("jumpseat-chat-mode")
         child.ask("Hello?")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         child.eval("""(progn (setq rows nil)
             (jumpseat--rpc-request "conversations/list" nil
                                    (lambda (_err result) (setq rows (plist-get result :conversations)))))""")
@@ -258,7 +258,7 @@ def test_a_conversation_belongs_to_the_project_in_which_emacs_connected(home, pa
         assert child.eval("(plist-get (elt rows 0) :cwd)") == os.path.realpath(tmp_path / "project")
         child.keys("^U^U")
         child.keys("^[xjumpseat-history^M")
-        child.sees("Conversation:")
+        child.wait_for_text("Conversation:")
         child.keys("?")
-        child.sees("Hello?")
+        child.wait_for_text("Hello?")
         child.keys("^G")

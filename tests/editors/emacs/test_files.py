@@ -45,11 +45,11 @@ def test_a_saved_chat_is_a_chat_however_it_is_visited(home, package, provider, t
         child.wait("jumpseat-chat-mode")
         assert child.eval("(list hostile buffer-read-only major-mode)") == [None, None, "jumpseat-plain-mode"]
         assert "Höw?" in child.text
-        child.sees("fake:fake-model")
+        child.wait_for_text("fake:fake-model")
         child.keys("^[>")
         child.send()
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         assert list_sent_texts(provider, 0)[2] == "Thanks?"
         child.eval("(progn (set-buffer-modified-p nil) (revert-buffer t t))")
         assert child.eval("(list hostile buffer-read-only jumpseat-chat-mode)") == [None, None, True]

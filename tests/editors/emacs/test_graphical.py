@@ -29,7 +29,7 @@ def test_a_chat_in_a_frame_has_marks_in_its_margin(frame, provider):
     frame.wait("jumpseat-chat-mode")
     frame.ask("Hello?")
     frame.wait('(string-match-p "Hello there.[^#]*## Me" (buffer-string))')
-    frame.idle()
+    frame.wait_until_idle()
     assert frame.eval("(car (window-margins))") == 2
     assert (
         frame.eval("""(length (seq-filter (lambda (each) (eq (overlay-get each 'jumpseat-kind) 'mark))

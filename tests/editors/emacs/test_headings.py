@@ -31,7 +31,7 @@ def slow(renamed: Path, package: Path, tmp_path: Path) -> Iterator[tuple[Child, 
     go = tmp_path / "go"
     with running_emacs(renamed, package=package, options={"command": slow_program(tmp_path, go)}) as child:
         child.command("jumpseat")
-        child.sees("## Me")
+        child.wait_for_text("## Me")
         yield child, go
 
 
@@ -39,14 +39,14 @@ def test_a_new_chat_has_the_headings_of_the_configuration(renamed, package, prov
     provider.script(Reply.events(WORDS))
     with running_emacs(renamed, package=package) as child:
         child.command("jumpseat")
-        child.sees("## My question")
+        child.wait_for_text("## My question")
         assert child.text == "## My question\n\n"
         assert child.eval("(list (= (point) (point-max)) (buffer-modified-p) buffer-undo-list)") == [
             *(True, None, None)
         ]
         child.ask("Hello?")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         chat = child.text.partition("---\n\n")[2]
         assert chat == "## My question\n\nHello?\n\n## KI\n\nHello there.\n\n## My question\n\n"
         for heading in ("## My question", "## KI", "## My question"):
@@ -55,19 +55,19 @@ def test_a_new_chat_has_the_headings_of_the_configuration(renamed, package, prov
         child.wait("(eq (get-text-property (point) 'face) 'font-lock-function-name-face)")
 
 
-def test_a_heading_that_comes_late_leaves_what_was_typed_and_its_undo(slow):
+def test_a_heading_that_comes_late_keeps_the_typed_text_and_its_undo(slow):
     child, go = slow
     child.keys("Hello")
-    child.sees("Hello")
+    child.wait_for_text("Hello")
     go.touch()
-    child.sees("## My question")
+    child.wait_for_text("## My question")
     assert child.text == "## My question\n\nHello"
     assert child.eval("(= (point) (point-max))") is True
     child.keys("^_")
-    child.sees("## Me")
+    child.wait_for_text("## Me")
     assert child.text == "## Me\n\nHello"
     child.keys("^_")
-    child.sees_no_more("Hello")
+    child.wait_until_text_is_gone("Hello")
     assert child.text == "## Me\n\n"
 
 
@@ -89,8 +89,8 @@ def test_a_question_about_a_region_takes_the_place_of_the_empty_one(renamed, pac
     file.write_text("one\n")
     with running_emacs(renamed, str(file), package=package) as child:
         child.command("jumpseat-ask", "What is it?")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         chat = child.text.partition("---\n\n")[2]
         assert chat == "## My question\n\nWhat is it?\n\n## KI\n\nHello there.\n\n## My question\n\n"
 
@@ -100,6 +100,6 @@ def test_the_headings_of_a_chat_that_is_opened_are_known(renamed, package, tmp_p
     file.write_text("## My question\n\nHello?\n\n## KI\n\nYes.\n\n## My question\n\n")
     with running_emacs(renamed, package=package) as child:
         child.command("jumpseat-open", f"^A^K{file}")
-        child.sees("Yes.")
+        child.wait_for_text("Yes.")
         child.wait('(progn (goto-char 1) (jumpseat-next-turn) (looking-at "## KI$"))')
         child.wait("(eq (get-text-property (point) 'face) 'font-lock-function-name-face)")

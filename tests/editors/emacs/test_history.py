@@ -16,11 +16,11 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 
 def history(child: Child, *choices: str, words: str = "") -> None:
-    """Run the command, and choose the only conversation and then what to do with it."""
+    """Run the history command, choose the only conversation, and then make these choices."""
     if words:
         child.keys("^U")
     child.command("jumpseat-history", *filter(None, [words]))
-    child.sees("Conversation: ")
+    child.wait_for_text("Conversation: ")
     child.keys("^I^M")
     for choice in choices:
         child.answer(choice)
@@ -30,7 +30,7 @@ def ask_in_own_emacs(home: Path, package: Path, provider) -> None:
     """Ask a question in an Emacs of its own."""
     with running_emacs(home, package=package) as first:
         first.command("jumpseat")
-        chats.about_the_sky(first, provider)
+        chats.ask_about_the_sky(first, provider)
 
 
 @pytest.mark.scenario("history")
@@ -39,7 +39,7 @@ def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(home, pack
     (name,) = list_kept_ids(home)
     with running_emacs(home, package=package) as child:
         history(child, "Continue")
-        chats.about_the_sky_again(child, provider)
+        chats.continue_about_the_sky(child, provider)
         chat = child.text
         history(child, "Continue")
         child.wait("(not (active-minibuffer-window))")
@@ -56,10 +56,10 @@ def test_a_kept_conversation_is_renamed_and_forked_and_the_fork_continued(home, 
         history(child, "Rename", " again")
         child.wait_for_message('The conversation was renamed to "Which colour is the sky? again".')
         history(child, "Fork", words="sky")
-        child.sees("Blue.")
+        child.wait_for_text("Blue.")
         child.ask("And the sea?")
-        child.sees("Other.")
-        child.idle()
+        child.wait_for_text("Other.")
+        child.wait_until_idle()
     assert len(list_kept_ids(home)) == 2
 
 
@@ -68,11 +68,11 @@ def test_a_kept_conversation_is_previewed_and_deleted(home, package, provider):
     ask_in_own_emacs(home, package, provider)
     with running_emacs(home, package=package) as child:
         history(child)
-        child.sees("Which colour is the sky? (Continue, Preview, Fork, Rename, Delete):")
+        child.wait_for_text("Which colour is the sky? (Continue, Preview, Fork, Rename, Delete):")
         child.answer("")
         assert child.messages == []
         history(child, "Preview")
-        child.sees("Blue.")
+        child.wait_for_text("Blue.")
         assert "Which colour is the sky?" in child.text
         assert child.eval("buffer-read-only") is True
         history(child, "Delete", "yes")
@@ -85,16 +85,16 @@ def test_a_kept_conversation_is_previewed_and_deleted(home, package, provider):
 def test_a_user_can_keep_nothing(home, package, provider):
     with running_emacs(home, package=package, options={"keep": False}) as child:
         child.command("jumpseat")
-        chats.a_chat_of_which_nothing_is_kept(child, provider, home)
+        chats.check_chat_that_is_not_kept(child, provider, home)
 
 
 def test_a_title_is_typed_with_its_blanks_and_its_question_mark(home, package, provider):
     ask_in_own_emacs(home, package, provider)
     with running_emacs(home, package=package) as child:
         child.command("jumpseat-history")
-        child.sees("Conversation: ")
+        child.wait_for_text("Conversation: ")
         child.keys("Which colour is the sky?")
-        child.sees("Conversation: Which colour is the sky?")
+        child.wait_for_text("Conversation: Which colour is the sky?")
         child.keys("^M")
         child.answer("Continue")
-        child.sees("Blue.")
+        child.wait_for_text("Blue.")

@@ -17,11 +17,11 @@ from tests.editors.provider import WORDS
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 INSTALL_SECONDS = 300.0
-"""Much longer than a download and an installation need, for a busy machine."""
+"""A time limit that is much longer than a download and an installation, even on a busy machine."""
 
 NO_PROGRAM = """(advice-add 'executable-find :filter-return
     (lambda (found) (unless (and found (string-match-p "/jumpseat\\\\'" found)) found)))"""
-"""Hides a `jumpseat` that is installed on this machine, such as one in `/usr/local/bin`."""
+"""Lisp that hides a `jumpseat` that is installed on this machine, for example in `/usr/local/bin`."""
 
 
 def test_a_failed_installation_says_why_and_what_to_do(home, package, tmp_path):
@@ -41,19 +41,19 @@ def test_a_user_without_the_program_is_offered_its_installation(home, package):
     with running_emacs(home, package=package, options={"command": None}, before=NO_PROGRAM) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("jumpseat is not installed (Install jumpseat, Not now): ")
+        child.wait_for_text("jumpseat is not installed (Install jumpseat, Not now): ")
         child.keys("?")
-        child.sees("Install jumpseat")
+        child.wait_for_text("Install jumpseat")
         child.keys("Not now^M")
-        child.sees("The program jumpseat was not found.")
+        child.wait_for_text("The program jumpseat was not found.")
 
 
 def test_an_installed_daemon_answers(home, package, provider, tmp_path):
     provider.script(Reply.events(WORDS))
-    # This uv cannot run the installer, so that a Python does.
+    # This uv cannot run the installer, so a Python runs it.
     path = path_with_uv_that_says(tmp_path, "", code=1)
     (tmp_path / "bin" / "python3").symlink_to(Path(sys.executable).resolve())
-    # The package's own files: without a wheel beside them, the checkout is installed.
+    # Use the files of the checkout. There is no wheel beside them, so the checkout is installed.
     with running_emacs(home, package=PACKAGE, options={"command": None}, env={"PATH": path}) as child:
         child.command("jumpseat-install")
         child.wait("(not jumpseat-install--running)", seconds=INSTALL_SECONDS)
@@ -61,8 +61,8 @@ def test_an_installed_daemon_answers(home, package, provider, tmp_path):
         assert "python -m pip install " in child.log
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         assert child.eval("(equal (jumpseat--program) (list (jumpseat--installed-program)))")
 
 

@@ -16,10 +16,10 @@ MAX_MS = 16
 """One frame at 60 Hz."""
 
 MAX_GARBAGE = 400_000
-"""The bytes per second that Emacs may allocate while an answer comes; it collects after every 800,000."""
+"""The bytes per second that Emacs may allocate during an answer. It collects garbage every 800,000 bytes."""
 
-# The time of the processor, because on a busy machine other processes hold up the loop for longer than that.
-# A garbage collection takes as long as the user's Emacs is large, so that it is not part of the step.
+# Measure CPU time, because on a busy machine other processes delay the loop by more than a frame. Subtract
+# the time of garbage collections, because it depends on the size of the user's Emacs.
 WATCH = """(progn
     (setq longest 0 last (- (float-time (get-internal-run-time)) gc-elapsed))
     (setq watching (run-at-time 0 0.001 (lambda ()
@@ -41,23 +41,23 @@ FIVE_THOUSAND_LINES = """(progn (erase-buffer)
 
 
 def five_thousand_deltas(child, provider, heading: str) -> float:
-    """The longest step of Emacs, in milliseconds, while an answer of so many deltas comes."""
+    """Return the longest step of Emacs in milliseconds during an answer of five thousand deltas."""
     words = [f"word{number} " + ("\n" if number % 12 == 0 else "") for number in range(5000)]
     provider.script(Reply.events(completion_stream(["Warm."])), Reply.events(completion_stream(words)))
     child.ask("A first answer, for which Emacs reads how to draw its characters.")
-    child.sees("Warm.")
-    child.idle()
+    child.wait_for_text("Warm.")
+    child.wait_until_idle()
     child.eval(WATCH)
     child.ask("Many words.")
     child.wait('(string-search "word4999" (buffer-string))')
-    child.idle()
+    child.wait_until_idle()
     child.wait("(not (memq watching timer-list))")
     assert "".join(words).split() == child.text.rpartition(heading)[2].split()[:-2]
     return float(child.eval("(* 1000.0 longest)"))
 
 
 def longest_step(child, provider, heading: str = "## Assistant") -> float:
-    """The least of up to three measurements: other processes only make a step longer."""
+    """Return the least of up to three measurements, because other processes can only make a step longer."""
     measured = []
     while len(measured) < 3 and (not measured or measured[-1] > MAX_MS):
         measured.append(five_thousand_deltas(child, provider, heading))
@@ -84,13 +84,13 @@ def test_an_answer_leaves_little_garbage(child, provider):
         pieces += [*completion_stream([f"word{number} "], done=False)[1:2], gate]
     provider.script(Reply.events([*pieces, *completion_stream(["The end."])]))
     child.ask("A story.")
-    child.sees("word0")
+    child.wait_for_text("word0")
     before, began = child.eval(ALLOCATED), time.monotonic()
     for gate in gates:
-        # The pace of a fast model; without it, the daemon would join all words.
+        # Send words at the pace of a fast model. Without a pause, the daemon would join all words.
         time.sleep(0.02)
         provider.open(gate)
-    child.sees("The end.")
+    child.wait_for_text("The end.")
     assert 0 < child.eval(ALLOCATED) - before < MAX_GARBAGE * (time.monotonic() - began)
 
 
@@ -99,7 +99,7 @@ def test_a_chat_of_five_thousand_lines_is_continued_at_its_end(child, provider):
     child.eval(FIVE_THOUSAND_LINES)
     provider.script(Reply.events(completion_stream(["The ", "end."])))
     child.ask("And?")
-    child.sees("The end.")
-    child.idle()
+    child.wait_for_text("The end.")
+    child.wait_until_idle()
     assert child.text.endswith("line 249.16\n\n## Me\nAnd?\n\n## Assistant\n\nThe end.\n\n## Me\n\n")
     assert len(provider.requests[0].json["messages"]) == 251

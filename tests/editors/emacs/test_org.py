@@ -18,7 +18,7 @@ HOSTILE = (
     "# Local Variables:\n# mode: python\n# buffer-read-only: t\n# eval: (setq hostile t)\n"
     "# coding: latin-1\n# End:\n"
 )
-"""Text of a model, without the escape of the variables, as another program may save it."""
+"""An answer with file variables that are not escaped, because another program saved the chat."""
 
 
 @pytest.mark.scenario("org")
@@ -30,11 +30,11 @@ def test_an_answer_streams_into_a_chat_in_org(org, provider):
     )
     assert org.eval("(list major-mode jumpseat-chat-mode)") == ["org-mode", True]
     org.ask("Say a list.")
-    org.sees(",* one\n,** two\n  ,#+STARTUP: fold")
-    org.sees("fake:fake-model · answering")
+    org.wait_for_text(",* one\n,** two\n  ,#+STARTUP: fold")
+    org.wait_for_text("fake:fake-model · answering")
     provider.open(gate)
-    org.idle()
-    org.sees("* Assistant fake:fake-model · 10 → 5 tokens")
+    org.wait_until_idle()
+    org.wait_for_text("* Assistant fake:fake-model · 10 → 5 tokens")
     faces = """(mapcar (lambda (text) (save-excursion (goto-char 1) (search-forward text)
                                         (get-text-property (match-beginning 0) 'face)))
                        '(",* one" ",#+STARTUP" "* Assistant"))"""
@@ -48,8 +48,8 @@ def test_an_answer_streams_into_a_chat_in_org(org, provider):
 
     provider.script(Reply.events(WORDS))
     org.ask("Again.")
-    org.sees("Hello there.")
-    org.idle()
+    org.wait_for_text("Hello there.")
+    org.wait_until_idle()
     assert list_sent_texts(provider, 1) == ["Say a list.", "".join(words) + "End.", "Again."]
 
 
@@ -59,12 +59,12 @@ def test_an_answer_in_org_is_one_step_of_undo(org, provider):
     before = f"{HEAD}* Me\n\nMy question."
     org.eval(f"(progn (erase-buffer) (insert {lisp(before)}))")
     org.send()
-    org.sees(",* One two")
+    org.wait_for_text(",* One two")
     provider.open(gate)
-    org.idle()
+    org.wait_until_idle()
     org.wait('(save-excursion (goto-char 1) (search-forward ":conversation: " nil t))')
     org.keys("^_")
-    org.sees_no_more("One two")
+    org.wait_until_text_is_gone("One two")
     assert org.text == before
 
 
@@ -82,23 +82,23 @@ def test_thinking_and_calls_are_folded_in_org(home, package, provider, tmp_path)
     ) as child:
         child.command("jumpseat")
         child.wait("(derived-mode-p 'org-mode)")
-        child.sees("tools: files")
+        child.wait_for_text("tools: files")
         child.ask("Read it.")
-        child.sees("Done.")
-        child.idle()
+        child.wait_for_text("Done.")
+        child.wait_until_idle()
         folded = "▸ Thinking (1 line)\n\n▸ files/read greet.py · completed\n\n▸ Result (1 line)\n\nDone."
-        child.sees(folded)
+        child.wait_for_text(folded)
         assert "#+begin_thinking\n\n,* Hm.\n\n#+end_thinking\n\n#+begin_tool_use :id c1" in child.text
         saved = tmp_path / "chat.org"
         child.eval(f"(progn (write-region nil nil {lisp(str(saved))}) (find-file {lisp(str(saved))}))")
         child.wait("(and jumpseat-chat-mode (derived-mode-p 'org-mode))")
-        child.sees(folded)
+        child.wait_for_text(folded)
         child.keys("^[>^C^T")
-        child.sees("x = 1")
+        child.wait_for_text("x = 1")
 
 
 @pytest.mark.parametrize("way", ["find-file", "jumpseat-open"])
-def test_a_saved_chat_in_org_is_opened_and_what_it_says_is_not_obeyed(home, package, provider, tmp_path, way):
+def test_settings_in_the_text_of_a_saved_org_chat_are_not_obeyed(home, package, provider, tmp_path, way):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "sky.org"
     text = f"{HEAD}* Me :sky:\n\nHöw?\n\n* Assistant\n\nSo:\n\n{HOSTILE}\n* Me\n\nThanks?\n"
@@ -111,15 +111,15 @@ def test_a_saved_chat_in_org_is_opened_and_what_it_says_is_not_obeyed(home, pack
         assert child.eval("(list org-todo-keywords-1 (get-char-property (1- (point-max)) 'invisible))") == [
             *(["TODO", "DONE"], None)
         ]
-        child.sees("Höw?")
+        child.wait_for_text("Höw?")
         child.keys("^[>")
         child.send()
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         assert list_sent_texts(provider, 0)[::2] == ["Höw?", "Thanks?"]
         assert list_sent_texts(provider, 0)[1].startswith("So:\n\n# -*- mode: python")
         child.wait('(save-excursion (goto-char 1) (search-forward ":conversation: " nil t))')
-        # The properties of other programs, and the lines of the user, stay.
+        # The properties of other programs and the lines of the user stay.
         head = child.text.partition("* Me")[0]
         assert head.startswith(":PROPERTIES:\n:ID: 1-2-3\n:model: fake:fake-model\n:conversation: ")
         assert head.endswith("\n:END:\n#+title: Sky\n\n")
@@ -129,15 +129,15 @@ def test_a_saved_chat_in_org_is_opened_and_what_it_says_is_not_obeyed(home, pack
         assert child.eval("(list hostile jumpseat-chat-mode major-mode)") == [None, True, "org-mode"]
 
 
-def test_a_model_cannot_write_what_org_or_emacs_obeys(org, provider, tmp_path):
+def test_text_of_a_model_is_never_obeyed_by_org_or_emacs(org, provider, tmp_path):
     hostile = HOSTILE.replace(",#+", "#+")
     provider.script(Reply.events(completion_stream([*hostile])))
     org.ask("Do it.")
     org.wait('(string-search "# End:" (buffer-string))')
-    org.idle()
+    org.wait_until_idle()
     file = tmp_path / "written.org"
     org.eval(f"(write-region nil nil {lisp(str(file))})")
-    # A program that does not know chats opens the file.
+    # Open the file as an Emacs does that does not know chats.
     found = org.eval(f"""(let ((enable-local-variables :all) (enable-local-eval t) (hostile nil)
                               (magic-mode-alist nil) (jumpseat-chat-mode-hook nil))
         (advice-remove 'inhibit-local-variables-p #'jumpseat--file-p)
@@ -197,8 +197,8 @@ def test_settings_model_and_tools_of_a_chat_in_org_are_properties(org, provider)
     assert org.eval('(progn (goto-char 1) (org-entry-get (point) "model"))') == "fake:other-model"
     provider.script(Reply.events(WORDS))
     org.ask("Hi.")
-    org.sees("Hello there.")
-    org.idle()
+    org.wait_for_text("Hello there.")
+    org.wait_until_idle()
     request = provider.requests[-1].json
     assert (request["model"], request["temperature"]) == ("other-model", 0.5)
 
@@ -216,18 +216,18 @@ def test_a_question_in_org_is_asked_again_and_code_is_copied_without_escapes(org
     code = "```\n* x\n  #+a\n,* y\n```"
     provider.script(*(Reply.events(completion_stream([each])) for each in (code, "Blue.")))
     org.ask("Colour?")
-    org.sees(",,* y")
-    org.idle()
+    org.wait_for_text(",,* y")
+    org.wait_until_idle()
     org.command("jumpseat-copy-code")
     org.wait_for_message("Copied 3 lines.")
     assert org.eval("(current-kill 0)") == "* x\n  #+a\n,* y\n"
     org.keys("^C^A")
-    org.sees("Blue.")
-    org.idle()
-    org.sees("* Me variant 2 of 2")
+    org.wait_for_text("Blue.")
+    org.wait_until_idle()
+    org.wait_for_text("* Me variant 2 of 2")
     assert list_sent_texts(provider, 1) == ["Colour?"]
     org.keys("^C^[p")
-    org.sees(",,* y")
+    org.wait_for_text(",,* y")
 
 
 def test_a_prefix_argument_chooses_the_other_format(home, package, provider):
@@ -236,11 +236,11 @@ def test_a_prefix_argument_chooses_the_other_format(home, package, provider):
     with running_emacs(home, package=package) as child:
         child.keys("^U")
         child.command("jumpseat-new")
-        child.sees("* My question")
+        child.wait_for_text("* My question")
         child.wait("(derived-mode-p 'org-mode)")
         child.ask("Hello?")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         chat = child.text.partition(":END:\n\n")[2]
         assert chat == "* My question\n\nHello?\n\n* KI\n\nHello there.\n\n* My question\n\n"
         for heading in ("* My question", "* KI", "* My question"):

@@ -22,8 +22,8 @@ def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(home,
     with running_emacs(home, package=package, options={"command": ["/nowhere/jumpseat"]}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("The program /nowhere/jumpseat was not found.")
-        child.idle()
+        child.wait_for_text("The program /nowhere/jumpseat was not found.")
+        child.wait_until_idle()
         assert child.text == "## Me\n\nHello?"
 
 
@@ -32,9 +32,9 @@ def test_a_program_without_attach_is_too_old(home, package, tmp_path):
     with running_emacs(home, package=package, options={"command": old}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("is too old for this package")
-        child.sees("(it lacks attach)")
-        child.idle()
+        child.wait_for_text("is too old for this package")
+        child.wait_for_text("(it lacks attach)")
+        child.wait_until_idle()
 
 
 def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat(home, package, tmp_path):
@@ -42,8 +42,10 @@ def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat(home, pack
     with running_emacs(home, package=package, options={"command": broken}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("jumpseat ended with code 1 before it was ready: No space left. See M-x jumpseat-log")
-        child.idle()
+        child.wait_for_text(
+            "jumpseat ended with code 1 before it was ready: No space left. See M-x jumpseat-log"
+        )
+        child.wait_until_idle()
 
 
 def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, package, tmp_path):
@@ -51,9 +53,9 @@ def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, pac
     with running_emacs(home, package=package, options={"command": old}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("jumpseat 0.0.9 at ")
-        child.sees("it lacks chat/cancel")
-        child.idle()
+        child.wait_for_text("jumpseat 0.0.9 at ")
+        child.wait_for_text("it lacks chat/cancel")
+        child.wait_until_idle()
 
 
 @pytest.mark.scenario("stop-before-first-token")
@@ -66,28 +68,28 @@ def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(
     with running_emacs(home, package=package, options={"command": slow}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("sending")
+        child.wait_for_text("sending")
         child.stop()
-        # Emacs gives up such a program only after 20 seconds.
+        # Without the stop, Emacs would wait for the program for 20 seconds.
         child.wait("(not (jumpseat--view-get :state))", seconds=10)
         child.send()
         go.touch()
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         assert child.text.count("Hello there.") == 1
     assert len(provider.requests) == 1
 
 
 @pytest.mark.scenario("daemon-killed")
 def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(child, provider, home):
-    chats.a_killed_daemon(child, provider, home)
+    chats.check_killed_daemon(child, provider, home)
 
 
 def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provider, home):
-    chats.a_killed_daemon_and_a_line_that_looks_like_a_heading(child, provider, home)
+    chats.check_killed_daemon_and_heading(child, provider, home)
 
 
-def test_a_program_that_always_crashes_is_not_started_for_ever(home, package, tmp_path):
+def test_a_program_that_always_crashes_is_started_a_limited_number_of_times(home, package, tmp_path):
     runs = tmp_path / "runs"
     body = write_program_body(NEEDED, "time.sleep(0.2)")
     crashing = program_that(tmp_path, f"open({str(runs)!r}, 'a').write('x')\n{body}")
@@ -103,7 +105,7 @@ def test_the_end_of_emacs_stops_the_answer_and_leaves_the_daemon_to_others(home,
     with running_emacs(home, package=package) as child:
         child.command("jumpseat")
         child.ask("A story.")
-        child.sees("Half")
+        child.wait_for_text("Half")
         child.quit()
         provider.wait_for_disconnect(1)
     assert Hub(home).processes()
@@ -128,8 +130,8 @@ def test_two_emacsen_share_one_daemon_and_each_has_its_own_chat(home, package, p
         for child, answer in ((first, "Hello there."), (second, "Other.")):
             child.command("jumpseat")
             child.ask("Hello?")
-            child.sees(answer)
-            child.idle()
+            child.wait_for_text(answer)
+            child.wait_until_idle()
         assert len(Hub(home).pointers()) == 1
         assert "Hello there." in first.text
         assert "Other." in second.text
@@ -138,7 +140,7 @@ def test_two_emacsen_share_one_daemon_and_each_has_its_own_chat(home, package, p
 def test_a_chat_beside_a_file_of_another_machine_has_its_daemon_here(home, package, provider):
     provider.script(Reply.events(WORDS))
     with running_emacs(home, package=package) as child:
-        # A name for the daemon's program, found by `exec-path` as in the buffer of a remote file.
+        # The daemon's program is only a name, which Emacs looks up in `exec-path`, as for a remote file.
         directory = home / "bin"
         directory.mkdir()
         (directory / "jumpseat").write_text(f'#!/bin/sh\nexec {sys.executable} -P -m jumpseat "$@"\n')
@@ -149,13 +151,13 @@ def test_a_chat_beside_a_file_of_another_machine_has_its_daemon_here(home, packa
         child.command("jumpseat")
         assert child.eval("(file-remote-p default-directory)")
         child.ask("Hello?")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         child.eval("""(progn (switch-to-buffer "a.py")
                              (setq buffer-file-name "/ssh:mona@nowhere.invalid:/home/mona/a.py")
                              (insert "x = 1\n") (push-mark 1 t t))""")
         child.command("jumpseat-ask", "")
-        child.sees("uri=ssh://mona@nowhere.invalid/home/mona/a.py")
+        child.wait_for_text("uri=ssh://mona@nowhere.invalid/home/mona/a.py")
 
 
 def test_an_emacs_with_a_bare_path_finds_the_program_in_the_users_directory(home, package):
@@ -185,13 +187,13 @@ def test_an_answer_that_emacs_cannot_read_ends_with_an_error(home, package, prov
     with running_emacs(home, package=package, options={"command": garbling}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
-        child.sees("✗ Emacs could not parse the response of jumpseat. See M-x jumpseat-log.")
-        child.idle()
+        child.wait_for_text("✗ Emacs could not parse the response of jumpseat. See M-x jumpseat-log.")
+        child.wait_until_idle()
         assert "## Assistant\n\nHalf" in child.text
         assert "A message could not be read" in child.log
         child.ask("Hello?")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
 
 
 def test_turns_are_announced_to_other_packages(child, provider):
@@ -206,8 +208,8 @@ def test_turns_are_announced_to_other_packages(child, provider):
 def test_the_package_can_be_stopped_and_started_again(child, provider):
     provider.default(Reply.events(WORDS))
     child.ask("Hello?")
-    child.sees("Hello there.")
-    child.idle()
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     child.command("jumpseat-restart")
     child.wait_for_message("Reconnecting to jumpseat…")
     child.ask("Again?")

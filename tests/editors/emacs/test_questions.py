@@ -24,11 +24,11 @@ text = "Write a commit message."
 """
 
 
-def find(child, path) -> None:
+def find_file(child, path) -> None:
     child.eval(f"(find-file {lisp(str(path))})")
 
 
-def ends_with(child, text) -> None:
+def wait_for_end(child, text) -> None:
     """Wait until the buffer ends with this text."""
     child.wait(f"(string-suffix-p {lisp(text)} (buffer-string))")
 
@@ -38,23 +38,23 @@ def test_a_question_on_a_region_has_its_lines_with_file_and_language(child, prov
     provider.script(Reply.events(WORDS))
     file = tmp_path / "a.py"
     file.write_text(chats.PYTHON)
-    find(child, file)
+    find_file(child, file)
     child.keys("^N^@^N^N")
     child.wait("(use-region-p)")
     child.command("jumpseat-ask", "Why two?")
-    chats.a_question_on_two_lines(child, provider, file)
+    chats.check_question_on_two_lines(child, provider, file)
 
 
 def test_a_question_is_refused_while_the_last_chat_is_answered(child, provider, tmp_path):
     file = tmp_path / "a.py"
     file.write_text(chats.PYTHON)
-    gate = chats.begin(child, provider, "One\n\n")
-    find(child, file)
+    gate = chats.begin_answer(child, provider, "One\n\n")
+    find_file(child, file)
     child.keys("^[xjumpseat-ask^M")
-    child.sees("*jumpseat* is being answered: C-c C-k stops that, C-u M-x jumpseat opens")
+    child.wait_for_text("*jumpseat* is being answered: C-c C-k stops that, C-u M-x jumpseat opens")
     child.command("jumpseat")
     provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     assert child.text.endswith("## Assistant\n\nOne\n\n End.\n\n## Me\n\n")
 
 
@@ -62,14 +62,14 @@ def test_a_question_on_characters_has_exactly_them(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "a.txt"
     file.write_text("one 😀 two\nthree four\n", "utf-8")
-    find(child, file)
+    find_file(child, file)
     child.eval('(progn (goto-char 5) (push-mark nil t t) (search-forward "three"))')
     child.command("jumpseat-ask", "")
-    child.sees("```context")
+    child.wait_for_text("```context")
     assert "range=0:4-1:5\n😀 two\nthree\n```" in child.text
     child.ask("What is it?")
-    child.sees("Hello there.")
-    child.idle()
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     assert "😀 two\nthree" in list_sent_texts(provider, 0)[0]
 
 
@@ -77,11 +77,11 @@ def test_references_become_context_blocks_in_the_question(child, provider, tmp_p
     provider.script(Reply.events(WORDS))
     for name in ("a.py", "b.py"):
         (tmp_path / name).write_text(f"# {name}\n")
-    find(child, tmp_path / "a.py")
+    find_file(child, tmp_path / "a.py")
     child.command("jumpseat")
     child.ask(f"Compare @buffer with @file:{tmp_path / 'b.py'}, please.")
-    child.sees("Hello there.")
-    child.idle()
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     sent = str(provider.requests[0].json["messages"])
     assert sent.index("# a.py") < sent.index("# b.py") < sent.index("Compare @buffer with @file:")
     assert child.text.count("```context") == 2
@@ -94,14 +94,14 @@ def test_a_path_with_spaces_is_completed_and_sent_between_quotation_marks(child,
     (folder / "plan for today.txt").write_text("Rest.\n")
     (folder / "plan.txt").write_text("Work.\n")
     child.keys(f"Read @file:{tmp_path}/my^[^I")
-    ends_with(child, f'@file:"{folder}/')
+    wait_for_end(child, f'@file:"{folder}/')
     child.keys("plan f^[^I")
-    ends_with(child, f'@file:"{folder}/plan for today.txt"')
+    wait_for_end(child, f'@file:"{folder}/plan for today.txt"')
     child.keys(f', and @file:"{folder}/plan.^[^I')
-    ends_with(child, f', and @file:"{folder}/plan.txt"')
+    wait_for_end(child, f', and @file:"{folder}/plan.txt"')
     child.send()
-    child.sees("Hello there.")
-    child.idle()
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     assert child.text.count("```context") == 2
     (question,) = list_sent_texts(provider, 0)
     assert question.index("Rest.") < question.index("Work.")
@@ -111,7 +111,7 @@ def test_a_selection_and_diagnostics_are_references_too(child, provider, tmp_pat
     provider.script(Reply.events(WORDS))
     file = tmp_path / "a.txt"
     file.write_text("one two\n")
-    find(child, file)
+    find_file(child, file)
     child.eval("""(progn
         (add-hook 'flymake-diagnostic-functions
                   (lambda (report &rest _)
@@ -122,8 +122,8 @@ def test_a_selection_and_diagnostics_are_references_too(child, provider, tmp_pat
     child.eval("(progn (goto-char 1) (push-mark nil t t) (goto-char 4))")
     child.command("jumpseat")
     child.ask("See @selection and @diagnostics")
-    child.sees("Hello there.")
-    child.idle()
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     assert "range=0:0-0:3\none\n```" in child.text
     assert "label=diagnostics\n1:5: ERROR: No.\n" in child.text
 
@@ -131,7 +131,7 @@ def test_a_selection_and_diagnostics_are_references_too(child, provider, tmp_pat
 def test_a_rectangle_or_an_empty_region_is_not_sent(child, provider, tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("one two\n")
-    find(child, file)
+    find_file(child, file)
     for keys, reason in (
         ("", "@selection: Nothing is selected in the last buffer."),
         ("^X ^F", "@selection: A rectangle cannot be used: C-x SPC makes it"),
@@ -139,33 +139,33 @@ def test_a_rectangle_or_an_empty_region_is_not_sent(child, provider, tmp_path):
         child.keys(keys)
         child.eval("(jumpseat t)")
         child.ask("See @selection")
-        child.sees(reason)
-        child.idle()
-        find(child, file)
+        child.wait_for_text(reason)
+        child.wait_until_idle()
+        find_file(child, file)
     assert provider.requests == []
 
 
 def test_a_reference_to_a_missing_file_is_an_error_and_nothing_is_sent(child, provider):
     child.ask("Read @file:/nowhere/at/all.")
-    child.sees("cannot be read")
-    child.idle()
+    child.wait_for_text("cannot be read")
+    child.wait_until_idle()
     assert provider.requests == []
 
 
-def test_a_prompt_is_put_into_the_question_with_what_it_brings(home, package, provider):
+def test_a_prompt_sets_the_question_and_the_system_prompt(home, package, provider):
     config_of(home, provider.base_url, PROMPTS)
     provider.script(Reply.events(WORDS))
     with running_emacs(home, package=package) as child:
         child.command("jumpseat")
         child.ask("/tidy x=1")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         assert list_sent_texts(provider, 0) == ["Be neat.", "Tidy this: x=1"]
         assert "## Me\n\nTidy this: x=1\n\n## Assistant" in child.text
         assert "system: Be neat.\n" in child.text
         child.ask("/tid x=2")
-        child.sees("did you mean tidy?")
-        child.idle()
+        child.wait_for_text("did you mean tidy?")
+        child.wait_until_idle()
     assert len(provider.requests) == 1
 
 
@@ -174,7 +174,7 @@ def test_references_files_and_prompts_are_completed(home, package, provider, tmp
     (tmp_path / "some-file.py").write_text("")
     with running_emacs(home, package=package) as child:
         child.command("jumpseat")
-        # Completion does not request them only when the first slash is typed.
+        # The prompts are requested before the first slash is typed.
         child.wait("""(assoc "prompts/list" jumpseat-models--cache)""")
         words = """(progn (erase-buffer) (insert "## Me\n\n" %s)
              (let ((found (jumpseat--complete-at-point)))
@@ -195,7 +195,7 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(home, package, 
     file = tmp_path / "sky.md"
     with running_emacs(home, package=package) as first:
         first.command("jumpseat")
-        chats.about_the_sky(first, provider)
+        chats.ask_about_the_sky(first, provider)
         first.eval(f"(setq jumpseat-directory {lisp(str(tmp_path) + '/')})")
         first.keys("^X^S")
         first.answer("sky.md")
@@ -204,7 +204,7 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_emacs(home, package, 
     assert file.read_text("utf-8") == saved
     with running_emacs(home, package=package) as second:
         second.eval(f"(jumpseat-open {lisp(str(file))})")
-        chats.about_the_sky_again(second, provider)
+        chats.continue_about_the_sky(second, provider)
         assert second.text.startswith(saved.rstrip("\n"))
     assert len(chats.list_kept_ids(home)) == 1
 
@@ -220,7 +220,7 @@ def test_a_chat_that_is_saved_as_another_kind_of_file_stays_a_chat(child, tmp_pa
 
 def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider, tmp_path):
     (tmp_path / "a.py").write_text("first\nsecond\n")
-    find(child, tmp_path / "a.py")
+    find_file(child, tmp_path / "a.py")
     child.eval("(forward-line)")
     child.command("jumpseat")
     code = "x = 1\n\\n\n## Me\n\\## Me\n# vim: set noma :\n# Local Variables:\n\n"
@@ -228,8 +228,8 @@ def test_code_blocks_are_copied_and_inserted_into_the_last_file(child, provider,
         Reply.events(completion_stream([f"Here:\n\n```python\n{code}", "y = 2\n\n```\n\nDone."])),
     )
     child.ask("Code?")
-    child.sees("Done.")
-    child.idle()
+    child.wait_for_text("Done.")
+    child.wait_until_idle()
     child.command("jumpseat-log")
     child.wait('(get-buffer "daemon.log")')
     child.command("jumpseat")

@@ -55,8 +55,8 @@ def test_a_command_asks_its_prompt_about_the_function_at_point(source, provider,
     provider.script(Reply.events(WORDS))
     source.eval('(progn (goto-char 1) (search-forward "return 2"))')
     source.command(command)
-    source.sees("Hello there.")
-    source.idle()
+    source.wait_for_text("Hello there.")
+    source.wait_until_idle()
     (question,) = list_sent_texts(provider, 0)
     assert words.lower() in question.lower()
     assert "def two():" in question
@@ -68,8 +68,8 @@ def test_a_prompt_is_chosen_and_asked_about_the_region(source, provider):
     provider.script(Reply.events(WORDS))
     source.eval("(progn (goto-char 1) (push-mark 12 t t))")
     source.command("jumpseat-prompt", "review")
-    source.sees("Hello there.")
-    source.idle()
+    source.wait_for_text("Hello there.")
+    source.wait_until_idle()
     (question,) = list_sent_texts(provider, 0)
     assert "def one():" in question
     assert "return 1" not in question
@@ -86,7 +86,7 @@ def test_a_commit_message_is_inserted_for_the_staged_changes(source, provider, r
     source.keys(f"^X^F^A^K{message}^M")
     source.wait('(equal (buffer-name) "COMMIT_EDITMSG")')
     source.command("jumpseat-commit-message")
-    source.sees("Stage it")
+    source.wait_for_text("Stage it")
     source.wait("(null jumpseat-anywhere--requests)")
     assert source.text == "Stage it\n\nBecause.\n# Comments of Git.\n"
     (question,) = list_sent_texts(provider, 0)
@@ -148,7 +148,7 @@ def test_a_diff_in_a_question_is_fitted_to_the_model_of_the_chat(home, package, 
             child.eval(f"(insert-file-contents {json.dumps(str(changes))})")
             child.command("jumpseat-send")
             provider.wait_for_request(number + 1)
-            child.idle()
+            child.wait_until_idle()
         child.wait_for_message("The diff of all.lock is too long for the model. Only its beginning is used.")
     whole, shortened = list_sent_texts(provider, 0)[-1], list_sent_texts(provider, 1)[-1]
     assert whole.count("+pinned = 1") == 7000
@@ -157,7 +157,7 @@ def test_a_diff_in_a_question_is_fitted_to_the_model_of_the_chat(home, package, 
 
 def test_a_commit_message_needs_changes(source, provider):
     source.command("jumpseat-commit-message")
-    source.sees("There are no changes to describe")
+    source.wait_for_text("There are no changes to describe")
     assert provider.requests == []
 
 
@@ -183,11 +183,11 @@ def test_the_rules_of_the_project_are_used_and_named_if_the_user_wants_them(sour
     source.command("jumpseat-project")
     source.wait("jumpseat-chat-mode")
     source.ask("Hello?")
-    source.sees("Hello there.")
-    source.idle()
+    source.wait_for_text("Hello there.")
+    source.wait_until_idle()
     assert list_sent_texts(provider, 0) == ["Hello?"]
     source.eval("(setq jumpseat-workspace-rules t)")
     source.ask("Again?")
-    source.sees("rules: AGENTS.md")
-    source.idle()
+    source.wait_for_text("rules: AGENTS.md")
+    source.wait_until_idle()
     assert "Always rhyme." in list_sent_texts(provider, 1)[0]

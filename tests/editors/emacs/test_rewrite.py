@@ -43,7 +43,8 @@ def rewrite(child: Child, instruction: str = "Simplify.") -> None:
     child.command("jumpseat-rewrite", instruction)
 
 
-def ready(child: Child, number: int = 1) -> None:
+def wait_for_rewrites(child: Child, number: int = 1) -> None:
+    """Wait until this number of rewrites has been written."""
     child.wait(f"(= {number} (length edits))")
 
 
@@ -51,17 +52,17 @@ def ready(child: Child, number: int = 1) -> None:
 def test_a_region_is_rewritten_shown_and_accepted_in_one_step_of_undo(editing, provider):
     provider.script(answer("```python\n    if x:\n        return 1\n```"))
     rewrite(editing)
-    ready(editing)
-    editing.sees("if x == True:\n    if x:\n        return 1")
-    editing.sees("Rewrite: C-c C-a accept, C-c C-k reject, C-c C-r again, C-c C-d diff")
+    wait_for_rewrites(editing)
+    editing.wait_for_text("if x == True:\n    if x:\n        return 1")
+    editing.wait_for_text("Rewrite: C-c C-a accept, C-c C-k reject, C-c C-r again, C-c C-d diff")
     assert editing.text == BEFORE
 
     editing.keys("^C^A")
-    editing.sees_no_more("if x == True")
+    editing.wait_until_text_is_gone("if x == True")
     assert editing.text == AFTER
     assert editing.eval("jumpseat-rewrite-mode") is None
     editing.keys("^_")
-    editing.sees("if x == True")
+    editing.wait_for_text("if x == True")
     assert editing.text == BEFORE
     assert editing.eval("(buffer-modified-p)") is None
     sent = str(provider.requests[0].json["messages"])
@@ -81,37 +82,37 @@ def two_changes(editing: Child, provider: ThreadedUpstream) -> Child:
     editing.eval(f"""(progn (erase-buffer) (insert {lisp(LINES)}) (set-buffer-modified-p nil)
                             (undo-boundary) (push-mark (point-max) t t) (goto-char 1))""")
     editing.command("jumpseat-rewrite", "Name them.")
-    ready(editing)
+    wait_for_rewrites(editing)
     return editing
 
 
 def test_only_the_lines_that_change_are_shown_and_the_keys_stay_visible(two_changes):
-    two_changes.sees(
+    two_changes.wait_for_text(
         "line1 = 1\none = 1\nline2 = 2\nline3 = 3\nline4 = 4\nline5 = 5\nline6 = 6\n# six\nsix = 6"
     )
     header = "C-c C-y accept, C-c C-x reject; all: C-c C-a, C-c C-k; C-c C-r again"
-    two_changes.sees(f"Change 1/2: {header}")
+    two_changes.wait_for_text(f"Change 1/2: {header}")
     two_changes.keys("^C^N^C^N")
-    two_changes.sees(f"Change 2/2: {header}")
+    two_changes.wait_for_text(f"Change 2/2: {header}")
     assert two_changes.eval("(line-number-at-pos)") == 7
     two_changes.keys("^C^N")
-    two_changes.sees("There is no next change")
+    two_changes.wait_for_text("There is no next change")
     two_changes.keys("^C^P")
-    two_changes.sees(f"Change 1/2: {header}")
+    two_changes.wait_for_text(f"Change 1/2: {header}")
     two_changes.keys("^C^A")
-    two_changes.sees_no_more(header)
+    two_changes.wait_until_text_is_gone(header)
     assert two_changes.text == CHANGED
 
 
 def test_one_change_is_accepted_and_another_rejected(two_changes):
     two_changes.keys("^C^Y")
-    two_changes.sees("Rewrite: C-c C-a accept")
+    two_changes.wait_for_text("Rewrite: C-c C-a accept")
     assert two_changes.text == LINES.replace("line1 =", "one =")
-    two_changes.sees("line6 = 6\n# six")
+    two_changes.wait_for_text("line6 = 6\n# six")
     two_changes.keys("^C^X")
     two_changes.wait("(not jumpseat-rewrite-mode)")
     assert two_changes.text == LINES.replace("line1 =", "one =")
-    two_changes.sees_no_more("six")
+    two_changes.wait_until_text_is_gone("six")
     two_changes.keys("^_")
     two_changes.wait(f"(equal (buffer-string) {lisp(LINES)})")
 
@@ -135,7 +136,7 @@ def test_a_change_that_was_accepted_and_undone_can_be_accepted_again(two_changes
 def test_the_new_text_has_the_colours_of_its_language(editing, provider):
     provider.script(answer("    if x:  # why\n        return None\n"))
     rewrite(editing)
-    ready(editing)
+    wait_for_rewrites(editing)
     added = "(overlay-get (car (jumpseat--hunks-find-shown)) 'after-string)"
     for word, face in (("if", "font-lock-keyword-face"), ("# w", "font-lock-comment-delimiter-face")):
         faces = editing.eval(f"""(let ((added {added}))
@@ -155,10 +156,10 @@ def test_a_rewrite_that_changes_nothing_ends(editing, provider):
 def test_a_rejected_rewrite_leaves_nothing(editing, provider):
     provider.script(answer("    if x:\n        return 1\n"))
     rewrite(editing)
-    ready(editing)
-    editing.sees("    if x:\n")
+    wait_for_rewrites(editing)
+    editing.wait_for_text("    if x:\n")
     editing.keys("^C^K")
-    editing.sees_no_more("    if x:\n")
+    editing.wait_until_text_is_gone("    if x:\n")
     assert editing.text == BEFORE
     assert editing.eval("(list (buffer-modified-p) (overlays-in (point-min) (point-max)))") == [None, None]
 
@@ -171,7 +172,7 @@ def test_a_rewrite_of_text_that_has_changed_is_only_shown(editing, provider):
     provider.wait_for_request(1)
     editing.eval('(progn (goto-char 1) (search-forward "return 1") (insert "9"))')
     provider.open(gate)
-    ready(editing)
+    wait_for_rewrites(editing)
     editing.keys("^C^A")
     editing.wait_for_message("has changed since it was sent")
     assert editing.eval('(with-current-buffer "a.py" (buffer-string))') == BEFORE.replace("1", "19")
@@ -186,7 +187,7 @@ def test_changes_elsewhere_do_not_stop_a_rewrite(editing, provider):
     provider.wait_for_request(1)
     editing.eval('(progn (goto-char 1) (insert "# one\n") (goto-char (point-max)) (insert "# end\n"))')
     provider.open(gate)
-    ready(editing)
+    wait_for_rewrites(editing)
     editing.keys("^C^A")
     editing.wait("(not jumpseat-rewrite-mode)")
     assert editing.text == f"# one\n{AFTER}# end\n"
@@ -195,11 +196,11 @@ def test_changes_elsewhere_do_not_stop_a_rewrite(editing, provider):
 def test_a_rewrite_is_requested_again_with_another_instruction(editing, provider):
     provider.script(answer("    if y:\n        return 1\n"), answer("    if x:\n        return 1\n"))
     rewrite(editing, "First.")
-    ready(editing)
+    wait_for_rewrites(editing)
     editing.keys("^C^R")
     editing.wait("(active-minibuffer-window)")
     editing.keys("^A^KSecond.^M")
-    ready(editing, 2)
+    wait_for_rewrites(editing, 2)
     editing.keys("^C^A")
     editing.wait("(not jumpseat-rewrite-mode)")
     assert editing.text == AFTER
@@ -209,11 +210,11 @@ def test_a_rewrite_is_requested_again_with_another_instruction(editing, provider
 def test_an_empty_instruction_leaves_a_finished_rewrite_as_it_is(editing, provider):
     provider.script(answer("    if x:\n        return 1\n"))
     rewrite(editing)
-    ready(editing)
+    wait_for_rewrites(editing)
     editing.keys("^C^R")
     editing.wait("(active-minibuffer-window)")
     editing.keys("^A^K ^M")
-    editing.sees("No instruction")
+    editing.wait_for_text("No instruction")
     editing.keys("^C^A")
     editing.wait("(not jumpseat-rewrite-mode)")
     assert editing.text == AFTER
@@ -224,11 +225,11 @@ def test_the_change_is_shown_while_the_answer_streams(editing, provider):
     pieces = [chunk({"content": "```python\n    if x:\n        ret"}), gate]
     provider.script(Reply.events([*pieces, *completion_stream(["urn 1\n```"])]))
     rewrite(editing)
-    editing.sees("Rewrite: C-c C-k stops")
-    editing.sees("    if x:\n")
+    editing.wait_for_text("Rewrite: C-c C-k stops")
+    editing.wait_for_text("    if x:\n")
     assert "```" not in editing.screen
     provider.open(gate)
-    ready(editing)
+    wait_for_rewrites(editing)
 
 
 @pytest.mark.parametrize("key", ["^C^A", "^C^R", "^C^D"])
@@ -238,20 +239,20 @@ def test_a_rewrite_that_is_still_being_written_cannot_be_reviewed(editing, provi
         Reply.events([chunk({"content": "    if x:\n"}), gate, *completion_stream(["  return 1\n"])])
     )
     rewrite(editing)
-    editing.sees("    if x:\n")
+    editing.wait_for_text("    if x:\n")
     editing.keys(key)
-    editing.sees("The rewrite is still being written; C-c C-k stops it")
+    editing.wait_for_text("The rewrite is still being written; C-c C-k stops it")
     assert editing.text == BEFORE
     provider.open(gate)
-    ready(editing)
+    wait_for_rewrites(editing)
 
 
 def test_a_rewrite_is_not_lost_by_an_attempt_to_accept_it_in_a_read_only_buffer(editing, provider):
     provider.script(answer("    if x:\n        return 1\n"))
     rewrite(editing)
-    ready(editing)
+    wait_for_rewrites(editing)
     editing.keys("^X^Q^C^A")
-    editing.sees("Buffer is read-only")
+    editing.wait_for_text("Buffer is read-only")
     editing.keys("^X^Q^C^A")
     editing.wait("(not jumpseat-rewrite-mode)")
     assert editing.text == AFTER
@@ -260,10 +261,10 @@ def test_a_rewrite_is_not_lost_by_an_attempt_to_accept_it_in_a_read_only_buffer(
 def test_a_rewrite_is_stopped_by_the_key_that_rejects(editing, provider):
     provider.script(Reply.events([chunk({"content": "    if x:\n"}), Gate()]))
     rewrite(editing)
-    editing.sees("    if x:\n")
+    editing.wait_for_text("    if x:\n")
     editing.keys("^C^K")
     provider.wait_for_disconnect(1)
-    editing.sees_no_more("    if x:\n")
+    editing.wait_until_text_is_gone("    if x:\n")
     assert editing.text == BEFORE
 
 
@@ -272,17 +273,17 @@ def test_a_rewrite_whose_buffer_is_read_again_is_dropped(editing, provider, fini
     gate = Gate()
     provider.script(Reply.events([chunk({"content": "    if x:\n"}), gate, *completion_stream([" "])]))
     rewrite(editing)
-    editing.sees("    if x:\n")
+    editing.wait_for_text("    if x:\n")
     if finished:
         provider.open(gate)
-        ready(editing)
+        wait_for_rewrites(editing)
     editing.eval("(revert-buffer t t)")
     editing.wait_for_message("The rewrite was discarded")
     if not finished:
         provider.wait_for_disconnect(1)
     assert editing.eval("(list jumpseat-rewrite-mode (overlays-in 1 (point-max)))") == [None, None]
     editing.keys("^C^A")
-    editing.sees("C-c C-a is undefined")
+    editing.wait_for_text("C-c C-a is undefined")
     assert editing.text == BEFORE
 
 
@@ -292,7 +293,7 @@ def test_characters_of_wide_text_are_replaced_exactly(editing, provider):
     )
     provider.script(answer("wort"))
     editing.command("jumpseat-rewrite", "Deutsch.")
-    ready(editing)
+    wait_for_rewrites(editing)
     editing.keys("^C^A")
     editing.wait("(not jumpseat-rewrite-mode)")
     assert editing.text == "a 😀 wort b\nc\n"
@@ -304,20 +305,20 @@ def test_a_file_with_crlf_gets_no_carriage_return(editing, provider, tmp_path):
     provider.script(answer("ONE\r\nTWO\r\n"))
     editing.eval(f'(progn (find-file "{file}") (push-mark 1 t t) (forward-line 2))')
     editing.command("jumpseat-rewrite", "Upper.")
-    ready(editing)
+    wait_for_rewrites(editing)
     editing.keys("^C^A^X^S")
     editing.wait("(and (not jumpseat-rewrite-mode) (not (buffer-modified-p)))")
     assert file.read_bytes() == b"ONE\r\nTWO\r\nthree\r\n"
 
 
 @pytest.mark.parametrize("command", ["jumpseat-rewrite", "jumpseat-ask"])
-def test_a_rectangle_is_refused_with_what_to_do_which_works(editing, provider, command):
+def test_a_rectangle_is_refused_with_advice_that_works(editing, provider, command):
     provider.script(answer("    if x:\n        return 1\n"))
     editing.eval("(progn (goto-char 1) (forward-line))")
     editing.keys("^X ^N^N")
     editing.wait("rectangle-mark-mode")
     editing.keys(f"^[x{command}^M")
-    editing.sees("A rectangle cannot be used: C-x SPC makes it an ordinary region")
+    editing.wait_for_text("A rectangle cannot be used: C-x SPC makes it an ordinary region")
     assert editing.text == BEFORE
     assert editing.eval("(active-minibuffer-window)") is None
     editing.keys("^X ")
@@ -330,9 +331,9 @@ def test_a_rectangle_is_refused_with_what_to_do_which_works(editing, provider, c
 def test_a_rewrite_that_fails_shows_the_reason_below_the_text(editing, provider):
     provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401))
     rewrite(editing)
-    ready(editing)
-    editing.sees("✗ ")
+    wait_for_rewrites(editing)
+    editing.wait_for_text("✗ ")
     assert editing.text == BEFORE
     editing.wait("(memq 'jumpseat-rewrite--forget pre-command-hook)")
     editing.keys("^N")
-    editing.sees_no_more("✗ ")
+    editing.wait_until_text_is_gone("✗ ")

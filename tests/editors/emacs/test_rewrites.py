@@ -41,7 +41,8 @@ def rewrite(child: Child, line: int, instruction: str) -> None:
     child.command("jumpseat-rewrite", instruction)
 
 
-def ready(child: Child, number: int) -> None:
+def wait_for_rewrites(child: Child, number: int) -> None:
+    """Wait until this number of rewrites has been written."""
     child.wait(f"(= {number} (length edits))")
 
 
@@ -50,10 +51,10 @@ def two(editing: Child, provider: ThreadedUpstream) -> Child:
     """An Emacs with a rewrite of the first line and one of the fourth, and point at the first."""
     provider.script(answer("uno = 1\n"))
     rewrite(editing, 1, "Spanish.")
-    ready(editing, 1)
+    wait_for_rewrites(editing, 1)
     provider.script(answer("vier = 4\n"))
     rewrite(editing, 4, "German.")
-    ready(editing, 2)
+    wait_for_rewrites(editing, 2)
     editing.eval("(goto-char 1)")
     return editing
 
@@ -67,38 +68,38 @@ def test_two_rewrites_are_written_at_the_same_time_and_settled_separately(editin
     provider.script(answer("vier = 4\n", gates[1]))
     rewrite(editing, 4, "German.")
     provider.wait_for_request(2)
-    editing.sees("Rewriting: Spanish. [Stop]")
-    editing.sees("Rewriting: German. [Stop]")
+    editing.wait_for_text("Rewriting: Spanish. [Stop]")
+    editing.wait_for_text("Rewriting: German. [Stop]")
 
     provider.open(gates[1])
-    ready(editing, 1)
-    editing.sees("four = 4\nvier = 4")
-    editing.sees("Rewriting: Spanish. [Stop]")
-    editing.sees("Rewrite 2/2: C-c C-a accept, C-c C-k reject")
+    wait_for_rewrites(editing, 1)
+    editing.wait_for_text("four = 4\nvier = 4")
+    editing.wait_for_text("Rewriting: Spanish. [Stop]")
+    editing.wait_for_text("Rewrite 2/2: C-c C-a accept, C-c C-k reject")
     provider.open(gates[0])
-    ready(editing, 2)
-    editing.sees("one = 1\nuno = 1")
+    wait_for_rewrites(editing, 2)
+    editing.wait_for_text("one = 1\nuno = 1")
     assert editing.text == TEXT
     editing.keys("^C^A")
     editing.wait('(string-search "vier" (buffer-string))')
     editing.keys("^C^K")
     editing.wait("(not jumpseat-rewrite-mode)")
     assert editing.text == TEXT.replace("four", "vier")
-    editing.sees_no_more("Spanish.")
+    editing.wait_until_text_is_gone("Spanish.")
 
 
 @pytest.mark.scenario("edits")
 def test_the_keys_move_among_rewrites(two):
-    two.sees("Rewrite 1/2: ")
+    two.wait_for_text("Rewrite 1/2: ")
     two.keys("^C^[n")
-    two.sees("Rewrite 2/2: ")
+    two.wait_for_text("Rewrite 2/2: ")
     assert two.eval("(line-number-at-pos)") == 4
     two.keys("^C^[n")
-    two.sees("There is no next rewrite")
+    two.wait_for_text("There is no next rewrite")
     two.keys("^C^[p")
-    two.sees("Rewrite 1/2: ")
+    two.wait_for_text("Rewrite 1/2: ")
     two.keys("^C^A")
-    two.sees("Rewrite: C-c C-a accept")
+    two.wait_for_text("Rewrite: C-c C-a accept")
     assert two.text == TEXT.replace("one", "uno")
     two.keys("^C^A")
     two.wait("(not jumpseat-rewrite-mode)")
@@ -113,12 +114,12 @@ def test_stopping_one_rewrite_leaves_the_other(editing, provider):
     provider.wait_for_request(1)
     provider.script(answer("vier = 4\n"))
     rewrite(editing, 4, "German.")
-    ready(editing, 1)
+    wait_for_rewrites(editing, 1)
     editing.eval("(goto-char 1)")
     editing.keys("^C^K")
     provider.wait_for_disconnect(1)
-    editing.sees_no_more("Spanish.")
-    editing.sees("four = 4\nvier = 4")
+    editing.wait_until_text_is_gone("Spanish.")
+    editing.wait_for_text("four = 4\nvier = 4")
     editing.keys("^C^A")
     editing.wait("(not jumpseat-rewrite-mode)")
     assert editing.text == TEXT.replace("four", "vier")
@@ -127,26 +128,26 @@ def test_stopping_one_rewrite_leaves_the_other(editing, provider):
 def test_text_with_an_open_rewrite_is_not_rewritten_again(two, provider):
     two.eval("(progn (goto-char 1) (push-mark 12 t t))")
     two.command("jumpseat-rewrite", "French.")
-    two.sees("This text has an open rewrite: accept or reject it first")
+    two.wait_for_text("This text has an open rewrite: accept or reject it first")
     assert len(provider.requests) == 2
     assert two.eval("(length jumpseat--edit-list)") == 2
 
 
 def test_a_button_above_a_rewrite_is_pressed_with_the_mouse(two):
     two.command("xterm-mouse-mode")
-    two.sees("Rewrite: German. [Accept] [Reject] [Again] [More]")
+    two.wait_for_text("Rewrite: German. [Accept] [Reject] [Again] [More]")
     lines = two.screen.split("\n")
     row = next(number for number, line in enumerate(lines) if "German." in line)
     column = lines[row].index("[Accept]") + 3
     two.keys(f"^[[<0;{column};{row + 1}M^[[<0;{column};{row + 1}m")
     two.wait('(string-search "vier" (buffer-string))')
     assert two.text == TEXT.replace("four", "vier")
-    two.sees("one = 1\nuno = 1")
+    two.wait_for_text("one = 1\nuno = 1")
 
 
 def test_the_mouse_shows_a_menu_on_a_change(two):
     two.command("xterm-mouse-mode")
-    two.sees("vier = 4")
+    two.wait_for_text("vier = 4")
     two.eval("(fset 'popup-menu (lambda (menu &rest _) (setq popped (list menu (line-number-at-pos)))))")
     lines = two.screen.split("\n")
     row = next(number for number, line in enumerate(lines) if "four = 4" in line)
@@ -158,19 +159,19 @@ def test_the_mouse_shows_a_menu_on_a_change(two):
 def test_a_new_line_at_the_start_of_the_text_is_shown_below_the_buttons(editing, provider):
     provider.script(answer("# first\none = 1\n"))
     rewrite(editing, 1, "Comment.")
-    ready(editing, 1)
-    editing.sees("[More]\n# first\none = 1")
+    wait_for_rewrites(editing, 1)
+    editing.wait_for_text("[More]\n# first\none = 1")
 
 
 @pytest.mark.scenario("edit-compare")
 def test_the_review_goes_on_after_ediff(two):
     two.keys("^C^E")
     two.wait('(get-buffer "*Ediff Control Panel*")')
-    two.sees("Rewrite: Spanish.")
+    two.wait_for_text("Rewrite: Spanish.")
     assert "uno" in two.eval('(with-current-buffer "*jumpseat rewrite: a.py*" (buffer-string))')
     two.keys("qy")
     two.wait('(not (get-buffer "*Ediff Control Panel*"))')
-    two.sees("one = 1\nuno = 1")
+    two.wait_for_text("one = 1\nuno = 1")
     assert two.eval('(get-buffer "*jumpseat rewrite: a.py*")') is None
     two.keys("^C^A")
     two.wait('(string-prefix-p "uno" (buffer-string))')
@@ -207,7 +208,7 @@ def test_conflicts_consist_of_whole_lines(editing, provider):
         '(progn (goto-char (point-max)) (insert "a two b") (backward-char 2) (push-mark (- (point) 3) t t))'
     )
     editing.command("jumpseat-rewrite", "German.")
-    ready(editing, 1)
+    wait_for_rewrites(editing, 1)
     editing.keys("^C^S")
     editing.wait("(bound-and-true-p smerge-mode)")
     assert editing.text == f"{TEXT}<<<<<<< current\na two b\n=======\na zwei b\n>>>>>>> rewrite\n"
@@ -217,7 +218,7 @@ def test_the_minibuffer_remembers_instructions_even_after_a_restart(editing, pro
     provider.script(answer("uno = 1\n"))
     editing.eval("(savehist-mode 1)")
     rewrite(editing, 1, "Spanish.")
-    ready(editing, 1)
+    wait_for_rewrites(editing, 1)
     editing.eval("(savehist-save)")
     with running_emacs(home, package=package) as other:
         other.eval("(savehist-mode 1)")
@@ -226,7 +227,7 @@ def test_the_minibuffer_remembers_instructions_even_after_a_restart(editing, pro
         other.keys("^[xjumpseat-rewrite^M")
         other.wait("(active-minibuffer-window)")
         other.keys("^[p")
-        other.sees("Rewrite how? Spanish.")
+        other.wait_for_text("Rewrite how? Spanish.")
         other.keys("^G")
 
 
@@ -237,24 +238,24 @@ def test_a_rewrite_has_its_own_model_system_prompt_and_context(editing, provider
     provider.script(answer("unus = 1\n"), answer("duo = 1\n"), path=CHATS)
     editing.eval("(goto-char 1)")
     editing.keys("^[xjumpseat-rewrite-with^M")
-    editing.sees("m model default")
+    editing.wait_for_text("m model default")
     editing.keys("m")
     editing.answer("fake:other-model")
-    editing.sees("m model fake:other-model")
+    editing.wait_for_text("m model fake:other-model")
     editing.keys("s")
     editing.answer("Be a Roman.")
-    editing.sees("s system prompt Be a Roman.")
+    editing.wait_for_text("s system prompt Be a Roman.")
     editing.keys("f")
     editing.answer("^A^K" + str(tmp_path / "notes.txt"))
-    editing.sees("notes.txt")
+    editing.wait_for_text("notes.txt")
     editing.keys("^M")
     editing.answer("Rename.")
-    ready(editing, 1)
-    editing.sees("Rewrite: Rename. (fake:other-model)")
+    wait_for_rewrites(editing, 1)
+    editing.wait_for_text("Rewrite: Rename. (fake:other-model)")
     editing.keys("^C^R")
     editing.wait("(active-minibuffer-window)")
     editing.keys("^A^KAgain.^M")
-    ready(editing, 2)
+    wait_for_rewrites(editing, 2)
     for request in [each for each in provider.requests if each.method == "POST"][:2]:
         assert request.json["model"] == "other-model"
         system, question = (str(each["content"]) for each in request.json["messages"])
@@ -262,11 +263,11 @@ def test_a_rewrite_has_its_own_model_system_prompt_and_context(editing, provider
         assert question.index("Count in Latin.") < question.index("one = 1")
     editing.eval("(goto-char 1)")
     editing.keys("^C^O")
-    editing.sees("s system prompt Be a Roman.")
+    editing.wait_for_text("s system prompt Be a Roman.")
     editing.keys("x")
-    editing.sees("x clear: none")
+    editing.wait_for_text("x clear: none")
     editing.keys("^G")
     provider.script(answer("drei = 3\n"), path=CHATS)
     rewrite(editing, 3, "Plain.")
-    ready(editing, 3)
+    wait_for_rewrites(editing, 3)
     assert provider.requests[-1].json["model"] == "fake-model"

@@ -23,7 +23,7 @@ def child(empty_home: Path, package: Path, github: GitHub) -> Iterator[Child]:
 def sign_in(child: Child, github: GitHub) -> str:
     """Sign in, and return the screen with the code."""
     child.eval('(jumpseat-login "copilot")')
-    child.sees("Code:  ")
+    child.wait_for_text("Code:  ")
     screen = child.screen
     code = screen.partition("Code:  ")[2].split()[0]
     assert child.eval("(current-kill 0)") == code
@@ -40,27 +40,27 @@ def test_a_user_signs_in_by_code_and_page_and_sees_the_quota(child, github):
 
     child.command("jumpseat")
     child.ask("Hello")
-    child.sees("You said: Hello")
-    child.idle()
-    child.sees("% left")
+    child.wait_for_text("You said: Hello")
+    child.wait_until_idle()
+    child.wait_for_text("% left")
     child.command("jumpseat-status")
-    child.sees("copilot: signed in as octocat")
+    child.wait_for_text("copilot: signed in as octocat")
 
 
 def test_the_error_of_a_user_who_is_signed_out_names_the_command_of_emacs(child):
     child.command("jumpseat")
     child.ask("Hello")
-    child.sees("✗ ")
-    child.sees("M-x jumpseat-login")
+    child.wait_for_text("✗ ")
+    child.wait_for_text("M-x jumpseat-login")
     assert "jumpseat login" not in child.screen
 
 
 def test_a_sign_in_whose_window_is_closed_is_cancelled(child, github):
     child.eval('(jumpseat-login "copilot")')
-    child.sees("Code:  ")
+    child.wait_for_text("Code:  ")
     child.keys("q")
     child.wait_for_message("The sign-in was cancelled.")
-    child.sees_no_more("Code:  ")
+    child.wait_until_text_is_gone("Code:  ")
 
 
 @pytest.mark.scenario("sign-out-elsewhere")
@@ -69,8 +69,8 @@ def test_a_sign_out_in_another_emacs_is_noticed(child, github, empty_home, packa
         sign_in(child, github)
         second.command("jumpseat")
         second.ask("Hello")
-        second.sees("You said: Hello")
-        second.idle()
+        second.wait_for_text("You said: Hello")
+        second.wait_until_idle()
         child.eval('(jumpseat-logout "copilot")')
         second.wait_for_message("You are signed out of copilot.")
         child.wait_for_message("copilot: signed out.")
@@ -82,12 +82,12 @@ def test_the_terms_of_a_model_are_shown_and_accepted_only_by_the_user(child, git
     sign_in(child, github)
     child.command("jumpseat")
     child.keys("^C^V")
-    child.sees("Model: ")
+    child.wait_for_text("Model: ")
     child.keys("copilot:claude?")
-    child.sees("terms not accepted")
+    child.wait_for_text("terms not accepted")
     child.keys("-haiku^I^M")
-    child.sees("Enable access to the latest Claude Haiku 4.5 model from Anthropic.")
-    child.sees("Accept the terms for your account? (yes or no)")
+    child.wait_for_text("Enable access to the latest Claude Haiku 4.5 model from Anthropic.")
+    child.wait_for_text("Accept the terms for your account? (yes or no)")
     child.keys(f"{answer}^M")
     if answer == "yes":
         child.wait('(equal (jumpseat--transcript-model) "copilot:claude-haiku-4.5")')

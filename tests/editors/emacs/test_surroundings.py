@@ -13,28 +13,28 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 
 def half() -> Reply:
-    """An answer whose end never comes."""
+    """Return an answer that never ends."""
     return Reply.events([chunk({"content": "Half an "}), chunk({"content": "ans"}), Gate()])
 
 
 def test_an_answer_that_is_undone_while_it_streams_is_stopped(child, provider):
     provider.script(half(), Reply.events(WORDS))
     child.ask("Question?")
-    child.sees("Half an ans")
+    child.wait_for_text("Half an ans")
     child.keys("^_")
-    child.sees_no_more("Half an ans")
+    child.wait_until_text_is_gone("Half an ans")
     provider.wait_for_disconnect(1)
-    child.idle()
+    child.wait_until_idle()
     assert child.text.endswith("## Me\n\nQuestion?")
 
 
 def test_an_answer_that_is_deleted_while_it_streams_is_stopped(child, provider):
     provider.script(half())
     child.ask("Question?")
-    child.sees("Half an ans")
+    child.wait_for_text("Half an ans")
     child.eval('(progn (goto-char 1) (search-forward "Question?") (delete-region (point) (point-max)))')
     provider.wait_for_disconnect(1)
-    child.idle()
+    child.wait_until_idle()
     assert child.text.endswith("## Me\n\nQuestion?")
 
 
@@ -47,14 +47,14 @@ def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_ch
     with running_emacs(home, package=package) as child:
         child.eval(f"(jumpseat-open {lisp(str(file))})")
         child.send()
-        child.sees("Half an ans")
+        child.wait_for_text("Half an ans")
         child.eval("(revert-buffer t t)")
         provider.wait_for_disconnect(1)
         assert child.eval("jumpseat-chat-mode") is True
-        child.idle()
+        child.wait_until_idle()
         child.wait('(string-prefix-p "## Me\n\nQuestion?\n" (buffer-string))')
         child.send()
-        child.sees("Hello there.")
+        child.wait_for_text("Hello there.")
 
 
 def test_the_end_of_an_answer_does_not_affect_a_chat_that_was_read_again(home, package, provider, tmp_path):
@@ -65,22 +65,22 @@ def test_the_end_of_an_answer_does_not_affect_a_chat_that_was_read_again(home, p
     with running_emacs(home, package=package) as child:
         child.eval(f"(jumpseat-open {lisp(str(file))})")
         child.send()
-        child.sees("Half an ans")
+        child.wait_for_text("Half an ans")
         child.eval("(setq ended nil)")
         child.eval("(add-hook 'jumpseat-turn-ended-functions (lambda (&rest _) (setq ended t)))")
         child.eval("(progn (revert-buffer t t) (jumpseat-send))")
-        child.sees("Other")
+        child.wait_for_text("Other")
         child.wait("ended")
         assert child.eval("(jumpseat--send-running-p)")
         provider.open(gate)
-        child.idle()
+        child.wait_until_idle()
         assert child.text.endswith("\n\n## Me\n\nQuestion?\n\n## Assistant\n\nOther End.\n\n## Me\n\n")
 
 
 def test_a_locked_chat_is_not_sent(child, provider):
     child.eval('(progn (insert "Question?") (read-only-mode))')
     child.keys("^C^C")
-    child.sees("Buffer is read-only")
+    child.wait_for_text("Buffer is read-only")
     assert provider.requests == []
 
 
@@ -88,11 +88,11 @@ def test_a_chat_that_is_locked_while_an_answer_streams_gets_all_of_it(child, pro
     gate = Gate()
     provider.script(Reply.events([chunk({"content": "Half "}), gate, *completion_stream(["and half."])]))
     child.ask("Question?")
-    child.sees("Half")
+    child.wait_for_text("Half")
     child.eval("(read-only-mode)")
     provider.open(gate)
-    child.sees("Half and half.")
-    child.idle()
+    child.wait_for_text("Half and half.")
+    child.wait_until_idle()
     assert child.text.endswith("Half and half.\n\n## Me\n\n")
     assert child.eval("buffer-read-only") is True
 
@@ -102,21 +102,21 @@ def test_a_narrowed_chat_is_sent_as_a_whole_and_gets_its_answer_at_the_end(child
     child.eval('(progn (insert "First line.\nSecond line.") (narrow-to-region 8 12))')
     child.send()
     child.wait('(save-restriction (widen) (string-search "Hello there." (buffer-string)))')
-    child.idle()
+    child.wait_until_idle()
     child.eval("(widen)")
     assert child.text.endswith("First line.\nSecond line.\n\n## Assistant\n\nHello there.\n\n## Me\n\n")
     assert provider.requests[0].json["messages"][0]["content"] == "First line.\nSecond line."
 
 
-def test_bytes_that_are_not_utf_8_and_nul_are_replaced_in_what_is_sent(child, provider, tmp_path):
+def test_bytes_that_are_not_utf_8_and_nul_are_replaced_before_sending(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "latin.txt"
     file.write_bytes(b"caf\xe9\xff \x80 \x00\n")
     child.eval(f"(let ((coding-system-for-read 'utf-8)) (find-file {lisp(str(file))}))")
     child.eval("(progn (push-mark 1 t t) (goto-char (point-max)))")
     child.command("jumpseat-ask", "What is it?")
-    child.sees("Hello there.")
-    child.idle()
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     assert "caf\ufffd\ufffd \ufffd \ufffd\n" in list_sent_texts(provider, 0)[0]
 
 
@@ -128,16 +128,16 @@ def test_front_matter_that_is_changed_while_the_provider_is_asked_stays(child, p
     child.ask("Question?")
     provider.wait_for_request(1)
     provider.open(gate)
-    child.sees("Hello there.")
-    child.idle()
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     assert child.text.startswith("---\nmodel: fake:mine\n---\n\n## Me\n")
 
 
 def test_a_carriage_return_in_an_answer_is_not_kept(child, provider):
     provider.script(Reply.events(completion_stream(["One\r\n", "two\r\n"])))
     child.ask("Question?")
-    child.sees("two")
-    child.idle()
+    child.wait_for_text("two")
+    child.wait_until_idle()
     assert "\r" not in child.text
 
 
@@ -145,5 +145,5 @@ def test_a_daemon_that_was_stopped_is_started_by_the_next_question(child, provid
     provider.default(Reply.events(WORDS))
     child.eval("(jumpseat--rpc-stop)")
     child.ask("Question?")
-    child.sees("Hello there.")
-    child.idle()
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()

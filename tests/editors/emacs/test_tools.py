@@ -58,7 +58,7 @@ def chat(home: Path, package: Path, provider: ThreadedUpstream, project: Path) -
 
 
 def results(provider: ThreadedUpstream, number: int) -> list[str]:
-    """The results of calls in a request, counted from 0."""
+    """Return the results of calls in a request, counted from 0."""
     return [each["content"] for each in provider.requests[number].json["messages"] if each["role"] == "tool"]
 
 
@@ -66,19 +66,19 @@ def results(provider: ThreadedUpstream, number: int) -> list[str]:
 def test_a_change_is_shown_as_a_difference_and_made_once_it_is_allowed(chat, provider, project):
     script(provider, [READ], [EDIT])
     chat.ask("Say bye.")
-    chat.sees("▸ files/edit greet.py · needs your approval")
-    chat.sees("-    print('hello')\n+    print('bye')")
-    chat.sees("[Allow C-c C-y] [Deny C-c C-x] [Diff C-c C-d] [Remember C-c C-r]")
-    chat.sees("fake:fake-model · needs your approval · 20 → 10 tokens · tools: files")
+    chat.wait_for_text("▸ files/edit greet.py · needs your approval")
+    chat.wait_for_text("-    print('hello')\n+    print('bye')")
+    chat.wait_for_text("[Allow C-c C-y] [Deny C-c C-x] [Diff C-c C-d] [Remember C-c C-r]")
+    chat.wait_for_text("fake:fake-model · needs your approval · 20 → 10 tokens · tools: files")
     assert (project / "greet.py").read_text() == BEFORE
 
     chat.keys("^C^Y")
-    chat.sees("Done.")
-    chat.idle()
+    chat.wait_for_text("Done.")
+    chat.wait_until_idle()
     assert (project / "greet.py").read_text() == AFTER
-    chat.sees("▸ files/read greet.py · completed")
-    chat.sees("▸ files/edit greet.py · completed")
-    chat.sees_no_more("[Allow")
+    chat.wait_for_text("▸ files/read greet.py · completed")
+    chat.wait_for_text("▸ files/edit greet.py · completed")
+    chat.wait_until_text_is_gone("[Allow")
     assert chat.eval("(list jumpseat-approval-mode (active-minibuffer-window))") == [None, None]
 
 
@@ -86,12 +86,12 @@ def test_a_change_is_shown_as_a_difference_and_made_once_it_is_allowed(chat, pro
 def test_a_denied_call_tells_the_model_the_reason(chat, provider, project):
     script(provider, [READ], [EDIT])
     chat.ask("Say bye.")
-    chat.sees("[Deny")
+    chat.wait_for_text("[Deny")
     chat.keys("^U^C^X")
     chat.answer("Greetings stay.")
-    chat.sees("Done.")
-    chat.idle()
-    chat.sees("▸ files/edit greet.py · denied")
+    chat.wait_for_text("Done.")
+    chat.wait_until_idle()
+    chat.wait_for_text("▸ files/edit greet.py · denied")
     assert "Greetings stay." in results(provider, 2)[1]
     assert (project / "greet.py").read_text() == BEFORE
 
@@ -99,11 +99,11 @@ def test_a_denied_call_tells_the_model_the_reason(chat, provider, project):
 def test_a_decision_can_be_remembered_for_the_rest_of_the_answer(chat, provider, project):
     script(provider, [READ], [EDIT], [call(3, "edit", path="greet.py", oldText="bye", newText="ciao")])
     chat.ask("Say ciao.")
-    chat.sees("[Remember C-c C-r]")
+    chat.wait_for_text("[Remember C-c C-r]")
     chat.keys("^C^R")
     chat.answer("files/edit in this answer")
-    chat.sees("Done.")
-    chat.idle()
+    chat.wait_for_text("Done.")
+    chat.wait_until_idle()
     assert (project / "greet.py").read_text() == BEFORE.replace("hello", "ciao")
 
 
@@ -111,13 +111,13 @@ def test_a_button_is_pressed_with_the_mouse(chat, provider, project):
     script(provider, [READ], [EDIT])
     chat.command("xterm-mouse-mode")
     chat.ask("Say bye.")
-    chat.sees("[Allow C-c C-y]")
+    chat.wait_for_text("[Allow C-c C-y]")
     lines = chat.screen.split("\n")
     row = next(number for number, line in enumerate(lines) if "[Allow" in line)
     column = lines[row].index("[Allow") + 3
     chat.keys(f"^[[<0;{column};{row + 1}M^[[<0;{column};{row + 1}m")
-    chat.sees("Done.")
-    chat.idle()
+    chat.wait_for_text("Done.")
+    chat.wait_until_idle()
     assert (project / "greet.py").read_text() == AFTER
 
 
@@ -125,7 +125,7 @@ def test_the_whole_difference_is_shown_in_diff_mode(chat, provider, project):
     lines = "".join(f"line {number}\n" for number in range(40))
     script(provider, [call(1, "write", path="notes.txt", text=lines)])
     chat.ask("Write.")
-    chat.sees("… 25 more lines")
+    chat.wait_for_text("… 25 more lines")
     chat.keys("^C^D")
     diff = """(with-current-buffer "*jumpseat diff*" (list (symbol-name major-mode) (buffer-string)))"""
     chat.wait('(get-buffer-window "*jumpseat diff*")')
@@ -144,10 +144,10 @@ def test_a_call_reads_and_changes_the_text_of_an_unsaved_buffer(chat, provider, 
     chat.eval(source % '(progn (goto-char (point-max)) (insert "# 😀 mine\n") (undo-boundary))')
     script(provider, [READ], [call(2, "edit", path="greet.py", oldText="😀 mine", newText="yours")])
     chat.ask("Change my comment.")
-    chat.sees("[Allow")
+    chat.wait_for_text("[Allow")
     chat.keys("^C^Y")
-    chat.sees("Done.")
-    chat.idle()
+    chat.wait_for_text("Done.")
+    chat.wait_until_idle()
     assert "# 😀 mine" in results(provider, 1)[0]
     assert chat.eval(source % "(list (buffer-string) (buffer-modified-p))") == [f"{BEFORE}# yours\n", True]
     assert (project / "greet.py").read_text() == BEFORE
@@ -155,13 +155,13 @@ def test_a_call_reads_and_changes_the_text_of_an_unsaved_buffer(chat, provider, 
     assert chat.eval(source % "(buffer-string)") == f"{BEFORE}# 😀 mine\n"
 
 
-def test_a_buffer_without_changes_shows_what_a_call_has_written(chat, provider, project):
+def test_a_buffer_without_changes_shows_the_file_after_a_call_has_changed_it(chat, provider, project):
     script(provider, [READ], [EDIT])
     chat.ask("Say bye.")
-    chat.sees("[Allow")
+    chat.wait_for_text("[Allow")
     chat.keys("^C^Y")
-    chat.sees("Done.")
-    chat.idle()
+    chat.wait_for_text("Done.")
+    chat.wait_until_idle()
     shown = """(with-current-buffer "greet.py"
                  (list (buffer-string) (buffer-modified-p) (verify-visited-file-modtime)))"""
     assert chat.eval(shown) == [AFTER, None, True]
@@ -171,30 +171,30 @@ def test_a_buffer_without_changes_shows_what_a_call_has_written(chat, provider, 
 def test_calls_are_folded_and_folded_again_when_the_chat_is_reopened(chat, provider, project):
     script(provider, [READ], [call(2, "read", path="missing.py")])
     chat.ask("Read.")
-    chat.sees("Done.")
-    chat.idle()
+    chat.wait_for_text("Done.")
+    chat.wait_until_idle()
     for title in ("▸ files/read greet.py · completed", "▸ files/read missing.py · failed"):
-        chat.sees(title)
+        chat.wait_for_text(title)
     assert "print('hello')" not in chat.screen
     chat.keys("^U^C^T")
     chat.wait("(progn (goto-char (point-min)) t)")
-    chat.sees("print('hello')")
+    chat.wait_for_text("print('hello')")
     chat.keys("^U^C^T")
-    chat.sees_no_more("print('hello')")
+    chat.wait_until_text_is_gone("print('hello')")
 
     file = project / "chat.md"
     chat.eval(f"(progn (write-file {lisp(str(file))}) (kill-buffer))")
     chat.keys(f"^X^F^A^K{file}^M")
     chat.wait("jumpseat-chat-mode")
-    chat.sees("▸ files/read greet.py · completed")
-    chat.sees("▸ Result (2 lines)")
-    chat.sees("▸ files/read missing.py · failed")
-    chat.sees("▸ Error (1 line)")
+    chat.wait_for_text("▸ files/read greet.py · completed")
+    chat.wait_for_text("▸ Result (2 lines)")
+    chat.wait_for_text("▸ files/read missing.py · failed")
+    chat.wait_for_text("▸ Error (1 line)")
 
     provider.script(Reply.events(completion_stream(["Again."])))
     chat.ask("Again?")
-    chat.sees("Again.")
-    chat.idle()
+    chat.wait_for_text("Again.")
+    chat.wait_until_idle()
     assert [each["role"] for each in provider.requests[3].json["messages"]] == [
         *("user", "assistant", "tool", "assistant", "tool", "assistant", "user"),
     ]
@@ -204,10 +204,10 @@ def test_calls_are_folded_and_folded_again_when_the_chat_is_reopened(chat, provi
 def test_a_chat_that_is_stopped_asks_nothing_more(chat, provider, project):
     script(provider, [READ], [EDIT])
     chat.ask("Say bye.")
-    chat.sees("[Allow")
+    chat.wait_for_text("[Allow")
     chat.stop()
-    chat.idle()
-    chat.sees_no_more("[Allow")
+    chat.wait_until_idle()
+    chat.wait_until_text_is_gone("[Allow")
     assert chat.eval("jumpseat-approval-mode") is None
     assert (project / "greet.py").read_text() == BEFORE
 
@@ -215,12 +215,12 @@ def test_a_chat_that_is_stopped_asks_nothing_more(chat, provider, project):
 def test_an_answer_that_was_stopped_between_two_calls_goes_on(chat, provider, project):
     script(provider, [READ], [EDIT])
     chat.ask("Say bye.")
-    chat.sees("[Allow")
+    chat.wait_for_text("[Allow")
     chat.stop()
-    chat.idle()
+    chat.wait_until_idle()
     chat.send()
-    chat.sees("Done.")
-    chat.idle()
+    chat.wait_for_text("Done.")
+    chat.wait_until_idle()
     assert [each["role"] for each in provider.requests[2].json["messages"]] == [
         *("user", "assistant", "tool", "assistant", "tool"),
     ]
@@ -238,33 +238,33 @@ def test_a_chat_that_nobody_sees_says_that_it_needs_an_approval(chat, provider, 
 @pytest.mark.scenario("tools")
 def test_tools_are_switched_on_for_one_chat(chat, provider, project):
     chat.keys("^C^L")
-    chat.sees("[x] files built in, running")
-    chat.sees("Folder of the file tools:")
-    chat.sees("[x] read allow")
-    chat.sees("[x] edit ask")
+    chat.wait_for_text("[x] files built in, running")
+    chat.wait_for_text("Folder of the file tools:")
+    chat.wait_for_text("[x] read allow")
+    chat.wait_for_text("[x] edit ask")
     chat.eval('(progn (goto-char (point-min)) (search-forward "] edit") t)')
     chat.keys("^M")
-    chat.sees("[-] files")
-    chat.sees("[ ] edit")
+    chat.wait_for_text("[-] files")
+    chat.wait_for_text("[ ] edit")
     chat.eval('(progn (goto-char (point-min)) (search-forward "] write") t)')
     chat.keys(" q")
     chat.wait("jumpseat-chat-mode")
     provider.script(Reply.events(completion_stream(["Done."])))
     chat.ask("Which?")
-    chat.sees("Done.")
-    chat.idle()
+    chat.wait_for_text("Done.")
+    chat.wait_until_idle()
     offered = {each["function"]["name"] for each in provider.requests[0].json["tools"]}
     assert offered == {"files__list", "files__read", "files__search"}
-    chat.sees("tools: files")
+    chat.wait_for_text("tools: files")
     # The choice is saved with the chat.
     chat.eval('(progn (write-file (expand-file-name "chat.md")) (kill-buffer))')
     chat.keys(f"^X^F^A^K{project}/chat.md^M")
     chat.wait("jumpseat-chat-mode")
-    chat.sees("tools: files")
+    chat.wait_for_text("tools: files")
     provider.script(Reply.events(completion_stream(["Again."])))
     chat.ask("Again?")
-    chat.sees("Again.")
-    chat.idle()
+    chat.wait_for_text("Again.")
+    chat.wait_until_idle()
     assert {each["function"]["name"] for each in provider.requests[1].json["tools"]} == offered
 
     chat.keys("^U")
@@ -280,30 +280,30 @@ def test_a_server_that_has_died_is_started_again(home, package, provider, projec
         chat.command("jumpseat")
         chat.wait("jumpseat-chat-mode")
         chat.keys("^C^L")
-        chat.sees("[ ] shop user, stopped")
+        chat.wait_for_text("[ ] shop user, stopped")
         chat.eval('(progn (goto-char (point-min)) (search-forward "] shop") t)')
         chat.keys("^M")
-        chat.sees("[x] shop user, stopped")
+        chat.wait_for_text("[x] shop user, stopped")
         chat.keys("R")
         chat.wait_for_message("shop: running.")
-        chat.sees("[x] shop user, running")
-        chat.sees("[x] echo")
+        chat.wait_for_text("[x] shop user, running")
+        chat.wait_for_text("[x] echo")
         chat.keys("q")
         chat.wait("jumpseat-chat-mode")
         echo = FakeCall("c1", "shop__echo", [json.dumps({"text": "hello"})])
         script(provider, [echo])
         chat.ask("Call it.")
-        chat.sees("▸ shop/echo hello · needs your approval")
-        chat.sees("text: hello")
+        chat.wait_for_text("▸ shop/echo hello · needs your approval")
+        chat.wait_for_text("text: hello")
         chat.keys("^C^Y")
-        chat.sees("Done.")
-        chat.idle()
+        chat.wait_for_text("Done.")
+        chat.wait_until_idle()
         assert "hello" in results(provider, 1)[0]
 
 
 def test_without_the_users_choice_a_chat_offers_no_tools(child, provider):
     provider.script(Reply.events(completion_stream(["Done."])))
     child.ask("Which?")
-    child.sees("Done.")
-    child.idle()
+    child.wait_for_text("Done.")
+    child.wait_until_idle()
     assert "tools" not in provider.requests[0].json

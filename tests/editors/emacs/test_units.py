@@ -38,7 +38,7 @@ def test_the_unit_tests_in_emacs_lisp_pass():
 
 
 def write_autoloads(directory: Path) -> Path:
-    """The autoloads of a copy of the package in this directory, as a package manager makes them."""
+    """Return the autoloads of a copy of the package in this directory, as a package manager makes them."""
     for each in PACKAGE.glob("jumpseat*.el"):
         shutil.copy(each, directory)
     file = directory / "jumpseat-autoloads.el"

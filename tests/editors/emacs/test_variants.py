@@ -12,20 +12,20 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 
 def conversation(child: Child) -> str:
-    """The text of the chat below its front matter."""
+    """Return the text of the chat below its front matter."""
     return child.text.rpartition("\n---\n\n")[2]
 
 
 def ask(child: Child, question: str, answer: str) -> None:
     child.ask(question)
-    child.sees(answer)
-    child.idle()
+    child.wait_for_text(answer)
+    child.wait_until_idle()
 
 
 def retry(child: Child, answer: str) -> None:
     child.keys("^C^A")
-    child.sees(answer)
-    child.idle()
+    child.wait_for_text(answer)
+    child.wait_until_idle()
 
 
 @pytest.mark.scenario("regenerate")
@@ -36,16 +36,16 @@ def test_a_question_that_is_asked_again_keeps_the_old_answer_as_a_variant(child,
     retry(child, "Blue.")
     assert conversation(child) == first.replace("Red.", "Blue.")
     assert list_sent_texts(provider, 1) == ["Colour?"]
-    child.sees("## Me variant 2 of 2")
+    child.wait_for_text("## Me variant 2 of 2")
 
     child.keys("^C^[p")
-    child.sees("Red.")
-    child.sees("## Me variant 1 of 2")
+    child.wait_for_text("Red.")
+    child.wait_for_text("## Me variant 1 of 2")
     assert conversation(child) == first
     child.keys("^C^[p")
-    child.sees("Blue.")
+    child.wait_for_text("Blue.")
     child.keys("^_")
-    child.sees("Red.")
+    child.wait_for_text("Red.")
     assert conversation(child) == first
 
 
@@ -64,10 +64,10 @@ def test_an_earlier_question_is_edited_and_the_chat_goes_on_from_there(child, pr
 
     child.eval('(progn (goto-char 1) (search-forward "Town?"))')
     child.keys("^C^[n")
-    child.sees("Because.")
+    child.wait_for_text("Because.")
     assert conversation(child) == before
     child.keys("^C^[n")
-    child.sees("Since when?")
+    child.wait_for_text("Since when?")
     assert conversation(child) == after
 
 
@@ -76,9 +76,9 @@ def test_no_variant_is_lost_when_a_change_of_the_variant_is_undone(child, provid
     ask(child, "Colour?", "Red.")
     retry(child, "Blue.")
     child.keys("^C^[p")
-    child.sees("Red.")
+    child.wait_for_text("Red.")
     child.keys("^_")
-    child.sees("Blue.")
+    child.wait_for_text("Blue.")
     ask(child, "Sure?", "Sure.")
     child.eval('(progn (goto-char 1) (search-forward "Colour?"))')
     texts = set()
@@ -95,11 +95,11 @@ def test_a_retry_in_the_middle_of_an_answer_is_refused(child, provider):
     gate = Gate()
     provider.script(hold_answer("Half", gate=gate))
     child.ask("Colour?")
-    child.sees("Half")
+    child.wait_for_text("Half")
     child.keys("^C^A")
-    child.sees("An answer is being written; C-c C-k stops it")
+    child.wait_for_text("An answer is being written; C-c C-k stops it")
     provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     assert child.text.endswith("Half End.\n\n## Me\n\n")
 
 

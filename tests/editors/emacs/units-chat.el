@@ -133,7 +133,7 @@
     (should (equal (jumpseat-tools--switch '("b/*") rows "a" nil) '("b/*" "a/*")))
     (should (equal (jumpseat-tools--switch '("c/*") rows "c" nil) nil))))
 
-(ert-deftest units-the-home-directory-is-no-workspace ()
+(ert-deftest units-the-home-directory-is-not-a-workspace ()
   (let ((default-directory (expand-file-name "~/")))
     (should-not (jumpseat--workspace-folder)))
   (let ((default-directory "/ssh:example.org:/home/mona/x/"))

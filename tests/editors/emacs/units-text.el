@@ -13,7 +13,7 @@
     (should (equal (jumpseat-region--to-position (point)) '(:line 1 :character 4)))
     (should (= (point) (jumpseat--region-find '(:line 1 :character 4))))))
 
-(ert-deftest units-a-position-is-that-of-the-whole-buffer-also-in-a-narrowed-one ()
+(ert-deftest units-a-position-in-a-narrowed-buffer-counts-from-the-start-of-the-whole ()
   (units-with "a\nb\nc\n"
     (narrow-to-region 3 5)
     (should (equal (jumpseat-region--to-position 5) '(:line 2 :character 0)))
@@ -39,7 +39,7 @@
 
 ;;; The writer
 
-(ert-deftest units-an-answer-is-one-step-of-undo-also-over-boundaries ()
+(ert-deftest units-an-answer-is-one-step-of-undo-despite-undo-boundaries ()
   (units-with "Question"
     (undo-boundary)
     (let ((writer (jumpseat--writer-new (point-max))))

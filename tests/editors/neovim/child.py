@@ -43,7 +43,7 @@ vim.notify = function(text, level) table.insert(_G.messages, text) end
 
 
 _NO_START = """
--- A daemon that is still starting when Neovim ends would outlive the test, which finds no daemon to end.
+-- Wait for a daemon that is starting. Otherwise the test could not find it to end it, and it would stay.
 local client = package.loaded['jumpseat.daemon.client']
 if not client then return end
 vim.wait(..., function()
@@ -68,7 +68,7 @@ end
 
 
 class Child:
-    """One Neovim. Its Lua sees `messages`, what the plug-in notified."""
+    """One Neovim. Its global Lua variable `messages` contains the notifications of the plug-in."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -82,9 +82,9 @@ class Child:
         self._connection.sendall(msgpack.packb([0, self._requests, method, arguments]))
 
     def _request(self, method: str, *arguments: Any) -> Any:
-        """Neovim's MessagePack-RPC: [0, id, method, params], then [1, id, error, result].
+        """Send [0, id, method, params], and wait for [1, id, error, result] (MessagePack-RPC).
 
-        What it draws comes between, as [2, method, params].
+        Neovim sends the changes of the screen in between, as [2, method, params].
         """
         self._send(method, arguments)
         while True:
@@ -98,7 +98,7 @@ class Child:
             self._answers.feed(received)
 
     def quit(self) -> None:
-        """End Neovim, without waiting for it. It must have reported no error."""
+        """Check that Neovim has not reported an error, and tell it to end, without waiting for the end."""
         if self._ended:
             return
         self._ended = True
@@ -109,7 +109,7 @@ class Child:
             # A notification: Neovim does not end within a request.
             self._connection.sendall(msgpack.packb([2, "nvim_command", ["qall!"]]))
 
-    def has_ended(self) -> None:
+    def wait_for_end(self) -> None:
         """Wait until Neovim has ended by itself."""
         while self._connection.recv(1 << 16):
             pass
@@ -138,7 +138,7 @@ class Child:
         """The text on the screen, without blanks at the ends of lines."""
         return str(self.lua(_SCREEN))
 
-    def sees(self, text: str) -> None:
+    def wait_for_text(self, text: str) -> None:
         """Wait until the text is on the screen."""
         code = f"""
         local text = ...
@@ -147,22 +147,22 @@ class Child:
         """
         assert self.lua(code, text), f"{text!r} is not on the screen:\n{self.screen}"
 
-    def will_choose(self, *choices: str) -> None:
-        """Let each next choice be the first item with one of these texts; its Lua then sees the `prompts`."""
+    def script_choices(self, *choices: str) -> None:
+        """Answer each following menu with the first item that contains the next text; record its prompt."""
         self.lua(_CHOOSE, list(choices))
 
-    def has_chosen(self) -> None:
-        """Wait until all of these choices are made."""
+    def wait_for_choices(self) -> None:
+        """Wait until all choices of `script_choices` have been made."""
         self.wait("#_G.choices == 0")
 
     @property
     def text(self) -> str:
-        """The current buffer."""
+        """The text of the current buffer."""
         return "\n".join(self._request("nvim_buf_get_lines", 0, 0, -1, False))
 
     @property
     def body(self) -> str:
-        """The current buffer, a chat, without its front matter."""
+        """The text of the chat in the current buffer, without its front matter."""
         return re.sub(r"\A---\n.*?\n---\n\n", "", self.text, flags=re.DOTALL)
 
     def write(self, text: str) -> None:
@@ -190,22 +190,22 @@ class Child:
         """Stop the answer."""
         self.command("Jumpseat stop")
 
-    def idle(self) -> None:
+    def wait_until_idle(self) -> None:
         """Wait until no chat and no edit runs."""
         self.wait("require('jumpseat.display.view').status(vim.api.nvim_get_current_buf()).state == nil")
 
-    def has_a_person(self) -> None:
-        """Show messages, and ask at menus and for ENTER, as Neovim does for a person at a terminal."""
+    def attach_terminal(self) -> None:
+        """Attach a terminal, so that Neovim shows messages, asks questions and waits for ENTER."""
         self.lua("vim.notify = function(text) vim.api.nvim_echo({ { text } }, true, {}) end")
         self._request("nvim_ui_attach", COLUMNS, LINES, {})
 
-    def answers(self, text: str) -> None:
-        """Type the answer to a question of Neovim, which waits for it and does nothing else meanwhile."""
+    def type_answer(self, text: str) -> None:
+        """Wait for a question of Neovim, and type the answer."""
         self.wait_for_mode("c")
         self._request("nvim_input", text)
 
     def wait_for_mode(self, *modes: str) -> str:
-        """Wait until Neovim is in one of these modes: "c" at a question, "r" at the demand for ENTER."""
+        """Wait until Neovim is in one of these modes: "c" at a question, "r" when it waits for ENTER."""
         deadline = time.monotonic() + WAIT_SECONDS
         while (mode := self._request("nvim_get_mode")["mode"]) not in modes:
             assert time.monotonic() < deadline, mode
@@ -222,7 +222,7 @@ class Child:
 def running_neovim(
     home: Path, *files: str, options: Mapping[str, Any] | None = None, env: Mapping[str, str] | None = None
 ) -> Iterator[Child]:
-    """A Neovim whose directories and daemon are below `home`; the daemon keeps running."""
+    """Run a Neovim whose directories, and those of its daemon, are below `home`. The daemon stays."""
     executable = program("nvim")
     variables = {
         **os.environ,
@@ -253,7 +253,7 @@ def running_neovim(
                 child = Child(connection)
                 yield child
                 child.quit()
-                # Neovim may drop what a connection that is closed has sent.
+                # Keep the connection open: Neovim may drop messages of a connection that is closed.
                 process.wait(WAIT_SECONDS)
         finally:
             process.kill()

@@ -12,7 +12,7 @@ from tests.editors.neovim.child import Child, running_neovim
 
 @pytest.fixture
 def child(home: Path) -> Iterator[Child]:
-    """A Neovim with the plug-in and a chat that is open."""
+    """A Neovim with the plug-in and an open chat."""
     with running_neovim(home) as running:
         running.command("Jumpseat")
         yield running

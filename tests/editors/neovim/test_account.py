@@ -31,7 +31,7 @@ def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(c
     provider.default(MODELS, path="/v1/models")
     provider.script(Reply.events(WORDS), Reply.events(WORDS), path="/v1/chat/completions")
     child.ask("First.")
-    child.idle()
+    child.wait_until_idle()
     child.lua("_G.pick = ...", "fake:other-model")
     child.lua(PICK)
     child.command("Jumpseat model")
@@ -41,7 +41,7 @@ def test_a_picked_model_is_named_in_the_front_matter_and_used_by_the_next_turn(c
         for line in child.lua("return _G.offered")
     )
     child.ask("Second.")
-    child.idle()
+    child.wait_until_idle()
     chats = [request for request in provider.requests if request.path == "/v1/chat/completions"]
     assert [request.json["model"] for request in chats] == ["fake-model", "other-model"]
     assert child.text.count("## Assistant") == 2
@@ -62,7 +62,7 @@ def test_a_wrong_default_model_is_refused_with_the_nearest_names(home, provider)
         assert "fake:fake-model" in child.messages[0]
         assert "is now the default model" not in child.messages[0]
         child.command("Jumpseat")
-        child.sees("default model")
+        child.wait_for_text("default model")
 
 
 def test_a_default_model_that_the_configuration_overrides_is_reported(home: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_default_model_that_the_configuration_overrides_is_reported(home: Path
         assert f'no effect here: {file} sets it to "fake:fake-model"' in child.messages[0]
 
 
-def test_a_question_that_is_model_chooses_the_model_instead_of_being_sent(child, provider):
+def test_the_question_slash_model_chooses_the_model_and_is_not_sent(child, provider):
     child.ask("/model fake:other-model")
     child.wait("vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == 'model: fake:other-model'")
     assert "/model" not in child.text
@@ -98,11 +98,11 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
 
     child.lua("vim.api.nvim_win_set_cursor(0, { 3, 3 })")
     child.keys("K")
-    child.sees("Higher values are more random")
+    child.wait_for_text("Higher values are more random")
     child.keys("$")
     child.wait("#vim.api.nvim_list_wins() == 1")
     child.keys("K")
-    child.sees("Higher values are more random")
+    child.wait_for_text("Higher values are more random")
     child.keys("$r1")
     child.wait("#vim.diagnostic.get(0) == 0")
     assert provider.requests == []
@@ -110,7 +110,7 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
 
 def test_the_status_lists_the_providers_and_the_daemon(child):
     child.command("Jumpseat status")
-    child.sees("fake: configured")
+    child.wait_for_text("fake: configured")
     assert f"jumpseat {jumpseat.__version__}" in child.screen
     assert "copilot: signed out" in child.screen
 
@@ -128,11 +128,11 @@ def test_a_sign_in_is_offered_only_for_providers_that_have_one(child):
 
 def test_hints_name_the_commands_of_the_plug_in(empty_home):
     with running_neovim(empty_home) as child:
-        child.will_choose("Not now")
+        child.script_choices("Not now")
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.has_chosen()
-        child.sees("✗ ")
+        child.wait_for_choices()
+        child.wait_for_text("✗ ")
         words = " ".join(child.screen.split())
         assert "run `:Jumpseat login`" in words
         assert "jumpseat login" not in words
@@ -145,7 +145,7 @@ def test_the_logs_are_opened(child):
     assert "the log was opened" in child.lua(
         "return table.concat(vim.fn.readfile(require('jumpseat.core.log').path()), ' ')"
     )
-    child.sees("the log was opened")
+    child.wait_for_text("the log was opened")
     assert child.lua("return vim.fn.line('.') == vim.fn.line('$')")
 
 
@@ -164,7 +164,7 @@ def test_a_user_without_a_provider_is_offered_a_sign_in_or_the_local_model(empty
         child.ask("Hello?")
         child.wait("_G.offered and #_G.offered == 3")
         assert child.lua("return _G.offered") == ["Sign in", "Install the local model", "Not now"]
-        child.sees("✗ ")
+        child.wait_for_text("✗ ")
         assert child.text == "## Me\n\nHello?"
 
 

@@ -70,7 +70,7 @@ def test_chats_and_models_are_listed(child, provider):
     provider.script(MODELS, path="/v1/models")
     provider.script(Reply.events(WORDS))
     child.ask("Hello?")
-    child.idle()
+    child.wait_until_idle()
     (chat,) = child.lua("return require('jumpseat').chats()")
     assert chat["model"] == "fake:fake-model"
     assert chat["conversation"]
@@ -92,7 +92,7 @@ def test_events_report_the_turns(home, provider):
         """)
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.idle()
+        child.wait_until_idle()
         found = child.lua("return _G.events")
         assert found == ["JumpseatChatOpened", "JumpseatTurnStarted", "JumpseatTurnEnded"]
 
@@ -116,7 +116,7 @@ def test_a_long_chat_is_highlighted_without_tree_sitter(child, provider):
     provider.script(Reply.events(WORDS))
     child.lua("vim.api.nvim_buf_set_lines(0, -1, -1, false, vim.split(('line\\n'):rep(1200), '\\n'))")
     child.ask("Long?")
-    child.idle()
+    child.wait_until_idle()
     assert child.lua("return vim.treesitter.highlighter.active[vim.api.nvim_get_current_buf()] == nil")
     assert child.lua("return vim.bo.syntax") == "markdown"
 

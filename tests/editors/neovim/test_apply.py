@@ -56,11 +56,11 @@ def child(home: Path, project: Path) -> Iterator[Child]:
         yield running
 
 
-def answers(child: Child, provider: ThreadedUpstream, text: str) -> None:
-    """Let the model answer with this text."""
+def ask_for_code(child: Child, provider: ThreadedUpstream, text: str) -> None:
+    """Ask a question, and wait for this answer of the model."""
     provider.script(Reply.events(completion_stream([text])))
     child.ask("How?")
-    child.idle()
+    child.wait_until_idle()
 
 
 def apply_to(child: Child, name: str) -> None:
@@ -84,12 +84,12 @@ def apply_to(child: Child, name: str) -> None:
     ids=["fence", "title", "colon", "comment", "label", "sentence"],
 )
 def test_a_code_block_is_shown_in_the_file_that_it_names_and_accepted(child, provider, answer):
-    answers(child, provider, answer)
+    ask_for_code(child, provider, answer)
     apply_to(child, "maths.py")
     assert child.text == MATHS.rstrip("\n")
     child.command("Jumpseat again")
     assert child.messages[-1] == "jumpseat: Only an edit can be rewritten, not a code block."
-    child.sees("    def double(self, x: int) -> int:")
+    child.wait_for_text("    def double(self, x: int) -> int:")
     child.keys("gA")
     assert child.text == MATHS_AFTER.rstrip("\n")
     child.command("undo")
@@ -99,7 +99,7 @@ def test_a_code_block_is_shown_in_the_file_that_it_names_and_accepted(child, pro
 @pytest.mark.scenario("apply-code")
 def test_a_code_block_without_a_path_is_shown_in_the_most_similar_file(child, provider, project):
     child.write(f"@file:{project}/src/maths.py ")
-    answers(child, provider, f"Shorter:\n\n```python\n{TWICE}```\n")
+    ask_for_code(child, provider, f"Shorter:\n\n```python\n{TWICE}```\n")
     apply_to(child, "maths.py")
     child.keys("gA")
     assert child.text == MATHS_AFTER.rstrip("\n")
@@ -108,16 +108,16 @@ def test_a_code_block_without_a_path_is_shown_in_the_most_similar_file(child, pr
 @pytest.mark.scenario("apply-code")
 def test_a_code_block_is_accepted_by_hunk(child, provider):
     code = "def greet(name: str):\n    print('Hello', name)\n    return name\n"
-    answers(child, provider, f"```python\n{code}```\n")
+    ask_for_code(child, provider, f"```python\n{code}```\n")
     apply_to(child, "other.py")
-    child.sees("ga accept · gr reject")
+    child.wait_for_text("ga accept · gr reject")
     child.keys("gr")
     child.keys("ga")
     assert child.text == OTHER + "    return name"
 
 
 def test_a_code_block_for_a_new_file_fills_its_buffer(child, provider, project):
-    answers(child, provider, "```python src/new.py\nx = 1\ny = 2\n```\n")
+    ask_for_code(child, provider, "```python src/new.py\nx = 1\ny = 2\n```\n")
     apply_to(child, "new.py")
     child.keys("gA")
     assert child.text == "x = 1\ny = 2"
@@ -127,7 +127,7 @@ def test_a_code_block_for_a_new_file_fills_its_buffer(child, provider, project):
 
 
 def test_code_that_is_like_nothing_in_the_file_is_inserted_below_the_cursor(child, provider):
-    answers(child, provider, "```python\nZ = {}\n```\n")
+    ask_for_code(child, provider, "```python\nZ = {}\n```\n")
     apply_to(child, "other.py")
     assert "No lines of other.py are similar" in child.messages[-2]
     child.keys("gA")
@@ -141,7 +141,7 @@ def test_a_diff_is_applied_to_its_files_although_its_line_numbers_are_wrong(chil
         "--- a/other.py\n+++ b/other.py\n@@ -1,2 +1,2 @@\n-def greet(name):\n+def greet(who):\n"
         "-    print('Hello', name)\n+    print('Hello', who)\n@@ -7 +7 @@\n-missing\n+found\n"
     )
-    answers(child, provider, f"```diff\n{patch}```\n")
+    ask_for_code(child, provider, f"```diff\n{patch}```\n")
     child.keys("gp")
     child.wait("#_G.messages == 3")
     left_out = "jumpseat: 1 of the 2 changes of the diff do not match other.py, and are left out."
@@ -188,7 +188,7 @@ index 4444444..0000000
 
 @pytest.mark.scenario("apply-code")
 def test_a_diff_with_the_headers_of_git_is_applied(child, provider):
-    answers(child, provider, f"```diff\n{GIT_DIFF}```\n")
+    ask_for_code(child, provider, f"```diff\n{GIT_DIFF}```\n")
     child.keys("gp")
     child.wait("#_G.messages == 3")
     shown = "jumpseat: The code is shown in {}: :Jumpseat accept applies it, :Jumpseat reject discards it."
@@ -206,22 +206,22 @@ def test_a_diff_with_the_headers_of_git_is_applied(child, provider):
 def test_a_diff_that_only_renames_is_reported(child, provider):
     headers = "similarity index 100%\nrename from other.py\nrename to another.py\n"
     diff = f"diff --git a/other.py b/another.py\n{headers}"
-    answers(child, provider, f"```diff\n{diff}```\n")
+    ask_for_code(child, provider, f"```diff\n{diff}```\n")
     child.keys("gp")
     assert child.messages == ["jumpseat: The diff does not change any lines."]
 
 
 def test_the_file_of_a_code_block_can_be_named_and_is_reviewed_only_once(child, provider):
-    answers(child, provider, f"```python\n{TWICE}```\n")
+    ask_for_code(child, provider, f"```python\n{TWICE}```\n")
     child.command("Jumpseat apply src/maths.py")
-    child.sees("def double(self, x: int)")
+    child.wait_for_text("def double(self, x: int)")
     child.command("wincmd p")
     child.command("Jumpseat apply src/maths.py")
     assert "There is already an edit in src/maths.py." in child.messages[-1]
 
 
 def test_code_that_the_file_already_has_is_reported(child, provider):
-    answers(child, provider, f"```python\n{OTHER}```\n")
+    ask_for_code(child, provider, f"```python\n{OTHER}```\n")
     child.keys("gp")
     assert child.messages == ["jumpseat: This code is already in other.py."]
 
@@ -235,7 +235,7 @@ def test_a_url_that_the_model_writes_is_not_opened(child, provider, tmp_path, bl
     program = tmp_path / "run.sh"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     program.chmod(0o700)
-    answers(child, provider, block.replace("{}", f"term://{program}"))
+    ask_for_code(child, provider, block.replace("{}", f"term://{program}"))
     child.keys("gp")
     child.wait("#_G.messages > 0")
     names = child.lua("return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())")

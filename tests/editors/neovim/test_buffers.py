@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 def test_a_buffer_that_is_closed_stops_its_answer(child, provider, command):
     provider.script(hold_answer("Half", gate=Gate()))
     child.ask("Hello?")
-    child.sees("Half")
+    child.wait_for_text("Half")
     child.command(command)
     provider.wait_for_disconnect(1)
     assert child.lua("return require('jumpseat.core.chats').list()") == []
@@ -28,14 +28,14 @@ def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_ch
     child.write("Hello?")
     child.command("write")
     child.command("Jumpseat send")
-    child.sees("Half")
+    child.wait_for_text("Half")
     child.command("edit!")
     provider.wait_for_disconnect(1)
-    child.idle()
+    child.wait_until_idle()
     assert child.text == "## Me\n\nHello?"
 
     child.command("Jumpseat send")
-    child.idle()
+    child.wait_until_idle()
     assert child.text.endswith("## Me\n\nHello?\n\n## Assistant\n\nHello there.\n\n## Me\n\n")
     assert "complete'.omnifunc" in child.lua("return vim.bo.omnifunc")
 
@@ -61,7 +61,7 @@ def test_a_markdown_file_becomes_a_chat_only_if_the_user_wants(child, provider, 
     child.command(f"edit {tmp_path / 'notes.md'}")
     child.lua("local choice = ... vim.fn.confirm = function() return choice end", choice)
     child.command("Jumpseat send")
-    child.idle()
+    child.wait_until_idle()
     assert len(provider.requests) == sent
     assert ("Hello there." in child.text) is bool(sent)
 
@@ -73,9 +73,9 @@ def test_a_chat_that_is_deleted_and_opened_again_is_a_chat(child, provider):
     file = child.lua("return vim.api.nvim_buf_get_name(0)")
     child.command("bdelete")
     child.command(f"edit {file}")
-    child.sees("default model")
+    child.wait_for_text("default model")
     child.command("Jumpseat send")
-    child.idle()
+    child.wait_until_idle()
     assert "Hello there." in child.text
 
 
@@ -88,14 +88,14 @@ def test_two_neovims_on_one_saved_chat_each_have_their_own_answer(home, provider
             child.command("set autoread")
             child.command(f"Jumpseat {file}")
             child.command("Jumpseat send")
-            child.idle()
+            child.wait_until_idle()
         first.command("write")
         assert "Hello there." in file.read_text("utf-8")
         assert "Other." in second.text
-        # The second user takes the text of the first.
+        # The second user reads the text that the first user has written to the file.
         second.command("edit!")
         second.ask("And you?")
-        second.idle()
+        second.wait_until_idle()
         assert second.text.count("Hello there.") == 2
     sent = [message["content"] for message in provider.requests[2].json["messages"]]
     assert sent == ["Hello?", "Hello there.", "And you?"]
@@ -112,7 +112,7 @@ def test_a_chat_that_another_neovim_has_open_is_opened_with_a_warning(home, prov
         assert first.messages == []
         assert "another Neovim has it open" in second.messages[0]
         second.command("Jumpseat send")
-        second.idle()
+        second.wait_until_idle()
         assert "Hello there." in second.text
 
 
@@ -121,10 +121,10 @@ def test_an_answer_that_is_undone_while_it_streams_is_stopped_and_can_be_redone(
     provider.script(hold_answer("One ", gate=gate))
     child.keys("iMy question.<Esc>")
     child.command("Jumpseat send")
-    child.sees("One")
+    child.wait_for_text("One")
     child.command("undo")
     provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     assert child.messages == ["jumpseat: The answer was removed from the chat, so it was stopped."]
     assert child.text == "## Me\n\nMy question."
     assert "…" not in child.screen
@@ -137,31 +137,31 @@ def test_an_answer_whose_last_part_is_undone_is_stopped_and_not_joined_over_the_
     pieces = [chunk({"content": "One "}), gates[0], chunk({"content": "two "}), gates[1]]
     provider.script(Reply.events([*pieces, *completion_stream(["three."])]))
     child.ask("Count.")
-    child.sees("One")
+    child.wait_for_text("One")
     child.lua("vim.api.nvim_win_set_cursor(0, { vim.fn.search('Count', 'nw'), 0 })")
     child.keys("IPlease: <Esc>")
     provider.open(gates[0])
-    child.sees("One two")
+    child.wait_for_text("One two")
     child.command("undo")
     provider.open(gates[1])
-    child.idle()
+    child.wait_until_idle()
     assert child.text.endswith("Please: Count.\n\n## Assistant\n\nOne")
 
 
 def test_an_undo_of_the_users_own_change_does_not_stop_an_answer(child, provider):
-    gate = chats.begin(child, provider, "One ")
+    gate = chats.begin_answer(child, provider, "One ")
     child.lua("vim.api.nvim_win_set_cursor(0, { vim.fn.search('Question', 'nw'), 0 })")
     child.keys("IMine: <Esc>u")
     provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     assert child.text.endswith("Question.\n\n## Assistant\n\nOne  End.\n\n## Me\n\n")
 
 
 def test_a_chat_that_is_locked_during_an_answer_gets_all_of_it(child, provider):
-    gate = chats.begin(child, provider, "One")
+    gate = chats.begin_answer(child, provider, "One")
     child.command("set nomodifiable")
     provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     assert child.text.endswith("One End.\n\n## Me\n\n")
     assert child.lua("return vim.bo.modifiable") is False
 
@@ -180,7 +180,7 @@ def test_a_window_whose_buffer_is_fixed_keeps_it(home, window):
         child.command("file fixed.txt")
         child.command("set winfixbuf")
         child.command("Jumpseat")
-        child.sees("## Me")
+        child.wait_for_text("## Me")
         names = child.lua(
             "return vim.tbl_map(function(win) return vim.fs.basename(vim.api.nvim_buf_get_name("
             "vim.api.nvim_win_get_buf(win))) end, vim.api.nvim_list_wins())"
@@ -199,9 +199,9 @@ def test_every_window_and_tab_page_of_a_chat_follows_and_folds(child, provider):
     child.command("tab split")
     child.command("tabprevious")
     child.ask("Question.")
-    child.sees("Half")
+    child.wait_for_text("Half")
     provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     states = child.lua("""
         return vim.tbl_map(function(win) return vim.api.nvim_win_call(win, function()
           local row = vim.fn.search('details', 'nw')
@@ -223,11 +223,11 @@ def test_an_open_chat_is_shown_in_the_tab_page_of_the_user(child):
 def test_an_error_is_wrapped_to_the_window_also_after_its_size_changed(child, provider):
     provider.script(Reply.json({"error": {"message": "The key is wrong " + 5 * "and so on "}}, 401))
     child.ask("Question.")
-    child.idle()
-    child.sees("✗ fake does not accept the credential (HTTP 401): The key is wrong and")
+    child.wait_until_idle()
+    child.wait_for_text("✗ fake does not accept the credential (HTTP 401): The key is wrong and")
     child.command("vertical botright new")
     child.command("vertical resize 56")
-    child.sees("│✗ fake does not accept"[1:])
+    child.wait_for_text("│✗ fake does not accept"[1:])
     rows = [row.partition("│")[0].strip() for row in child.screen.splitlines()]
     start = next(number for number, row in enumerate(rows) if row.startswith("✗"))
     words = " ".join(rows[start : start + 14])
@@ -238,7 +238,7 @@ def test_a_small_screen_has_room_for_the_status(child, provider):
     provider.script(Reply.events(WORDS))
     child.command("set columns=12 lines=4")
     child.ask("Question.")
-    child.idle()
+    child.wait_until_idle()
     child.command("Jumpseat status")
     child.wait("vim.api.nvim_win_get_config(0).relative == 'editor'")
     assert child.lua("return vim.api.nvim_win_get_height(0)") == 1
@@ -248,12 +248,12 @@ def test_lines_of_100_kilobytes_are_written_whole(child, provider):
     long = ["x" * 100_000, " ", "y" * 100_000, "\n", "word " * 20_000]
     provider.script(Reply.events(completion_stream(long)))
     child.ask("Much.")
-    child.idle()
+    child.wait_until_idle()
     assert "".join(long).rstrip() in child.text
 
 
 def test_a_carriage_return_in_an_answer_is_not_kept(child, provider):
     provider.script(Reply.events(completion_stream(["one\r", "\ntwo 😀 wörd\r\n", "three"])))
     child.ask("Lines.")
-    child.idle()
+    child.wait_until_idle()
     assert "## Assistant\n\none\ntwo 😀 wörd\nthree\n\n## Me" in child.text

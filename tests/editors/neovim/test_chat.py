@@ -20,13 +20,13 @@ def test_an_answer_streams_below_the_question_and_the_next_question_follows(chil
     gate = Gate()
     provider.script(hold_answer("Hel", "lo.", gate=gate))
     child.ask("Say hello.")
-    child.sees("Hello.")
+    child.wait_for_text("Hello.")
     assert "fake:fake-model · answering" in child.screen
     assert ":Jumpseat stop" in child.screen
 
     provider.open(gate)
-    child.idle()
-    child.sees("Hello. End.")
+    child.wait_until_idle()
+    child.wait_for_text("Hello. End.")
     assert child.text.startswith("---\nmodel: fake:fake-model\nconversation: ")
     assert child.body == "## Me\n\nSay hello.\n\n## Assistant\n\nHello. End.\n\n## Me\n\n"
     assert "## Assistant fake:fake-model · 10 → 5 tokens" in child.screen
@@ -46,8 +46,8 @@ def test_the_model_is_shown_even_if_the_first_deltas_arrive_together(child):
 
 
 @pytest.mark.scenario("stop-after-first-token")
-def test_a_stopped_answer_keeps_what_came_and_can_be_continued(child, provider):
-    chats.stopped_in_the_middle(child, provider)
+def test_a_stopped_answer_keeps_its_text_and_can_be_continued(child, provider):
+    chats.check_answer_stopped_in_the_middle(child, provider)
 
 
 @pytest.mark.scenario("stop-before-first-token")
@@ -55,24 +55,24 @@ def test_an_answer_that_is_stopped_before_the_first_token_leaves_the_question(ch
     provider.script(Reply.events(WORDS))
     child.write("A slow one.")
     child.lua("vim.cmd('JumpseatSend') vim.cmd('JumpseatStop')")
-    child.idle()
+    child.wait_until_idle()
     assert child.text == "## Me\n\nA slow one."
     assert provider.requests == []
 
     child.command("Jumpseat send")
-    child.idle()
+    child.wait_until_idle()
     assert child.text.count("## Assistant") == 1
 
 
 @pytest.mark.scenario("stop-before-first-token")
 def test_a_request_that_waits_for_the_provider_is_stopped_too(child, provider):
-    chats.stopped_before_the_provider_has_answered(child, provider)
+    chats.check_answer_stopped_before_it_begins(child, provider)
 
 
 @pytest.mark.scenario("thinking")
 def test_thinking_is_folded_and_sent_back_as_thinking(child, provider):
-    chats.thinking_is_folded(child, provider)
-    chats.thinking_is_sent_back(child, provider)
+    chats.check_thinking_is_folded(child, provider)
+    chats.check_thinking_is_sent_back(child, provider)
 
 
 def test_only_thinking_is_folded_if_front_matter_is_inserted(child):
@@ -91,15 +91,15 @@ def test_only_thinking_is_folded_if_front_matter_is_inserted(child):
 
 
 def test_a_line_of_the_answer_that_looks_like_a_heading_stays_in_the_answer(child, provider):
-    chats.a_line_that_looks_like_a_heading(child, provider)
+    chats.check_line_that_looks_like_a_heading(child, provider)
 
 
 def test_an_unfinished_answer_cannot_speak_for_the_user(child, provider):
-    chats.an_unfinished_answer_with_a_heading(child, provider)
+    chats.check_unfinished_answer_with_a_heading(child, provider)
 
 
 def test_an_empty_answer_is_reported(child, provider):
-    chats.an_empty_answer(child, provider)
+    chats.check_empty_answer(child, provider)
 
 
 def test_blank_lines_around_an_answer_are_not_shown_and_yet_sent_back(child, provider):
@@ -107,48 +107,48 @@ def test_blank_lines_around_an_answer_are_not_shown_and_yet_sent_back(child, pro
         Reply.events(completion_stream(["\n\nYes, ", "it is.\n\n"], reasoning=["Hm.\n"])), Reply.events(WORDS)
     )
     child.ask("Is it?")
-    child.idle()
+    child.wait_until_idle()
     assert child.body.endswith("\n\nHm.\n\n</details>\n\nYes, it is.\n\n## Me\n\n")
     child.ask("Sure?")
-    child.idle()
+    child.wait_until_idle()
     answer = provider.requests[1].json["messages"][1]
     assert (answer["content"], answer["reasoning_content"]) == ("\n\nYes, it is.\n\n", "Hm.\n")
 
 
-def test_an_answer_is_one_step_of_undo_and_what_was_written_before_is_another(child, provider):
+def test_an_answer_and_the_text_before_it_are_separate_steps_of_undo(child, provider):
     gate = Gate()
     provider.script(hold_answer("One ", "two ", gate=gate))
     child.keys("iMy question.<Esc>")
     child.command("Jumpseat send")
-    child.sees("One two")
+    child.wait_for_text("One two")
     provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     child.command("undo")
     assert child.text == "## Me\n\nMy question."
     child.command("undo")
     assert child.text == "## Me\n\n"
 
 
-def test_undo_removes_what_was_shown_behind_the_heading_of_the_answer(child, provider):
+def test_undo_removes_the_model_that_is_shown_behind_the_heading_of_the_answer(child, provider):
     provider.script(Reply.events(WORDS))
     child.ask("Hi")
-    child.idle()
-    child.sees("## Assistant fake:fake-model")
+    child.wait_until_idle()
+    child.wait_for_text("## Assistant fake:fake-model")
     body = child.text
     child.keys("u")
     assert child.text.endswith("## Me\n\nHi")
-    child.sees("\nHi\n")
+    child.wait_for_text("\nHi\n")
     child.keys("<C-r>")
     assert child.text == body
-    child.sees("## Assistant\n")
+    child.wait_for_text("## Assistant\n")
 
 
 def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(child, provider):
-    gate = chats.begin(child, provider, "One ")
+    gate = chats.begin_answer(child, provider, "One ")
     child.lua("vim.api.nvim_win_set_cursor(0, { vim.fn.search('Question', 'nw'), 0 })")
     child.keys("IMine: <Esc>")
     provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     assert "Mine: Question." in child.text
     assert "One  End." in child.text
     child.command("undo")
@@ -164,27 +164,27 @@ def test_a_window_follows_only_if_its_cursor_was_at_the_end(child, provider):
     lines = "".join(f"line {number}\n" for number in range(60))
     provider.script(hold_answer("start\n", gate=gate), hold_answer(lines, gate=gate))
     child.ask("Many lines.")
-    child.sees("start")
-    child.sees("model: fake:fake-model")
+    child.wait_for_text("start")
+    child.wait_for_text("model: fake:fake-model")
     child.lua("vim.api.nvim_win_set_cursor(0, { 1, 0 })")
     child.command("split")
     child.command("normal! G")
     provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     cursors = child.lua("return vim.tbl_map(vim.api.nvim_win_get_cursor, vim.api.nvim_list_wins())")
     count = child.lua("return vim.api.nvim_buf_line_count(0)")
     assert [line for line, _ in cursors] == [count, 1]
 
 
-def test_what_is_typed_at_the_end_while_an_answer_streams_becomes_the_next_question(child, provider):
-    gate = chats.begin(child, provider, "One")
+def test_text_typed_at_the_end_while_an_answer_streams_becomes_the_next_question(child, provider):
+    gate = chats.begin_answer(child, provider, "One")
     child.keys("GA next?")
     provider.open(gate)
     child.wait(
         "vim.api.nvim_buf_get_lines(0, 0, -1, false)[9]:find('End') ~= nil or "
         "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):find('End') ~= nil"
     )
-    child.idle()
+    child.wait_until_idle()
     child.keys(" More<Esc>")
     assert child.text.endswith("## Assistant\n\nOne End.\n\n## Me\n\n next? More")
 
@@ -203,7 +203,7 @@ def test_a_second_turn_keeps_opaque_data_after_an_edit_elsewhere_in_the_buffer(c
             return parsed.messages[2].content[2]
         """).get("origin")
 
-    chats.opaque_data(child, provider, replace, origin)
+    chats.check_opaque_data(child, provider, replace, origin)
 
 
 @pytest.mark.scenario("save-and-reopen")
@@ -211,20 +211,20 @@ def test_a_chat_is_saved_reopened_and_continued_in_another_neovim(home, provider
     file = tmp_path / "sky.md"
     with running_neovim(home) as first:
         first.command("Jumpseat")
-        chats.about_the_sky(first, provider)
+        chats.ask_about_the_sky(first, provider)
         first.command(f"saveas {file}")
         saved = first.text + "\n"
     assert file.read_text("utf-8") == saved
     with running_neovim(home) as second:
         second.command(f"Jumpseat {file}")
-        chats.about_the_sky_again(second, provider)
+        chats.continue_about_the_sky(second, provider)
         assert second.text.startswith(saved.rstrip("\n"))
     (kept,) = chats.list_kept_ids(home)
     assert f"\nconversation: {kept}\n" in saved
 
 
-def is_busy_until_the_turn_is_over(child, home):
-    """Let Neovim read nothing of its next turn before the daemon has kept all of it."""
+def block_until_the_turn_is_kept(child, home):
+    """Block Neovim during its next turn until the daemon has kept the whole turn."""
     child.lua(
         """
         local pattern, wait_ms = ...
@@ -249,7 +249,7 @@ def is_busy_until_the_turn_is_over(child, home):
 
 def test_a_chat_that_is_saved_when_its_turn_ends_names_its_conversation(child, provider, home):
     provider.script(Reply.events(WORDS))
-    is_busy_until_the_turn_is_over(child, home)
+    block_until_the_turn_is_kept(child, home)
     child.command("autocmd User JumpseatTurnEnded ++nested write | let g:is_saved = v:true")
     child.ask("Hello.")
     child.wait("vim.g.is_saved")
@@ -261,7 +261,7 @@ def test_a_chat_that_is_saved_when_its_turn_ends_names_its_conversation(child, p
 def test_a_new_chat_is_saved_by_its_own_name(child, provider, home):
     provider.script(Reply.events(WORDS))
     child.ask("Hello.")
-    child.idle()
+    child.wait_until_idle()
     child.command("write")
     (file,) = (home / "nvim-data").rglob("chats/*.md")
     assert file.read_text("utf-8") == child.text + "\n"
@@ -272,27 +272,27 @@ def test_two_chats_stream_concurrently_into_their_own_buffers(child, provider):
     gates = Gate(), Gate()
     provider.script(hold_answer("alpha", gate=gates[0]), hold_answer("beta", gate=gates[1]))
     child.ask("First.")
-    child.sees("alpha")
+    child.wait_for_text("alpha")
     first = child.lua("return vim.api.nvim_get_current_buf()")
     child.command("Jumpseat!")
     child.ask("Second.")
-    child.sees("beta")
+    child.wait_for_text("beta")
     for gate in gates:
         provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     assert "beta End." in child.text
     child.command(f"buffer {first}")
-    child.idle()
+    child.wait_until_idle()
     assert "alpha End." in child.text
     assert "beta" not in child.text
 
 
 def test_an_error_is_below_the_question_which_can_be_sent_again(child, provider):
-    chats.an_error(child, provider)
+    chats.check_error(child, provider)
 
 
 def test_a_partial_answer_stays_when_the_connection_breaks(child, provider):
-    chats.a_broken_connection(child, provider)
+    chats.check_broken_connection(child, provider)
 
 
 def test_a_chat_without_a_question_is_not_sent(child, provider):
@@ -305,8 +305,8 @@ def test_a_chat_without_a_question_is_not_sent(child, provider):
 def test_front_matter_that_cannot_be_read_is_an_error_that_names_the_line(child, provider):
     child.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { '---', 'model: [', '---' })")
     child.ask("Hello?")
-    child.sees("✗ ")
-    child.idle()
+    child.wait_for_text("✗ ")
+    child.wait_until_idle()
     assert "line" in child.screen
     assert provider.requests == []
 
@@ -314,10 +314,10 @@ def test_front_matter_that_cannot_be_read_is_an_error_that_names_the_line(child,
 def test_a_chat_without_its_line_of_the_kept_conversation_begins_another_one(child, provider, home):
     provider.default(Reply.events(WORDS))
     child.ask("First.")
-    child.idle()
+    child.wait_until_idle()
     child.command("g/^conversation: /delete")
     child.ask("Second.")
-    child.idle()
+    child.wait_until_idle()
     assert len(list((home / "conversations").glob("*.jsonl"))) == 2
 
 
@@ -328,7 +328,7 @@ def test_thinking_is_folded_in_a_window_that_shows_the_chat_later(child, provide
     child.command("enew")
     child.wait(f"table.concat(vim.api.nvim_buf_get_lines({chat}, 0, -1, false)):find('Yes.## Me')")
     child.command(f"vertical sbuffer {chat}")
-    child.sees("▸ Thinking (1 line)")
+    child.wait_for_text("▸ Thinking (1 line)")
     assert "Let me think." not in child.screen
 
 

@@ -49,7 +49,7 @@ def test_code_blocks_are_yanked_and_inserted_into_the_last_file(child, provider,
     child.command("Jumpseat")
     provider.script(Reply.events(completion_stream(["Here:\n\n```python\nx = 1\n", "y = 2\n```\n\nDone."])))
     child.ask("Code?")
-    child.idle()
+    child.wait_until_idle()
     child.command("Jumpseat yank")
     assert child.lua("return vim.fn.getreg('\"')") == "x = 1\ny = 2\n"
     child.command("Jumpseat insert")
@@ -70,7 +70,7 @@ def test_code_blocks_are_yanked_and_inserted_into_the_last_file(child, provider,
 def test_the_block_at_the_cursor_is_yanked_without_its_indentation(child, provider, word, code):
     provider.script(Reply.events(completion_stream([LISTS])))
     child.ask("Code?")
-    child.idle()
+    child.wait_until_idle()
     child.lua("assert(vim.fn.search(..., 'bw') > 0)", word)
     child.command("Jumpseat yank")
     assert child.lua("return vim.fn.getreg('\"')") == code
@@ -92,7 +92,7 @@ index: 1
 def test_code_is_yanked_as_the_model_wrote_it(child, provider):
     provider.script(Reply.events(completion_stream(["````sh\n", ESCAPED, "````\n\nText.\n\n    vi: code\n"])))
     child.ask("Code?")
-    child.idle()
+    child.wait_until_idle()
     assert "\n# vim\\: set ts=4 :\n" in child.text
     child.lua("vim.fn.search('index', 'bw')")
     child.command("Jumpseat yank")

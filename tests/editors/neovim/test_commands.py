@@ -53,16 +53,16 @@ def test_keys_send_and_stop_and_question_mark_lists_them(child, provider):
     provider.script(hold_answer("Half", gate=gate))
     child.write("A story.")
     child.keys("<CR>")
-    child.sees("Half")
+    child.wait_for_text("Half")
     child.keys("q")
-    child.idle()
-    child.sees("stopped")
+    child.wait_until_idle()
+    child.wait_for_text("stopped")
     provider.script(Reply.events(WORDS))
     child.keys("iGo on.<C-s>")
-    child.sees("Hello there.")
-    child.idle()
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     child.keys("?")
-    child.sees("Keys in a chat")
+    child.wait_for_text("Keys in a chat")
     screen = child.screen
     assert "<CR> <C-s>  send the question" in screen
     assert "<C-s>       send the question, in Insert mode" in screen
@@ -83,7 +83,7 @@ def test_keys_can_be_changed_and_switched_off(home):
         child.command("Jumpseat!")
         assert child.lua("return vim.fn.maparg('gr', 'n')") == ""
         child.command("Jumpseat keys")
-        child.sees("The option keys is false.")
+        child.wait_for_text("The option keys is false.")
 
 
 @pytest.mark.scenario("chat-keys")
@@ -135,7 +135,7 @@ def test_a_chat_opens_at_the_position_of_the_option(home, window, size, place):
     with running_neovim(home, options=options) as child:
         child.command("set laststatus=2")
         child.command("Jumpseat")
-        child.sees("## Me")
+        child.wait_for_text("## Me")
         found = child.lua("""
             local row, column = unpack(vim.api.nvim_win_get_position(0))
             return { row, column, vim.api.nvim_win_get_width(0) }

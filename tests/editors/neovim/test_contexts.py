@@ -47,7 +47,7 @@ def ask_and_read(child: Child, provider, question: str) -> str:
     before = len(provider.requests)
     child.ask(question)
     provider.wait_for_request(before + 1)
-    child.idle()
+    child.wait_until_idle()
     return list_sent_texts(provider, before)[-1]
 
 
@@ -56,13 +56,13 @@ def test_files_of_a_directory_and_of_a_pattern_are_sent(child, provider):
     question = ask_and_read(child, provider, "What is @file:src ?")
     assert "b = 2" in question
     assert "hidden" not in question
-    child.sees("▸ src/b.py (6 bytes)")
+    child.wait_for_text("▸ src/b.py (6 bytes)")
 
     question = ask_and_read(child, provider, "And @file:*.py or @file:s*/*.py ?")
     assert "a = 1" in question
     assert "b = 2" in question
     child.ask("And @file:*.lua ?")
-    child.sees("✗ No file matches *.lua.")
+    child.wait_for_text("✗ No file matches *.lua.")
 
 
 @pytest.mark.scenario("contexts")
@@ -78,7 +78,7 @@ def test_open_files_are_sent_all_or_by_name(child, provider, project):
     assert "b = 2" in question
     child.command("Jumpseat!")
     child.ask("What is @buffer:x.py ?")
-    child.sees("✗ @buffer: no open file has the name x.py.")
+    child.wait_for_text("✗ @buffer: no open file has the name x.py.")
 
 
 def test_lists_the_viewport_and_the_help_are_sent(child, provider, project):
@@ -95,7 +95,7 @@ def test_lists_the_viewport_and_the_help_are_sent(child, provider, project):
     assert "jumpseat-tools" in ask_and_read(child, provider, "What is @help:jumpseat-tools ?")
     child.command("only")
     child.ask("What is @help:no-such-tag ?")
-    child.sees("✗ @help: there is no tag no-such-tag.")
+    child.wait_for_text("✗ @help: there is no tag no-such-tag.")
 
 
 def git(project: Path, *arguments: str) -> None:
@@ -106,10 +106,10 @@ def git(project: Path, *arguments: str) -> None:
 @pytest.mark.scenario("contexts")
 def test_changes_are_sent_as_git_shows_them(child, provider, project):
     child.ask("What is @diff ?")
-    child.sees("✗ @diff: ")
+    child.wait_for_text("✗ @diff: ")
     child.command("Jumpseat!")
     child.ask("What is @staged ?")
-    child.sees("✗ @staged: ")
+    child.wait_for_text("✗ @staged: ")
     child.command("Jumpseat!")
     git(project, "init")
     git(project, "add", "a.py", "src/b.py")
@@ -146,8 +146,8 @@ def test_the_clipboard_is_sent_as_text_or_image(child, home, provider, tmp_path,
     child.command("Jumpseat!")
     child.write("What is @clipboard ?")
     child.send()
-    child.sees("▸ Image (1 kB)")
-    child.idle()
+    child.wait_for_text("▸ Image (1 kB)")
+    child.wait_until_idle()
 
 
 def test_a_page_is_fetched(home, provider, project):
@@ -156,11 +156,11 @@ def test_a_page_is_fetched(home, provider, project):
         child.command("Jumpseat")
         provider.script(Reply.json({"title": "Start"}), Reply.events(WORDS))
         child.ask(f"What is @url:{provider.base_url}/page ?")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         assert '"Start"' in list_sent_texts(provider, 1)[-1]
         child.ask("What is @url:ftp://example.com/ ?")
-        child.sees("✗ ")
+        child.wait_for_text("✗ ")
 
 
 def test_symbols_of_a_language_server_are_sent(child, provider):
@@ -216,7 +216,7 @@ def test_a_pinned_file_that_is_gone_does_not_keep_others_from_being_refreshed(ch
 def test_the_tokens_of_the_question_are_shown_before_it_is_sent(child, provider):
     ask_and_read(child, provider, "Hello.")
     child.keys("GiWhat is @buffer ?<Esc>")
-    child.sees("tokens to send")
+    child.wait_for_text("tokens to send")
     small = count(child)
     child.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.py'), 0, 1, false, { ('word '):rep(4000) })")
     child.keys("A?<Esc>")
@@ -228,5 +228,5 @@ def test_the_tokens_of_the_question_are_shown_before_it_is_sent(child, provider)
 
 
 def count(child: Child) -> int:
-    """The number in the window bar."""
+    """Return the number in the window bar."""
     return int(child.lua("return require('jumpseat.display.view').winbar():match('(%d+) tokens to send')"))

@@ -39,7 +39,8 @@ def editing(home: Path, provider: ThreadedUpstream, tmp_path: Path) -> Iterator[
         yield child
 
 
-def ready(child: Child, number: int = 1) -> None:
+def wait_for_edits(child: Child, number: int = 1) -> None:
+    """Wait until this number of edits has been written."""
     child.wait(f"#_G.edits == {number}")
 
 
@@ -47,7 +48,7 @@ def ready(child: Child, number: int = 1) -> None:
 def test_a_range_is_rewritten_shown_as_a_diff_and_accepted_in_one_step_of_undo(editing, provider):
     provider.script(answer("```python\n    if x:\n        return 1\n```"))
     editing.command("2,3JumpseatEdit Simplify.")
-    ready(editing)
+    wait_for_edits(editing)
     screen = editing.screen
     assert screen.index("if x == True:") < screen.index("if x:\n") < screen.index("return 1")
     assert editing.text == BEFORE.rstrip("\n")
@@ -67,7 +68,7 @@ def test_a_range_is_rewritten_shown_as_a_diff_and_accepted_in_one_step_of_undo(e
 def test_a_rejected_edit_leaves_nothing(editing, provider):
     provider.script(answer("    if x:\n        return 1\n"))
     editing.command("2,3JumpseatEdit Simplify.")
-    ready(editing)
+    wait_for_edits(editing)
     editing.command("Jumpseat reject")
     assert editing.text == BEFORE.rstrip("\n")
     assert "if x:" not in editing.screen
@@ -82,7 +83,7 @@ def test_an_edit_of_text_that_has_changed_is_shown_beside_it_and_not_applied(edi
     provider.wait_for_request(1)
     editing.command("3substitute/1/99/")
     provider.open(gate)
-    ready(editing)
+    wait_for_edits(editing)
     editing.command("Jumpseat accept")
     assert "The lines under review have changed" in editing.messages[-1]
     buffers = editing.lua("""
@@ -108,7 +109,7 @@ def test_changes_elsewhere_do_not_stop_an_edit(editing, provider):
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { '# one', '# two' })")
     editing.lua("vim.api.nvim_buf_set_lines(0, -1, -1, false, { '# end' })")
     provider.open(gate)
-    ready(editing)
+    wait_for_edits(editing)
     editing.command("Jumpseat accept")
     after = "# one\n# two\ndef f(x):\n    if x:\n        return 1\n    return 2\n# end"
     assert editing.text == after
@@ -117,9 +118,9 @@ def test_changes_elsewhere_do_not_stop_an_edit(editing, provider):
 def test_an_edit_is_requested_again_with_another_instruction(editing, provider):
     provider.script(answer("    if y:\n        return 1\n"), answer("    if x:\n        return 1\n"))
     editing.command("2,3JumpseatEdit First.")
-    ready(editing)
+    wait_for_edits(editing)
     editing.command("Jumpseat again Second.")
-    ready(editing, 2)
+    wait_for_edits(editing, 2)
     editing.command("Jumpseat accept")
     assert editing.text == "def f(x):\n    if x:\n        return 1\n    return 2"
     assert "Second." in str(provider.requests[1].json["messages"])
@@ -130,10 +131,10 @@ def test_the_diff_is_shown_while_the_answer_streams(editing, provider):
     pieces = [chunk({"content": "```python\n    if x:\n        ret"}), gate]
     provider.script(Reply.events([*pieces, *completion_stream(["urn 1\n```"])]))
     editing.command("2,3JumpseatEdit Simplify.")
-    editing.sees("    if x:\n")
+    editing.wait_for_text("    if x:\n")
     assert "```" not in editing.screen
     provider.open(gate)
-    ready(editing)
+    wait_for_edits(editing)
 
 
 def test_the_progress_of_an_edit_is_shown_before_its_first_line(editing, provider):
@@ -143,13 +144,13 @@ def test_the_progress_of_an_edit_is_shown_before_its_first_line(editing, provide
         Reply.events([*thinking, chunk({"content": "    return"}), gates[2], *completion_stream([" 2\n"])])
     )
     editing.command("4JumpseatEdit Simplify.")
-    editing.sees("    return 2 … waiting")
+    editing.wait_for_text("    return 2 … waiting")
     provider.open(gates[0])
-    editing.sees("    return 2 … thinking")
+    editing.wait_for_text("    return 2 … thinking")
     provider.open(gates[1])
-    editing.sees("    return 2 … answering · 10 bytes")
+    editing.wait_for_text("    return 2 … answering · 10 bytes")
     provider.open(gates[2])
-    ready(editing)
+    wait_for_edits(editing)
     assert "…" not in editing.screen
 
 
@@ -159,7 +160,7 @@ def test_an_edit_in_a_closed_fold_opens_it(editing, provider):
     editing.command("2,3fold")
     editing.command("1,4fold")
     editing.command("2JumpseatEdit Simplify.")
-    ready(editing)
+    wait_for_edits(editing)
     assert re.search(r"if x == True:  ga accept · gr reject\n    if x:\n", editing.screen)
 
 
@@ -169,8 +170,8 @@ def test_an_answer_of_one_long_line_does_not_stop_neovim(editing, provider):
     provider.script(Reply.events(completion_stream(pieces)))
     editing.lua(WATCH)
     editing.command("4JumpseatEdit Write one line.")
-    ready(editing)
-    # About 200 ms. Measuring the rest of the line for each of its pieces took 2 seconds or more.
+    wait_for_edits(editing)
+    # This takes about 200 ms. Measuring the rest of the line for each of its pieces took 2 seconds or more.
     assert editing.lua("return _G.longest") < 1000
     editing.command("Jumpseat accept")
     assert editing.lua("return #vim.fn.getline(4)") == len("    " + line)
@@ -179,7 +180,7 @@ def test_an_answer_of_one_long_line_does_not_stop_neovim(editing, provider):
 def test_lines_that_come_above_the_first_one_are_shown(editing, provider):
     provider.script(answer("# One or two.\ndef f(x):\n"))
     editing.command("1JumpseatEdit Comment it.")
-    ready(editing)
+    wait_for_edits(editing)
     assert editing.screen.startswith("# One or two.\ndef f(x):  ga accept · gr reject\n    if x")
     editing.command("Jumpseat accept")
     assert editing.text == "# One or two.\n" + BEFORE.rstrip("\n")
@@ -188,7 +189,7 @@ def test_lines_that_come_above_the_first_one_are_shown(editing, provider):
 def test_an_answer_without_text_is_reported(editing, provider):
     provider.script(Reply.events(completion_stream(["  \n"])))
     editing.command("2,3JumpseatEdit Simplify.")
-    ready(editing)
+    wait_for_edits(editing)
     assert editing.messages == ["jumpseat: The model returned no text to apply."]
 
 
@@ -197,7 +198,7 @@ def test_a_stopped_edit_applies_nothing(editing, provider):
     editing.command("2,3JumpseatEdit Simplify.")
     provider.wait_for_request(1)
     editing.command("Jumpseat stop")
-    ready(editing)
+    wait_for_edits(editing)
     provider.wait_for_disconnect(1)
     assert editing.lua("return _G.edits") == [False]
     assert editing.text == BEFORE.rstrip("\n")
@@ -207,7 +208,7 @@ def test_characters_of_wide_text_are_replaced_exactly(editing, provider):
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a 😀 wörd b', 'c' })")
     provider.script(answer("wort"))
     editing.keys("gg0fwve:Jumpseat edit Deutsch.<CR>")
-    ready(editing)
+    wait_for_edits(editing)
     editing.command("Jumpseat accept")
     assert editing.text == "a 😀 wort b\nc"
 
@@ -216,7 +217,7 @@ def test_a_block_selection_is_replaced_line_by_line(editing, provider):
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a1 x', 'a2 y', 'a3 z' })")
     provider.script(answer("bb1\nbb2\nbb3"))
     editing.keys("gg0<C-v>jjl:Jumpseat edit B.<CR>")
-    ready(editing)
+    wait_for_edits(editing)
     editing.command("Jumpseat accept")
     assert editing.text == "bb1 x\nbb2 y\nbb3 z"
 
@@ -225,7 +226,7 @@ def test_a_block_that_would_get_another_number_of_lines_is_not_offered(editing, 
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a1 x', 'a2 y' })")
     provider.script(answer("one"))
     editing.keys("gg0<C-v>jl:Jumpseat edit B.<CR>")
-    ready(editing)
+    wait_for_edits(editing)
     assert "has a different number of lines than the new text" in editing.messages[-1]
     assert editing.text == "a1 x\na2 y"
 
@@ -236,7 +237,7 @@ def test_a_file_with_crlf_gets_no_carriage_return(editing, provider, tmp_path):
     provider.script(answer("ONE\r\nTWO\r\n"))
     editing.command(f"edit {file}")
     editing.command("1,2JumpseatEdit Upper.")
-    ready(editing)
+    wait_for_edits(editing)
     editing.command("Jumpseat accept")
     editing.command("write")
     assert file.read_bytes() == b"ONE\r\nTWO\r\nthree\r\n"
@@ -246,11 +247,11 @@ def test_a_file_with_crlf_gets_no_carriage_return(editing, provider, tmp_path):
 def test_an_edit_that_fails_shows_the_reason_below_the_text_until_it_is_read(editing, provider, action):
     provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401))
     editing.command("2,3JumpseatEdit Simplify.")
-    ready(editing)
-    editing.sees("✗ ")
+    wait_for_edits(editing)
+    editing.wait_for_text("✗ ")
     assert editing.text == BEFORE.rstrip("\n")
     editing.keys("G")
-    editing.sees("✗ ")
+    editing.wait_for_text("✗ ")
     editing.keys("yy" + action)
 
     assert "✗" not in editing.screen
@@ -282,7 +283,7 @@ def test_the_end_of_an_edit_that_is_rejected_while_it_is_written_is_reported_onc
 def test_a_finished_edit_whose_buffer_is_read_again_is_not_applied(editing, provider):
     provider.script(answer("    if x:\n        return 1\n"))
     editing.command("2,3JumpseatEdit Simplify.")
-    ready(editing)
+    wait_for_edits(editing)
     editing.command("edit!")
     editing.command("Jumpseat accept")
     assert editing.text == BEFORE.rstrip("\n")
@@ -297,7 +298,7 @@ def test_an_edit_that_is_still_written_is_not_accepted(editing, provider):
     editing.command("Jumpseat accept")
     assert editing.messages == ["jumpseat: The edit is still being written; :Jumpseat stop stops it."]
     provider.open(gate)
-    ready(editing)
+    wait_for_edits(editing)
     editing.command("Jumpseat accept")
     assert "    if x:\n" in editing.text
 
@@ -306,8 +307,8 @@ def test_a_new_line_that_is_wider_than_the_window_is_shown_to_its_end(editing, p
     long = "    return " + " + ".join(f"part_{number}" for number in range(20))
     provider.script(answer(f"{long}\n"))
     editing.command("4JumpseatEdit Add the parts.")
-    ready(editing)
-    editing.sees("part_19")
+    wait_for_edits(editing)
+    editing.wait_for_text("part_19")
     assert long in editing.screen.replace("\n", "")
     editing.command("Jumpseat accept")
     assert editing.text.endswith(f"\n{long}")
@@ -326,7 +327,7 @@ def test_a_block_with_short_lines_and_wide_characters_is_replaced_exactly(editin
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, ...)", lines)
     provider.script(answer(" X\n\n\n 🙂\nur"))
     editing.keys("gg0ll<C-v>4jl:Jumpseat edit B.<CR>")
-    ready(editing)
+    wait_for_edits(editing)
     target = str(provider.requests[0].json["messages"])
     assert r" x\n\n\n 😀\nur" in target
     editing.command("Jumpseat accept")
@@ -337,6 +338,6 @@ def test_text_for_a_line_that_a_block_does_not_reach_is_added_at_its_end(editing
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'abcd', 'ü', 'efgh' })")
     provider.script(answer("CD\n!\nGH"))
     editing.keys("gg0ll<C-v>2jl:Jumpseat edit B.<CR>")
-    ready(editing)
+    wait_for_edits(editing)
     editing.command("Jumpseat accept")
     assert editing.text == "abCD\nü!\nefGH"

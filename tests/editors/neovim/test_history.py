@@ -16,17 +16,17 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 
 def history(child: Child, *choices: str, words: str = "") -> None:
-    """Run the command, and choose the first item with each of these texts."""
-    child.will_choose(*choices)
+    """Run the history command, and choose the first item with each of these texts in turn."""
+    child.script_choices(*choices)
     child.command(f"Jumpseat history {words}")
-    child.has_chosen()
+    child.wait_for_choices()
 
 
 def ask_about_the_sky(home: Path, provider) -> None:
     """Ask a question in a Neovim of its own."""
     with running_neovim(home) as first:
         first.command("Jumpseat")
-        chats.about_the_sky(first, provider)
+        chats.ask_about_the_sky(first, provider)
 
 
 @pytest.mark.scenario("history")
@@ -35,18 +35,18 @@ def test_a_kept_conversation_is_picked_and_continued_in_another_neovim(home, pro
     (name,) = list_kept_ids(home)
     with running_neovim(home) as child:
         history(child, "Which colour is the sky?", "Continue")
-        chats.about_the_sky_again(child, provider)
+        chats.continue_about_the_sky(child, provider)
     assert list_kept_ids(home) == [name]
 
 
 def test_a_conversation_that_is_open_is_shown_where_it_is_open(home, provider):
     with running_neovim(home) as child:
         child.command("Jumpseat")
-        chats.about_the_sky(child, provider)
+        chats.ask_about_the_sky(child, provider)
         child.write("A draft.")
         child.command("Jumpseat!")
         history(child, "Which colour", "Continue")
-        child.sees("A draft.")
+        child.wait_for_text("A draft.")
         assert child.lua("return #require('jumpseat.core.chats').list()") == 2
 
 
@@ -68,12 +68,12 @@ def test_a_kept_conversation_is_forked_and_the_fork_continued(home, provider):
     provider.script(Reply.events(completion_stream(["Other."])))
     with running_neovim(home) as child:
         history(child, "Which colour", "Fork", words="sky")
-        child.sees("Blue.")
-        child.sees(" fake:fake-model  ")
+        child.wait_for_text("Blue.")
+        child.wait_for_text(" fake:fake-model  ")
         child.keys("u")
         assert "Blue." in child.text
         child.ask("And the sea?")
-        child.idle()
+        child.wait_until_idle()
     assert len(list_kept_ids(home)) == 2
 
 
@@ -82,11 +82,11 @@ def test_a_kept_conversation_is_previewed_and_deleted(home, provider):
     ask_about_the_sky(home, provider)
     with running_neovim(home) as child:
         history(child, "Which colour", "Preview")
-        child.sees("Which colour is the sky?")
+        child.wait_for_text("Which colour is the sky?")
         assert "Blue." in child.text
         assert child.lua("return vim.bo.modifiable") is False
         history(child, "Which colour", "Preview")
-        child.sees("Which colour is the sky?")
+        child.wait_for_text("Which colour is the sky?")
         assert child.lua("return #vim.api.nvim_list_wins()") == 2
         history(child, "Which colour", "Delete", "Delete")
         child.wait("#_G.messages == 1")
@@ -111,7 +111,7 @@ def test_a_kept_conversation_is_renamed(home, provider):
         assert child.lua("return _G.offered") == "Which colour is the sky?"
         assert child.messages == ['jumpseat: The conversation was renamed to "Colours".']
         history(child, "Colours", "Preview", words="sky")
-        child.sees("Which colour is the sky?")
+        child.wait_for_text("Which colour is the sky?")
 
 
 def ask_about(child: Child, provider, *questions: str) -> None:
@@ -120,8 +120,8 @@ def ask_about(child: Child, provider, *questions: str) -> None:
         provider.script(Reply.events(completion_stream(["Yes."])))
         child.command("Jumpseat!")
         child.ask(question)
-        child.sees("Yes.")
-        child.idle()
+        child.wait_for_text("Yes.")
+        child.wait_until_idle()
 
 
 ACCEPT = """
@@ -134,7 +134,7 @@ end
 
 @pytest.mark.scenario("history-titles")
 def test_the_model_suggests_a_title_which_the_user_changes(child, provider):
-    chats.about_the_sky(child, provider)
+    chats.ask_about_the_sky(child, provider)
     child.lua(ACCEPT)
     provider.script(Reply.events(completion_stream(["**Colour of the sky**"])))
     child.command("Jumpseat title")
@@ -166,9 +166,9 @@ def test_a_chat_of_which_nothing_is_kept_gets_no_title(child, provider):
 def test_several_conversations_are_deleted_together(child, provider, home):
     ask_about(child, provider, "First?", "Second?", "Third?")
     assert len(list_kept_ids(home)) == 3
-    child.will_choose("Delete several", "Delete")
+    child.script_choices("Delete several", "Delete")
     child.command("Jumpseat history")
-    child.sees("<CR> delete")
+    child.wait_for_text("<CR> delete")
     assert "[ ] " in child.screen
     child.lua("assert(vim.fn.search('Third?') > 0)")
     child.keys("<Space>")
@@ -181,21 +181,21 @@ def test_several_conversations_are_deleted_together(child, provider, home):
     assert child.messages == ["jumpseat: 2 conversations were deleted."]
     assert len(list_kept_ids(home)) == 1
     history(child, "Second?", "Preview")
-    child.sees("Second?")
+    child.wait_for_text("Second?")
 
 
 def test_a_picker_that_is_not_installed_is_reported(home, provider):
     ask_about_the_sky(home, provider)
     with running_neovim(home, options={"picker": "telescope"}) as child:
         history(child, "Which colour", "Preview")
-        child.sees("Which colour is the sky?")
+        child.wait_for_text("Which colour is the sky?")
         assert child.messages == ["jumpseat: The picker telescope is not installed."]
 
 
 def test_a_user_can_keep_nothing(home, provider):
     with running_neovim(home, options={"keep": False}) as child:
         child.command("Jumpseat")
-        chats.a_chat_of_which_nothing_is_kept(child, provider, home)
+        chats.check_chat_that_is_not_kept(child, provider, home)
         child.command("Jumpseat title Sky")
         unkept = "jumpseat: This chat has no kept conversation. The option 'keep' is off."
         assert child.messages[-1] == unkept

@@ -27,7 +27,7 @@ def install(child: Child) -> None:
           callback = function(args) _G.installed = args.data.ok end })
     """)
     child.command("Jumpseat install")
-    for _ in range(10):  # Within the time of one request of ours.
+    for _ in range(10):  # Each request must end within our time limit for a response.
         if child.lua("return vim.wait(15000, function() return _G.installed ~= nil end, 50)"):
             break
 
@@ -76,13 +76,13 @@ def test_an_installation_that_was_chosen_from_the_menu_shows_its_progress(home, 
     with running_neovim(home, env={"PATH": path}) as child:
         child.lua("local o = vim.g.jumpseat o.command = nil vim.g.jumpseat = o")
         child.command("Jumpseat")
-        child.has_a_person()
+        child.attach_terminal()
         child.ask("Hello?")
-        child.answers("1<CR>")
+        child.type_answer("1<CR>")
         assert child.wait_for_mode("n", "r") == "n"
-        child.sees("Downloading it")
+        child.wait_for_text("Downloading it")
         go.touch()
-        child.sees("It is installed.")
+        child.wait_for_text("It is installed.")
 
 
 def test_an_installed_daemon_answers(home, provider):
@@ -95,7 +95,7 @@ def test_an_installed_daemon_answers(home, provider):
         assert "uv pip install " in log
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.idle()
+        child.wait_until_idle()
         assert "Hello there." in child.text
         assert child.lua("return require('jumpseat.core.config').find_command()[1]").startswith(
             child.lua(DIRECTORY)
@@ -175,10 +175,10 @@ def test_the_status_line_shows_the_model_and_the_state_of_the_chat(child, provid
     line = "return vim.api.nvim_eval_statusline(vim.o.statusline, {}).str"
     assert child.lua(line) == "."
     child.ask("Hello?")
-    child.sees("Half")
+    child.wait_for_text("Half")
     assert child.lua(line) == "fake-model answering."
     provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     assert child.lua(line) == "fake-model."
     child.command("enew")
     assert child.lua(line) == "."
@@ -211,7 +211,7 @@ def test_only_functions_of_neovim_0_10_are_called(child):
 
 
 def test_a_selection_is_whole_lines_in_neovim_0_10(child, provider, tmp_path):
-    """A newer Neovim stands in for the old one: `getregionpos` is the function that 0.10 lacks."""
+    """A newer Neovim imitates 0.10 by removing `getregionpos`, the function that 0.10 lacks."""
     child.command("enew")
     child.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'ab', 'cd' })")
     child.lua("""

@@ -33,7 +33,7 @@ def answer(provider: ThreadedUpstream, text: str) -> None:
 
 
 def question(provider: ThreadedUpstream, number: int = 0) -> str:
-    """The text of the last message of a request."""
+    """Return the text of the last message of a request."""
     return text_of(provider.requests[number].json["messages"][-1])
 
 
@@ -50,7 +50,7 @@ def question(provider: ThreadedUpstream, number: int = 0) -> str:
 def test_new_text_is_inserted_before_or_after_the_range(editing, provider, command, text):
     answer(provider, "new\nlines\n")
     editing.command(f"{command} Write.")
-    editing.sees("ga accept · gr reject")
+    editing.wait_for_text("ga accept · gr reject")
     assert editing.text == BEFORE.rstrip("\n")
     shown = [line.split("  ga")[0] for line in editing.screen.split("\n")[:5]]
     assert shown == text.split("\n")
@@ -66,7 +66,7 @@ def test_the_whole_buffer_is_the_context_of_new_text_without_a_range(editing, pr
     answer(provider, "new\n")
     editing.keys("G")
     editing.command("Jumpseat edit-after Write.")
-    editing.sees("ga accept")
+    editing.wait_for_text("ga accept")
     assert "one\ntwo\nthree" in question(provider)
     editing.keys("ga")
     assert editing.text == BEFORE + "new"
@@ -78,12 +78,12 @@ def test_the_place_of_new_text_stays_between_the_lines_while_it_is_written(editi
         Reply.events([chunk({"content": "```\nnew\nli"}), gate, *completion_stream(["nes\n```"])])
     )
     editing.command("2Jumpseat edit-after Write.")
-    editing.sees("\nnew\n")
+    editing.wait_for_text("\nnew\n")
     assert [line.split(" …")[0] for line in editing.screen.split("\n")[:4]] == ["one", "two", "new", "three"]
     editing.lua("vim.api.nvim_buf_set_text(0, 1, 3, 1, 3, { '!' })")
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { 'zero' })")
     provider.open(gate)
-    editing.sees("ga accept")
+    editing.wait_for_text("ga accept")
     editing.keys("gA")
     assert editing.text == "zero\none\ntwo!\nnew\nlines\nthree"
 
@@ -105,7 +105,7 @@ def test_references_in_an_instruction_add_their_text(editing, provider, tmp_path
     (tmp_path / "rules.md").write_text("Use capitals.\n")
     answer(provider, "TWO\n")
     editing.command(f"2Jumpseat edit Follow @file:{tmp_path}/rules.md and @buffer.")
-    editing.sees("ga accept")
+    editing.wait_for_text("ga accept")
     asked = question(provider)
     assert asked.index("Use capitals.") < asked.index("one\ntwo\nthree") < asked.index("Follow @file:")
     editing.keys("gA")
@@ -116,7 +116,7 @@ def test_references_in_an_instruction_add_their_text(editing, provider, tmp_path
 def test_a_prompt_in_an_instruction_is_expanded(editing, provider):
     answer(provider, "TWO\n")
     editing.command("2Jumpseat edit /shout it")
-    editing.sees("ga accept")
+    editing.wait_for_text("ga accept")
     assert "Write it in capitals." in question(provider)
     assert "/shout" not in question(provider)
     assert "You shout." in provider.requests[0].json["messages"][0]["content"]
@@ -128,12 +128,12 @@ def test_a_prompt_in_an_instruction_is_expanded(editing, provider):
 )
 def test_an_instruction_that_cannot_be_expanded_is_not_sent(editing, provider, instruction, reason):
     editing.command(f"2Jumpseat edit {instruction}")
-    editing.sees("✗ ")
+    editing.wait_for_text("✗ ")
     assert reason in editing.screen
     assert provider.requests == []
     answer(provider, "TWO\n")
     editing.command("2Jumpseat edit Upper.")
-    editing.sees("ga accept")
+    editing.wait_for_text("ga accept")
 
 
 def test_references_and_prompts_are_completed_in_instructions(editing):

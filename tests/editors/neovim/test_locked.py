@@ -27,7 +27,7 @@ def test_a_new_chat_can_be_written_although_new_buffers_are_locked(child, provid
     child.command("set nomodifiable")
     child.command("Jumpseat!")
     child.ask("Hello?")
-    child.idle()
+    child.wait_until_idle()
     assert "Hello there." in child.text
 
 

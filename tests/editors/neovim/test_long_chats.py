@@ -14,7 +14,7 @@ MAX_MS = 16
 
 ROUNDS = 4
 
-# The time of the processor, because on a busy machine other processes hold up the loop for longer than that.
+# Measure CPU time, because on a busy machine other processes delay the loop by more than a frame.
 WATCH = """
     _G.longest = 0
     local function used()
@@ -47,18 +47,18 @@ def test_five_thousand_deltas_never_keep_the_main_loop_for_a_frame(child, provid
     child.command("syntax off")
     child.lua(WATCH)
     longest = []
-    # What the plug-in computes is the same each time. A busy machine adds to it, but not each time.
+    # Take the best of several rounds: the plug-in takes the same time in each, but a busy machine does not.
     for _ in range(ROUNDS):
         child.command("Jumpseat!")
         if chat == "long":
-            # Whatever is done to all lines for each piece is seen. Highlighting alone takes longer here.
+            # This chat shows work on all lines for each piece. Tree-sitter is off: it takes too long here.
             child.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, ...)", lines_of_a_long_chat())
         else:
             child.lua("vim.treesitter.start(0, 'markdown')")
         child.command("redraw!")
         child.lua("_G.longest = 0")
         child.ask("Many words.")
-        child.idle()
+        child.wait_until_idle()
         longest.append(child.lua("return _G.longest"))
         if longest[-1] <= MAX_MS:
             break
@@ -72,7 +72,7 @@ def test_a_chat_of_five_thousand_lines_is_continued_at_its_end(child, provider):
     child.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, ...)", lines_of_a_long_chat())
     provider.script(Reply.events(completion_stream(["The ", "end."])))
     child.ask("And?")
-    child.idle()
+    child.wait_until_idle()
     assert child.text.endswith("line 249.16\n\n## Me\nAnd?\n\n## Assistant\n\nThe end.\n\n## Me\n\n")
     assert len(provider.requests[0].json["messages"]) == 251
-    child.sees("The end.")
+    child.wait_for_text("The end.")

@@ -43,7 +43,7 @@ def test_a_new_chat_that_is_sent_without_insert_mode_gets_that_heading_too(germa
     with running_neovim(german) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.idle()
+        child.wait_until_idle()
         assert child.body.startswith("## Ich\n\nHello?\n\n## KI\n\n")
 
 
@@ -54,11 +54,11 @@ def test_a_new_chat_gets_that_heading_also_after_the_program_was_missing(german,
         child.lua("vim.g.jumpseat = vim.tbl_extend('force', _G.options, { command = { 'no-such-program' } })")
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("The program no-such-program was not found.")
+        child.wait_for_text("The program no-such-program was not found.")
         assert child.text == "## Me\n\nHello?"
         child.lua("vim.g.jumpseat = _G.options")
         child.send()
-        child.idle()
+        child.wait_until_idle()
         assert child.body.startswith("## Ich\n\nHello?\n\n## KI\n\n")
 
 
@@ -79,7 +79,7 @@ def test_the_heading_names_the_model_of_new_chats(home, provider):
     )
     with running_neovim(home, options={"model": "deutsch:fake-model"}) as child:
         child.command("Jumpseat")
-        child.wait("require('jumpseat.daemon.client').info()")  # It checks the model.
+        child.wait("require('jumpseat.daemon.client').info()")  # Wait for the daemon, which checks the model.
         child.command("Jumpseat!")
         child.wait("vim.api.nvim_buf_get_lines(0, 4, 5, false)[1] == '## Ich'")
         assert child.text == "---\nmodel: deutsch:fake-model\n---\n\n## Ich\n\n"

@@ -75,20 +75,20 @@ def test_the_advice_about_a_missing_program_works(home, provider):
     with running_neovim(home, options={"command": ["/nowhere/jumpseat"]}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("✗ The program /nowhere/jumpseat was not found.")
-        child.idle()
+        child.wait_for_text("✗ The program /nowhere/jumpseat was not found.")
+        child.wait_until_idle()
         shown = " ".join(child.screen.split())
         advice = re.search(r":(lua require\('jumpseat'\)\.setup\(.* \}\))", shown)
         assert advice, shown
         words = ", ".join(f"'{word}'" for word in (sys.executable, "-P", "-m", "jumpseat"))
         child.command(advice[1].replace("'/path/to/jumpseat'", words))
         child.send()
-        child.idle()
+        child.wait_until_idle()
         assert "Hello there." in child.text
 
 
 def test_a_neovim_that_is_too_old_says_which_one_is_needed(home):
-    """A newer Neovim plays the old one: `has()` denies 0.10, and `vim.health` has the names of 0.9."""
+    """A newer Neovim imitates 0.9: `has()` denies 0.10, and `vim.health` has the names of 0.9."""
     with running_neovim(home, "--cmd", OLD) as child:
         reason = child.lua("return vim.trim(vim.fn.execute('messages'))")
         assert re.fullmatch(r"jumpseat needs Neovim 0\.10 or newer; this is \d+\.\d+\.\d+\.", reason)

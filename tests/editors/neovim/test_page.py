@@ -29,9 +29,9 @@ end
 """
 
 HELP = "help jumpseat-chats"
-"""Without `:helptags`, which lazy.nvim does not run for a `dir`."""
+"""This must work without `:helptags`, which lazy.nvim does not run for a `dir`."""
 
-# Neovim 0.11 has no vim.pack: this calls `load` with what its help names.
+# Neovim 0.11 has no vim.pack. This replacement calls `load` with the arguments that its help names.
 PACK = """
 vim.pack = { add = function(specs, options)
   assert(specs[1] == 'file:///home/me/src/jumpseat')
@@ -43,7 +43,7 @@ LOADED = "return vim.fn.exists(':Jumpseat')"
 
 
 def lazy(child, block):
-    """A block that is data: the specification of a plug-in."""
+    """Run a block that is the specification of a plug-in for lazy.nvim."""
     child.lua(f"local run = function(...) {LAZY} end\nrun({block})")
     assert child.lua(LOADED) == 2
     child.command(HELP)

@@ -46,16 +46,16 @@ def child(request: pytest.FixtureRequest, home: Path, provider) -> Iterator[Chil
             provider.script(Reply.events(completion_stream([answer])))
             running.command("Jumpseat!")
             running.ask(question)
-            running.sees(answer)
-            running.idle()
+            running.wait_for_text(answer)
+            running.wait_until_idle()
         running.command("enew")
         yield running
 
 
 def type_into_picker(child: Child, keys: str) -> None:
     """Type into the picker, once it shows both conversations."""
-    child.sees("First?")
-    child.sees("Second?")
+    child.wait_for_text("First?")
+    child.wait_for_text("Second?")
     child.wait_for_mode("i", "t")
     child.keys(keys)
 
@@ -63,9 +63,9 @@ def type_into_picker(child: Child, keys: str) -> None:
 @pytest.mark.scenario("history-pickers")
 def test_a_conversation_is_previewed_and_continued(child):
     child.command("Jumpseat history")
-    child.sees("Blue.")
+    child.wait_for_text("Blue.")
     type_into_picker(child, "First")
-    child.sees("Red.")
+    child.wait_for_text("Red.")
     child.keys("<CR>")
     child.wait("vim.bo.filetype == 'jumpseat'")
     assert "First?" in child.text
@@ -75,16 +75,16 @@ def test_a_conversation_is_previewed_and_continued(child):
 def test_marked_conversations_are_deleted_together(child, home):
     child.command("Jumpseat history")
     type_into_picker(child, "<Tab><Tab>")
-    child.will_choose("Delete")
+    child.script_choices("Delete")
     child.keys("<C-x>")
-    child.has_chosen()
+    child.wait_for_choices()
     assert child.lua("return _G.prompts[1]") == "Delete 2 conversations?"
     child.wait("#_G.messages > 0")
     assert child.messages[0] == "jumpseat: 2 conversations were deleted."
     assert list_kept_ids(home) == []
 
 
-def test_a_key_shows_what_else_can_be_done(child):
+def test_a_key_shows_further_actions(child):
     child.command("Jumpseat history")
     type_into_picker(child, "Second")
     child.lua("""

@@ -31,8 +31,8 @@ def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(home)
     with running_neovim(home, options={"command": ["/nowhere/jumpseat"]}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("✗ The program /nowhere/jumpseat was not found. Set it")
-        child.idle()
+        child.wait_for_text("✗ The program /nowhere/jumpseat was not found. Set it")
+        child.wait_until_idle()
         assert child.text == "## Me\n\nHello?"
 
 
@@ -42,8 +42,8 @@ def test_a_program_without_attach_is_too_old(home, tmp_path):
     with running_neovim(home, options={"command": old}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("(it lacks attach)")
-        child.idle()
+        child.wait_for_text("(it lacks attach)")
+        child.wait_until_idle()
 
 
 def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat_and_in_the_log(home, tmp_path):
@@ -51,8 +51,8 @@ def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat_and_in_the
     with running_neovim(home, options={"command": refusing}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("✗ jumpseat ended with code 1 before it was ready: The disk is full.")
-        child.idle()
+        child.wait_for_text("✗ jumpseat ended with code 1 before it was ready: The disk is full.")
+        child.wait_until_idle()
         assert child.text == "## Me\n\nHello?"
         child.command("Jumpseat log")
         assert "\nThe disk is full.\n" in child.text
@@ -65,12 +65,12 @@ def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(ho
     with running_neovim(home, options={"command": slow}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("starting jumpseat")
+        child.wait_for_text("starting jumpseat")
         child.command("Jumpseat stop")
-        child.idle()
+        child.wait_until_idle()
         child.command("Jumpseat send")
         go.touch()
-        child.idle()
+        child.wait_until_idle()
         assert child.text.count("Hello there.") == 1
     assert len(provider.requests) == 1
 
@@ -78,12 +78,12 @@ def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(ho
 def test_a_daemon_that_was_stopped_is_started_by_the_next_question(child, provider, home):
     provider.default(Reply.events(WORDS))
     child.ask("First.")
-    child.idle()
+    child.wait_until_idle()
     child.lua("require('jumpseat.daemon.client').on('end', function() _G.over = true end)")
     os.kill(Hub(home).pid, signal.SIGTERM)
     child.wait("_G.over")
     child.ask("Second.")
-    child.idle()
+    child.wait_until_idle()
     assert child.text.count("Hello there.") == 2
     assert child.messages == []
 
@@ -93,21 +93,21 @@ def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, tmp
     with running_neovim(home, options={"command": old}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.sees("jumpseat 0.0.9 at ")
+        child.wait_for_text("jumpseat 0.0.9 at ")
         assert "(it lacks edit/start)" in " ".join(child.screen.split())
-        child.idle()
+        child.wait_until_idle()
 
 
 @pytest.mark.scenario("daemon-killed")
 def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(child, provider, home):
-    chats.a_killed_daemon(child, provider, home)
+    chats.check_killed_daemon(child, provider, home)
 
 
 def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provider, home):
-    chats.a_killed_daemon_and_a_line_that_looks_like_a_heading(child, provider, home)
+    chats.check_killed_daemon_and_heading(child, provider, home)
 
 
-def test_a_program_that_always_crashes_is_not_started_for_ever(home, tmp_path):
+def test_a_program_that_always_crashes_is_started_a_limited_number_of_times(home, tmp_path):
     runs = tmp_path / "runs"
     body = write_program_body(NEEDED, "time.sleep(0.2)")
     crashing = program_that(tmp_path, f"open({str(runs)!r}, 'a').write('x')\n{body}")
@@ -130,13 +130,13 @@ def test_the_end_of_neovim_stops_the_answer_and_leaves_the_daemon_to_others(home
     with running_neovim(home) as child:
         child.command("Jumpseat")
         child.ask("A story.")
-        child.sees("Half")
+        child.wait_for_text("Half")
         child.quit()
         provider.wait_for_disconnect(1)
     assert Hub(home).processes()
 
 
-def test_a_neovim_that_ends_starts_no_process(home, tmp_path):
+def test_a_neovim_that_is_ending_does_not_start_a_process(home, tmp_path):
     written = tmp_path / "written"
     with running_neovim(home) as child:
         child.lua(
@@ -158,7 +158,7 @@ def test_two_neovims_share_one_daemon_and_each_has_its_own_chat(home, provider):
         for child in (first, second):
             child.command("Jumpseat")
             child.ask("Hello?")
-            child.idle()
+            child.wait_until_idle()
         assert len(Hub(home).pointers()) == 1
         assert "Hello there." in first.text
         assert "Other." in second.text
@@ -188,14 +188,14 @@ def test_a_log_that_has_grown_is_put_aside(home):
     log.write_text("old\n" * 300_000)
     with running_neovim(home) as child:
         child.command("Jumpseat status")
-        child.sees("fake: configured")
+        child.wait_for_text("fake: configured")
     assert log.with_name("jumpseat.log.1").read_text().startswith("old")
     assert "old" not in log.read_text()
 
 
 def test_a_message_of_the_daemon_is_shown(child, home):
     child.command("Jumpseat status")
-    child.sees("fake: configured")
+    child.wait_for_text("fake: configured")
     (home / "config.toml").write_text("[providers\n")
     child.wait("#_G.messages == 1")
     assert "config.toml" in child.messages[0]

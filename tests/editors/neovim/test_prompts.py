@@ -28,8 +28,8 @@ def editing(home: Path, tmp_path: Path) -> Iterator[Child]:
 def test_a_prompt_is_used_about_the_range_and_about_the_file(editing, provider):
     provider.default(Reply.events(WORDS))
     editing.command("2Jumpseat prompt explain")
-    editing.sees("Hello there.")
-    editing.idle()
+    editing.wait_for_text("Hello there.")
+    editing.wait_until_idle()
     (question,) = list_sent_texts(provider, 0)
     assert "y = 2" in question
     assert "x = 1" not in question
@@ -40,15 +40,15 @@ def test_a_prompt_is_used_about_the_range_and_about_the_file(editing, provider):
     editing.command("Jumpseat prompt review briefly")
     editing.wait("#vim.fn.win_findbuf(1) == 0")
     provider.wait_for_request(2)
-    editing.idle()
+    editing.wait_until_idle()
     assert "briefly" in list_sent_texts(provider, 1)[-1]
 
 
 def test_a_built_in_prompt_without_a_selection_is_about_the_whole_file(editing, provider):
     provider.default(Reply.events(WORDS))
     editing.command("Jumpseat prompt explain")
-    editing.sees("Hello there.")
-    editing.idle()
+    editing.wait_for_text("Hello there.")
+    editing.wait_until_idle()
     assert "x = 1\ny = 2" in list_sent_texts(provider, 0)[0]
     editing.wait("vim.fn.getcompletion('Jumpseat prompt ex', 'cmdline')[1] == 'explain'")
 
@@ -57,25 +57,25 @@ def test_a_prompt_that_needs_input_waits_for_it_in_the_chat(home, provider):
     config_of(home, provider.base_url, '[prompts.title]\ntext = "A title for: {{input}}"\n')
     with running_neovim(home) as child:
         child.command("Jumpseat prompt title")
-        child.sees("/title")
-        child.idle()
+        child.wait_for_text("/title")
+        child.wait_until_idle()
         assert provider.requests == []
         provider.script(Reply.events(WORDS))
         child.ask(" my page")
-        child.idle()
+        child.wait_until_idle()
         assert list_sent_texts(provider, 0) == ["A title for: my page"]
 
 
 @pytest.mark.scenario("prompts")
 def test_the_palette_offers_prompts_and_commands(editing, provider):
     provider.default(Reply.events(WORDS))
-    editing.will_choose("/fix", ":Jumpseat keys")
+    editing.script_choices("/fix", ":Jumpseat keys")
     editing.command("1Jumpseat palette")
-    editing.sees("Hello there.")
-    editing.idle()
+    editing.wait_for_text("Hello there.")
+    editing.wait_until_idle()
     assert "x = 1" in list_sent_texts(provider, 0)[0]
     editing.command("Jumpseat palette")
-    editing.sees("Keys in a chat")
+    editing.wait_for_text("Keys in a chat")
 
 
 @pytest.mark.scenario("workspace-rules")
@@ -86,13 +86,13 @@ def test_the_rules_of_the_workspace_are_an_option_and_named_in_the_chat(home, pr
         child.command(f"cd {tmp_path}")
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.idle()
+        child.wait_until_idle()
         assert "pirate" not in str(provider.requests[0].json)
         child.lua("require('jumpseat').setup({ rules = true })")
         child.ask("Hello?")
-        child.idle()
+        child.wait_until_idle()
         assert "pirate" in provider.requests[1].json["messages"][0]["content"]
-        child.sees("Rules of the workspace: AGENTS.md")
+        child.wait_for_text("Rules of the workspace: AGENTS.md")
         assert "AGENTS.md" not in child.text
 
 
@@ -110,19 +110,19 @@ def test_a_file_whose_diff_is_too_long_is_left_out_of_a_commit_message(home, pro
     stage_long_change(root)
     with running_neovim(home, str(root / "a.py")) as child:
         child.command("Jumpseat prompt commit")
-        child.sees("Hello there.")
-        child.idle()
+        child.wait_for_text("Hello there.")
+        child.wait_until_idle()
         assert child.messages == [f"jumpseat: {WARNING}"]
         assert "\ngit diff HEAD\n" in child.text
         child.command("Jumpseat regenerate")
         provider.wait_for_request(2)
-        child.idle()
+        child.wait_until_idle()
         child.command("Jumpseat!")
         head = ["---", "model: fake:other-model", "---", ""]
         child.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, ...)", head)
         child.ask("/commit @staged")
         provider.wait_for_request(3)
-        child.idle()
+        child.wait_until_idle()
         assert child.messages == [f"jumpseat: {WARNING}"]
     first, again, whole = (list_sent_texts(provider, number)[-1] for number in range(3))
     assert first == again

@@ -35,7 +35,7 @@ def prompting(home: Path) -> Path:
 
 
 def words_before(child: Child, text: str) -> list[str]:
-    """The words that are completed behind this text, in the last line."""
+    """Return the words that are completed behind this text, in the last line."""
     code = """
         local line = ...
         vim.o.virtualedit = 'onemore'
@@ -58,7 +58,7 @@ def test_references_become_context_blocks_in_the_question(child, provider, tmp_p
     child.command(f"edit {tmp_path / 'a.py'}")
     child.command("Jumpseat")
     child.ask(f"Compare (see @buffer) with @file:{tmp_path / 'b.py'}.")
-    child.idle()
+    child.wait_until_idle()
     sent = str(provider.requests[0].json["messages"])
     assert sent.index("# a.py") < sent.index("# b.py") < sent.index("Compare (see @buffer)")
     # The question got longer; the window still follows the answer.
@@ -73,7 +73,7 @@ def test_a_file_with_changes_that_are_not_saved_is_sent_as_it_is_in_the_editor(c
     child.command("substitute/1/2/")
     child.command("Jumpseat")
     child.ask(f"Is @file:{tmp_path / 'a.py'} right?")
-    child.idle()
+    child.wait_until_idle()
     sent = texts_sent(provider, 0)[0]
     assert "x = 2" in sent
     assert "x = 1" not in sent
@@ -81,8 +81,8 @@ def test_a_file_with_changes_that_are_not_saved_is_sent_as_it_is_in_the_editor(c
 
 def test_a_reference_to_a_missing_file_is_an_error_and_nothing_is_sent(child, provider):
     child.ask("Read @file:/nowhere/at/all.")
-    child.sees("cannot be read")
-    child.idle()
+    child.wait_for_text("cannot be read")
+    child.wait_until_idle()
     assert provider.requests == []
 
 
@@ -98,7 +98,7 @@ def test_a_path_with_spaces_is_completed_and_read_in_double_quotes(child, provid
     child.keys(f"S<C-r>='Compare @file:\"{path}/a f'<CR><C-x><C-o><Esc>")
     assert child.lua("return vim.api.nvim_get_current_line()") == f'Compare @file:"{path}/a file.py"'
     child.ask(f' and "@file:{tmp_path}/b.py" with @file:"{tmp_path}/b.py", now.')
-    child.idle()
+    child.wait_until_idle()
     sent = texts_sent(provider, 0)[0]
     assert sent.count("y = 2") == 1
     assert sent.index("x = 1") < sent.index("y = 2") < sent.index("Compare @file")
@@ -112,14 +112,14 @@ def test_an_image_is_sent_as_one_and_folded_and_other_bytes_are_refused(child, p
     child.command(f"edit {tmp_path / 'x.png'}")
     child.command("Jumpseat")
     child.ask(f"What is in @file:{tmp_path / 'x.zip'}?")
-    child.idle()
+    child.wait_until_idle()
     shown = " ".join(child.screen.split())  # The path decides where the message is wrapped.
     assert "is neither text nor an image (PNG, JPEG, GIF or WebP)." in shown
     assert provider.requests == []
 
     child.keys(f"S<C-r>='What is in @file:{tmp_path / 'x.png'}?'<CR><Esc>")
     child.send()
-    child.idle()
+    child.wait_until_idle()
     data = base64.b64encode(image).decode()
     (question,) = provider.requests[0].json["messages"]
     kinds = [part["type"] for part in question["content"]]
@@ -128,10 +128,10 @@ def test_an_image_is_sent_as_one_and_folded_and_other_bytes_are_refused(child, p
         question["content"][kinds.index("image_url")]["image_url"]["url"] == f"data:image/png;base64,{data}"
     )
     assert data in child.text
-    child.sees("▸ Image (3 kB)")
+    child.wait_for_text("▸ Image (3 kB)")
     child.command("write")
     child.command("edit")
-    child.sees("▸ Image (3 kB)")
+    child.wait_for_text("▸ Image (3 kB)")
 
 
 def test_an_image_for_a_model_without_vision_is_refused(home, provider, tmp_path):
@@ -141,8 +141,8 @@ def test_an_image_for_a_model_without_vision_is_refused(home, provider, tmp_path
     with running_neovim(home) as child:
         child.command("Jumpseat")
         child.ask(f"What is in @file:{tmp_path / 'x.png'}?")
-        child.sees("✗ ")
-        child.idle()
+        child.wait_for_text("✗ ")
+        child.wait_until_idle()
         assert "does not accept images" in " ".join(child.screen.split())
     assert provider.requests == []
 
@@ -158,7 +158,7 @@ def test_the_selection_and_the_diagnostics_of_the_last_buffer_become_blocks(chil
     child.keys("ggjV<Esc>")
     child.command("Jumpseat")
     child.ask("Is @selection right? See @diagnostics.")
-    child.idle()
+    child.wait_until_idle()
     sent = texts_sent(provider, 0)[0]
     assert "y = 2" in sent
     assert "x = 1" not in sent
@@ -182,8 +182,8 @@ def test_a_reference_that_means_nothing_is_an_error_and_nothing_is_sent(
     with running_neovim(home, *files) as child:
         child.command("Jumpseat")
         child.ask(f"What is {word} ?")
-        child.sees(reason)
-        child.idle()
+        child.wait_for_text(reason)
+        child.wait_until_idle()
     assert provider.requests == []
 
 
@@ -192,7 +192,7 @@ def test_a_prompt_replaces_the_question_and_sets_the_front_matter(prompting, pro
     with running_neovim(prompting) as child:
         child.command("Jumpseat")
         child.ask("/tidy x=1\ny=2")
-        child.idle()
+        child.wait_until_idle()
         assert child.body.startswith("## Me\n\nTidy this:\nx=1\ny=2\n\n## Assistant\n")
         assert "\nsystem: Be tidy.\nsettings:\n  temperature: 0.5\n" in child.text
     sent = provider.requests[0].json
@@ -200,14 +200,14 @@ def test_a_prompt_replaces_the_question_and_sets_the_front_matter(prompting, pro
     assert [message["content"] for message in sent["messages"]] == ["Be tidy.", "Tidy this:\nx=1\ny=2"]
 
 
-def test_what_the_front_matter_has_goes_before_what_a_prompt_has(prompting, provider):
+def test_values_in_the_front_matter_take_precedence_over_those_of_a_prompt(prompting, provider):
     provider.script(Reply.events(WORDS))
     with running_neovim(prompting) as child:
         child.command("Jumpseat")
         head = ["---", "system: Be quick.", "temperature: 1", "---", ""]
         child.lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, ...)", head)
         child.ask("/tidy")
-        child.idle()
+        child.wait_until_idle()
     sent = provider.requests[0].json
     assert (sent["temperature"], sent["messages"][0]["content"]) == (1, "Be quick.")
 
@@ -217,7 +217,7 @@ def test_a_prompt_on_a_range_has_the_block_and_its_input(prompting, provider, tm
     (tmp_path / "a.py").write_text("x = 1\n")
     with running_neovim(prompting, str(tmp_path / "a.py")) as child:
         child.command("1JumpseatAsk /words")
-        child.sees("Hello there.")
+        child.wait_for_text("Hello there.")
         assert "x = 1\n\n```\n\nSay some words.\n" in child.text
 
 
@@ -225,8 +225,8 @@ def test_an_unknown_prompt_is_an_error_with_near_names_and_nothing_is_sent(promp
     with running_neovim(prompting) as child:
         child.command("Jumpseat")
         child.ask("/tidyy x=1")
-        child.sees("✗ There is no prompt named 'tidyy'; did you mean tidy?")
-        child.idle()
+        child.wait_for_text("✗ There is no prompt named 'tidyy'; did you mean tidy?")
+        child.wait_until_idle()
         assert child.text == "## Me\n\n/tidyy x=1"
     assert provider.requests == []
 
@@ -234,7 +234,7 @@ def test_an_unknown_prompt_is_an_error_with_near_names_and_nothing_is_sent(promp
 def test_a_question_that_begins_with_a_path_is_not_a_prompt(child, provider):
     provider.script(Reply.events(WORDS))
     child.ask("/usr/bin/env is what?")
-    child.idle()
+    child.wait_until_idle()
     assert provider.requests[0].json["messages"][0]["content"] == "/usr/bin/env is what?"
 
 

@@ -32,7 +32,7 @@ def test_paths_belong_to_the_directory_of_the_last_file_with_autochdir(child, pr
     assert child.text.endswith("Compare @file:b.py")
     child.write(" with @file:sub/c.py.")
     child.send()
-    child.idle()
+    child.wait_until_idle()
     question = list_sent_texts(provider, 0)[0]
     assert "# b.py" in question
     assert "# sub/c.py" in question
@@ -51,7 +51,7 @@ def test_a_text_of_more_than_a_megabyte_is_not_sent(child, provider, tmp_path, w
         child.keys("ggVG<Esc>")
     child.command("Jumpseat")
     child.ask(f"Explain {word}")
-    child.idle()
+    child.wait_until_idle()
     name = word.removeprefix("@file:")
     shown = " ".join(child.screen.split())
     assert f"✗ {name} is 2.4 MB, and the limit is 1 MB. Select a part of it." in shown
@@ -95,6 +95,6 @@ def test_a_list_of_more_than_a_megabyte_is_not_sent(child, provider, tmp_path, w
     child.lua(fill)
     child.command("Jumpseat")
     child.ask(f"Explain {word}")
-    child.idle()
+    child.wait_until_idle()
     assert f"✗ {word} is 2.0 MB, and the limit is 1 MB." in " ".join(child.screen.split())
     assert provider.requests == []

@@ -28,7 +28,7 @@ def reviewing(home: Path, provider: ThreadedUpstream, tmp_path: Path) -> Iterato
     provider.script(Reply.events(completion_stream([AFTER])))
     with running_neovim(home, str(file)) as child:
         child.command("1,7Jumpseat edit Change it.")
-        child.sees("hunk 1 of 3 · ga accept · gr reject · gA accept all · gR reject all")
+        child.wait_for_text("hunk 1 of 3 · ga accept · gr reject · gA accept all · gR reject all")
         yield child
 
 
@@ -36,7 +36,7 @@ def reviewing(home: Path, provider: ThreadedUpstream, tmp_path: Path) -> Iterato
 def test_hunks_are_accepted_and_rejected_with_keys(reviewing):
     reviewing.keys("ga")
     assert reviewing.text == OLD.replace("one", "ONE") + "\neight"
-    reviewing.sees("hunk 1 of 2")
+    reviewing.wait_for_text("hunk 1 of 2")
     assert reviewing.lua("return vim.fn.getline('.')") == "three"
     reviewing.keys("gr")
     assert "four and a half" not in reviewing.screen
@@ -49,12 +49,12 @@ def test_hunks_are_accepted_and_rejected_with_keys(reviewing):
 
 def test_the_hunk_at_the_cursor_is_settled(reviewing):
     reviewing.keys("6G")
-    reviewing.sees("hunk 3 of 3")
+    reviewing.wait_for_text("hunk 3 of 3")
     reviewing.keys("ga")
     assert reviewing.text == "one\ntwo\nthree\nfour\nfive\nSEVEN\neight"
-    reviewing.sees("hunk 2 of 2")
+    reviewing.wait_for_text("hunk 2 of 2")
     reviewing.keys("gg")
-    reviewing.sees("hunk 1 of 2")
+    reviewing.wait_for_text("hunk 1 of 2")
     reviewing.keys("]c")
     assert reviewing.lua("return vim.fn.line('.')") == 3
     reviewing.keys("[c")
@@ -65,12 +65,12 @@ def test_an_accepted_hunk_is_undone_and_offered_again(reviewing):
     reviewing.keys("gaga")
     assert reviewing.text == OLD.replace("one", "ONE").replace("four", "four and a half\nfour") + "\neight"
     reviewing.keys("u")
-    reviewing.sees("of 2 ·")
+    reviewing.wait_for_text("of 2 ·")
     reviewing.keys("u")
-    reviewing.sees("of 3 ·")
+    reviewing.wait_for_text("of 3 ·")
     assert reviewing.text == OLD + "\neight"
     reviewing.keys("<C-r>")
-    reviewing.sees("of 2 ·")
+    reviewing.wait_for_text("of 2 ·")
     reviewing.keys("gA")
     assert reviewing.text == NEW + "\neight"
     reviewing.keys("u")
@@ -129,7 +129,7 @@ def test_the_maps_of_a_buffer_return_after_a_review(home, provider, tmp_path):
     with running_neovim(home, str(tmp_path / "a.txt"), options={"keys": {"accept": "<F2>"}}) as child:
         child.lua("vim.keymap.set('n', 'ga', function() _G.mine = true end, { buffer = 0 })")
         child.command("Jumpseat edit Upper.")
-        child.sees("ga accept · gr reject")
+        child.wait_for_text("ga accept · gr reject")
         child.keys("<F2>")
         assert child.text == "ONE"
         assert child.lua("return _G.mine") is None

@@ -29,22 +29,23 @@ def saved(home, tmp_path):
 
 
 def neovim(home, *files):
-    """A Neovim that obeys modelines, which it does not for the superuser unless it is told to."""
+    """Run a Neovim that obeys modelines, which Neovim does not do by default for the superuser."""
     return running_neovim(home, "--cmd", "set modeline", *files)
 
 
-def is_a_chat(child):
+def check_is_a_chat(child):
+    """Check that the current buffer is a chat whose modeline was not obeyed."""
     child.wait("require('jumpseat.core.chats').get(vim.api.nvim_get_current_buf())")
-    child.sees("fake:fake-model")
+    child.wait_for_text("fake:fake-model")
     assert child.lua(SETTINGS) == NO_SETTING
 
 
 def test_a_saved_chat_that_neovim_starts_with_is_a_chat(home, provider, saved):
     provider.script(Reply.events(WORDS))
     with neovim(home, str(saved)) as child:
-        is_a_chat(child)
+        check_is_a_chat(child)
         child.ask("And now?")
-        child.idle()
+        child.wait_until_idle()
         assert "Hello there." in child.text
 
 
@@ -62,9 +63,9 @@ def test_the_modelines_of_a_saved_chat_are_not_obeyed_however_it_is_opened(home,
                 child.lua("vim.fn.search([[^chat\\.md]])")
                 child.keys("<CR>")
             child.wait("vim.endswith(vim.api.nvim_buf_get_name(0), 'chat.md')")
-            is_a_chat(child)
+            check_is_a_chat(child)
             child.command("edit")
-            is_a_chat(child)
+            check_is_a_chat(child)
             child.command("doautocmd BufReadPost")
             assert child.lua(SETTINGS) == NO_SETTING
             child.command("enew | bwipeout! #")
@@ -73,10 +74,10 @@ def test_the_modelines_of_a_saved_chat_are_not_obeyed_however_it_is_opened(home,
 def test_the_modelines_of_a_chat_in_a_session_are_not_obeyed(home, saved, tmp_path):
     session = tmp_path / "Session.vim"
     with neovim(home, str(saved)) as child:
-        is_a_chat(child)
+        check_is_a_chat(child)
         child.command(f"mksession {session}")
     with neovim(home, "-S", str(session)) as child:
-        is_a_chat(child)
+        check_is_a_chat(child)
 
 
 def test_the_modelines_of_a_file_that_is_opened_as_a_chat_are_not_obeyed(home, tmp_path):
@@ -122,7 +123,7 @@ def test_a_buffer_that_was_left_for_a_saved_chat_is_the_one_that_a_question_mean
     with running_neovim(home, str(tmp_path / "a.py")) as child:
         child.command(f"edit {saved}")
         child.ask("What is in @buffer?")
-        child.idle()
+        child.wait_until_idle()
         assert "Hello there." in child.text
     assert "x = 1" in str(provider.requests[0].json)
 
@@ -138,34 +139,34 @@ def test_neovim_ends_without_a_question_about_a_chat_that_is_kept(home, provider
         child.ask("Hello?")
         assert child.lua(MODIFIED) is True
         child.wait("not vim.bo.modified")
-        child.idle()
+        child.wait_until_idle()
         child.ask("What is in @buffer?")
-        child.sees("a.py, line 1")
+        child.wait_for_text("a.py, line 1")
         child.wait("not vim.bo.modified")
-        child.idle()
+        child.wait_until_idle()
         child.write("A draft.")
         assert child.lua(MODIFIED) is True
         assert child.lua("return pcall(vim.cmd, 'qall')") is False
         child.send()
         child.wait("not vim.bo.modified")
-        child.idle()
+        child.wait_until_idle()
         child.lua("vim.defer_fn(function() vim.cmd('qall') end, 0)")
-        child.has_ended()
+        child.wait_for_end()
 
 
 def test_a_chat_with_words_that_are_not_kept_must_be_saved_or_dropped(child, provider, tmp_path):
     gate = Gate()
     provider.script(hold_answer("Hello.", gate=gate), Reply.events(WORDS))
     child.ask("Hello?")
-    child.sees("Hello.")
+    child.wait_for_text("Hello.")
     child.keys("ggO> a note<Esc>")
     provider.open(gate)
-    child.idle()
+    child.wait_until_idle()
     assert child.lua(MODIFIED) is True
 
     child.command(f"saveas {tmp_path / 'chat.md'}")
     child.ask("And now?")
-    child.idle()
+    child.wait_until_idle()
     assert child.lua(MODIFIED) is True
 
 
@@ -174,5 +175,5 @@ def test_a_chat_of_a_user_who_keeps_nothing_must_be_saved_or_dropped(home, provi
     with running_neovim(home, options={"keep": False}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
-        child.idle()
+        child.wait_until_idle()
         assert child.lua(MODIFIED) is True

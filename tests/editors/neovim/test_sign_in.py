@@ -25,7 +25,7 @@ def child(empty_home: Path, github: GitHub) -> Iterator[Child]:
 def sign_in(child: Child, github: GitHub) -> str:
     """Sign in, and return the screen with the code."""
     child.command("Jumpseat login copilot")
-    child.sees("Code:  ")
+    child.wait_for_text("Code:  ")
     screen = child.screen
     code = screen.partition("Code:  ")[2].split()[0].rstrip("│")
     github.approve(code)
@@ -42,16 +42,16 @@ def test_a_user_signs_in_by_code_and_page_and_sees_the_quota(child, github):
 
     child.command("Jumpseat")
     child.ask("Hello")
-    child.idle()
-    child.sees("% left")
+    child.wait_until_idle()
+    child.wait_for_text("% left")
     assert "You said: Hello" in child.text
     child.command("Jumpseat status")
-    child.sees("copilot: signed in as octocat")
+    child.wait_for_text("copilot: signed in as octocat")
 
 
 def test_a_sign_in_whose_window_is_closed_is_cancelled(child, github):
     child.command("Jumpseat login copilot")
-    child.sees("Code:  ")
+    child.wait_for_text("Code:  ")
     child.keys("q")
     child.wait("#_G.messages > 0")
     assert child.messages == ["jumpseat: The sign-in was cancelled."]
@@ -63,7 +63,7 @@ def test_a_sign_out_in_another_neovim_is_noticed(child, github, empty_home):
         sign_in(child, github)
         second.command("Jumpseat")
         second.ask("Hello")
-        second.idle()
+        second.wait_until_idle()
         child.command("Jumpseat logout copilot")
         second.wait("#_G.messages > 0")
         assert "You are signed out of copilot." in second.messages[0]
@@ -74,9 +74,9 @@ def test_a_sign_out_in_another_neovim_is_noticed(child, github, empty_home):
 def test_the_terms_of_a_model_are_shown_and_accepted_only_by_the_user(child, github, answer):
     sign_in(child, github)
     child.command("Jumpseat")
-    child.will_choose("terms not accepted", answer)
+    child.script_choices("terms not accepted", answer)
     child.command("Jumpseat model")
-    child.has_chosen()
+    child.wait_for_choices()
     terms = child.lua("return _G.prompts")[1]
     assert terms.endswith("\nAccept the terms for your account?")
     assert len(terms) > 60

@@ -33,7 +33,7 @@ EDIT = ("edit", {"path": "notes.md", "oldText": "two", "newText": "2"})
 
 
 def call(tool: str, arguments: dict[str, Any], call_id: str = "c1") -> Reply:
-    """An answer that calls a file tool."""
+    """Return an answer that calls a file tool."""
     calls = [FakeCall(call_id, f"files__{tool}", [json.dumps(arguments)])]
     return Reply.events(completion_stream(["Let me see."], tool_calls=calls))
 
@@ -63,14 +63,14 @@ def child(home: Path, notes: Path) -> Iterator[Child]:
         yield running
 
 
-def asks(child: Child) -> None:
-    """Wait until the window of an approval is open."""
-    child.sees("Allow this call?")
+def wait_for_approval(child: Child) -> None:
+    """Wait until an approval is shown."""
+    child.wait_for_text("Allow this call?")
 
 
 def decide(child: Child, key: str) -> None:
-    """Press a key in the window, which the user asked for."""
-    asks(child)
+    """Wait for an approval, open its window, and press a key in it."""
+    wait_for_approval(child)
     child.command("Jumpseat approve")
     child.keys(key)
 
@@ -79,7 +79,7 @@ def decide(child: Child, key: str) -> None:
 def test_a_call_is_approved_with_its_diff_and_shown_folded(child, provider, notes):
     script(provider, READ, EDIT)
     child.ask("Correct it.")
-    asks(child)
+    wait_for_approval(child)
     screen = child.screen
     assert "Edit notes.md · files/edit" in screen
     assert "-two" in screen
@@ -89,10 +89,10 @@ def test_a_call_is_approved_with_its_diff_and_shown_folded(child, provider, note
     assert notes.read_text() == TEXT
 
     decide(child, "y")
-    child.idle()
+    child.wait_until_idle()
     assert notes.read_text() == "one\n2\nthree\n"
-    child.sees("▸ ✓ files/read path=notes.md · 3 lines")
-    child.sees("▸ ✓ files/edit newText=2 oldText=two path=notes.md · 1 line")
+    child.wait_for_text("▸ ✓ files/read path=notes.md · 3 lines")
+    child.wait_for_text("▸ ✓ files/edit newText=2 oldText=two path=notes.md · 1 line")
     assert "```tool_use id=c1 name=files__read" in child.text
     assert child.text.endswith("\n\nDone.\n\n## Me\n\n")
     assert "tools:\n- files/*\n" in child.text
@@ -110,18 +110,18 @@ def test_a_call_that_is_denied_with_a_reason_tells_the_model(child, provider, no
     """)
     child.ask("Correct it.")
     decide(child, "e")
-    child.idle()
+    child.wait_until_idle()
     assert child.lua("return _G.asked") == "Why not? "
     assert "Not that file." in list_sent_texts(provider, 2)[-1]
     assert notes.read_text() == TEXT
-    child.sees("✗ files/edit")
+    child.wait_for_text("✗ files/edit")
 
 
 def test_a_decision_for_the_conversation_covers_later_calls(child, provider, notes):
     script(provider, READ, EDIT, ("edit", {"path": "notes.md", "oldText": "one", "newText": "1"}))
     child.ask("Correct it.")
     decide(child, "a")
-    child.idle()
+    child.wait_until_idle()
     assert notes.read_text() == "1\n2\nthree\n"
 
 
@@ -143,12 +143,12 @@ def test_keys_that_were_typed_before_the_window_appears_do_not_decide(child, pro
         end
     """)
     provider.open(gate)
-    asks(child)
+    wait_for_approval(child)
     child.lua("vim.wait(50, function() return false end)")
     assert "Allow this call?" in child.screen
     assert notes.read_text() == TEXT
     child.stop()
-    child.idle()
+    child.wait_until_idle()
 
 
 def edit_call() -> FakeCall:
@@ -181,17 +181,17 @@ def test_a_call_of_a_hidden_chat_is_announced_and_approved(child, provider, note
 
 def decide_hidden_call(child: Child) -> None:
     child.command("Jumpseat approve")
-    child.sees("+2")
+    child.wait_for_text("+2")
     child.keys("y")
 
 
-def test_nothing_waits_after_the_answer_was_stopped(child, provider, notes):
+def test_no_approval_waits_after_the_answer_was_stopped(child, provider, notes):
     script(provider, READ, EDIT)
     child.ask("Correct it.")
-    asks(child)
+    wait_for_approval(child)
     child.command("Jumpseat stop")
     child.wait("require('jumpseat.tools.approvals').count() == 0")
-    child.idle()
+    child.wait_until_idle()
     assert "Allow this call?" not in child.screen
     child.command("Jumpseat approve")
     assert child.messages == ["jumpseat: No call waits for an approval."]
@@ -206,7 +206,7 @@ def test_a_tool_reads_and_changes_the_unsaved_text_in_one_step_of_undo(child, pr
     child.command("Jumpseat")
     child.ask("Correct it.")
     decide(child, "y")
-    child.idle()
+    child.wait_until_idle()
     assert "zwei" in list_sent_texts(provider, 1)[-1]
     child.command(f"buffer {notes}")
     assert child.text == "one\n2\nthree\nzwei"
@@ -259,15 +259,15 @@ def test_tools_are_selected_in_a_window_and_by_name(home, provider, notes):
     with running_neovim(home) as child:
         child.command("Jumpseat")
         child.command("Jumpseat tools")
-        child.sees("[ ] files")
-        child.sees("[ ]   edit · needs approval · ")
+        child.wait_for_text("[ ] files")
+        child.wait_for_text("[ ]   edit · needs approval · ")
         child.keys("<Space>")
-        child.sees("[x] files")
+        child.wait_for_text("[x] files")
         child.lua("vim.fn.search('write')")
         child.keys("<CR>")
-        child.sees("[-] files")
+        child.wait_for_text("[-] files")
         child.keys("q")
-        child.sees("- files/edit")
+        child.wait_for_text("- files/edit")
         assert "files/write" not in child.text
 
         child.command("Jumpseat tools files/read, files/search")
@@ -287,10 +287,10 @@ def test_a_chat_goes_on_after_the_limit_of_calls(home, provider, notes):
         child.command(f"cd {notes.parent}")
         child.command("Jumpseat")
         child.ask("Read it.")
-        child.idle()
-        child.sees("The model reached a limit on tool use. :Jumpseat send lets it continue.")
+        child.wait_until_idle()
+        child.wait_for_text("The model reached a limit on tool use. :Jumpseat send lets it continue.")
         child.send()
-        child.idle()
+        child.wait_until_idle()
         assert child.text.endswith("```\n\n## Assistant\n\nDone.\n\n## Me\n\n")
         assert child.text.count("## Me") == 2
 
@@ -298,15 +298,15 @@ def test_a_chat_goes_on_after_the_limit_of_calls(home, provider, notes):
 def test_a_saved_chat_folds_its_calls_and_sends_them_back(child, home, provider, notes):
     script(provider, READ)
     child.ask("Read it.")
-    child.idle()
+    child.wait_until_idle()
     chat = notes.with_name("chat.md")
     child.command(f"write {chat}")
     script(provider)
     with running_neovim(home, str(chat)) as other:
-        other.sees("▸ ✓ files/read path=notes.md · 3 lines")
+        other.wait_for_text("▸ ✓ files/read path=notes.md · 3 lines")
         assert "three" not in other.screen
         other.ask("And?")
-        other.idle()
+        other.wait_until_idle()
         roles = [message["role"] for message in provider.requests[2].json["messages"]]
         assert roles == ["user", "assistant", "tool", "assistant", "user"]
 

@@ -27,7 +27,7 @@ def test_another_chat_takes_the_window_of_a_chat(home, tmp_path):
         child.keys("iSecond?<Esc>")
         child.command("wincmd p")
         child.command(f"Jumpseat {tmp_path / 'chat.md'}")
-        child.sees("Saved?")
+        child.wait_for_text("Saved?")
         assert child.lua(WINDOWS) == 2
         texts = child.lua(
             "return vim.tbl_map(function(buf) return table.concat("
@@ -42,11 +42,11 @@ def test_the_only_answer_is_stopped_from_any_window(home, provider, tmp_path):
         child.command(f"edit {tmp_path / 'a.py'}")
         child.command("Jumpseat")
         child.ask("Question.")
-        child.sees("Half")
+        child.wait_for_text("Half")
         child.command("wincmd p")
         child.stop()
         provider.wait_for_disconnect(1)
-        child.sees("stopped")
+        child.wait_for_text("stopped")
         child.stop()
         assert child.messages == ["jumpseat: Nothing is running in this buffer."]
 
@@ -67,11 +67,11 @@ local cells = {}
 for column = 1, vim.o.columns do cells[column] = vim.fn.screenstring(1, column) end
 return table.concat(cells)
 """
-"""The first line of the screen as it was drawn, which `Child.screen` would draw again."""
+"""Returns the first line of the screen without redrawing it, as `Child.screen` would."""
 
 
 def test_the_bar_of_a_chat_is_drawn_again_when_its_state_changes(child):
-    child.has_a_person()
+    child.attach_terminal()
     child.command("redraw!")
     child.lua("require('jumpseat.display.view').update(vim.api.nvim_get_current_buf(), { quota = 'half' })")
     deadline = time.monotonic() + WAIT_SECONDS

@@ -27,13 +27,13 @@ from tests.hub import no_daemon_afterwards
 
 REPOSITORY = Path(__file__).parents[3]
 ENVIRONMENT = Path(f"{sys.prefix}-vscode")
-"""Made by `make test-vscode`: Node as a wheel."""
+"""The environment that `make test-vscode` creates; it contains Node, installed from a wheel."""
 
 PACKAGE = REPOSITORY / "tests/tools/vscode/node_modules/code-server"
 DRIVER = Path(__file__).parent / "driver"
 DRIVER_ID = "jumpseat-tests.driver"
 GRANTED = {DRIVER_ID: ["languageModelSystem"]}
-"""Tests send system messages as Copilot Chat does, which the published VS Code lets do so."""
+"""Tests send system messages, for which an extension needs this grant. Copilot Chat has it in VS Code."""
 
 VSIX = REPOSITORY / "dist" / f"jumpseat-{jumpseat.__version__}.vsix"
 WAIT_SECONDS = 60.0
@@ -55,7 +55,7 @@ SETTINGS = {
     "files.autoSave": "off",
     # The open file is attached only if a test does it.
     "chat.implicitContext.enabled": {"panel": "never"},
-    # Nobody signs in to GitHub here; without it, VS Code starts Copilot's own program.
+    # Nobody signs in to GitHub here, and without this setting, VS Code would start Copilot's own program.
     "chat.agentHost.enabled": False,
 }
 
@@ -82,7 +82,7 @@ class CodeServer:
         return self.home / "drivers"
 
     def new_driver(self) -> Path:
-        """The socket of the window that was opened last; waits for it."""
+        """Wait for the socket of the window that was opened last, and return it."""
         deadline = time.monotonic() + WAIT_SECONDS
         while not (new := set(self.drivers.glob("*.sock")) - self._taken):
             assert time.monotonic() < deadline, f"no extension host started\n{self.log()[-2000:]}"
@@ -92,7 +92,7 @@ class CodeServer:
         return found
 
     def configure(self, **settings: Any) -> None:
-        """Set machine settings of the extension, such as `path`; None removes one. Other ones stay."""
+        """Set some machine settings of the extension, such as `path`; None removes a setting."""
         file = self.home / "data/Machine/settings.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         values = json.loads(file.read_text("utf-8")) if file.exists() else {}
@@ -100,19 +100,19 @@ class CodeServer:
         file.write_text(json.dumps({name: value for name, value in values.items() if value is not None}))
 
     def log(self) -> str:
-        """The output of code-server and the logs of the extension hosts."""
+        """Return the output of code-server and the logs of the extension hosts."""
         names = ("data/logs/*/exthost*/remoteexthost.log", "data/logs/*/**/jumpseat*.log", "daemon/*.log")
         files = [self.home / "code-server.log", *(file for name in names for file in self.home.glob(name))]
         return "\n".join(f"--- {file}\n{file.read_text('utf-8', 'replace')}" for file in files)
 
 
 def workspace_of(home: Path) -> Path:
-    """The folder that is open in a VS Code with this home; the tools never use the daemon's own directory."""
+    """Return the folder to open in a VS Code with this home. It is outside the daemon's own directory."""
     return home.with_name(f"{home.name}-files") / "workspace"
 
 
 def requirements() -> None:
-    """Skip if a program is missing that the tests in VS Code need."""
+    """Skip the test if a program that it needs is missing."""
     for file in (ENVIRONMENT / "bin/node", PACKAGE):
         if not file.exists():
             pytest.skip(f"code-server is not installed ({file} is missing): run `make test-vscode`")
@@ -123,7 +123,7 @@ def requirements() -> None:
 
 
 def chromium() -> str | None:
-    """The browser, if there is one."""
+    """Return the browser, if there is one."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -141,11 +141,11 @@ def running_code_server(
     path: str | None = None,
     asks_for_trust: bool = False,
 ) -> Iterator[CodeServer]:
-    """A code-server with these extensions and the driver. Its files and the daemon's are below `home`.
+    """Run a code-server with these extensions and the driver. All its files are below `home`.
 
     Args:
-        path: the PATH; if absent, one with the program `jumpseat` of this checkout.
-        asks_for_trust: whether a folder is restricted until someone trusts it.
+        path: The PATH; by default, one with the program `jumpseat` of this checkout.
+        asks_for_trust: Whether a folder is restricted until someone trusts it.
     """
     requirements()
     server = _prepare(home, settings or {})
@@ -183,14 +183,14 @@ def running_code_server(
                 *("--bind-addr", server.origin.removeprefix("http://")),
                 *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
                 *([] if asks_for_trust else ["--disable-workspace-trust"]),
-                # The extension host of a window that is closed ends soon.
+                # After a window is closed, its extension host ends soon.
                 *("--reconnection-grace-time", "2"),
             ],
             env=variables,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            # Its children must end with it.
+            # The process needs its own group, so that its children can be ended with it.
             start_new_session=True,
         )
         try:
@@ -211,13 +211,13 @@ def _prepare(home: Path, settings: Mapping[str, Any]) -> CodeServer:
     for directory in (workspace, drivers, home / "data/User", home / "extensions"):
         directory.mkdir(parents=True)
     (home / "data/User/settings.json").write_text(json.dumps({**SETTINGS, **settings}))
-    # Folders that are there before the first start count as installed.
+    # VS Code regards folders that exist before the first start as installed extensions.
     shutil.copytree(DRIVER, home / f"extensions/{DRIVER_ID}-0.0.1")
     return CodeServer(home, f"http://127.0.0.1:{_free_port()}", workspace, set())
 
 
 def _program(home: Path) -> Path:
-    """The program `jumpseat`, also where this environment has no scripts."""
+    """Write the program `jumpseat`, because this environment may have no scripts."""
     file = home / "bin/jumpseat"
     file.parent.mkdir()
     file.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m jumpseat "$@"\n')

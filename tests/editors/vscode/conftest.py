@@ -1,6 +1,6 @@
 """Fixtures of the VS Code tests: one VS Code with one window, a provider and a GitHub, for all tests.
 
-Everything is deferred that imports Playwright: only these tests need it.
+Modules that import Playwright are imported in the fixtures, because only these tests need it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WINDOW: pytest.StashKey[Window] = pytest.StashKey()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Save the screen and the logs of a test that failed."""
+    """Save the screen and the logs if a test failed."""
     report = yield
     window = item.config.stash.get(WINDOW, None)
     if report.failed and window is not None:
@@ -73,7 +73,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def configuration(provider: Provider, github: GitHub) -> str:
-    """The daemon's configuration file: the providers `fake`, which is the default, and `copilot`."""
+    """Return the daemon's configuration file: the providers `fake`, which is the default, and `copilot`."""
     copilot = "".join(f"{key} = {json.dumps(value)}\n" for key, value in github.table.items())
     return (
         'default_provider = "fake"\n\n'

@@ -114,7 +114,7 @@ def test_pictures(window, upstream):
         path=path,
     )
     window.start("jumpseat.ask", "What does it do? Can `areas` be shorter?")
-    window.answer_has("return [area(r) for r in radii]")
+    window.wait_for_answer_text("return [area(r) for r in radii]")
     window.wait_for_answer()
     save(window, "chat")
 
@@ -127,13 +127,13 @@ def test_pictures(window, upstream):
     upstream.script(Reply.events(completion_stream([REWRITTEN])), path=path)
     window.js("vscode.window.activeTextEditor.selection = new vscode.Selection(5, 0, 14, 0)")
     window.start("jumpseat.edit", "Refuse negative radii, and use a comprehension.")
-    window.shows(window.page.locator(".codelens-decoration").get_by_text("Accept Change 2 of 2"))
+    window.wait_until_shown(window.page.locator(".codelens-decoration").get_by_text("Accept Change 2 of 2"))
     window.js("vscode.window.activeTextEditor.selection = new vscode.Selection(0, 0, 0, 0)")
     save(window, "edit")
     window.page.locator(".title .editor-actions").get_by_role("button", name="Accept Edit").click()
-    window.sees_no("shapes.py: rewritten")
+    window.wait_until_text_is_gone("shapes.py: rewritten")
     # VS Code removes them only while the editor has the focus.
-    window.counts(window.page.locator(".codelens-decoration a"), 0)
+    window.wait_for_count(window.page.locator(".codelens-decoration a"), 0)
     window.js("vscode.window.activeTextEditor.selection = new vscode.Selection(0, 0, 0, 0)")
     window.command("workbench.action.files.save")
     window.command("workbench.action.chat.open", {"mode": "agent"})
@@ -150,7 +150,7 @@ def test_pictures(window, upstream):
         path=path,
     )
     window.ask("Give the module a function for the area of a square.")
-    window.sees("Edit shapes.py?", within=window.session)
+    window.wait_for_text("Edit shapes.py?", within=window.session)
     save(window, "agent")
     window.stop()
 
@@ -163,5 +163,5 @@ def test_pictures(window, upstream):
     window.page.locator(".customview-tree .monaco-list-row").filter(has_text="dictionaries").first.click()
     window.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-conversation'")
     # The heading is in its colour.
-    window.shows(window.page.locator(".view-line span.mtkb").first)
+    window.wait_until_shown(window.page.locator(".view-line span.mtkb").first)
     save(window, "conversations")

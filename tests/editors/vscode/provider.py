@@ -13,14 +13,14 @@ COMPLETIONS = "/v1/completions"
 
 
 def hello() -> Reply:
-    """An answer: Hello there."""
+    """Return an answer with the text "Hello there."."""
     return Reply.events(WORDS)
 
 
 class Provider:
-    """Lists two models, `fake-model` and `other-model`. What is scripted and counted are chats alone.
+    """Lists two models, `fake-model` and `other-model`, and answers chats as scripted.
 
-    VS Code and the daemon ask for the models whenever they like.
+    Only chats are scripted and counted, because VS Code and the daemon may ask for the models at any time.
     """
 
     def __init__(self, upstream: ThreadedUpstream) -> None:
@@ -29,7 +29,7 @@ class Provider:
 
     @property
     def base_url(self) -> str:
-        """Its `base_url` in the configuration."""
+        """The `base_url` of the provider in the configuration."""
         return self._upstream.base_url
 
     def forget(self) -> None:
@@ -57,7 +57,7 @@ class Provider:
 
     @property
     def chats(self) -> Sequence[Any]:
-        """The bodies of the chats so far."""
+        """The bodies of all requests for chats so far."""
         return [request.json for request in self._upstream.requests if request.path == CHATS]
 
     def wait_for_chat(self, number: int = 1) -> None:
@@ -65,7 +65,7 @@ class Provider:
         self._index(number)
 
     def wait_for_disconnect(self, number: int = 1, path: str = CHATS) -> None:
-        """Return once the daemon has closed the connection of that chat before its answer ended."""
+        """Wait until the daemon has closed the connection of this chat before the answer ended."""
         self._upstream.wait_for_disconnect(self._index(number, path))
 
     def fill_in(self, *replies: Reply) -> None:
@@ -74,7 +74,7 @@ class Provider:
 
     @property
     def completions(self) -> Sequence[Any]:
-        """The bodies of the requests for completions so far."""
+        """The bodies of all requests for completions so far."""
         return [request.json for request in self._upstream.requests if request.path == COMPLETIONS]
 
     def wait_for_completion(self, number: int = 1) -> Any:

@@ -1,6 +1,7 @@
-"""code-server with the check of proposed interfaces that VS Code has, and that code-server takes out.
+"""Copy code-server, and restore a check of VS Code that code-server removes.
 
-An extension from the marketplace gets no proposed interface in the published VS Code.
+The check refuses proposed interfaces to extensions. In the published VS Code, it refuses them to all
+extensions from the marketplace.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ _PRODUCT = re.compile(r"(?=\bcodeServerVersion:\")")
 
 
 def copy_published(installed: Path, directory: Path, granted: Mapping[str, Sequence[str]]) -> Path:
-    """Copy code-server into a directory and put the check back; return its `entry.js`.
+    """Copy code-server into a directory and restore the check; return the copy's `entry.js`.
 
     Args:
-        installed: its package.
-        granted: proposed interfaces by the id of an extension (VS Code grants Copilot Chat some).
+        installed: The directory of code-server's package.
+        granted: The proposed interfaces that each extension may use, by its id.
     """
     shutil.rmtree(directory, ignore_errors=True)
     code, source = directory / "lib/vscode", installed / "lib/vscode"
@@ -36,7 +37,7 @@ def copy_published(installed: Path, directory: Path, granted: Mapping[str, Seque
     shutil.copytree(installed / "out", directory / "out")
     shutil.copyfile(installed / "package.json", directory / "package.json")
     (directory / "node_modules").symlink_to(installed.parent)
-    # Most of it stays where it is: 42 MB are copied instead of 600.
+    # Most of VS Code is linked: 42 MB are copied instead of 600 MB.
     for each in source.iterdir():
         if each.name != "out":
             (code / each.name).symlink_to(each)

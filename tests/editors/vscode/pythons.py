@@ -19,7 +19,7 @@ exports.activate = () => ({
 
 
 def no_python(directory: Path) -> Path:
-    """Make a directory that stands first on the PATH; what it has under the names of Python does not work."""
+    """Create a directory for the PATH that contains broken programs under all names of Python."""
     directory.mkdir()
     for name in ("python3", "python", *(f"python3.{minor}" for minor in range(11, 15))):
         file = directory / name
@@ -29,7 +29,7 @@ def no_python(directory: Path) -> Path:
 
 
 def python_extension(directory: Path, interpreter: Path) -> Path:
-    """Make an extension with the part of the Python extension's API that is used: its active interpreter."""
+    """Create a Python extension with only the part of its API that we use: the active interpreter."""
     file = directory / "python.vsix"
     package = {
         "name": "python",

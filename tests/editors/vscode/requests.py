@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def begin(window: Window, model: str, messages: Sequence[Any], **options: Any) -> None:
-    """Start a request; it is `state.running` then: `parts`, `done`, `stop()`, `ended`."""
+    """Start a request. `state.running` then has its `parts`, `done`, `stop()` and `ended`."""
     window.js("state.running = lm.start(...values)", model, messages, options)
 
 

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 @pytest.fixture
 def signed_out(window, daemon):
-    """The window; who has signed in is signed out at the end."""
+    """The window. A user who has signed in is signed out after the test."""
     yield window
     window.command("jumpseat.signOut", "copilot")
 
@@ -23,7 +23,7 @@ def sign_in(window, github) -> str:
     """Start to sign in; returns the code, which is shown, is copied and has its page opened."""
     with window.page.context.expect_page() as opened:
         window.start("jumpseat.signIn", "copilot")
-    # Here VS Code runs on another machine, which it forwards the page from.
+    # VS Code in a browser is on another machine than its server, so it forwards the address of the page.
     assert opened.value.url.endswith("/login/device")
     opened.value.close()
     text = window.wait_for_notification("enter the code").inner_text()
@@ -40,8 +40,8 @@ def test_a_user_signs_in_by_code_and_page_and_sees_models_and_quota(signed_out, 
     signed_out.wait("(await lm.models({ vendor: 'jumpseat' })).some(({ id }) => id.startsWith('copilot:'))")
 
     signed_out.start("jumpseat.status")
-    signed_out.sees("signed in as octocat", within=signed_out.quick_input)
-    signed_out.sees("% left", within=signed_out.quick_input)
+    signed_out.wait_for_text("signed in as octocat", within=signed_out.quick_input)
+    signed_out.wait_for_text("% left", within=signed_out.quick_input)
 
 
 @pytest.mark.scenario("sign-out-elsewhere")
@@ -51,7 +51,7 @@ def test_a_sign_out_in_another_window_is_noticed(signed_out, github, open_window
     signed_out.command("notifications.clearAll")
     other = open_window()
     other.js("await vscode.extensions.getExtension('jumpseat.jumpseat').activate()")
-    # VS Code shows no notifications in a window that nobody sees.
+    # VS Code does not show notifications in a hidden window.
     signed_out.page.bring_to_front()
     other.command("jumpseat.signOut", "copilot")
     signed_out.wait_for_notification("You are signed out of copilot.")
@@ -63,17 +63,17 @@ def test_a_sign_in_that_is_cancelled_ends(window, github):
     shown = window.wait_for_notification("enter the code")
     shown.hover()
     shown.get_by_text("Cancel").click()
-    window.hides(shown)
+    window.wait_until_hidden(shown)
 
 
 @pytest.mark.scenario("model-change")
 def test_the_default_model_is_chosen_and_shown_in_the_status_bar(window):
     window.start("jumpseat.selectModel")
     window.pick("other-model")
-    window.shows(window.status.get_by_text("other-model"))
+    window.wait_until_shown(window.status.get_by_text("other-model"))
     window.start("jumpseat.selectModel")
     window.pick("fake-model")
-    window.shows(window.status.get_by_text("fake-model"))
+    window.wait_until_shown(window.status.get_by_text("fake-model"))
 
 
 def test_a_provider_with_an_api_key_says_how_to_set_it(window):
@@ -93,12 +93,12 @@ def test_the_configuration_file_is_opened(window, code_server):
 
 def test_a_default_model_that_the_configuration_overrides_is_reported(window, code_server):
     window.command("jumpseat.selectModel", "fake:other-model")
-    window.shows(window.status.get_by_text("other-model"))
+    window.wait_until_shown(window.status.get_by_text("other-model"))
     file = code_server.home / "config.toml"
     before = file.read_text()
     file.write_text(f'default_model = "fake:fake-model"\n{before}')
     try:
-        window.shows(window.status.get_by_text("fake-model"))
+        window.wait_until_shown(window.status.get_by_text("fake-model"))
         window.start("jumpseat.selectModel", "fake:other-model")
         window.wait_for_notification(f'no effect here: {file} sets it to "fake:fake-model"')
     finally:
@@ -115,10 +115,10 @@ def test_a_local_model_that_is_removed_is_not_called_a_sign_out(window, code_ser
     file.unlink()
     shown = window.wait_for_notification("local is no longer ready.")
     assert "jumpseat: Install Local Model" in shown.inner_text()
-    window.shows(shown.get_by_text("Install Local Model", exact=True))
-    # For the next test: VS Code keeps a notification that has just come when it clears all.
+    window.wait_until_shown(shown.get_by_text("Install Local Model", exact=True))
+    # Clear the notification for the next test, because "clear all" leaves one that has just appeared.
     shown.hover()
     shown.get_by_role("button", name="Clear Notification").click()
-    window.hides(shown)
+    window.wait_until_hidden(shown)
     window.start("jumpseat.status")
-    window.sees("not ready", within=window.quick_input)
+    window.wait_for_text("not ready", within=window.quick_input)

@@ -16,7 +16,7 @@ def test_a_model_is_chosen_in_the_picker_of_vs_code(chat, provider):
     chat.choose_model("other-model")
     provider.script(hello())
     chat.ask("Hello?")
-    chat.answer_has("Hello there.")
+    chat.wait_for_answer_text("Hello there.")
     chat.wait_for_answer()
     assert "other-model" in [each["model"] for each in provider.chats]
     provider.script(hello())
@@ -33,10 +33,10 @@ def test_an_answer_streams_into_the_chat_view(chat, provider):
         Reply.events([chunk({"content": "First words and "}), gate, *completion_stream(["the last."])])
     )
     chat.ask("Say hello.")
-    chat.answer_has("First words")
+    chat.wait_for_answer_text("First words")
     assert "the last." not in chat.answers.last.inner_text()
     provider.open(gate)
-    chat.answer_has("First words and the last.")
+    chat.wait_for_answer_text("First words and the last.")
     chat.wait_for_answer()
 
 
@@ -44,7 +44,7 @@ def test_an_answer_streams_into_the_chat_view(chat, provider):
 def test_the_stop_button_ends_the_request_and_the_partial_answer_stays(chat, provider):
     provider.script(Reply.events([chunk({"content": "Half an answer "}), Gate()]))
     chat.ask("A story.")
-    chat.answer_has("Half an")
+    chat.wait_for_answer_text("Half an")
     chat.stop()
     chat.wait_for_answer()
     provider.wait_for_disconnect()
@@ -70,7 +70,7 @@ def test_the_agent_of_vs_code_runs_a_tool_and_continues(chat, provider):
         Reply.events(completion_stream(["Plum."])),
     )
     chat.ask("What is the secret word?")
-    chat.answer_has("Plum.")
+    chat.wait_for_answer_text("Plum.")
     chat.wait_for_answer()
     sent = [message for each in provider.chats for message in each["messages"]]
     result = next(message for message in sent if message["role"] == "tool")
@@ -84,13 +84,13 @@ def test_thinking_has_a_level_and_is_shown_folded(chat, provider):
     )
     chat.choose_thinking("High")
     chat.ask("Is it?")
-    chat.answer_has("Yes.")
+    chat.wait_for_answer_text("Yes.")
     chat.wait_for_answer()
-    # VS Code may send requests of its own, such as one for a title, before it.
+    # Check all requests, because VS Code may send its own requests first, such as one for a title.
     assert "high" in [each.get("reasoning_effort") for each in provider.chats]
     thought = chat.answers.last.get_by_text("Let me think about plums and pears.")
-    chat.hides(thought)
+    chat.wait_until_hidden(thought)
     chat.answers.last.locator(".completed-response-summary").click()
     chat.answers.last.locator(".chat-thinking-box .monaco-button").click()
-    chat.shows(thought)
+    chat.wait_until_shown(thought)
     chat.choose_thinking("Auto")

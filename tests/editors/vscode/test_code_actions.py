@@ -43,7 +43,7 @@ def choose(window, title: str) -> None:
     window.command("workbench.action.focusActiveEditorGroup")
     window.page.keyboard.press("Control+.")
     row = window.page.locator(".action-widget .monaco-list-row").filter(has_text=title).first
-    window.shows(row)
+    window.wait_until_shown(row)
     row.click()
 
 
@@ -55,8 +55,8 @@ def test_a_problem_is_fixed_by_an_edit_of_the_function_around_it(problem, provid
     )
     provider.script(Reply.events(completion_stream([f"```js\n{FIXED}\n```"])))
     choose(problem, "Fix with jumpseat")
-    problem.sees("area.js: rewritten")
-    problem.counts(problem.notifications.filter(has_text="Rewriting"), 0)
+    problem.wait_for_text("area.js: rewritten")
+    problem.wait_for_count(problem.notifications.filter(has_text="Rewriting"), 0)
     question = str(provider.chats[0]["messages"][-1]["content"])
     assert "Line 4: 'pie' is not defined. (checker)" in question
     assert "Find the bug" in question
@@ -68,7 +68,7 @@ def test_a_problem_is_fixed_by_an_edit_of_the_function_around_it(problem, provid
 def test_a_problem_is_explained_in_the_chat(problem, provider):
     provider.script(hello())
     choose(problem, "Explain with jumpseat")
-    problem.answer_has("Hello there.")
+    problem.wait_for_answer_text("Hello there.")
     question = str(provider.chats[0]["messages"][-1]["content"])
     assert "Line 4: 'pie' is not defined. (checker)" in question
     assert "Explain the following." in question
@@ -80,14 +80,14 @@ def test_a_selection_is_edited_and_explained_from_the_light_bulb(chat, provider)
     chat.open_file("area.js", CODE, select=(0, 1))
     provider.script(hello(), Reply.events(completion_stream(["const most = 3;\n"])))
     choose(chat, "Explain with jumpseat")
-    chat.answer_has("Hello there.")
+    chat.wait_for_answer_text("Hello there.")
     assert "const limit = 3;" in str(provider.chats[0]["messages"][-1]["content"])
     choose(chat, "Edit with jumpseat")
-    chat.sees("Rewrite how?")
+    chat.wait_for_text("Rewrite how?")
     chat.page.keyboard.type("Rename it.")
     chat.page.keyboard.press("Enter")
-    chat.sees("area.js: rewritten")
-    chat.counts(chat.notifications.filter(has_text="Rewriting"), 0)
+    chat.wait_for_text("area.js: rewritten")
+    chat.wait_for_count(chat.notifications.filter(has_text="Rewriting"), 0)
     chat.command("jumpseat.acceptEdit")
     chat.wait(f"{TEXT} === values[0]", CODE.replace("limit", "most"))
 

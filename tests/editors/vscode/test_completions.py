@@ -34,7 +34,7 @@ def complete_with(text: str) -> Reply:
 def editor(window: Any) -> Iterator[Any]:
     """The window, with completions as they are after the installation."""
     yield window
-    # A completion that is still requested must not reach the next test.
+    # Close the editors, so that a pending completion does not reach the next test.
     window.reset()
     window.js(SET, {})
 
@@ -43,7 +43,7 @@ def editor(window: Any) -> Iterator[Any]:
 def completing(editor: Any) -> Any:
     """The window with completions of the provider `fake`."""
     editor.js(SET, {"model": MODEL, "enabled": True})
-    editor.shows(status(editor).get_by_text("fake-model"))
+    editor.wait_until_shown(status(editor).get_by_text("fake-model"))
     return editor
 
 
@@ -54,7 +54,7 @@ def status(window: Any) -> Any:
 def place(window: Any, name: str, text: str) -> None:
     """Open a file with the cursor at the mark `|` of a text, and give it the keyboard."""
     before, _, after = text.partition("|")
-    # A file of another test would be opened with its last cursor.
+    # Each test needs its own file, because VS Code opens a known file at its last cursor.
     file = window.server.workspace / name
     file.write_text(before + after)
     window.js(
@@ -71,8 +71,8 @@ def place(window: Any, name: str, text: str) -> None:
     window.command("workbench.action.focusActiveEditorGroup")
 
 
-def sees_grey(window: Any, text: str) -> None:
-    """Wait until a person sees a text as a suggestion. Each colour of it is an element of its own."""
+def wait_for_suggestion(window: Any, text: str) -> None:
+    """Wait until a text is shown as a suggestion. Each of its colours is a separate element of the page."""
     window.page.wait_for_function(
         """
         (text) => [...document.querySelectorAll('.monaco-editor [class*="ghost-text"]')]
@@ -87,7 +87,7 @@ def test_completions_are_off_until_they_are_turned_on(editor, provider):
     place(editor, "off.py", "a = |\n")
     editor.write_here("1 + ")
     editor.command(TRIGGER)
-    editor.hides(status(editor))
+    editor.wait_until_hidden(status(editor))
     editor.js(SET, {"model": MODEL, "enabled": True})
     provider.fill_in(*[complete_with("2")] * 9)
     # VS Code does not ask again for the same text.
@@ -95,14 +95,14 @@ def test_completions_are_off_until_they_are_turned_on(editor, provider):
     editor.command(TRIGGER)
 
     assert provider.wait_for_completion()["prompt"] == "a = 1 + (", "nothing was sent while they were off"
-    sees_grey(editor, "2")
+    wait_for_suggestion(editor, "2")
 
 
 def test_the_text_at_the_cursor_is_shown_while_typing_and_accepted_with_tab(completing, provider):
     provider.fill_in(*[complete_with("a + b")] * 9)
     place(completing, "add.py", "def add(a, b):\n    |\n\nprint(add(1, 2))\n")
     completing.write_here("return ")
-    sees_grey(completing, "a + b")
+    wait_for_suggestion(completing, "a + b")
     sent = provider.completions[-1]
     completing.page.keyboard.press("Tab")
 
@@ -117,7 +117,7 @@ def test_a_block_has_several_lines_and_undo_removes_it_at_once(completing, provi
     provider.fill_in(*[complete_with(block)] * 9)
     place(completing, "block.py", "def f(a):\n    |\n")
     completing.command(TRIGGER)
-    sees_grey(completing, "return 1")
+    wait_for_suggestion(completing, "return 1")
     completing.page.keyboard.press("Tab")
     completing.wait("vscode.window.activeTextEditor.document.getText().includes('return 2')")
     assert completing.text == f"def f(a):\n    {block}\n"
@@ -130,7 +130,7 @@ def test_between_other_characters_of_a_line_only_the_line_is_completed(completin
     provider.fill_in(*[complete_with("1, 2\nprint(3)")] * 9)
     place(completing, "between.py", "print(add(|))\n")
     completing.command(TRIGGER)
-    sees_grey(completing, "1, 2")
+    wait_for_suggestion(completing, "1, 2")
     assert (provider.completions[-1]["stop"], provider.completions[-1]["max_tokens"]) == (["\n"], 64)
     completing.page.keyboard.press("Tab")
     completing.wait("vscode.window.activeTextEditor.document.getText().includes('1, 2')")
@@ -143,13 +143,13 @@ def test_typing_on_cancels_the_completion_and_requests_another(completing, provi
     place(completing, "total.py", "total = |\n")
     completing.start(TRIGGER)
     assert provider.wait_for_completion()["prompt"] == "total = "
-    completing.shows(status(completing).locator(".codicon-loading"))
+    completing.wait_until_shown(status(completing).locator(".codicon-loading"))
     completing.write_here("1 + ")
     provider.wait_for_disconnect(1, COMPLETIONS)
-    sees_grey(completing, "3")
+    wait_for_suggestion(completing, "3")
 
     assert provider.completions[-1]["prompt"] == "total = 1 + "
-    completing.hides(status(completing).locator(".codicon-loading"))
+    completing.wait_until_hidden(status(completing).locator(".codicon-loading"))
 
 
 def test_a_failure_is_in_the_status_and_not_in_a_notification(completing, provider):
@@ -157,7 +157,7 @@ def test_a_failure_is_in_the_status_and_not_in_a_notification(completing, provid
     provider.fill_in(Reply.json(refusal, 400), *[complete_with("2")] * 9)
     place(completing, "failure.py", "a = |\nb = 1\n")
     completing.command(TRIGGER)
-    completing.shows(status(completing).locator(".codicon-warning"))
+    completing.wait_until_shown(status(completing).locator(".codicon-warning"))
     label = status(completing).locator("a").first
     assert "cannot fill in the middle of a text" in (label.get_attribute("aria-label") or "")
     assert completing.notifications.count() == 0
@@ -167,8 +167,8 @@ def test_a_failure_is_in_the_status_and_not_in_a_notification(completing, provid
     # But the user may ask again.
     completing.write_here(" +")
     completing.command(TRIGGER)
-    sees_grey(completing, "2")
-    completing.hides(status(completing).locator(".codicon-warning"))
+    wait_for_suggestion(completing, "2")
+    completing.wait_until_hidden(status(completing).locator(".codicon-warning"))
     assert [each["prompt"] for each in provider.completions] == ["a = ", "a = 1 +"]
 
 
@@ -179,18 +179,18 @@ def test_completions_are_turned_on_and_off_by_keyboard_alone(editor, provider):
     editor.command("notifications.clearAll")
     place(editor, "keyboard.py", "a = |\n")
     run(editor, "jumpseat: Toggle Inline Completions")
-    editor.sees("can fill in", within=editor.quick_input)
-    editor.sees("may be able to", within=editor.quick_input)
+    editor.wait_for_text("can fill in", within=editor.quick_input)
+    editor.wait_for_text("may be able to", within=editor.quick_input)
     editor.page.keyboard.press("Enter")
-    editor.shows(status(editor).get_by_text("coder"))
+    editor.wait_until_shown(status(editor).get_by_text("coder"))
     provider.fill_in(*[complete_with("2")] * 9)
     editor.command("workbench.action.focusActiveEditorGroup")
     editor.write_here("1 + ")
-    sees_grey(editor, "2")
+    wait_for_suggestion(editor, "2")
     assert provider.completions[-1]["model"] == "coder"
     editor.page.keyboard.press("Escape")
     run(editor, "jumpseat: Toggle Inline Completions")
-    editor.shows(status(editor).get_by_text("Completions"))
+    editor.wait_until_shown(status(editor).get_by_text("Completions"))
     settings = "const found = vscode.workspace.getConfiguration('jumpseat.completions');"
     assert editor.js(f"{settings} return [found.get('enabled'), found.get('model')]") == [False, "fake:coder"]
 
@@ -198,7 +198,7 @@ def test_completions_are_turned_on_and_off_by_keyboard_alone(editor, provider):
 def run(window: Any, command: str) -> None:
     """Run a command of the palette with the keyboard."""
     window.page.keyboard.press("F1")
-    window.shows(window.quick_input)
+    window.wait_until_shown(window.quick_input)
     window.page.keyboard.type(command)
-    window.sees(command, within=window.quick_input.locator(".monaco-list-row").first)
+    window.wait_for_text(command, within=window.quick_input.locator(".monaco-list-row").first)
     window.page.keyboard.press("Enter")

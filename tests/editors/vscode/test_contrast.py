@@ -37,10 +37,10 @@ def test_answers_are_readable_in_high_contrast(chat, provider):
     )
     chat.js(set_theme, "Default High Contrast")
     try:
-        chat.shows(chat.page.locator(".monaco-workbench.hc-black"))
+        chat.wait_until_shown(chat.page.locator(".monaco-workbench.hc-black"))
         provider.script(Reply.events(completion_stream(["Hello ", "there."])))
         chat.ask("@jumpseat Hello?")
-        chat.answer_has("Hello there.")
+        chat.wait_for_answer_text("Hello there.")
         chat.wait_for_answer()
         for text in ("Hello there.", "fake:fake-model"):
             shown = chat.answers.last.get_by_text(text).filter(visible=True).first
@@ -48,4 +48,4 @@ def test_answers_are_readable_in_high_contrast(chat, provider):
         assert chat.status.locator("a").first.evaluate(CONTRAST) >= LEAST_CONTRAST
     finally:
         chat.js(set_theme, None)
-    chat.hides(chat.page.locator(".monaco-workbench.hc-black"))
+    chat.wait_until_hidden(chat.page.locator(".monaco-workbench.hc-black"))

@@ -18,12 +18,12 @@ def keep(chat, provider, question: str) -> None:
     """Ask @jumpseat a question, so that a conversation with it is kept."""
     provider.script(hello())
     chat.ask(f"@jumpseat {question}")
-    chat.answer_has("Hello there.")
+    chat.wait_for_answer_text("Hello there.")
     chat.wait_for_answer()
 
 
 def rows(window, title: str):
-    """The rows of conversations with this title in the view."""
+    """Return the rows of conversations with this title in the view."""
     window.command("jumpseat.conversations.focus")
     return window.page.locator(".customview-tree .monaco-list-row").filter(has_text=title)
 
@@ -31,7 +31,7 @@ def rows(window, title: str):
 def act(window, title: str, action: str) -> None:
     """Choose an action of a conversation's menu."""
     rows(window, title).first.click(button="right")
-    # A menu that has just opened takes no click.
+    # Use the keyboard, because a menu that has just opened ignores clicks.
     window.page.locator(".monaco-menu").get_by_role("menuitem", name=action, exact=True).first.hover()
     window.page.keyboard.press("Enter")
 
@@ -53,12 +53,12 @@ def test_a_kept_conversation_is_opened_continued_forked_and_deleted(chat, provid
     assert sent == ["What is a plum?", "Hello there.", "And a pear?"]
 
     act(chat, "What is a plum?", "Fork")
-    chat.counts(rows(chat, "What is a plum?"), 2)
+    chat.wait_for_count(rows(chat, "What is a plum?"), 2)
     assert chat.js("return vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).length") == 3
 
     act(chat, "What is a plum?", "Delete")
     chat.page.locator(".monaco-dialog-box").get_by_text("Delete", exact=True).click()
-    chat.counts(rows(chat, "What is a plum?"), 1)
+    chat.wait_for_count(rows(chat, "What is a plum?"), 1)
 
 
 def test_a_conversation_that_is_open_is_not_opened_again(chat, provider):
@@ -77,7 +77,7 @@ def test_markdown_without_the_front_matter_of_a_chat_is_sent_only_after_a_questi
     cv = "## Me\n\nI am a gardener.\n"
     window.open_file("cv.md", cv)
     window.command("workbench.action.focusActiveEditorGroup")
-    window.counts(
+    window.wait_for_count(
         window.page.locator(".title .editor-actions").get_by_role("button", name="Send Transcript"), 0
     )
     window.page.keyboard.press("Control+Enter")
@@ -85,9 +85,9 @@ def test_markdown_without_the_front_matter_of_a_chat_is_sent_only_after_a_questi
     window.command("undo")
 
     window.start("jumpseat.sendTranscript")
-    window.sees("Make cv.md a chat?")
+    window.wait_for_text("Make cv.md a chat?")
     window.page.locator(".monaco-dialog-box").get_by_text("Cancel", exact=True).click()
-    window.sees_no("Make cv.md a chat?")
+    window.wait_until_text_is_gone("Make cv.md a chat?")
     assert (window.text, provider.chats) == (cv, [])
 
     provider.script(hello())
@@ -121,7 +121,7 @@ def test_an_answer_that_was_cut_off_is_reported(chat, provider, reason, message)
 
     provider.script(Reply.events(completion_stream(["Half"], finish_reason=reason)))
     chat.ask("@jumpseat Hello?")
-    chat.answer_has(message)
+    chat.wait_for_answer_text(message)
 
 
 @pytest.mark.scenario("save-and-reopen")
@@ -188,7 +188,7 @@ def test_a_setting_of_a_transcript_that_breaks_its_rule_is_refused_with_the_rule
 def test_the_blank_lines_at_the_end_of_an_answer_are_not_shown(chat, provider):
     provider.script(Reply.events(completion_stream(["A fruit.\n"])))
     chat.ask("@jumpseat What is a quince?")
-    chat.answer_has("A fruit.")
+    chat.wait_for_answer_text("A fruit.")
     chat.wait_for_answer()
     rows(chat, "What is a quince?").first.click()
     chat.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-conversation'")

@@ -25,9 +25,9 @@ def press(window, name: str) -> None:
 
 
 def wait_until_written(window) -> None:
-    """Wait until an edit can be accepted. VS Code may show no notification of a short one."""
+    """Wait until an edit can be accepted. A notification may be missing if the edit is short."""
     button = window.page.locator(".title .editor-actions").get_by_role("button", name="Accept Edit")
-    window.shows(button.first)
+    window.wait_until_shown(button.first)
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def rewritten(window, provider):
     provider.script(Reply.events(completion_stream(["SECOND ", "= 2\n"])))
     window.open_file("numbers.py", BEFORE, select=(1, 2))
     window.start("jumpseat.edit", "Upper case.")
-    window.sees("numbers.py: rewritten")
-    window.shows(window.page.locator(".monaco-diff-editor .modified").get_by_text("SECOND").first)
-    window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+    window.wait_for_text("numbers.py: rewritten")
+    window.wait_until_shown(window.page.locator(".monaco-diff-editor .modified").get_by_text("SECOND").first)
+    window.wait_for_count(window.notifications.filter(has_text="Rewriting"), 0)
     yield window
     window.command("jumpseat.rejectEdit")
 
@@ -47,8 +47,8 @@ def rewritten(window, provider):
 def test_an_accepted_edit_is_in_the_file_and_one_undo_takes_it_back(rewritten):
     press(rewritten, "Accept Edit")
     rewritten.wait(f"{TEXT} === values[0]", AFTER)
-    rewritten.sees_no("numbers.py: rewritten")
-    rewritten.counts(rewritten.page.locator(".codelens-decoration a"), 0)
+    rewritten.wait_until_text_is_gone("numbers.py: rewritten")
+    rewritten.wait_for_count(rewritten.page.locator(".codelens-decoration a"), 0)
     rewritten.command("undo")
     rewritten.wait(f"{TEXT} === values[0]", BEFORE)
 
@@ -56,7 +56,7 @@ def test_an_accepted_edit_is_in_the_file_and_one_undo_takes_it_back(rewritten):
 @pytest.mark.scenario("edit-reject")
 def test_a_rejected_edit_leaves_the_text(rewritten):
     press(rewritten, "Reject or Stop Edit")
-    rewritten.sees_no("numbers.py: rewritten")
+    rewritten.wait_until_text_is_gone("numbers.py: rewritten")
     assert rewritten.js(f"return {TEXT}") == BEFORE
 
 
@@ -73,7 +73,7 @@ def test_an_edit_of_text_that_has_changed_is_not_applied(rewritten):
     press(rewritten, "Accept Edit")
     rewritten.wait_for_notification("The text has changed since it was sent, so the edit was not applied")
     assert rewritten.js(f"return {TEXT}") == "first = 1\nsec_ond = 2\nthird = 3\n"
-    rewritten.sees("new text ↔ your text")
+    rewritten.wait_for_text("new text ↔ your text")
 
 
 def test_an_edit_leaves_the_keyboard_in_the_file(window, provider):
@@ -82,15 +82,15 @@ def test_an_edit_leaves_the_keyboard_in_the_file(window, provider):
     window.open_file("numbers.py", BEFORE, select=(1, 2))
     window.command("workbench.action.focusActiveEditorGroup")
     window.start("jumpseat.edit", "Upper case.")
-    window.sees("numbers.py: rewritten")
+    window.wait_for_text("numbers.py: rewritten")
     window.command("cursorBottom")
     window.page.keyboard.type("fourth = 4")
     provider.open(gate)
-    window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+    window.wait_for_count(window.notifications.filter(has_text="Rewriting"), 0)
     window.page.keyboard.type("4")
     window.page.keyboard.press("Escape")
     window.wait(f"{TEXT} === values[0]", BEFORE + "fourth = 44")
-    window.sees("numbers.py: rewritten")
+    window.wait_for_text("numbers.py: rewritten")
     window.command("jumpseat.rejectEdit")
 
 
@@ -108,11 +108,11 @@ def test_escape_rejects_a_finished_edit_which_can_be_restored(rewritten):
     rewritten.command("jumpseat.showEdit")
     rewritten.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-edit'")
     rewritten.page.keyboard.press("Escape")
-    rewritten.sees_no("numbers.py: rewritten")
+    rewritten.wait_until_text_is_gone("numbers.py: rewritten")
     rewritten.wait_for_notification("The edit of numbers.py was rejected.").get_by_text(
         "Restore", exact=True
     ).click()
-    rewritten.sees("numbers.py: rewritten")
+    rewritten.wait_for_text("numbers.py: rewritten")
     rewritten.command("jumpseat.acceptEdit")
     rewritten.wait(f"{TEXT} === values[0]", AFTER)
 
@@ -123,15 +123,15 @@ def test_an_edit_whose_diff_is_closed_has_buttons(rewritten, provider):
     rewritten.wait_for_notification("The edit of numbers.py is not yet accepted or rejected.")
     for name in ("Accept Edit", "Reject or Stop Edit", "Edit Again", "Show Edit"):
         button = rewritten.page.locator(".title .editor-actions").get_by_role("button", name=name)
-        rewritten.shows(button)
+        rewritten.wait_until_shown(button)
     press(rewritten, "Reject or Stop Edit")
     rewritten.wait_for_notification("The edit of numbers.py was rejected.")
-    # The message outlives its edit, and its buttons must not act on the next one.
+    # The message stays after its edit has ended, and its buttons must not act on the next edit.
     provider.script(Reply.events(completion_stream(["other = 2\n"])))
     rewritten.js("vscode.window.activeTextEditor.selection = new vscode.Selection(1, 0, 2, 0)")
     rewritten.start("jumpseat.edit", "Another name.")
-    rewritten.sees("numbers.py: rewritten")
-    rewritten.counts(rewritten.notifications.filter(has_text="Rewriting"), 0)
+    rewritten.wait_for_text("numbers.py: rewritten")
+    rewritten.wait_for_count(rewritten.notifications.filter(has_text="Rewriting"), 0)
     message = rewritten.wait_for_notification("The edit of numbers.py is not yet accepted or rejected.")
     message.get_by_text("Accept", exact=True).click()
     rewritten.wait_for_notification("There is no finished edit in this file.")
@@ -147,7 +147,7 @@ def test_an_edit_that_was_cut_off_is_not_applied(window, provider):
     window.start("jumpseat.edit", "Upper case.")
     window.wait_for_notification("A filter of the provider cut off the answer.")
     assert window.js(f"return {TEXT}") == BEFORE
-    window.sees_no("jumpseat is writing")
+    window.wait_until_text_is_gone("jumpseat is writing")
 
 
 def test_an_edit_that_is_stopped_changes_nothing(window, provider):
@@ -155,10 +155,10 @@ def test_an_edit_that_is_stopped_changes_nothing(window, provider):
     window.open_file("numbers.py", BEFORE, select=(1, 2))
     window.start("jumpseat.edit", "Upper case.")
     window.wait_for_notification("Rewriting")
-    window.sees("numbers.py: rewritten")
+    window.wait_for_text("numbers.py: rewritten")
     press(window, "Reject or Stop Edit")
     provider.wait_for_disconnect()
-    window.sees_no("numbers.py: rewritten")
+    window.wait_until_text_is_gone("numbers.py: rewritten")
     assert window.js(f"return {TEXT}") == BEFORE
 
 
@@ -173,7 +173,7 @@ def test_an_edit_that_is_still_written_is_neither_accepted_nor_written_again(win
     provider.script(Reply.events([chunk({"content": "SECOND "}), Gate()]))
     window.open_file("numbers.py", BEFORE, select=(1, 2))
     window.start("jumpseat.edit", "Upper case.")
-    window.sees("numbers.py: rewritten")
+    window.wait_for_text("numbers.py: rewritten")
     for command in ("jumpseat.acceptEdit", "jumpseat.editAgain"):
         window.command(command)
         window.wait_for_notification("The edit is still being written")
@@ -191,10 +191,10 @@ def test_the_instruction_of_an_edit_that_failed_is_there_for_the_next_one(window
     window.wait_for_notification("The model is on holiday.")
     window.command("notifications.clearAll")
     window.start("jumpseat.edit")
-    window.sees("Rewrite how?")
+    window.wait_for_text("Rewrite how?")
     window.page.keyboard.press("Enter")
-    window.sees("numbers.py: rewritten")
-    window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+    window.wait_for_text("numbers.py: rewritten")
+    window.wait_for_count(window.notifications.filter(has_text="Rewriting"), 0)
     assert "Upper case." in str(provider.chats[1]["messages"])
     press(window, "Accept Edit")
     window.wait(f"{TEXT} === values[0]", AFTER)
@@ -210,7 +210,7 @@ def divided(window, provider):
     provider.script(Reply.events(completion_stream([CHANGED])))
     window.open_file("numbers.py", LINES, select=(0, 9))
     window.start("jumpseat.edit", "Name them.")
-    window.shows(window.page.locator(".codelens-decoration").get_by_text("Accept Change 2 of 2"))
+    window.wait_until_shown(window.page.locator(".codelens-decoration").get_by_text("Accept Change 2 of 2"))
     window.command("jumpseat.showEdit")
     window.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-edit'")
     window.wait("vscode.window.activeTextEditor.document.getText() === values[0]", CHANGED)
@@ -225,11 +225,11 @@ def test_the_changes_of_an_edit_are_accepted_and_rejected_one_by_one_by_keyboard
     divided.wait(f"{TEXT} === values[0]", first)
     divided.wait("vscode.window.activeTextEditor.selection.active.line === 7")
     divided.page.keyboard.press("Control+n")
-    divided.sees_no("numbers.py: rewritten")
+    divided.wait_until_text_is_gone("numbers.py: rewritten")
     assert divided.js(f"return {TEXT}") == first
     # The rejected change can be restored.
     divided.command("jumpseat.restoreEdit")
-    divided.sees("numbers.py: rewritten")
+    divided.wait_for_text("numbers.py: rewritten")
     divided.command("jumpseat.acceptEdit")
     divided.wait(f"{TEXT} === values[0]", CHANGED)
     divided.command("undo")
@@ -245,10 +245,12 @@ def test_an_accepted_change_that_is_undone_is_offered_again(divided):
     divided.command("undo")
     divided.wait(f"{TEXT} === values[0]", LINES)
     for number in (1, 2):
-        divided.shows(
+        divided.wait_until_shown(
             divided.page.locator(".codelens-decoration").get_by_text(f"Accept Change {number} of 2")
         )
-    divided.clicks_away(divided.page.locator(".codelens-decoration").get_by_text("Accept Change 2 of 2"))
+    divided.click_until_hidden(
+        divided.page.locator(".codelens-decoration").get_by_text("Accept Change 2 of 2")
+    )
     divided.wait(f"{TEXT} === values[0]", LINES.replace("line_8 = 8", "eighth = 8"))
 
 
@@ -289,7 +291,7 @@ def test_only_the_surroundings_of_a_long_file_are_sent(window, provider):
     assert "line_4800 = 0" in question
     assert "line_5200 = 0" in question
     assert len(question) < 20_000
-    window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+    window.wait_for_count(window.notifications.filter(has_text="Rewriting"), 0)
     window.command("jumpseat.rejectEdit")
 
 
@@ -297,8 +299,8 @@ def test_an_instruction_can_call_a_prompt(window, provider):
     provider.script(Reply.events(completion_stream(["SECOND = 2\n"])))
     window.open_file("numbers.py", BEFORE, select=(1, 2))
     window.start("jumpseat.edit", "/tidy names")
-    window.sees("numbers.py: rewritten")
-    window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+    window.wait_for_text("numbers.py: rewritten")
+    window.wait_for_count(window.notifications.filter(has_text="Rewriting"), 0)
     assert "Tidy this: names" in str(provider.chats[0]["messages"])
     window.command("jumpseat.rejectEdit")
 
@@ -313,10 +315,10 @@ def test_edits_have_the_rules_of_the_workspace_too(window, provider):
         provider.script(Reply.events([chunk({"content": "colour = 1\n"}), gate, *completion_stream([""])]))
         window.open_file("colours.py", "color = 1\n", select=(0, 1))
         window.start("jumpseat.edit", "Spell it.")
-        window.sees("Rules: AGENTS.md")
+        window.wait_for_text("Rules: AGENTS.md")
         assert "British English" in str(provider.chats[0]["messages"])
         provider.open(gate)
-        window.counts(window.notifications.filter(has_text="Rewriting"), 0)
+        window.wait_for_count(window.notifications.filter(has_text="Rewriting"), 0)
         window.command("jumpseat.rejectEdit")
     finally:
         window.configure("workspaceRules", None)

@@ -44,7 +44,7 @@ def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, pro
         parts, _ = ask(window, MODEL, [{"role": "user", "content": "Hi"}])
         assert "".join(part for part in parts if isinstance(part, str)) == "Hello there."
 
-        # It is there the next time.
+        # The installed daemon is used when the window is loaded again.
         window.load()
         window.new_chat()
         assert window.model_button.get_attribute("aria-label") == "Models, (default) fake-model"
@@ -66,7 +66,7 @@ def test_uv_installs_it_where_no_python_works(tmp_path, browser, provider, githu
     (home / "config.toml").write_text(configuration(provider, github))
     first = no_python(home / "first")
     (first / "uv").symlink_to(program("uv"))
-    # uv looks further than the extension, and downloads a Python only where it finds none.
+    # uv searches more places for a Python than the extension, and downloads one only if it finds none.
     last = home / "last"
     last.mkdir()
     (last / "python3").symlink_to(sys._base_executable)

@@ -18,9 +18,9 @@ from tests.editors.vscode.requests import ask
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 MODEL = "fake:fake-model"
-# Longer than the extension lets VS Code wait, and much shorter than an installation or a silence.
+# This is longer than the extension makes VS Code wait, and much shorter than an installation or a silence.
 SOON_MS = 10_000
-# The daemon repeats a failure for ten seconds.
+# This must be longer than the ten seconds for which the daemon repeats a failure.
 LATE_SECONDS = 60.0
 
 
@@ -47,7 +47,7 @@ def test_the_default_row_follows_the_default_model_and_the_answer_names_it(chat,
     chat.choose_model("(default) fake-model")
     provider.script(hello())
     chat.ask("@jumpseat Who answers?")
-    chat.shows(chat.answers.last.locator("code").get_by_text(MODEL))
+    chat.wait_until_shown(chat.answers.last.locator("code").get_by_text(MODEL))
     chat.wait_for_answer()
     chat.command("jumpseat.selectModel", "fake:other-model")
     try:
@@ -59,7 +59,7 @@ def test_the_default_row_follows_the_default_model_and_the_answer_names_it(chat,
     chat.choose_model("fake-model")
     provider.script(hello())
     chat.ask("@jumpseat Who answers?")
-    chat.answer_has("Hello there.")
+    chat.wait_for_answer_text("Hello there.")
     assert chat.answers.last.locator("code").count() == 0, "the picker names it"
 
 
@@ -112,22 +112,22 @@ def test_extensions_do_not_wait_for_a_silent_daemon_or_provider(window, provider
 def test_a_provider_that_cannot_be_reached_is_not_shown_as_ready(window, code_server):
     first = 'default_provider = "gone"\ndefault_model = "gone:m"\n'
     with add_provider(code_server, "gone", "http://127.0.0.1:9/v1", ('default_provider = "fake"\n', first)):
-        window.shows(window.status.get_by_text("gone does not answer"))
+        window.wait_until_shown(window.status.get_by_text("gone does not answer"))
         window.start("jumpseat.status")
         row = window.quick_input.locator(".monaco-list-row").filter(has_text="gone")
-        window.sees("does not answer", within=row)
+        window.wait_for_text("does not answer", within=row)
         window.page.keyboard.press("Escape")
-    window.shows(window.status.get_by_text("fake-model"))
+    window.wait_until_shown(window.status.get_by_text("fake-model"))
 
 
 def test_the_models_of_vs_codes_own_features_are_recommended_and_set(window, provider):
-    # The daemon keeps this list after the test, so it has the models that other tests need.
+    # The daemon keeps this list after the test, so the list contains the models that other tests need.
     provider.list(rows("fake-model", "other-model", "fake-model-mini"))
     window.command("jumpseat.refreshModels")
     window.start("jumpseat.setUtilityModels")
-    window.sees("Model for summaries", within=window.quick_input)
+    window.wait_for_text("Model for summaries", within=window.quick_input)
     window.page.keyboard.press("Enter")
-    window.sees("Model for titles", within=window.quick_input)
+    window.wait_for_text("Model for titles", within=window.quick_input)
     window.page.keyboard.press("Enter")
     window.wait_for_notification("VS Code now uses fake-model for texts and fake-model-mini for titles.")
     chosen = "['utilityModel', 'utilitySmallModel'].map((name) => settings.get(name))"

@@ -19,9 +19,9 @@ def test_an_answer_streams_and_the_next_question_has_the_first_in_its_history(ch
     gate = Gate()
     provider.script(Reply.events([chunk({"content": "Hello from "}), gate, *completion_stream(["here."])]))
     chat.ask("@jumpseat Say hello.")
-    chat.answer_has("Hello from")
+    chat.wait_for_answer_text("Hello from")
     provider.open(gate)
-    chat.answer_has("Hello from here.")
+    chat.wait_for_answer_text("Hello from here.")
     chat.wait_for_answer()
 
     provider.script(hello())
@@ -32,17 +32,17 @@ def test_an_answer_streams_and_the_next_question_has_the_first_in_its_history(ch
 
 
 @pytest.mark.scenario("stop-after-first-token")
-def test_a_stopped_answer_keeps_what_came_and_can_be_continued(chat, provider):
+def test_a_stopped_answer_keeps_its_text_and_can_be_continued(chat, provider):
     provider.script(Reply.events([chunk({"content": "Half an answer "}), Gate()]))
     chat.ask("@jumpseat A story.")
-    chat.answer_has("Half an")
+    chat.wait_for_answer_text("Half an")
     chat.stop()
     chat.wait_for_answer()
     provider.wait_for_disconnect()
 
     provider.script(hello())
     chat.ask("@jumpseat Go on.")
-    chat.answer_has("Hello there.")
+    chat.wait_for_answer_text("Hello there.")
     sent = [message["content"] for message in provider.chats[1]["messages"]]
     assert sent == ["A story.", "Half an answer ", "Go on."]
 
@@ -55,7 +55,7 @@ def test_a_question_that_waits_for_the_provider_is_stopped_and_stays(chat, provi
     chat.stop()
     chat.wait_for_answer()
     provider.wait_for_disconnect()
-    chat.sees("A slow one.")
+    chat.wait_for_text("A slow one.")
 
 
 @pytest.mark.scenario("ask-on-selection")
@@ -63,10 +63,10 @@ def test_a_question_on_a_selection_has_its_file_language_and_lines(chat, provide
     chat.open_file("area.py", "import math\n\ndef area(r):\n    return math.pi * r\n", select=(2, 4))
     provider.script(hello())
     chat.command("jumpseat.ask")
-    chat.sees("area.py:3-5", within=chat.input)
+    chat.wait_for_text("area.py:3-5", within=chat.input)
     chat.page.keyboard.type("Is it right?")
     chat.page.keyboard.press("Enter")
-    chat.answer_has("Hello there.")
+    chat.wait_for_answer_text("Hello there.")
     (message,) = provider.chats[0]["messages"]
     assert text_of(message) == (
         "`area.py`, lines 3-4:\n```python\ndef area(r):\n    return math.pi * r\n```\n\nIs it right?"
@@ -76,33 +76,33 @@ def test_a_question_on_a_selection_has_its_file_language_and_lines(chat, provide
 def test_a_question_does_not_change_the_mode_of_the_chat(chat, provider):
     agent = chat.input.get_by_role("button", name="Agent", exact=True)
     chat.command("workbench.action.chat.open", {"mode": "agent"})
-    chat.shows(agent)
+    chat.wait_until_shown(agent)
     provider.script(hello())
     chat.command("jumpseat.ask", "Hello?")
-    chat.answer_has("Hello there.")
-    chat.shows(agent)
+    chat.wait_for_answer_text("Hello there.")
+    chat.wait_until_shown(agent)
 
 
 def test_a_prompt_of_the_configuration_is_put_into_the_question(chat, provider):
     provider.script(hello())
     chat.ask("@jumpseat /tidy x=1")
-    chat.answer_has("Hello there.")
+    chat.wait_for_answer_text("Hello there.")
     assert provider.chats[0]["messages"][0]["content"] == "Tidy this: x=1"
 
 
 @pytest.mark.scenario("prompts")
 def test_the_prompts_are_listed(chat, provider):
     chat.ask("@jumpseat /prompt ")
-    chat.answer_has("Make it tidy.")
+    chat.wait_for_answer_text("Make it tidy.")
     chat.wait_for_answer()
     assert provider.chats == []
 
 
-def test_an_error_is_shown_with_a_way_on(chat, provider):
+def test_an_error_is_shown_with_a_button_to_select_a_model(chat, provider):
     provider.script(Reply.json({"error": {"message": "The model is on holiday."}}, 400))
     chat.ask("@jumpseat Hello?")
-    chat.answer_has("The model is on holiday.")
-    chat.shows(chat.answers.last.get_by_text("Select Model"))
+    chat.wait_for_answer_text("The model is on holiday.")
+    chat.wait_until_shown(chat.answers.last.get_by_text("Select Model"))
 
 
 def test_select_model_below_an_error_chooses_the_model_of_the_next_question(chat, provider):
@@ -112,7 +112,7 @@ def test_select_model_below_an_error_chooses_the_model_of_the_next_question(chat
     chat.menu.get_by_placeholder("Search models").fill("other-model")
     chat.menu.locator(".monaco-list-row").filter(has_text="other-model").first.click()
     chat.ask("@jumpseat Hello?")
-    chat.answer_has("Hello there.")
+    chat.wait_for_answer_text("Hello there.")
     chat.choose_model("fake-model")
     assert [each["model"] for each in provider.chats] == ["fake-model", "other-model"]
 
@@ -121,10 +121,10 @@ def test_select_model_below_an_error_chooses_the_model_of_the_next_question(chat
 def test_thinking_is_sent_back_as_thinking(chat, provider):
     provider.script(Reply.events(completion_stream(["Yes."], reasoning=["Let me ", "think."])), hello())
     chat.ask("@jumpseat Is it?")
-    chat.answer_has("Yes.")
+    chat.wait_for_answer_text("Yes.")
     chat.wait_for_answer()
     chat.ask("@jumpseat Sure?")
-    chat.answer_has("Hello there.")
+    chat.wait_for_answer_text("Hello there.")
     answer = provider.chats[1]["messages"][1]
     assert (answer["content"], answer["reasoning_content"]) == ("Yes.", "Let me think.")
 
@@ -134,12 +134,12 @@ def test_the_tokens_of_an_answer_and_of_the_window_are_shown(chat, provider):
     for _ in range(2):
         provider.script(Reply.events(completion_stream(["Two."], usage=usage)))
         chat.ask("@jumpseat One?")
-        chat.answer_has("Two.")
+        chat.wait_for_answer_text("Two.")
         chat.wait_for_answer()
-        chat.answer_has("fake:fake-model · 1,204 tokens in · 87 out")
+        chat.wait_for_answer_text("fake:fake-model · 1,204 tokens in · 87 out")
     chat.start("jumpseat.status")
     row = chat.quick_input.get_by_text("tokens in")
-    chat.shows(row)
+    chat.wait_until_shown(row)
     answers, tokens_in = (int(each.replace(",", "")) for each in re.findall(r"[\d,]+", row.inner_text())[:2])
     assert answers >= 2
     assert tokens_in >= 2408
@@ -151,7 +151,7 @@ def test_a_command_for_code_is_about_the_selection_and_its_prompt_can_be_replace
     chat.open_file("area.py", "import math\n\ndef area(r):\n    return math.pi * r\n", select=(2, 4))
     provider.script(hello())
     chat.ask("@jumpseat /fix It is too small.")
-    chat.answer_has("Hello there.")
+    chat.wait_for_answer_text("Hello there.")
     sent = text_of(provider.chats[0]["messages"][0])
     assert "`area.py`, lines 3-4" in sent
     assert "Find the bug in the following and fix it." in sent
@@ -166,7 +166,7 @@ def test_the_rules_that_vscode_attaches_are_sent_once(chat, provider):
         chat.configure("workspaceRules", True)
         provider.script(hello())
         chat.ask("@jumpseat Hello?")
-        chat.answer_has("Hello there.")
+        chat.wait_for_answer_text("Hello there.")
         chat.wait_for_answer()
     finally:
         chat.configure("workspaceRules", None)

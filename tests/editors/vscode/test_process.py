@@ -24,15 +24,15 @@ HALF = Reply.events([chunk({"content": "Half an answer "}), Gate()])
 def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(chat, provider, daemon):
     provider.script(HALF)
     chat.ask("@jumpseat A story.")
-    chat.answer_has("Half an")
+    chat.wait_for_answer_text("Half an")
     os.kill(daemon.pid, signal.SIGKILL)
     chat.wait_for_answer()
-    chat.answer_has("jumpseat ended unexpectedly")
+    chat.wait_for_answer_text("jumpseat ended unexpectedly")
     assert "Half an answer" in chat.answers.last.inner_text()
 
     provider.script(hello())
     chat.ask("@jumpseat Go on.")
-    chat.answer_has("Hello there.")
+    chat.wait_for_answer_text("Hello there.")
     sent = [message["content"] for message in provider.chats[1]["messages"]]
     assert sent == ["A story.", "Half an answer ", "Go on."]
 
@@ -52,7 +52,7 @@ def test_another_extensions_next_request_works_after_the_daemon_is_killed(window
 
 @pytest.mark.scenario("daemon-killed")
 def test_a_daemon_that_ends_too_often_is_reported_once_and_can_be_restarted(chat, provider, daemon):
-    # From here on, five ends are followed by another start.
+    # The restart resets the limit: the extension starts a daemon again after each of the next five ends.
     chat.command("jumpseat.restart")
     for _ in range(5):
         provider.forget()
@@ -63,10 +63,10 @@ def test_a_daemon_that_ends_too_often_is_reported_once_and_can_be_restarted(chat
         chat.js("return state.running.ended")
     provider.script(HALF)
     chat.ask("@jumpseat A story.")
-    chat.answer_has("Half an")
+    chat.wait_for_answer_text("Half an")
     os.kill(daemon.pid, signal.SIGKILL)
-    chat.answer_has('"jumpseat: Restart Server" tries again.')
-    chat.hides(chat.notifications.first)
+    chat.wait_for_answer_text('"jumpseat: Restart Server" tries again.')
+    chat.wait_until_hidden(chat.notifications.first)
 
     chat.answers.last.get_by_text("Restart Server", exact=True).click()
     chat.wait_for_notification("jumpseat was restarted.")
@@ -103,8 +103,10 @@ def test_a_missing_program_is_an_error_in_the_chat_that_says_what_to_do(chat, co
     chat.wait("vscode.workspace.getConfiguration('jumpseat').get('path') !== ''")
     try:
         chat.ask("@jumpseat Hello?")
-        chat.answer_has('The program "/nowhere/jumpseat" of the setting jumpseat.path was not found.')
-        chat.answer_has("Correct the setting, or empty it")
+        chat.wait_for_answer_text(
+            'The program "/nowhere/jumpseat" of the setting jumpseat.path was not found.'
+        )
+        chat.wait_for_answer_text("Correct the setting, or empty it")
     finally:
         code_server.configure(path=None)
     chat.wait("vscode.workspace.getConfiguration('jumpseat').get('path') === ''")
@@ -144,7 +146,7 @@ def test_the_proxy_of_vs_code_is_used_and_its_password_is_in_no_environment(wind
 
 
 def read(file: Path) -> bytes:
-    """The content of a file; nothing if its process has ended."""
+    """Return the content of a file; nothing if its process has ended."""
     try:
         return file.read_bytes()
     except (FileNotFoundError, ProcessLookupError, PermissionError):
@@ -153,8 +155,8 @@ def read(file: Path) -> bytes:
 
 def test_the_status_names_the_providers_and_the_version(window):
     window.start("jumpseat.status")
-    window.sees("configured", within=window.quick_input)
-    window.sees("signed out", within=window.quick_input)
+    window.wait_for_text("configured", within=window.quick_input)
+    window.wait_for_text("signed out", within=window.quick_input)
 
 
 def test_a_mistake_in_the_configuration_is_shown(window, code_server):

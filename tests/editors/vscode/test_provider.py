@@ -41,7 +41,7 @@ state.timer = setInterval(() => {
 def test_the_models_of_the_daemon_are_listed_with_family_version_and_limits(window):
     (found,) = window.js("return lm.models({ vendor: 'jumpseat', id: values[0] })", MODEL)
     assert (found["name"], found["family"]) == ("fake-model", "fake-model")
-    # The window is unknown: 128,000 tokens, of which 8,192 are for the answer.
+    # The context window is unknown, so 128,000 tokens are assumed, of which 8,192 are for the answer.
     assert found["maxInputTokens"] == 128_000 - 8192
 
 
@@ -153,7 +153,7 @@ def test_thinking_is_a_part_of_its_own_and_is_sent_back_in_the_second_turn(windo
     question = {"role": "user", "content": "Is it?"}
     parts, _ = ask(window, MODEL, [question])
     assert "".join(part["thinking"] for part in parts if "thinking" in part) == "Let me think."
-    # VS Code's own chat sends the text back and drops the thinking.
+    # As VS Code's own chat does, send the text back without the thinking.
     answer = {"role": "assistant", "content": "".join(part for part in parts if isinstance(part, str))}
     ask(window, MODEL, [question, answer, {"role": "user", "content": "Sure?"}])
     sent = provider.chats[1]["messages"][1]
@@ -204,7 +204,7 @@ def test_a_setting_that_breaks_its_rule_is_refused_with_the_rule(window, provide
 def test_5000_deltas_do_not_stall_the_extension_host(window, provider):
     words = [f"word{number} " for number in range(5000)]
     longest = []
-    # Code that stalls does so in each run, a collection of garbage in some.
+    # Repeat the measurement: our code would stall in each run, but a garbage collection only in some.
     while not longest or (min(longest) > MAX_MS and len(longest) < 5):
         provider.script(Reply.events(completion_stream(words)))
         window.js(WATCH)

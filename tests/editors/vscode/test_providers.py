@@ -34,7 +34,7 @@ def providers(configuration) -> dict[str, dict[str, str]]:
 
 def enter(window, title: str, text: str) -> None:
     """Answer the input box with this title."""
-    window.sees(title, within=window.quick_input)
+    window.wait_for_text(title, within=window.quick_input)
     window.quick_input.get_by_role("textbox").fill(text)
     window.page.keyboard.press("Enter")
 
@@ -43,9 +43,9 @@ def add_server(window, base_url: str, key: str) -> None:
     """Add the provider `lab` in VS Code's list of models."""
     window.command("workbench.action.chat.manage")
     window.page.get_by_role("button", name="Add Models").click()
-    # VS Code ignores clicks on a menu that has just opened.
+    # Use the keyboard, because a menu that has just opened ignores clicks.
     vendor = window.page.locator(".context-view").get_by_text("jumpseat", exact=True)
-    window.clicks_until(vendor, window.quick_input.get_by_text("Add Provider"))
+    window.click_until_shown(vendor, window.quick_input.get_by_text("Add Provider"))
     window.pick("Add Provider")
     window.pick("Another server with OpenAI's chat completions")
     enter(window, "(1 of 3)", "lab")
@@ -81,17 +81,17 @@ def test_a_setting_of_a_provider_is_saved_for_all_chats(window, provider):
     window.pick("Settings…")
     window.pick("temperature")
     window.quick_input.get_by_role("textbox").fill("7")
-    window.sees("Enter a number from 0 to 2.")
+    window.wait_for_text("Enter a number from 0 to 2.")
     window.quick_input.get_by_role("textbox").fill("0.5")
     window.page.keyboard.press("Enter")
-    window.sees("0.5 · saved", within=window.quick_input)
+    window.wait_for_text("0.5 · saved", within=window.quick_input)
     provider.script(hello())
     ask(window, "fake:fake-model", [{"role": "user", "content": "Hello?"}])
     assert provider.chats[0]["temperature"] == 0.5
     window.pick("temperature")
     window.quick_input.get_by_role("textbox").fill("")
     window.page.keyboard.press("Enter")
-    window.sees("number from 0 to 2", within=window.quick_input)
+    window.wait_for_text("number from 0 to 2", within=window.quick_input)
     window.page.keyboard.press("Escape")
 
 
@@ -100,16 +100,16 @@ def test_the_diagnosis_says_why_models_are_missing_and_opens_the_fix(window, con
     first = 'default_provider = "gone"\ndefault_model = "gone:m"'
     text = configuration.read_text().replace('default_provider = "fake"', first)
     configuration.write_text(f"{text}\n{table}")
-    window.shows(window.status.get_by_text("gone does not answer"))
+    window.wait_until_shown(window.status.get_by_text("gone does not answer"))
     window.start("jumpseat.diagnoseModels")
-    window.sees("no list of models", within=window.quick_input)
-    window.sees("2 models in the picker", within=window.quick_input)
-    window.sees("connection", within=window.quick_input)
+    window.wait_for_text("no list of models", within=window.quick_input)
+    window.wait_for_text("2 models in the picker", within=window.quick_input)
+    window.wait_for_text("connection", within=window.quick_input)
     window.pick("signed out")
     shown = window.wait_for_notification("enter the code")
     shown.hover()
     shown.get_by_text("Cancel").click()
-    window.hides(shown)
+    window.wait_until_hidden(shown)
 
 
 def test_a_server_without_a_key_is_added_by_keyboard_alone(window, provider, configuration):
@@ -117,7 +117,7 @@ def test_a_server_without_a_key_is_added_by_keyboard_alone(window, provider, con
     window.page.keyboard.press("F1")
     window.page.keyboard.type("jumpseat: Add Provider")
     window.page.keyboard.press("Enter")
-    window.sees("Another server with OpenAI's chat completions", within=window.quick_input)
+    window.wait_for_text("Another server with OpenAI's chat completions", within=window.quick_input)
     window.page.keyboard.type("Another server with OpenAI's chat")
     window.page.keyboard.press("Enter")
     for title, text in (
@@ -126,7 +126,7 @@ def test_a_server_without_a_key_is_added_by_keyboard_alone(window, provider, con
         ("(3 of 3)", ""),
         ("Set API", ""),
     ):
-        window.sees(title, within=window.quick_input)
+        window.wait_for_text(title, within=window.quick_input)
         window.page.keyboard.press("Control+a")
         if text:
             window.page.keyboard.type(text)

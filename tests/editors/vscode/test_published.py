@@ -14,7 +14,7 @@ PROPOSED = "try { vscode.lm.registerLanguageModelProxyProvider({}) } catch (erro
 
 
 def test_the_page_of_the_marketplace_has_no_relative_links() -> None:
-    # It has no address to add before them.
+    # The Marketplace does not know the repository's address, which would have to precede relative links.
     page = (REPOSITORY / "editors/vscode/README.md").read_text("utf-8")
     assert re.findall(r"\]\((?!https://|#)[^)]*\)|<img", page) == []
 

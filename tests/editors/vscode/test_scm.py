@@ -48,7 +48,7 @@ def test_a_commit_message_describes_the_staged_changes(repository, provider):
     provider.script(Reply.events([chunk({"content": "Add a "}), gate, *completion_stream(["limit\n"])]))
     write(repository)
     repository.wait(f"{MESSAGE} === 'Add a '")
-    repository.sees("Add a")
+    repository.wait_for_text("Add a")
     provider.open(gate)
     repository.wait(f"{MESSAGE} === 'Add a limit'")
     question = str(provider.chats[0]["messages"][-1]["content"])

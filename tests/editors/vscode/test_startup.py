@@ -20,13 +20,13 @@ MOST_MS = 50
 """The time that loading and activating the extension may take on an idle machine."""
 
 SLOWNESS = 20
-"""How much longer it may take here: VS Code, its browser and other tests share a few processors.
+"""The factor by which a start may take longer here, where VS Code, its browser and tests share processors.
 
 With five runnable processes per processor, eight starts took 34 to 279 ms.
 """
 
 MOST_PROCESSOR_TIME = 0.75
-"""The processor time for loading the extension, as a part of that for Node's own start.
+"""The processor time for loading the extension, divided by the processor time for starting Node alone.
 
 Other processes hardly change this ratio, which is 0.45. It was 2.1 when each file had a copy of VS Code's
 module, a format for numbers was made at the start, and JSON-RPC was loaded too.
@@ -69,7 +69,7 @@ def test_without_a_chat_the_daemon_does_not_start(home, browser, provider):
 
 
 def read_milliseconds(window) -> int:
-    """The time that VS Code itself has measured for loading and activating the extension."""
+    """Return the time that VS Code itself has measured for loading and activating the extension."""
     window.command("jumpseat.showLog")
     window.command("perfview.show")
     row = window.wait(
@@ -94,7 +94,7 @@ def test_the_extension_is_active_soon(home, browser, record_property):
 
 
 def measure_loading(bundle: Path) -> float:
-    """The processor time for loading the bundle, as a part of that for Node's own start."""
+    """Return the processor time for loading the bundle, divided by the time for starting Node alone."""
     declarations = REPOSITORY / "editors/vscode/node_modules/@types/vscode/index.d.ts"
     program = [ENVIRONMENT / "bin/node", Path(__file__).with_name("load.cjs"), bundle, declarations]
     ran = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)

@@ -22,7 +22,7 @@ def terminal(chat):
         """
     )
     chat.wait("vscode.window.activeTerminal === state.terminal")
-    chat.shows(chat.page.locator(".terminal-wrapper.active .xterm-screen"))
+    chat.wait_until_shown(chat.page.locator(".terminal-wrapper.active .xterm-screen"))
     yield chat
     chat.js("state.terminal.dispose()")
 
@@ -42,7 +42,7 @@ def test_the_selection_of_the_terminal_is_explained(terminal, provider):
         """
     )
     terminal.command("jumpseat.explainTerminal")
-    terminal.answer_has("Hello there.")
+    terminal.wait_for_answer_text("Hello there.")
     question = str(provider.chats[0]["messages"][-1]["content"])
     assert "E42: no such thing" in question
     assert "Explain the following." in question
@@ -53,8 +53,8 @@ def test_copied_text_is_explained_after_the_user_has_seen_it(terminal, provider)
     provider.script(hello())
     terminal.command("workbench.action.terminal.clearSelection")
     terminal.command("jumpseat.explainTerminal")
-    terminal.sees("copied before", within=terminal.input)
+    terminal.wait_for_text("copied before", within=terminal.input)
     assert provider.chats == []
     terminal.page.keyboard.press("Enter")
-    terminal.answer_has("Hello there.")
+    terminal.wait_for_answer_text("Hello there.")
     assert "copied before" in str(provider.chats[0]["messages"][-1]["content"])

@@ -23,7 +23,7 @@ _OF_THE_DAEMON = re.compile(r"fake|copilot|github", re.IGNORECASE)
 
 
 def translate(text: str) -> str:
-    """A text in the language of the tests: one that can be told from the original."""
+    """Translate a text into the language of the tests, in which it differs from the original."""
     return f"⟦{text}⟧"
 
 
@@ -41,7 +41,7 @@ def add_translation(extension: Path) -> None:
 
 @pytest.fixture(scope="module")
 def only_german(tmp_path_factory, browser, provider_of_all, github) -> Iterator:
-    """The window of a VS Code in the language."""
+    """The window of a VS Code in the language of these tests, for all tests of this module."""
     from tests.editors.vscode.window import Window
 
     home = tmp_path_factory.mktemp("german")
@@ -64,7 +64,7 @@ def only_german(tmp_path_factory, browser, provider_of_all, github) -> Iterator:
 
 @pytest.fixture
 def german(only_german, provider):
-    """The window, with what the test before has opened closed."""
+    """The window of `only_german`, in which everything of the previous test is closed."""
     only_german.reset()
     return only_german
 
@@ -72,7 +72,7 @@ def german(only_german, provider):
 def test_labels_of_the_status_menu_are_translated(german):
     assert german.js("return vscode.env.language") == LANGUAGE
     german.start("jumpseat.status")
-    german.sees(translate("Commands"), within=german.quick_input)
+    german.wait_for_text(translate("Commands"), within=german.quick_input)
     labels = german.quick_input.locator(".monaco-list-row .quick-input-list-label").all_inner_texts()
     labels = [line for label in labels for line in label.splitlines() if line.strip()]
     assert [each for each in labels if "⟦" not in each and not _OF_THE_DAEMON.search(each)] == []
@@ -80,7 +80,7 @@ def test_labels_of_the_status_menu_are_translated(german):
 
 def test_a_hint_of_the_daemon_names_a_command_as_the_command_palette_does(german):
     german.start("jumpseat.status")
-    german.sees(f"Run `jumpseat: {translate('Install Local Model')}`", within=german.quick_input)
+    german.wait_for_text(f"Run `jumpseat: {translate('Install Local Model')}`", within=german.quick_input)
 
 
 def test_numbers_are_written_as_in_the_language(german, provider):
@@ -88,5 +88,5 @@ def test_numbers_are_written_as_in_the_language(german, provider):
     provider.script(Reply.events(completion_stream(["Yes."], usage=usage)))
     german.new_chat()
     german.ask("@jumpseat Is it?")
-    german.answer_has("Yes.")
-    german.sees("⟦12.345 tokens in⟧")
+    german.wait_for_answer_text("Yes.")
+    german.wait_for_text("⟦12.345 tokens in⟧")

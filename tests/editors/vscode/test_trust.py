@@ -38,7 +38,7 @@ def open_restricted(browser):
 
     def open_window(server):
         window = Window(server, context)
-        window.sees("Restricted Mode")
+        window.wait_for_text("Restricted Mode")
         assert not window.js("return vscode.workspace.isTrusted")
         return window
 
@@ -55,7 +55,7 @@ def trust(window) -> None:
 
 
 def program(file, ran):
-    """A program that leaves a mark."""
+    """Write a program that creates the file `ran`."""
     file.write_text(f"#!/bin/sh\ntouch {ran}\nexit 1\n")
     file.chmod(0o755)
     return file
@@ -81,9 +81,9 @@ def test_a_folder_cannot_name_a_program_and_its_settings_wait_for_trust(home, pr
             """Ask a question, and return how many conversations are kept after it."""
             provider.script(hello())
             window.command("workbench.action.chat.newChat")
-            window.counts(window.answers, 0)
+            window.wait_for_count(window.answers, 0)
             window.ask(f"@jumpseat {question}")
-            window.answer_has("Hello there.")
+            window.wait_for_answer_text("Hello there.")
             window.wait_for_answer()
             return len(list((home / "conversations").glob("*.jsonl")))
 

@@ -29,7 +29,7 @@ def test_the_parts_of_the_extension_that_need_no_editor_work(tmp_path: Path) -> 
         env={
             **os.environ,
             "JUMPSEAT": str(Path(sys.executable).with_name("jumpseat")),
-            # npm writes logs there, and asks the registry for its own newest version.
+            # npm writes logs into the home directory, and would ask the registry for its newest version.
             "HOME": str(tmp_path),
             "TMPDIR": str(tmp_path),
             "NPM_CONFIG_UPDATE_NOTIFIER": "false",

@@ -29,12 +29,12 @@ def test_the_walkthrough_installs_the_local_model_and_its_step_is_done_then(tmp_
         window = Window(server, context)
         window.command("workbench.action.openWalkthrough", "jumpseat.jumpseat#start", False)
         window.page.get_by_text("Sign in, or install the local model").first.click()
-        window.shows(window.status.get_by_text("no provider is ready"))
+        window.wait_until_shown(window.status.get_by_text("no provider is ready"))
         window.page.get_by_role("button", name="Install Local Model").click()
         window.wait(LISTED, wait_seconds=INSTALL_SECONDS)
 
-        window.shows(window.status.get_by_text("SmolLM2-135M-Instruct"))
-        window.shows(
+        window.wait_until_shown(window.status.get_by_text("SmolLM2-135M-Instruct"))
+        window.wait_until_shown(
             window.page.get_by_role("checkbox", name="Sign in, or install the local model", checked=True)
         )
         context.close()
@@ -42,8 +42,8 @@ def test_the_walkthrough_installs_the_local_model_and_its_step_is_done_then(tmp_
 
 def test_the_walkthrough_has_the_steps_done_that_were_done_before_it_was_opened(window):
     window.wait("(await lm.models({ vendor: 'jumpseat' })).length > 0")
-    window.shows(window.status.get_by_text("fake-model"))
+    window.wait_until_shown(window.status.get_by_text("fake-model"))
     window.command("workbench.action.openWalkthrough", "jumpseat.jumpseat#start", False)
     for step in ("Start the daemon", "Sign in, or install the local model"):
-        window.shows(window.page.get_by_role("checkbox", name=step, checked=True))
-    window.shows(window.page.get_by_role("checkbox", name="Ask the first question", checked=False))
+        window.wait_until_shown(window.page.get_by_role("checkbox", name=step, checked=True))
+    window.wait_until_shown(window.page.get_by_role("checkbox", name="Ask the first question", checked=False))

@@ -21,7 +21,7 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 WAIT_MS = 20_000
-"""Much longer than any test needs, for a busy machine."""
+"""A time limit in milliseconds, much longer than any test needs, even on a busy machine."""
 MAX_ROWS = 50
 """More rows than any quick pick of the tests has."""
 
@@ -43,7 +43,7 @@ async () => {
 
 @contextlib.contextmanager
 def running_browser(playwright: Playwright, home: Path) -> Iterator[Browser]:
-    """A headless Chromium with an empty profile. Whatever else it writes is below `home`."""
+    """Run a headless Chromium with an empty profile. All other files that it writes are below `home`."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
     browser = playwright.chromium.launch(
         executable_path=chromium(), headless=True, args=list(FLAGS), env={**variables, "HOME": str(home)}
@@ -55,7 +55,7 @@ def running_browser(playwright: Playwright, home: Path) -> Iterator[Browser]:
 
 
 class Window:
-    """One window. Selectors of VS Code's page are here only."""
+    """One window. All selectors for parts of VS Code's page belong into this class."""
 
     def __init__(self, server: CodeServer, context: BrowserContext, *, enables_chat: bool = True) -> None:
         self.server = server
@@ -126,62 +126,62 @@ class Window:
             value,
         )
 
-    def sees(self, text: str, *, within: Locator | None = None) -> None:
-        """Wait until a person sees the text."""
+    def wait_for_text(self, text: str, *, within: Locator | None = None) -> None:
+        """Wait until the text is visible."""
         place = within or self.page.locator("body")
         expect(place.get_by_text(text).filter(visible=True).first).to_be_visible(timeout=WAIT_MS)
 
-    def sees_no(self, text: str) -> None:
-        """Wait until nobody sees the text."""
+    def wait_until_text_is_gone(self, text: str) -> None:
+        """Wait until the text is not visible anywhere."""
         expect(self.page.get_by_text(text).filter(visible=True)).to_have_count(0, timeout=WAIT_MS)
 
-    def shows(self, place: Locator) -> None:
-        """Wait until a person sees the place of the page."""
+    def wait_until_shown(self, place: Locator) -> None:
+        """Wait until this place of the page is visible."""
         expect(place).to_be_visible(timeout=WAIT_MS)
 
-    def appears(self, place: Locator, wait_ms: int = 2000) -> bool:
-        """Whether a person sees the place within this time."""
+    def wait_briefly_for(self, place: Locator, wait_ms: int = 2000) -> bool:
+        """Wait a short time for the place to be visible; return whether it is."""
         try:
             expect(place).to_be_visible(timeout=wait_ms)
         except AssertionError:
             return False
         return True
 
-    def clicks_until(self, place: Locator, shown: Locator) -> None:
-        """Click a place, as long as it is there, every two seconds until a person sees another one."""
-        self.shows(place)
+    def click_until_shown(self, place: Locator, shown: Locator) -> None:
+        """Click a place every two seconds, while it is there, until the place `shown` is visible."""
+        self.wait_until_shown(place)
         for _ in range(WAIT_MS // 2000):
             if place.is_visible():
                 place.click(timeout=WAIT_MS)
-            if self.appears(shown):
+            if self.wait_briefly_for(shown):
                 return
-        self.shows(shown)
+        self.wait_until_shown(shown)
 
-    def clicks_away(self, place: Locator) -> None:
-        """Click a place until nobody sees it: VS Code loses clicks on CodeLenses that it draws again."""
-        self.shows(place)
+    def click_until_hidden(self, place: Locator) -> None:
+        """Click a place until it is hidden, because VS Code loses clicks on CodeLenses that it redraws."""
+        self.wait_until_shown(place)
         for _ in range(WAIT_MS // 2000):
             if place.is_visible():
                 place.click(timeout=WAIT_MS)
             with contextlib.suppress(AssertionError):
                 expect(place).not_to_be_visible(timeout=2000)
                 return
-        self.hides(place)
+        self.wait_until_hidden(place)
 
-    def hides(self, place: Locator) -> None:
-        """Wait until nobody sees the place of the page."""
+    def wait_until_hidden(self, place: Locator) -> None:
+        """Wait until this place of the page is not visible."""
         expect(place).not_to_be_visible(timeout=WAIT_MS)
 
-    def counts(self, place: Locator, number: int) -> None:
-        """Wait until the page has so many such places."""
+    def wait_for_count(self, place: Locator, number: int) -> None:
+        """Wait until the page has this number of these places."""
         expect(place).to_have_count(number, timeout=WAIT_MS)
 
     # Files.
 
     def open_file(self, name: str, text: str | None = None, *, select: tuple[int, int] | None = None) -> Path:
-        """Write a file of the workspace and open it; selects lines, counted from 0, the end exclusive.
+        """Write a file of the workspace, open it, and select lines (counted from 0, without the last one).
 
-        Without a text, the file is as it is.
+        Without a text, the file is not written.
         """
         file = self.server.workspace / name
         if text is not None:
@@ -190,7 +190,7 @@ class Window:
             "await vscode.window.showTextDocument(vscode.Uri.file(values[0]), { preview: false })", str(file)
         )
         if text is not None:
-            # A document that is still loaded is reloaded later.
+            # If the document was still loaded, VS Code shows the new text only after a while.
             self.wait("vscode.window.activeTextEditor.document.getText() === values[0]", text)
         if select is not None:
             self.js(
@@ -200,12 +200,12 @@ class Window:
         return file
 
     def write(self, text: str) -> None:
-        """Type a text at the end of the active editor; returns when the extension host has it."""
+        """Type a text at the end of the active editor, and wait until the extension host has received it."""
         self.page.keyboard.type(text)
         self.wait("vscode.window.activeTextEditor.document.getText().endsWith(values[0])", text)
 
     def write_here(self, text: str) -> None:
-        """Type a text at the cursor; returns when the extension host has it before the cursor."""
+        """Type a text at the cursor, and wait until the extension host has it before the cursor."""
         self.page.keyboard.type(text)
         self.wait(
             """(({ document, selection }) => document.getText(
@@ -231,11 +231,11 @@ class Window:
 
     def ask(self, question: str) -> None:
         """Write a question into the chat view and send it."""
-        # They cover the buttons of the chat view.
+        # Notifications cover the buttons of the chat view.
         self.command("notifications.clearAll")
         before = self.answers.count()
         self.command("workbench.action.chat.open", {"query": question, "isPartialQuery": True})
-        # A click into the input misses it if the layout shifts, and an open menu takes the Enter key.
+        # Use commands: a click may miss the input if the layout shifts, and an open menu takes the Enter key.
         self.start("workbench.action.chat.submit")
         expect(self.answers).to_have_count(before + 1, timeout=WAIT_MS)
 
@@ -267,8 +267,8 @@ class Window:
         """The answers in the chat view, oldest first."""
         return self.page.locator(".interactive-response")
 
-    def answer_has(self, text: str) -> None:
-        """Wait until the newest answer has the text."""
+    def wait_for_answer_text(self, text: str) -> None:
+        """Wait until the newest answer contains the text."""
         expect(self.answers.last).to_contain_text(text, timeout=WAIT_MS)
 
     def wait_for_answer(self) -> None:
@@ -298,10 +298,10 @@ class Window:
             self.model_button.click(timeout=WAIT_MS)
             search.fill(name)
             # The picker stays empty if VS Code draws its button again while it opens.
-            if self.appears(row):
+            if self.wait_briefly_for(row):
                 break
             self.page.keyboard.press("Escape")
-            self.hides(search)
+            self.wait_until_hidden(search)
         row.click(timeout=WAIT_MS)
         expect(self.model_button).to_have_attribute("aria-label", f"Models, {name}", timeout=WAIT_MS)
 
@@ -311,14 +311,14 @@ class Window:
         button.click()
         self.menu.locator(".monaco-list-row").filter(has_text=level).first.click(timeout=WAIT_MS)
         expect(button).to_have_attribute("aria-label", f"Thinking: {level}", timeout=WAIT_MS)
-        # This menu stays open.
+        # The menu stays open after the choice.
         self.page.keyboard.press("Escape")
 
     # Quick picks, notifications, status bar.
 
     @property
     def quick_input(self) -> Locator:
-        """The box of quick picks and input."""
+        """The box that shows quick picks and input boxes."""
         return self.page.locator(".quick-input-widget")
 
     def pick(self, text: str) -> None:
@@ -327,13 +327,13 @@ class Window:
         A click could meet another row if the list is laid out again at that time.
         """
         rows = self.quick_input.locator(".monaco-list-row").filter(has_text=text)
-        self.shows(rows.first)
+        self.wait_until_shown(rows.first)
         focused = rows.and_(self.quick_input.locator(".focused"))
         for _ in range(MAX_ROWS):
-            if self.appears(focused, 200):
+            if self.wait_briefly_for(focused, 200):
                 break
             self.page.keyboard.press("ArrowDown")
-        self.shows(focused)
+        self.wait_until_shown(focused)
         self.page.keyboard.press("Enter")
 
     @property
@@ -344,7 +344,7 @@ class Window:
     def wait_for_notification(self, text: str) -> Locator:
         """Wait for a notification with the text, in the list that the bell opens.
 
-        VS Code shows only three of those that come within 0.8 seconds by themselves.
+        If more than three notifications come within 0.8 seconds, VS Code shows only three of them by itself.
         """
         self.command("notifications.showList")
         found = self.notifications.filter(has_text=text).first
@@ -357,7 +357,7 @@ class Window:
         return self.page.locator("[id='jumpseat.jumpseat.jumpseat.status']")
 
     def reset(self) -> None:
-        """Close what the test before has opened."""
+        """Close everything that the previous test has opened."""
         self.page.keyboard.press("Escape")
         self.command("notifications.clearAll")
         self.command("notifications.hideList")
@@ -371,6 +371,6 @@ class Window:
         )
 
     def picture(self, file: Path) -> None:
-        """Save what is on the screen."""
+        """Save the screen as a picture."""
         file.parent.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=os.fspath(file))
