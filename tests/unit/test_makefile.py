@@ -73,7 +73,7 @@ def test_every_run_of_tests_is_announced_with_its_time() -> None:
 
 
 @pytest.mark.slow
-def test_an_environment_without_pip_gets_it(tmp_path: Path) -> None:
+def test_pip_is_installed_into_an_environment_without_it(tmp_path: Path) -> None:
     environment = tmp_path / "env"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True, timeout=60)
     kept = environment / "kept"

@@ -48,7 +48,7 @@ async def wait_until_received(scenario: Scenario, method: str) -> list[dict[str,
     return messages
 
 
-async def test_it_initializes_the_daemon_and_shuts_it_down(tmp_path: Path) -> None:
+async def test_the_client_initializes_the_daemon_and_shuts_it_down(tmp_path: Path) -> None:
     scenario = Scenario(tmp_path)
     async with client(scenario, config={"default_provider": "x"}, coalesce_ms=5, client_name="me") as daemon:
         assert daemon.server_info["name"] == "fake"

@@ -63,13 +63,13 @@ def test_an_overlay_of_absent_values_is_ignored(home: Path, overlay: Any) -> Non
     assert load_with_overlay(home, overlay).model_dump() == load_with_overlay(home, None).model_dump()
 
 
-def test_it_may_choose_the_defaults(home: Path) -> None:
+def test_an_overlay_may_choose_the_defaults(home: Path) -> None:
     config = load_with_overlay(home, {"default_provider": "local", "default_model": "local:x"})
 
     assert (config.default_provider, config.default_model) == ("local", "local:x")
 
 
-def test_it_may_override_settings_of_the_file(home: Path) -> None:
+def test_an_overlay_may_override_settings_of_the_file(home: Path) -> None:
     config = load_with_overlay(home, {"settings": {"providers": {"mine": {"top_p": 0.5}, "other": {"x": 1}}}})
 
     assert config.settings == {
@@ -78,7 +78,7 @@ def test_it_may_override_settings_of_the_file(home: Path) -> None:
     }
 
 
-def test_it_may_change_three_keys_of_a_known_provider(home: Path) -> None:
+def test_an_overlay_may_change_three_keys_of_a_known_provider(home: Path) -> None:
     before = load_with_overlay(home, None).providers["mine"].settings
     changes = {
         "default_model": "b",
@@ -107,7 +107,7 @@ def test_it_may_change_three_keys_of_a_known_provider(home: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("key", ["temperature", "mcp_servers"])
-def test_it_cannot_set_rows_defaults_or_mappings_of_a_known_provider(
+def test_an_overlay_cannot_set_rows_defaults_or_mappings_of_a_known_provider(
     home: Path, provider: str, row: dict[str, Any], key: str
 ) -> None:
     error = refusal(home, {"providers": {provider: {"settings": {key: row}}}})
@@ -162,7 +162,7 @@ def test_a_provider_with_a_name_of_its_own_may_be_added(home: Path, name: str) -
     )
 
 
-def test_it_may_add_a_provider_of_literal_values(home: Path) -> None:
+def test_an_overlay_may_add_a_provider_of_literal_values(home: Path) -> None:
     table = {
         "kind": "openai",
         "base_url": "http://127.0.0.1:1/v1",

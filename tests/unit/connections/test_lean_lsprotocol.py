@@ -34,7 +34,7 @@ def test_only_the_classes_of_errors_are_built_and_attrs_is_as_it_was() -> None:
     assert output == f"{sorted(BUILT)} no $/cancelRequest"
 
 
-def test_pygls_dispatches_with_it() -> None:
+def test_pygls_dispatches_with_the_lean_import() -> None:
     output = run(
         "from jumpseat.connections.lean_lsprotocol import import_lean; import_lean()\n"
         "from jumpseat.connections.dispatcher import Dispatcher\n"

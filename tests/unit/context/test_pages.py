@@ -263,7 +263,7 @@ async def test_a_compressed_bomb_is_unpacked_up_to_the_limit_only(
         (page("x" * 1000).close_after(10), ProtocolError),
         (page("x" * 1000).reset_after(10), ConnectionError),
     ],
-    ids=["brotli", "half a gzip", "no gzip", "closed", "reset"],
+    ids=["brotli", "half a gzip", "not gzip", "closed", "reset"],
 )
 async def test_a_page_that_does_not_arrive_whole_is_an_error(
     upstream: FakeUpstream, reply: Reply, kind: type[Exception]

@@ -1,4 +1,4 @@
-"""The rules of a workspace are read within bounds, and never from outside of it."""
+"""The rules of a workspace are read up to a limit, and never from outside the workspace."""
 
 from __future__ import annotations
 

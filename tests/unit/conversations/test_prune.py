@@ -61,7 +61,7 @@ def test_the_oldest_conversations_are_deleted_until_the_rest_fits(store: Convers
     assert ids(store) == ["days-10", "days-20"]
 
 
-def test_a_conversation_that_a_session_used_last_stays_and_the_next_one_goes(
+def test_a_conversation_that_a_session_used_last_stays_and_others_are_deleted(
     store: ConversationStore,
 ) -> None:
     deleted = prune(store, max_days=15, max_megabytes=0.15, spared={"days-40"})
@@ -78,7 +78,7 @@ def test_a_conversation_with_a_running_turn_stays(store: ConversationStore) -> N
     assert ids(store) == [begun.id]
 
 
-def test_copies_of_damaged_files_count_and_go_too(store: ConversationStore) -> None:
+def test_copies_of_damaged_files_count_and_are_deleted_too(store: ConversationStore) -> None:
     copy = store.directory / "gone.jsonl.damaged-20200101T000000-abcdef"
     copy.write_bytes(b"x" * BYTES_EACH)
     then = time.time() - 50 * DAY

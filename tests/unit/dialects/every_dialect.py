@@ -85,4 +85,4 @@ DIALECTS = {
 }
 
 in_every_dialect = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
-however_it_comes = pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
+streamed_and_whole = pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])

@@ -6,7 +6,7 @@ from jumpseat.chat import ChatRequest, Message, TextBlock, ToolDefinition
 from jumpseat.chat.json_form import to_json_form
 from jumpseat.testing.checks.replay import assert_valid_in_next_chat
 from jumpseat.testing.recordings import strings_in
-from tests.unit.dialects.every_dialect import Answer, however_it_comes, in_every_dialect
+from tests.unit.dialects.every_dialect import Answer, in_every_dialect, streamed_and_whole
 
 NAMELESS = ("c-1", "", ("",))
 
@@ -17,7 +17,7 @@ def codes_of(events):
 
 @pytest.mark.requirement("2:nameless-call")
 @in_every_dialect
-@however_it_comes
+@streamed_and_whole
 def test_a_call_without_a_name_is_dropped_and_the_text_is_kept(dialect, streamed):
     said = Answer(["Hel", "lo"], [NAMELESS])
     assert codes_of(dialect.events(said, streamed=streamed)) == ["nameless_call_dropped"]
@@ -27,7 +27,7 @@ def test_a_call_without_a_name_is_dropped_and_the_text_is_kept(dialect, streamed
 
 @pytest.mark.requirement("2:nameless-call")
 @in_every_dialect
-@however_it_comes
+@streamed_and_whole
 def test_a_call_next_to_one_without_a_name_is_kept(dialect, streamed):
     got = dialect.read(Answer(calls=[NAMELESS, ("c-2", "f", ("{}",))]), streamed=streamed)
     assert [(call.id, call.name) for call in got.tool_calls] == [("c-2", "f")]
@@ -36,7 +36,7 @@ def test_a_call_next_to_one_without_a_name_is_kept(dialect, streamed):
 
 @pytest.mark.requirement("1:no-nul")
 @in_every_dialect
-@however_it_comes
+@streamed_and_whole
 def test_nul_is_replaced_in_answers(dialect, streamed):
     said = Answer(["a\0b", "\0", "c"], [("c-1", "f", ('{"a": "\\u0', '000", "b\\u0000": ["\\\\u0000"]}'))])
     assert "\0" not in "".join(strings_in(to_json_form(dialect.events(said, streamed=streamed))))
@@ -63,7 +63,7 @@ WORDS = {
 
 @pytest.mark.requirement("2:stop-reasons")
 @in_every_dialect
-@however_it_comes
+@streamed_and_whole
 @pytest.mark.parametrize("word", WORDS)
 def test_a_stop_reason_is_recognised_in_any_case_and_kept_unchanged(dialect, streamed, word):
     said = Answer(["Hello"], [("c-1", "f", ("{}",))], stop=word)
@@ -74,7 +74,7 @@ def test_a_stop_reason_is_recognised_in_any_case_and_kept_unchanged(dialect, str
 
 @pytest.mark.requirement("2:stop-reason-unknown")
 @in_every_dialect
-@however_it_comes
+@streamed_and_whole
 def test_an_unknown_stop_reason_has_a_warning(dialect, streamed):
     said = Answer(["Hello"], stop="Something_New")
     (warning,) = [event for event in dialect.events(said, streamed=streamed) if event.type == "warning"]
@@ -89,7 +89,7 @@ LARGE = ["1e400", "-1E+999", '[1, {"b": 9e999}]']
 
 @pytest.mark.requirement("2:broken-arguments")
 @in_every_dialect
-@however_it_comes
+@streamed_and_whole
 @pytest.mark.parametrize("number", LARGE)
 def test_a_number_beyond_the_range_of_a_double_is_an_error_of_its_call(dialect, streamed, number):
     said = Answer(["Hello"], [("c-1", "f", (f'{{"a": {number}}}',)), ("c-2", "f", ('{"a": 1e300}',))])
@@ -103,7 +103,7 @@ def test_a_number_beyond_the_range_of_a_double_is_an_error_of_its_call(dialect, 
 
 @pytest.mark.requirement("2:taken-back")
 @in_every_dialect
-@however_it_comes
+@streamed_and_whole
 @pytest.mark.parametrize(
     "said",
     [

@@ -11,7 +11,7 @@ from jumpseat.engine.conversation import Conversation
 from jumpseat.engine.memory import BlockMemory
 from jumpseat.testing.recordings import strings_in, through_the_wire, values_in
 from tests.unit.dialects.chat_completions.answers import answer, body, call, calls, stream
-from tests.unit.dialects.every_dialect import Answer, however_it_comes, in_every_dialect
+from tests.unit.dialects.every_dialect import Answer, in_every_dialect, streamed_and_whole
 from tests.unit.dialects.responses import answers as responses
 
 pytestmark = pytest.mark.requirement("2:call-ids-unique")
@@ -55,7 +55,7 @@ def pairs_in(request, response):
 
 
 @in_every_dialect
-@however_it_comes
+@streamed_and_whole
 def test_ids_are_unique_and_the_provider_gets_its_own_back(dialect, streamed):
     response = dialect.read(TWICE, streamed=streamed)
     ids = [each.id for each in response.tool_calls]
@@ -98,7 +98,7 @@ def test_ids_survive_in_a_client_that_keeps_only_texts_and_calls(dialect):
 
 
 @in_every_dialect
-@however_it_comes
+@streamed_and_whole
 def test_a_renamed_call_keeps_its_other_opaque_data(dialect, streamed):
     response = dialect.read(TWICE, streamed=streamed)
     renamed = response.tool_calls[1]

@@ -10,7 +10,7 @@ UNVERIFIED = "unauthorized: unauthorized: AuthenticateToken authentication faile
 
 
 def refusal(answer):
-    """Status and text; errors are plain text, whatever they contain, and carry no quotas."""
+    """Return the status and the text of a refusal, which must be plain text without quota headers."""
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert not [name for name in answer.headers if name.startswith("x-quota")]
     assert answer.headers["x-github-request-id"]

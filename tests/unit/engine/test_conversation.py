@@ -170,7 +170,7 @@ def test_an_answer_that_ends_with_a_result_is_continued() -> None:
     )
 
 
-def test_an_answer_after_one_that_ends_with_a_result_belongs_to_it() -> None:
+def test_an_answer_directly_after_a_result_needs_no_user_message() -> None:
     messages = [START, assistant(call("1"), result("1")), assistant(TEXT), START]
 
     assert arrange(*messages) == (

@@ -98,7 +98,7 @@ async def test_an_unknown_limit_does_not_cause_a_warning() -> None:
     assert await warnings_of(100 * LIMIT, {}) == []
 
 
-async def test_a_request_for_more_context_gets_it() -> None:
+async def test_the_context_that_a_setting_requests_is_the_limit() -> None:
     assert await warnings_of(10 * LIMIT, room=10 * LIMIT) == []
     with pytest.raises(ContextExceededError):
         await warnings_of(300, room=100)

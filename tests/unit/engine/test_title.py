@@ -1,4 +1,4 @@
-"""A title is found in whatever a model answers, and has at most eight words."""
+"""A title of at most eight words is found in any answer of a model."""
 
 from __future__ import annotations
 

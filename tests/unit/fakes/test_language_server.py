@@ -90,7 +90,7 @@ async def program(fake: FakeLanguageServer) -> AsyncIterator[Program]:
     await running.code()
 
 
-async def test_it_answers_like_the_real_one_and_notifies_before_initialize(
+async def test_the_fake_answers_like_the_real_server_and_notifies_before_initialize(
     program: Program, fake: FakeLanguageServer
 ) -> None:
     result = await program.ask("initialize", {})

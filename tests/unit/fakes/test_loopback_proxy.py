@@ -9,14 +9,14 @@ from jumpseat.testing.upstream import Reply
 from tests.fakes.loopback_proxy import LoopbackProxy
 
 
-async def test_it_refuses_every_other_host():
+async def test_the_proxy_refuses_every_other_host():
     async with LoopbackProxy() as proxy, httpx2.AsyncClient(proxy=proxy.url, trust_env=False) as client:
         with pytest.raises(httpx2.ProxyError):
             await client.get("https://example.com/")
         assert proxy.refused == ["example.com:443"]
 
 
-async def test_it_tunnels_to_loopback(upstream):
+async def test_the_proxy_tunnels_to_loopback(upstream):
     upstream.default(Reply.raw(b"here"))
     port = int(upstream.origin.rpartition(":")[2])
     async with LoopbackProxy() as proxy:

@@ -90,7 +90,7 @@ async def test_the_official_client_reads_the_lists(server, client):
 
 async def test_the_version_is_served(server):
     def ask():
-        # The official client has no method for it.
+        # The official client has no method for the version.
         with urllib.request.urlopen(f"{server.base_url}/api/version", timeout=20) as answer:
             return json.load(answer)
 

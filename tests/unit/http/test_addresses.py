@@ -1,4 +1,4 @@
-"""Only addresses of the public internet count as public, whatever their notation."""
+"""Only addresses of the public internet count as public, in any notation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`jumpseat attach` imports little, because an editor waits for it and every client has such a process."""
+"""`jumpseat attach` imports little, because editors wait for it and each client has its own process."""
 
 from __future__ import annotations
 

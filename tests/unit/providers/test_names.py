@@ -162,7 +162,7 @@ async def test_the_error_for_a_missing_default_provider_has_a_hint(
     assert [way for way in ways if f"jumpseat {way}" not in hint] == []
 
 
-async def test_the_facts_of_the_model_come_with_it() -> None:
+async def test_a_resolved_model_includes_its_facts() -> None:
     registry = two(default_provider="a")
     assert (await resolve_model(registry, "a:one")).info is None
 

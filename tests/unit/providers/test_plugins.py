@@ -164,7 +164,7 @@ OPTIONS = (
 )
 
 
-def test_a_plug_ins_own_keys_are_read_by_it(install: Install) -> None:
+def test_a_plug_in_reads_its_own_keys(install: Install) -> None:
     install(OPTIONS)
     adapter: Any = registry(region="eu", depth=3).adapter("mine")
     read = adapter.read

@@ -69,7 +69,7 @@ def test_every_row_is_valid() -> None:
         assert row.supports_json in (True, None)
 
 
-def test_the_daemon_starts_without_reading_it() -> None:
+def test_the_daemon_starts_without_reading_the_snapshot() -> None:
     script = (
         "import jumpseat.connections.connection, jumpseat.providers.snapshot as s; "
         "print(s.read_snapshot.cache_info().misses)"
@@ -112,7 +112,9 @@ def database(file: Path) -> bytes:
         ("other wheel", "2026-08-18"),
     ],
 )
-def test_it_is_regenerated_from_any_form_of_the_data(tmp_path: Path, form: str, date: str | None) -> None:
+def test_the_snapshot_is_regenerated_from_any_form_of_the_data(
+    tmp_path: Path, form: str, date: str | None
+) -> None:
     text = json.dumps(API).encode()
     data = {"json": text, "gzip": gzip.compress(text), "database": database(tmp_path / "db")}
     file = tmp_path / "data"

@@ -82,7 +82,7 @@ async def test_output_and_lines_are_reported_before_the_exit_and_the_exit_once()
     assert (child.return_code, child.running, list(child.last_lines)) == (3, False, ["one", "two"])
 
 
-async def test_its_environment_directory_and_process_group_are_its_own(tmp_path: Path) -> None:
+async def test_a_child_has_its_own_environment_directory_and_process_group(tmp_path: Path) -> None:
     program = "import os; print(sorted(os.environ), os.getcwd(), os.getpgrp() == os.getpid())"
     child = await start(program, env={"ONE": "1", "LC_CTYPE": "C.UTF-8"}, directory=tmp_path)
 
@@ -101,7 +101,7 @@ async def test_a_program_without_pipes_for_stdin_and_stderr_is_ended_too() -> No
 
 
 @pytest.mark.parametrize("ends_its_group", [True, False])
-async def test_its_children_end_with_it_unless_they_may_stay(*, ends_its_group: bool) -> None:
+async def test_the_processes_of_a_child_end_with_it_unless_they_may_stay(*, ends_its_group: bool) -> None:
     child = await start(SLEEPER, ends_its_group=ends_its_group)
     await wait_for_reason(child)
     left = await child.read_number()
@@ -127,7 +127,7 @@ async def test_a_kill_ends_the_whole_group_even_if_children_may_stay() -> None:
     assert await wait_until_gone(left)
 
 
-async def test_it_may_run_for_its_grace_period_after_it_closed_its_output() -> None:
+async def test_a_child_may_run_for_its_grace_period_after_it_closed_its_output() -> None:
     program = "import os, sys; os.close(1); sys.stdin.read(); sys.exit(4)"
     child = await start(program, closed_seconds=600.0)
     async with asyncio.timeout(WAIT_SECONDS):

@@ -242,7 +242,7 @@ def test_a_failure_in_mid_stream_that_is_swallowed_or_loses_the_partial_fails(ch
     monkeypatch.setattr("jumpseat.testing.stage.CHECK_SECONDS", 1.0)
     with pytest.raises(AssertionError, match="the failure was not raised"):
         run(contract_for(raises(lambda error: None)), check)
-    # An adapter that buffers everything waits for a provider that waits for it.
+    # An adapter that buffers everything waits for the provider, which waits until the first delta is read.
     with pytest.raises((AssertionError, TimeoutError)):
         run(contract_for(broken.HoldsBack), check)
 
@@ -345,7 +345,7 @@ def test_a_check_that_hangs_is_ended(monkeypatch):
 
 
 class RewordsFailures(broken.Good):
-    """Replaces the provider's message, with what `words` makes of it."""
+    """Replaces the provider's message with the result of `words(message)`."""
 
     words = staticmethod(lambda message: "acme failed.")
 

@@ -79,7 +79,7 @@ async def test_a_cancelled_caller_cancels_the_request(child: FramedChild, fake: 
         await task
 
 
-async def test_its_environment_arguments_and_directory_are_exactly_those_given(
+async def test_a_program_gets_exactly_the_given_environment_arguments_and_directory(
     handlers: Handlers, tmp_path: Path
 ) -> None:
     program = "import os, sys; print(sys.argv[1:], sorted(os.environ), os.getcwd(), file=sys.stderr)"

@@ -145,9 +145,9 @@ async def test_a_process_outside_the_group_delays_the_end_only_briefly(
         (b'Content-Length: 12\r\n\r\n{"none": {}}', '"jsonrpc": "2.0"'),
         (b'Content-Length: 24\r\n\r\n{"jsonrpc":"2.0","id":1}', "a result or an error"),
     ],
-    ids=["text", "no JSON", "bad header", "no message", "no answer"],
+    ids=["text", "not JSON", "bad header", "not a message", "not an answer"],
 )
-async def test_malformed_output_ends_it_at_once(
+async def test_malformed_output_ends_the_program_immediately(
     child: FramedChild, fake: FakeLanguageServer, garbage: bytes, reason: str
 ) -> None:
     grandchild = await fake.grandchild()

@@ -83,7 +83,9 @@ async def test_a_program_that_ignores_sigterm_is_killed_with_all_it_started(
     await assert_quick(seconds_beyond_what_it_may_take, within=AT_ONCE_SECONDS)
 
 
-async def test_a_cancelled_stop_kills_it_at_once(fake: FakeLanguageServer, handlers: Handlers) -> None:
+async def test_a_cancelled_stop_kills_the_program_immediately(
+    fake: FakeLanguageServer, handlers: Handlers
+) -> None:
     fake.stubborn = True
     child = await handlers.start(fake.command)
     await fake.wait_for_start()

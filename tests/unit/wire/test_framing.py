@@ -162,7 +162,7 @@ def test_every_split_in_two_gives_the_same_result(case: Case) -> None:
 
 
 @pytest.mark.parametrize("length", [b"10000000000", b"9" * 5_000, b"%d" % (MAX_FRAME_BYTES + 1)])
-def test_a_content_length_beyond_the_limit_is_refused_at_once(length: bytes) -> None:
+def test_a_content_length_beyond_the_limit_is_refused_immediately(length: bytes) -> None:
     assert len(faults(read(b"Content-Length: " + length + b"\r\n\r\n"))) == 1
     assert read(b"Content-Length: %d\r\n\r\n" % MAX_FRAME_BYTES) == []
 

@@ -39,7 +39,7 @@ def test_stray_output_goes_to_stderr_and_input_only_to_the_wire() -> None:
         assert f"stray {stray}\n".encode() in done.stderr
 
 
-def test_it_works_without_a_stderr() -> None:
+def test_stdio_can_be_claimed_without_a_stderr() -> None:
     done = run(
         "import os; os.close(2)\n"
         "from jumpseat.wire import claim_stdio\n"

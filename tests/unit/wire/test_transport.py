@@ -358,7 +358,7 @@ async def test_opening_closes_both_descriptors_if_one_is_not_open() -> None:
         os.fstat(read_fd)
 
 
-def test_it_works_in_a_loop_of_a_runner_and_leaves_no_descriptor_open() -> None:
+def test_a_transport_in_the_loop_of_a_runner_leaves_no_descriptor_open() -> None:
     # Only Linux lists a process's descriptors there; on other systems, only the session is tested.
     table = Path("/proc/self/fd")
     before = {each.name for each in table.iterdir()} if table.exists() else None

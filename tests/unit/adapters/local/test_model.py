@@ -53,7 +53,7 @@ def test_a_configured_path_takes_precedence_and_its_tilde_is_the_home(tmp_path, 
     assert locate("local", "~/Mine.gguf", environment_of_process()) == tmp_path / "Mine.gguf"
 
 
-def test_a_missing_model_names_the_command_that_installs_it():
+def test_the_error_of_a_missing_model_names_the_command_that_installs_it():
     with pytest.raises(ConfigError, match="not installed") as raised:
         locate("mine", None, environment_of_process())
     assert "jumpseat local install" in raised.value.hint
@@ -73,7 +73,7 @@ def test_a_file_that_is_not_gguf_is_refused_before_it_is_loaded(tmp_path):
         locate("mine", str(tmp_path / "notes.gguf"), environment_of_process())
 
 
-def test_a_missing_engine_names_the_command_that_installs_it(monkeypatch):
+def test_the_error_of_a_missing_engine_names_the_command_that_installs_it(monkeypatch):
     monkeypatch.setattr(local_model, "ENGINE", "engine_that_is_not_installed")
     with pytest.raises(ConfigError, match="engine_that_is_not_installed") as raised:
         require_engine("local")

@@ -46,7 +46,7 @@ needs_model = pytest.mark.skipif(
 
 
 def child_that(code, monkeypatch, tmp_path):
-    """Run this Python code instead of llama.cpp's server."""
+    """Return a server whose child process runs this Python code instead of llama.cpp."""
     package = tmp_path / "instead"
     package.mkdir()
     script = package / "child.py"
@@ -259,15 +259,15 @@ class TestTheRealServer:
         assert properties["default_generation_settings"]["n_ctx"] == 8192
         assert properties["total_slots"] in (1, SLOTS)
 
-    def test_it_listens_on_loopback_and_requires_its_key(self, real_server):
+    def test_the_server_listens_on_loopback_and_requires_its_key(self, real_server):
         assert real_server.address.startswith("http://127.0.0.1:")
         with pytest.raises(urllib.error.HTTPError, match="401"):
             get(real_server, "/v1/models", "another-key")
 
-    def test_it_does_not_serve_a_page_for_browsers(self, real_server):
+    def test_the_server_has_no_page_for_browsers(self, real_server):
         with pytest.raises(urllib.error.HTTPError, match="404"):
             get(real_server, "/", real_server.api_key)
 
-    def test_it_lists_the_model_under_the_providers_name(self, real_server):
+    def test_the_model_is_listed_under_the_providers_name(self, real_server):
         listed = get(real_server, "/v1/models", real_server.api_key)
         assert [row["id"] for row in listed["data"]] == ["smollm2-135m-instruct"]

@@ -389,7 +389,7 @@ def test_a_server_tool_call_that_was_cut_off_is_left_out():
         (Message.user("q"), assistant(SEARCH, FOUND), Message.user("r")),
         (Message.user("q"), assistant(SEARCH, call()), user(ToolResultBlock("t", "ok")), assistant(FOUND)),
     ],
-    ids=["the turn was paused", "the result is there", "our tool is called from within"],
+    ids=["paused turn", "with its result", "call of our tool inside it"],
 )
 def test_a_server_tool_call_with_an_actual_or_possible_result_is_kept(messages):
     assert encode_messages(*messages)[1]["content"][0]["type"] == "server_tool_use"

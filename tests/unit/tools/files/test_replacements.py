@@ -1,4 +1,4 @@
-"""Passages are replaced whatever the line endings are, and large diffs are shortened."""
+"""Passages are replaced regardless of line endings, and large diffs are shortened."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class Clock:
         self.passed += seconds
 
     def sleep(self, seconds: float) -> None:
-        """Suspend the machine: the monotonic clock stops."""
+        """Advance only the wall clock, as when the machine sleeps."""
         self.slept += seconds
 
 
@@ -216,7 +216,7 @@ async def test_another_account_has_its_own_list_and_session(
 @pytest.mark.parametrize(
     ("expires_in", "good_for"),
     [(3600, FRESH_SECONDS), (700, 400), (100, 0), (None, 300), ("soon", 300)],
-    ids=["long", "short", "within-the-margin", "unsaid", "nonsense"],
+    ids=["long", "short", "within-the-margin", "missing", "invalid"],
 )
 async def test_an_auto_session_is_replaced_before_it_expires(
     service: Service,

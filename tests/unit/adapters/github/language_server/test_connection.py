@@ -120,7 +120,7 @@ async def test_progress_arrives_by_token_in_order_and_early_reports_are_kept(
 
 
 @pytest.mark.requirement("language-server:no-secrets")
-async def test_its_stderr_is_in_the_log_without_secrets(
+async def test_the_servers_stderr_is_in_the_log_without_secrets(
     harness: Harness, fake: FakeLanguageServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     register_secret(SECRET)

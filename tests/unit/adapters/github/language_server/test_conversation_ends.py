@@ -61,7 +61,9 @@ async def test_a_cancelled_task_cancels_its_request(fake):
 
 
 @pytest.mark.requirement("language-server:silence")
-@pytest.mark.parametrize("said", [(), (begin(),), (begin(), round_reply("Half"))], ids=["0", "1", "2"])
+@pytest.mark.parametrize(
+    "said", [(), (begin(),), (begin(), round_reply("Half"))], ids=["nothing", "begin", "begin and text"]
+)
 async def test_silence_ends_a_chat_and_cancels_its_request(fake, said):
     fake.on(CREATE, turn(fake, *said, result=NEVER))
     for silence_seconds in (0.3, 1.0, 4.0):

@@ -26,7 +26,7 @@ def test_the_prefix_decides_the_route(token: str, route: str) -> None:
 
 
 @pytest.mark.requirement("8:token-kinds")
-def test_a_classic_personal_token_is_an_error_that_does_not_show_it() -> None:
+def test_a_classic_personal_token_is_refused_without_showing_it() -> None:
     with pytest.raises(
         AuthenticationError, match="env:GH_TOKEN is a classic personal access token"
     ) as caught:
