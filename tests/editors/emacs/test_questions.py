@@ -58,7 +58,7 @@ def test_a_question_is_refused_while_the_last_chat_is_answered(child, provider, 
     assert child.text.endswith("## Assistant\n\nOne\n\n End.\n\n## Me\n\n")
 
 
-def test_a_question_on_characters_has_exactly_them(child, provider, tmp_path):
+def test_a_question_about_characters_contains_exactly_these_characters(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "a.txt"
     file.write_text("one 😀 two\nthree four\n", "utf-8")

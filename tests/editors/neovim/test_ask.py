@@ -1,4 +1,4 @@
-"""Questions from another buffer, about a piece of it or not."""
+"""Questions that are asked in another buffer, with or without a part of its text."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_question_stays_in_the_chat_when_the_program_is_missing(home, provider
     assert "x = 1" in texts_sent(provider, 0)[0]
 
 
-def test_a_question_on_a_selection_of_characters_has_exactly_them(child, provider, tmp_path):
+def test_a_question_about_a_selection_contains_exactly_its_characters(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     file = tmp_path / "a.txt"
     file.write_text("one 😀 two\nthree four\n", "utf-8")

@@ -164,7 +164,7 @@ def test_setup_sets_options_and_keeps_the_others(home):
         child.command("Jumpseat")
         assert child.text.startswith("---\nmodel: fake:fake-model\n---\n\n## Me\n")
         assert child.lua("return require('jumpseat.core.config').get().log_level") == "info"
-        # The daemon that checks the model is there before Neovim ends.
+        # Wait for the daemon, which checks the model. It must not start after Neovim has ended.
         child.wait("require('jumpseat.daemon.client').info() ~= nil")
 
 

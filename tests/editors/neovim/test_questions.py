@@ -28,14 +28,14 @@ text = "Say some words."
 
 @pytest.fixture
 def prompting(home: Path) -> Path:
-    """The directory, with prompts of the user."""
+    """The home directory, with prompts in the configuration."""
     with (home / "config.toml").open("a") as config:
         config.write(PROMPTS)
     return home
 
 
 def words_before(child: Child, text: str) -> list[str]:
-    """Return the words that are completed behind this text, in the last line."""
+    """Write this text into the last line, and return the words that are offered after it."""
     code = """
         local line = ...
         vim.o.virtualedit = 'onemore'

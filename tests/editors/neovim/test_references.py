@@ -21,7 +21,7 @@ def test_paths_belong_to_the_directory_of_the_last_file_with_autochdir(child, pr
         (tmp_path / name).write_text(f"# {name}\n")
     child.command("set autochdir")
     child.command(f"edit {tmp_path / 'a.py'}")
-    # The chat has a directory of its own, which is the current one as soon as it is saved.
+    # With autochdir, a saved chat makes its own directory the current one.
     child.command("Jumpseat")
     child.command("write ++p")
     child.command("edit")

@@ -33,7 +33,7 @@ PACKAGE = REPOSITORY / "tests/tools/vscode/node_modules/code-server"
 DRIVER = Path(__file__).parent / "driver"
 DRIVER_ID = "jumpseat-tests.driver"
 GRANTED = {DRIVER_ID: ["languageModelSystem"]}
-"""Tests send system messages, for which an extension needs this grant. Copilot Chat has it in VS Code."""
+"""The grant that an extension needs to send system messages, as Copilot Chat has it in VS Code."""
 
 VSIX = REPOSITORY / "dist" / f"jumpseat-{jumpseat.__version__}.vsix"
 WAIT_SECONDS = 60.0

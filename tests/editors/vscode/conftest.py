@@ -117,7 +117,7 @@ def provider(provider_of_all: Provider) -> Provider:
 
 @pytest.fixture
 def window(only_window: Window, provider: Provider) -> Window:
-    """The window, with what the test before has opened closed."""
+    """The window, in which everything that the previous test opened is closed."""
     only_window.reset()
     return only_window
 
@@ -131,7 +131,7 @@ def chat(window: Window) -> Window:
 
 @pytest.fixture
 def open_window(code_server: CodeServer, only_window: Window) -> Callable[[], Window]:
-    """Open one more window of the same VS Code; it is closed by closing its page."""
+    """Return a function that opens another window of the same VS Code. Close its page to close it."""
     from tests.editors.vscode.window import Window
 
     return lambda: Window(code_server, only_window.page.context)

@@ -1,12 +1,12 @@
-// Loads the bundle of the extension with a stand-in for VS Code's module, and prints the processor time in milliseconds
-// that Node's own start took, and that loading took. Arguments: the bundle, the declarations of VS Code's module.
+// Loads the bundle of the extension with a replacement for VS Code's module, and prints two processor times in
+// milliseconds: for starting Node, and for loading. Arguments: the bundle, the declarations of VS Code's module.
 'use strict';
 
 const own = process.cpuUsage();
 
 const { readFileSync } = require('node:fs');
 const Module = require('node:module');
-// The extension host of VS Code has loaded these long before.
+// VS Code's extension host has already loaded these modules, so they do not count.
 require('node:child_process');
 require('node:crypto');
 require('node:fs/promises');
@@ -14,7 +14,7 @@ require('node:readline');
 
 const [bundle, declarations] = process.argv.slice(2);
 
-/** A value that can be called, constructed and read, and always returns another one. */
+/** Return a value that can be called, constructed and read, which each time gives another such value. */
 function anything() {
   return new Proxy(function () {}, {
     get: (target, name) =>

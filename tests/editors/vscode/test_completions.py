@@ -112,7 +112,7 @@ def test_the_text_at_the_cursor_is_shown_while_typing_and_accepted_with_tab(comp
     assert (sent["model"], sent["max_tokens"], "stop" in sent) == ("fake-model", 256, False)
 
 
-def test_a_block_has_several_lines_and_undo_removes_it_at_once(completing, provider):
+def test_a_block_has_several_lines_and_one_undo_removes_all_of_them(completing, provider):
     block = "if a:\n        return 1\n    return 2"
     provider.fill_in(*[complete_with(block)] * 9)
     place(completing, "block.py", "def f(a):\n    |\n")

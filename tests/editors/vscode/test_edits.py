@@ -183,7 +183,7 @@ def test_an_edit_that_is_still_written_is_neither_accepted_nor_written_again(win
     provider.wait_for_disconnect()
 
 
-def test_the_instruction_of_an_edit_that_failed_is_there_for_the_next_one(window, provider):
+def test_the_instruction_of_a_failed_edit_is_offered_for_the_next_edit(window, provider):
     answer = Reply.events(completion_stream(["SECOND = 2\n"]))
     provider.script(Reply.json({"error": {"message": "The model is on holiday."}}, 400), answer)
     window.open_file("numbers.py", BEFORE, select=(1, 2))

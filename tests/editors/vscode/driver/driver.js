@@ -1,4 +1,4 @@
-// Runs JavaScript that tests send in the extension host, and answers with its result.
+// Runs JavaScript in the extension host that tests send over a socket, and answers with its result.
 // One line of JSON each way: {"code", "arguments"} -> {"result"} or {"error"}.
 'use strict';
 

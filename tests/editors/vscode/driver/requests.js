@@ -1,4 +1,4 @@
-// Requests to language models as another extension makes them; messages and answers as JSON.
+// Sends requests to language models, as another extension does. Converts messages from JSON and answers to JSON.
 'use strict';
 
 const vscode = require('vscode');
@@ -6,7 +6,7 @@ const vscode = require('vscode');
 const ROLES = {
   user: vscode.LanguageModelChatMessageRole.User,
   assistant: vscode.LanguageModelChatMessageRole.Assistant,
-  // Not in the published types; Copilot Chat sends it.
+  // The published types lack this role, which Copilot Chat sends.
   system: 3,
 };
 
@@ -46,7 +46,7 @@ function jsonOf(part) {
   return { unknown: String(part) };
 }
 
-/** The models that VS Code lists. */
+/** Return the models that VS Code lists. */
 async function models(selector) {
   const found = await vscode.lm.selectChatModels(selector);
   return found.map(({ vendor, id, name, family, version, maxInputTokens }) => ({
@@ -67,7 +67,7 @@ async function model(id) {
   return found;
 }
 
-/** A request that runs: `parts` and `times` (ms) grow; `done` is true at its end. */
+/** Start a request. `parts` and `times` (in ms) grow while it runs, and `done` is true once it has ended. */
 function start(id, messages, options = {}) {
   const source = new vscode.CancellationTokenSource();
   const running = { parts: [], times: [], done: false, error: undefined, stop: () => source.cancel() };
