@@ -22,7 +22,7 @@ pytestmark = pytest.mark.editor
 EDITORS = Path(__file__).parents[2] / "editors"
 VECTORS = Path(__file__).parents[1] / "vectors" / "transcripts.json"
 CLIENT_SECONDS = 60.0
-"""A cold editor on a busy machine starts in seconds; one that takes longer than this hangs."""
+"""A time limit. Even a cold editor on a busy machine starts in seconds, so a slower one hangs."""
 
 
 def neovim(script: str = "smoke") -> Sequence[str]:

@@ -12,7 +12,7 @@ ORDER = ("core", "daemon", "display", "account", "input", "tools", "sources", "c
 """Every folder of the plug-in's modules, lowest first; `entry` has the files that Neovim itself loads."""
 
 COMPUTED = "a computed name"
-"""Replaces the name of a module that is computed at run time. No check can follow such an import."""
+"""Stands for a module whose name is computed at run time. No check can follow such an import."""
 
 _STRING = r"""(?P<quote{0}>["'])(?P<name{0}>[^"'\n]*)(?P=quote{0})"""
 _TOKEN = re.compile(

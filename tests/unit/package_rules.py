@@ -98,10 +98,10 @@ ONLY_FOR_MCP = ("jumpseat.wire.Invalid", "jumpseat.wire.line_child.LineChild")
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _JSON_RPC = re.compile(r"json[-_ ]?rpc", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+-?")
-"""The name of a vendor's header contains the vendor's name. `http/` reads the headers of every vendor."""
+"""The name of an HTTP header, which `http/` may contain even if it includes the name of a vendor."""
 
 _NO_PROVIDERS = ("LocalProtocolError", "local variables", ".github/copilot-instructions.md")
-"""Texts that contain the name of a provider, but mean an error of httpx2, variables of Emacs and a file."""
+"""Texts that contain a provider's name but mean something else: an error, Emacs variables, a file."""
 
 
 def faults_of_package(name: str, layer: str, tree: ast.Module, imports: set[str]) -> Iterator[str]:

@@ -28,7 +28,7 @@ SOURCES = (ROOT / "server" / "jumpseat", ROOT / "client" / "jumpseat_client")
 TO_DAEMON, TO_CLIENT = "→", "←"
 
 WAIT_SECONDS = 30.0
-"""Far more than a command needs."""
+"""A time limit that is far longer than any command needs."""
 
 _CODE_SPAN = re.compile(r"`([^`\n]+)`")
 

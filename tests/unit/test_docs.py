@@ -50,10 +50,10 @@ MAX_LINE = 120
 LINES_OF_A_SCREEN = 40
 
 RAW_EXAMPLE = fences(CLIENT, "python")[-1]
-"""The client without the library."""
+"""The example of a client that does not use the library."""
 
 _LINK = re.compile(r"\]\((?!https://)([^)\s]+)\)")
-"""A link to a file of the project: no test makes requests to other sites."""
+"""A link to a file of the project. Links to other sites are not checked, because tests do not use them."""
 
 
 def test_the_readme_fits_on_a_screen_up_to_its_links() -> None:

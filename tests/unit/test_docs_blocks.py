@@ -90,14 +90,14 @@ TESTS = {
     },
     "editors/emacs/test_page.py": {"test_every_block_of_the_readme_is_evaluated": ([EMACS], "elisp", "")},
 }
-"""Each test that runs or checks blocks: its pages, its languages, and how the texts of the blocks begin."""
+"""Each test that runs or checks blocks, with the pages, the languages and the first words of these blocks."""
 
 NOT_RUN = [
     (README, "text", "  Neovim", "a drawing of the parts"),
     (BUILT, "text", " editors", "a drawing of the packages"),
     (NEOVIM, "text", "def f", "a screen, copied from a run; the tests of the plug-in look at such screens"),
 ]
-"""Blocks that are not code, with their page, language, first words and kind."""
+"""Blocks that are not code: the page, the language, the first words, and a description."""
 
 
 def test_every_block_of_every_page_has_a_test_or_a_reason() -> None:
@@ -134,7 +134,7 @@ TABLES_ELSEWHERE = {
     "[prompts.review]": {"providers": {"groq": KIND}},
     "[providers.groq]\nproxy": {"providers": {"groq": KIND}},
 }
-"""Blocks that show only some keys of a table: how they begin, and the rest of the user's file."""
+"""Blocks that show only some keys of a table, by their first words, with the rest of the user's file."""
 
 WARNINGS = {"[providers.gateway]\nroles": "providers.gateway.roles.assistant: is one lower-case word"}
 

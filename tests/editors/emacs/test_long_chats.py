@@ -13,7 +13,7 @@ from tests.editors.emacs.child import markdown_mode, running_emacs
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 MAX_MS = 16
-"""One frame at 60 Hz."""
+"""The time of one frame at 60 Hz, in milliseconds."""
 
 MAX_GARBAGE = 400_000
 """The bytes per second that Emacs may allocate during an answer. It collects garbage every 800,000 bytes."""

@@ -185,10 +185,10 @@ def test_the_status_line_shows_the_model_and_the_state_of_the_chat(child, provid
 
 
 API_OF_0_10 = 12
-"""The level of the API of Neovim 0.10; each function names the one that it came with."""
+"""The API level of Neovim 0.10. The description of each function names the level that introduced it."""
 
 NEWER = {"vim.fn.getregionpos": "region.lua", "vim.text.diff": "diff.lua"}
-"""Functions newer than Neovim 0.10, and the module that uses each only if it exists."""
+"""Functions that Neovim 0.10 lacks, each with the module that calls it only if it exists."""
 
 
 def test_only_functions_of_neovim_0_10_are_called(child):

@@ -10,7 +10,7 @@ from jumpseat.testing.upstream import Reply
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 MAX_MS = 16
-"""One frame at 60 Hz."""
+"""The time of one frame at 60 Hz, in milliseconds."""
 
 ROUNDS = 4
 
@@ -31,7 +31,7 @@ WATCH = """
 
 
 def lines_of_a_long_chat() -> list[str]:
-    """5,000 lines, which end with the heading of a question."""
+    """Return 5,000 lines, which end with the heading of a question."""
     lines = []
     for number in range(250):
         role = "Me" if number % 2 == 0 else "Assistant"

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 BEFORE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 AFTER = "ONE\ntwo\nthree\nfour and a half\nfour\nfive\nSEVEN\n"
-"""Three hunks: a changed line, a new one, and two lines that become one."""
+"""The new text, with three hunks: a changed line, a new line, and two lines that became one."""
 OLD, NEW = BEFORE.rstrip("\n"), AFTER.rstrip("\n")
 
 

@@ -48,7 +48,7 @@ ROLES = RoleNames("Me", "Me too")
 QUESTION = "## Me\n\nWhy?\n\n## Me too\n\n"
 in_both_formats = pytest.mark.parametrize("syntax", SYNTAXES.values(), ids=SYNTAXES)
 SLOWEST = 5.0
-"""The limit in CPU seconds for 1 MB in small deltas (half a second). Quadratic time would be minutes."""
+"""The limit in CPU seconds for 1 MB in small deltas, which takes 0.5 s. Quadratic time would be minutes."""
 
 # There are fragments of every marker, so that random texts often contain a complete one.
 FRAGMENTS = (

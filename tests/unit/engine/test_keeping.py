@@ -32,7 +32,7 @@ HI = alternate("Hi")
 
 
 class SlowStore(ConversationStore):
-    """Waits in each write until the test continues it, and fails if the test says so."""
+    """Waits for `go_on` in each write, and then raises `broken` if the test has set it."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)

@@ -21,7 +21,7 @@ from tests.hub import directory_for_sockets
 WAIT_SECONDS = 10.0
 
 PID = 99_999_999
-"""The id of no process: the fixture `home` kills the processes that the pointers in its directory name."""
+"""An unused process id: the fixture `home` kills the processes that the pointers in its directory name."""
 
 Answer: TypeAlias = "dict[str, Any] | None"
 """The message that a daemon sends before it closes the connection, or None if it sends nothing."""

@@ -30,7 +30,7 @@ def client(**changed: Any) -> AttachedClient:
     return AttachedClient.from_hello(message, Shared())
 
 
-def test_a_client_has_the_surroundings_of_its_hello() -> None:
+def test_a_client_has_the_environment_and_options_of_its_hello() -> None:
     found = client(options=OPTIONS)
     environment = found.environment
     assert (found.pid, environment.variables["A"], environment.umask) == (5, "b", 0o027)
@@ -70,7 +70,7 @@ def test_every_level_of_the_log_is_accepted(level: str) -> None:
         {"options": {"config_file": 7}},
     ],
 )
-def test_a_hello_with_a_wrong_value_is_garbage(changed: dict[str, Any]) -> None:
+def test_a_hello_with_a_wrong_value_is_malformed(changed: dict[str, Any]) -> None:
     with pytest.raises(MalformedMessageError):
         client(**changed)
 

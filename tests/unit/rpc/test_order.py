@@ -68,7 +68,7 @@ class Office:
         await asyncio.Event().wait()
 
     def send(self, *messages: tuple[Any, str], **params: Any) -> None:
-        """Requests, by id and method; a notification has no id."""
+        """Send messages, each given by its id and method. A message whose id is None is a notification."""
         for request_id, method in messages:
             message = {"jsonrpc": "2.0", "method": method, "params": params}
             identified = message if request_id is None else {**message, "id": request_id}

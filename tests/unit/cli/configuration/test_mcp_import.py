@@ -21,7 +21,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def file(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a file to import, with another home directory."""
+    """Set another home directory, and return the path of the file to import."""
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     return tmp_path / "mcp.json"
 

@@ -18,7 +18,7 @@ COMPLETION = Capabilities(streaming=False, tool_calls=False, json_mode=False, vi
 PANEL = "textDocument/copilotPanelCompletion"
 
 Make = Callable[..., LanguageServerAdapter]
-"""Creates an adapter from the keys of its table."""
+"""A function that creates an adapter from the keys of its table."""
 
 
 def ask(text: str = "Hi", **more: Any) -> ChatRequest:
