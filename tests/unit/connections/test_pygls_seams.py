@@ -17,7 +17,7 @@ from pygls.server import JsonRPCServer
 
 
 class Recording(JsonRPCProtocol):
-    """Keeps what pygls sends."""
+    """Records the messages that pygls sends."""
 
     sent: list[Any]
     changed: asyncio.Event

@@ -67,7 +67,7 @@ def test_bytes_that_are_not_utf8_and_null_characters_are_replaced(tmp_path: Path
     assert "a\ufffd\ufffdb" in read_rules(tmp_path).prompt
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+@pytest.mark.skipif(os.name == "nt", reason="creating links needs a privilege on Windows")
 @pytest.mark.parametrize("link", ["AGENTS.md", ".github"])
 def test_a_link_that_leads_out_of_the_workspace_is_not_followed(tmp_path: Path, link: str) -> None:
     root = tmp_path / "root"
@@ -84,7 +84,7 @@ def test_a_link_that_leads_out_of_the_workspace_is_not_followed(tmp_path: Path, 
     assert warning.message == f"{name} was not read: it is a link that leads out of the workspace."
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+@pytest.mark.skipif(os.name == "nt", reason="creating links needs a privilege on Windows")
 def test_a_file_with_two_names_is_sent_once_under_both(tmp_path: Path) -> None:
     workspace = tmp_path / "link-to-the-workspace"
     workspace.symlink_to(tmp_path)
@@ -97,7 +97,7 @@ def test_a_file_with_two_names_is_sent_once_under_both(tmp_path: Path) -> None:
     assert rules.prompt.count("Be brief.") == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_and_a_loop_of_links_do_not_block_and_are_reported(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "AGENTS.md")
     (tmp_path / "CLAUDE.md").symlink_to("CLAUDE.md")

@@ -17,7 +17,7 @@ from tests.daemon import frame
 from tests.fakes import language_server_answers as answers
 from tests.fakes.language_server import FakeLanguageServer
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX signals")
 
 
 class Program:

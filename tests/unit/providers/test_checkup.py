@@ -55,7 +55,7 @@ async def test_a_command_that_does_not_exist_is_reported_at_its_key(home: Path) 
 
 
 @pytest.mark.requirement("language-server:command")
-@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="uses a POSIX script")
 async def test_an_existing_program_is_not_run(home: Path) -> None:
     program = home / "bin" / "copilot-language-server"
     program.parent.mkdir()

@@ -85,7 +85,7 @@ async def test_copilot_is_the_first_choice_with_a_sign_in(
 
 
 class SignedInElsewhere(Account):
-    """Is signed in by another program, not for this provider; each check is expensive."""
+    """An account that another program has signed in. Each check of it is expensive."""
 
     asked = 0
 

@@ -136,7 +136,7 @@ def test_the_order_of_the_list_does_not_matter(listed: list[str], data: st.DataO
 RECORDED = sorted(TRANSCRIPTS.glob("copilot/**/models*.json")) if TRANSCRIPTS.is_dir() else []
 
 
-@pytest.mark.skipif(not RECORDED, reason="the recorded lists of models are not there")
+@pytest.mark.skipif(not RECORDED, reason="the recorded lists of models are missing")
 def test_rows_of_a_recorded_list_are_distinguished() -> None:
     for path in RECORDED:
         rows = [row["id"] for row in json.loads(path.read_text("utf-8"))["data"]]

@@ -18,7 +18,7 @@ from jumpseat.system import child as child_module
 from jumpseat.system.child import Child
 from tests.processes import block_until_gone, wait_until_gone
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX signals and process groups")
 
 WAIT_SECONDS = 20.0
 

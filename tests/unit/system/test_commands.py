@@ -51,7 +51,7 @@ async def test_white_space_around_the_output_is_not_part_of_it(tmp_path: Path) -
     assert await read_output(python("print('\\n a b \\n')"), tmp_path) == "a b"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a script of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="uses a POSIX script")
 async def test_a_relative_program_is_next_to_the_configuration(tmp_path: Path) -> None:
     script = tmp_path / "bin" / "token"
     script.parent.mkdir()

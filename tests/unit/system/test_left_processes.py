@@ -20,7 +20,7 @@ from jumpseat.system.process_life import find_start
 from tests.processes import is_running, wait_until_gone
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX"),
+    pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX signals and process groups"),
     pytest.mark.requirement("12:mcp-processes"),
 ]
 

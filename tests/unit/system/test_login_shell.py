@@ -13,7 +13,7 @@ from jumpseat.system.login_shell import read_login_path
 from jumpseat.system.paths import Places
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="shells of POSIX"),
+    pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX shells"),
     pytest.mark.requirement("12:mcp-path"),
 ]
 

@@ -17,7 +17,7 @@ from jumpseat.system.folder import Folder
 from jumpseat.system.replacing import FileChangedError, replace_entry, replace_file
 from tests.disks import mount_small_disk
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes and links")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX modes and links")
 
 NOBODY = 65534
 

@@ -202,7 +202,7 @@ def test_updates_of_several_processes_are_all_kept(file: StateFile) -> None:
     assert file.read() == {"count": each * processes}
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 here")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_process_killed_while_it_writes_leaves_a_whole_file(file: StateFile) -> None:
     for _ in range(5):
         process = subprocess.Popen(

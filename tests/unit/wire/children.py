@@ -20,7 +20,7 @@ AT_ONCE_SECONDS = 1.0
 PATIENCE_SECONDS = 20.0
 """A timeout that is far longer than any test needs, even on a busy machine."""
 
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX")
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX signals and process groups")
 
 
 class Handlers:

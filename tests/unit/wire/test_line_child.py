@@ -13,7 +13,7 @@ import pytest
 from jumpseat.wire.line_child import LineChild
 from jumpseat.wire.messages import Invalid
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX signals and process groups")
 
 WAIT_SECONDS = 20.0
 

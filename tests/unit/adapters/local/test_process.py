@@ -194,7 +194,7 @@ def test_the_server_ends_when_its_parent_is_gone(tmp_path):
         assert child.wait(WAIT_SECONDS) == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl exists only on Linux")
 def test_a_server_that_is_stopped_ends_with_its_parent(tmp_path):
     """A stopped child cannot read the end of its input, so the kernel's signal ends it."""
     code = (
