@@ -59,7 +59,7 @@ def test_the_file_tools_load_git_only_in_the_process_of_a_search(tmp_path: Path)
     )
 
 
-def test_the_vocabulary_needs_no_third_party_library(tmp_path: Path) -> None:
+def test_the_package_chat_needs_no_third_party_library(tmp_path: Path) -> None:
     assert third_party_modules_after_importing("jumpseat.chat", tmp_path) == {"jumpseat"}
 
 

@@ -26,7 +26,8 @@ from tests.unit.scripted import RecordingSink, ask
 pytestmark = pytest.mark.requirement("7:plugins")
 
 
-async def turn_of(there: Registry) -> ChatError:
+async def fail_turn(there: Registry) -> ChatError:
+    """Run a turn that fails, and return its error."""
     sink = RecordingSink()
     with pytest.raises(ChatError) as caught:
         async with asyncio.timeout(10):
@@ -51,7 +52,7 @@ async def test_a_defect_in_a_chat_names_the_plug_in_and_not_the_daemon(
     install: Install, body: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     install(f"class Acme(Adapter):\n{body}")
-    error = await turn_of(registry())
+    error = await fail_turn(registry())
 
     assert type(error) is ProtocolError
     assert error.message.startswith("The plug-in acme (jumpseat-acme 1.0) has a defect and failed (")
@@ -60,12 +61,12 @@ async def test_a_defect_in_a_chat_names_the_plug_in_and_not_the_daemon(
     assert "Traceback" in caplog.text
 
 
-async def test_errors_of_the_vocabulary_pass_unchanged(install: Install) -> None:
+async def test_errors_of_jumpseats_own_classes_pass_unchanged(install: Install) -> None:
     install(
         "class Acme(Adapter):\n    async def stream(self, request):\n        yield self.raise_it()\n"
         "    def raise_it(self):\n        raise RateLimitError('Slow down.', retry_after=900)"
     )
-    error = await turn_of(registry())
+    error = await fail_turn(registry())
 
     assert isinstance(error, RateLimitError)
     assert (error.message, error.retry_after) == ("Slow down.", 900)

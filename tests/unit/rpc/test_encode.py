@@ -1,4 +1,4 @@
-"""The vocabulary as wire objects: keys, absent values, and values without a wire form."""
+"""The objects of `jumpseat.chat` on the wire: keys, absent values, and values without a wire form."""
 
 from __future__ import annotations
 

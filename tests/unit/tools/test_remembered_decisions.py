@@ -43,7 +43,7 @@ async def test_a_decision_for_the_conversation_holds_in_its_turns_for_all_client
     assert [len(each.questions) for each in (recorder, later, elsewhere)] == [1, 0, 1]
 
 
-async def test_a_turn_without_a_conversation_cannot_remember_one() -> None:
+async def test_without_a_conversation_a_decision_cannot_be_remembered_for_one() -> None:
     host = make_host(ScriptedServer())
     recorder = Recorder(host, Decision(True, "conversation"))
     await run(await open_turn(host, has_conversation_id=False), recorder)

@@ -35,7 +35,7 @@ async def wait_until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
-async def deaf(fake: FakeLanguageServer, handlers: Handlers) -> None:
+async def deafen(fake: FakeLanguageServer, handlers: Handlers) -> None:
     """Make the process stop reading."""
     fake.stop_reading()
     fake.stderr("deaf\n")
@@ -141,7 +141,7 @@ async def test_a_program_that_stops_reading_is_ended_after_the_stall_time(
     child = await handlers.start(fake.command, stall_seconds=0.3)
     await fake.wait_for_start()
     task = await start_request(child, fake)
-    await deaf(fake, handlers)
+    await deafen(fake, handlers)
     # This exceeds the capacity of a pipe, so a blocking write would never return.
     child.peer.notify("huge", "x" * 10_000_000)
     assert await failure_of(task) == "it stopped reading what it was sent"
@@ -153,7 +153,7 @@ async def test_a_single_unread_byte_counts_as_a_stall(fake: FakeLanguageServer, 
     child = await handlers.start(fake.command, stall_seconds=0.3)
     await fake.wait_for_start()
     task = await start_request(child, fake)
-    await deaf(fake, handlers)
+    await deafen(fake, handlers)
     while child._accepted_bytes() == child._sent:
         child.peer.notify("small", "x" * 5000)
     assert await failure_of(task) == "it stopped reading what it was sent"
