@@ -25,7 +25,7 @@
            (lint-say file (if start (line-number-at-pos start) 1) text)
            nil))
         (checkdoc-spellcheck-documentation-flag nil)
-        ;; A sentence ends with one blank here too.
+        ;; In this package, one blank is enough after a sentence.
         (sentence-end-double-space nil))
     (with-current-buffer (find-file-noselect file)
       (checkdoc-current-buffer t))))

@@ -1,7 +1,7 @@
 ;;; smoke.el --- The smallest Emacs client of jumpseat  -*- lexical-binding: t; -*-
 ;;; Commentary:
-;; Its smoke test too: `emacs --batch -Q -l smoke.el'.  JUMPSEAT_COMMAND is the daemon's command as a
-;; JSON array (default: jumpseat attach), JUMPSEAT_BASE_URL an OpenAI-compatible API.
+;; This client is also a smoke test: `emacs --batch -Q -l smoke.el'.  JUMPSEAT_COMMAND is the command of
+;; the daemon as a JSON array (default: jumpseat attach), JUMPSEAT_BASE_URL an OpenAI-compatible API.
 ;;; Code:
 (require 'jsonrpc)
 
@@ -28,11 +28,11 @@
                           :stderr (get-buffer-create "*jumpseat stderr*"))))
 
 (defun smoke-request (method params)
-  "The result of METHOD with PARAMS."
+  "Return the result of METHOD with PARAMS."
   (jsonrpc-request smoke-connection method params :timeout 20))
 
 (defun smoke-chat (turn messages &optional tools)
-  "The result of a chat with MESSAGES, called TURN, that may use TOOLS (a vector)."
+  "Return the result of the turn TURN with MESSAGES, which may use TOOLS (a vector)."
   (smoke-request 'chat/start (append (list :turnId turn :model "fake:fake-model" :messages messages)
                                      (and tools (list :tools tools)))))
 

@@ -59,7 +59,7 @@
                  "It broke. Fix it."))
   (should (equal (jumpseat--format-error '(:message "It broke.")) "It broke.")))
 
-;; An editor that stopped on this file could not even install again.
+;; If Emacs failed on this file, the user could not even install the daemon again.
 (ert-deftest units-a-corrupt-record-of-the-installation-is-ignored ()
   (let ((user-emacs-directory (make-temp-file "units" t)))
     (make-directory (jumpseat--install-directory) t)
@@ -85,7 +85,7 @@
        (kill-buffer jumpseat--log-buffer))))
 
 (defun units-log ()
-  "The lines of the log without their times."
+  "Return the lines of the log without their times."
   (with-current-buffer jumpseat--log-buffer
     (split-string (replace-regexp-in-string "^[-0-9]+T[:0-9]+ " "" (buffer-string)) "\n" t)))
 

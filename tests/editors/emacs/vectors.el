@@ -1,4 +1,4 @@
-;;; vectors.el --- The vectors of transcripts through Emacs's own JSON  -*- lexical-binding: t; -*-
+;;; vectors.el --- Checks that Emacs's own JSON preserves transcripts  -*- lexical-binding: t; -*-
 ;;; Commentary:
 ;; `emacs --batch -Q -l vectors.el'.  JUMPSEAT_VECTORS is the file of the vectors, JUMPSEAT_COMMAND as in
 ;; smoke.el.
@@ -14,7 +14,7 @@
                           :stderr (get-buffer-create "*jumpseat stderr*"))))
 
 (defun vectors-request (method params)
-  "The result of METHOD with PARAMS."
+  "Return the result of METHOD with PARAMS."
   (jsonrpc-request vectors-connection method params :timeout 20))
 
 (defun vectors-text (conversation)
