@@ -1,4 +1,4 @@
-"""The child process that runs llama.cpp's HTTP server; its parent is `process.py`.
+"""The child process that runs llama.cpp's HTTP server. `process.py` starts it.
 
 xllamacpp needs a process of its own for three reasons: it holds the GIL while a model loads, which would
 block every other chat; its destructor waits up to half a minute for open streams; and a crash of native code
@@ -52,10 +52,11 @@ class ServerReply(TypedDict):
 
 def main() -> None:
     """Serve until standard input closes."""
-    # A stopped process (SIGSTOP) does not notice that standard input closes. On Linux, the system kills it
-    # when the parent ends; on macOS, it ends when it is continued.
+    # A suspended process (SIGSTOP) does not notice that standard input closes. With this call, Linux kills it
+    # when the parent ends. On macOS, a suspended process ends when it is continued.
     end_with_parent()
-    # Native code may print to standard output: from here on, that goes to the log instead of the reply.
+    # Native code may print to standard output. Send its output to the log, so that only the reply reaches the
+    # parent.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
@@ -78,7 +79,10 @@ def _serve(order: ServerOrder) -> tuple[ServerReply, object]:
     try:
         server = xllamacpp.Server(_make_params(xllamacpp, order))
         address = server.listening_address
-        return {"address": address, "context_tokens": _context_tokens(address, order["api_key"])}, server
+        return {
+            "address": address,
+            "context_tokens": _fetch_context_tokens(address, order["api_key"]),
+        }, server
     except Exception as error:
         return {"model_error": str(error)}, None
 
@@ -104,8 +108,8 @@ def _make_params(xllamacpp: Any, order: ServerOrder) -> Any:
     return params
 
 
-def _context_tokens(address: str, api_key: str) -> int:
-    """Return the context of one chat, smaller than requested if the model was trained on less."""
+def _fetch_context_tokens(address: str, api_key: str) -> int:
+    """Return the context of one chat in tokens, limited to the length that the model was trained for."""
     import http.client  # Deferred: the daemon imports this module too, for its types.
 
     url = urlsplit(address)

@@ -15,10 +15,10 @@ from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 from jumpseat.system.watch import stamp_of
 
 LINGER_SECONDS = 300.0
-"""The time that the model stays loaded after its last session.
+"""The time that the model stays loaded after the last session that uses it has ended.
 
-The next `jumpseat chat` usually follows within minutes, and loading may take as long. But a model that stays
-loaded occupies about as much memory as its file.
+The next `jumpseat chat` usually follows within minutes, and loading the model again may take minutes too. But
+a loaded model needs about as much memory as the size of its file.
 """
 
 
@@ -75,7 +75,7 @@ class SharedServer:
             raise own from error
 
     async def close(self) -> None:
-        """Stop the process, and a load in progress."""
+        """Cancel a load in progress, and stop the process."""
         await self._flight.aclose()
         if self._server is not None:
             await self._server.close()
@@ -103,12 +103,12 @@ def acquire_server(environment: Environment, path: Path, name: str) -> Reference
         name: the model's name in requests.
     """
     variables = {
-        name: value for name, value in environment.variables.items() if name.upper() in PASSED_ON_VARIABLES
+        key: value for key, value in environment.variables.items() if key.upper() in PASSED_ON_VARIABLES
     }
     path = path.resolve()
     # Include the file's stamp: another file at the same path is another model.
     key = ("local model", path, stamp_of(path), name, frozenset(variables.items()))
-    # With `most`, a model that was replaced by another one does not linger in memory.
+    # With `most=1`, a model that no session uses does not stay loaded next to another one.
     return environment.shared.acquire(
         key, lambda: SharedServer(path, name, variables), SharedServer.close, linger=LINGER_SECONDS, most=1
     )

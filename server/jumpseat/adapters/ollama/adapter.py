@@ -1,8 +1,8 @@
 """An Ollama server, through its own API.
 
 Of the server's APIs, only this one lets a request set the context length. Without a requested length, the
-server chooses a small one and drops the oldest messages. The adapter owns this length, the facts of the
-server's models, and the hints for the server's errors.
+server chooses a small one and drops the oldest messages if they do not fit. The adapter determines this
+length, the facts of the server's models, and the hints for the server's errors.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ The server sends nothing while it loads a model, which may take 300 s, or reads 
 """
 
 SHOW_SECONDS = 20.0
-"""The time limit for `/api/show`, which the server answers from a file; a chat must not wait longer."""
+"""The time limit for `/api/show`. A chat waits for the answer, which the server reads from a file."""
 
 PARALLEL_SHOWS = 4
 
-_PART_OF_A_PATH = re.compile(r"/(api|v1)(/.*)?$")
+_API_PATH = re.compile(r"/(api|v1)(/.*)?$")
 
 
 class OllamaAdapter(EndpointAdapter):
     """One server. The facts of a model are fetched once, and again with each list of models."""
 
-    # Do not read `OLLAMA_HOST`: the server also binds to that address (`0.0.0.0`), and editors that were not
-    # started from a shell do not have the variable.
+    # Do not read `OLLAMA_HOST`: it may be an address for the server to bind to, such as `0.0.0.0`. Besides,
+    # editors that were not started from a shell do not have the variable.
     default_base_url = "http://127.0.0.1:11434"
     default_timeout = FIRST_BYTE_SECONDS
     # Ollama's own templates accept any order of roles, unlike the templates inside model files.
@@ -102,7 +102,8 @@ class OllamaAdapter(EndpointAdapter):
             call = await self._requests.call("POST", "/api/show", {"model": model}, model)
             answer = await self._fetch_shared(f"/api/show {model}", replace(call, timeout=seconds))
         except ChatError:
-            # The chat's own error is more informative, and a proxy may pass only /api/chat.
+            # Continue without the facts. The chat may still succeed: a proxy may pass on only /api/chat. If
+            # the chat fails, its error is more informative.
             return known
         facts = read_show(answer, is_remote=self._is_cloud)
         self._shown[model] = facts
@@ -129,7 +130,7 @@ class OllamaAdapter(EndpointAdapter):
         return ServerFacts(
             provider=self._provider,
             num_ctx=shown.num_ctx if shown else None,
-            # Without a family, use the name: copies of these models usually keep it.
+            # If the family is not known, use the name: that of a copy usually contains the original's name.
             thinks_in_levels=shown.thinks_in_levels if shown and shown.family else "gpt-oss" in model,
             parameters=self._config.parameters,
         )
@@ -141,18 +142,23 @@ class OllamaAdapter(EndpointAdapter):
             if shown is not None and shown.capabilities is not None and "insert" not in shown.capabilities:
                 raise InfillUnsupportedError.of(self._provider, request.model)
             return self._infill_route.prepare(request)
-        request, warnings = self._drop_unreadable_images(request, shown)
+        request, warnings = self._handle_unreadable_images(request, shown)
         if shown is not None and "thinking" in (shown.capabilities or ()):
             request = request.add_thinking_room()
         prepared = await super()._prepare(request, headers)
         return replace(prepared, warnings=[*warnings, *prepared.warnings]) if warnings else prepared
 
-    def _drop_unreadable_images(
+    def _handle_unreadable_images(
         self, request: ChatRequest, shown: ModelFacts | None
     ) -> tuple[ChatRequest, list[WarningEvent]]:
+        """If the model cannot read images, replace images and documents in tool results with notes.
+
+        Raises:
+            RequestError: the model cannot read images, and there are some outside of tool results.
+        """
         if shown is None or shown.capabilities is None or "vision" in shown.capabilities:
             return request, []
-        # The server drops images silently.
+        # The server would drop the images silently.
         images = any(block.type == "image" for message in request.messages for block in message.content)
         if self._config.capabilities.vision is True:
             return request, []
@@ -170,7 +176,7 @@ class OllamaAdapter(EndpointAdapter):
         super()._explain(error, model)
         if isinstance(error, UnknownModelError):
             error.hint = f"Fetch it with `ollama pull {model}`, or choose an installed model."
-        # Compare the name, because only `http` imports httpx2.
+        # Compare the name of the class, because only the package `jumpseat.http` may import httpx2.
         elif isinstance(error, ConnectionError) and type(error.__cause__).__name__ == "ReadTimeout":
             # The server is still loading the model or reading the prompt; a new request would restart that.
             error.retryable = False
@@ -192,7 +198,7 @@ class OllamaAdapter(EndpointAdapter):
     def _address_hint(self) -> str:
         if self._config.url is not None:
             return f"providers.{self._provider}.url must be the complete URL, including /api/chat."
-        if _PART_OF_A_PATH.search(self._base_url):
+        if _API_PATH.search(self._base_url):
             return f"providers.{self._provider}.base_url must end before /api/chat."
         where = host_of_template(self._base_url) or "that address"
         return f"The server at {where} does not have /api/chat. Check that it is Ollama, and update it."

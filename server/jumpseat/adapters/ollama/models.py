@@ -42,7 +42,7 @@ class ModelFacts:
 
     @property
     def thinks_in_levels(self) -> bool:
-        """Whether `think` is a level, and cannot be turned off."""
+        """Whether `think` in requests is a level instead of a boolean. Such models always think."""
         return self.family in _FAMILIES_WITH_LEVELS
 
     @property
@@ -70,7 +70,7 @@ def read_show(answer: Any, *, is_remote: bool = False) -> ModelFacts:
     architecture = info.get("general.architecture")
     context = limit_in(info.get(f"{architecture}.context_length"))
     if context is None:
-        # The architecture may name a vision projector, whereas this key has the text model's length.
+        # The architecture may be that of a vision projector. The text model's length then has another key.
         lengths = (value for key, value in info.items() if key.endswith(".context_length"))
         context = next((value for value in map(limit_in, lengths) if value), None)
     parameters = answer.get("parameters")
@@ -118,9 +118,9 @@ def model_info(
         provider: the configured provider's id.
         num_ctx: the configured context, which takes precedence over the derived one.
     """
-    can = facts.capabilities if facts else None
-    if can is None:
-        can = _read_capabilities(row.get("capabilities"))
+    capabilities = facts.capabilities if facts else None
+    if capabilities is None:
+        capabilities = _read_capabilities(row.get("capabilities"))
     family = (facts.family if facts else None) or mapping_in(row.get("details")).get("family")
     family = family if isinstance(family, str) and family else name
     digest, title = row.get("digest"), row.get("name")
@@ -133,16 +133,16 @@ def model_info(
         # `ollama list` shows the first twelve digits as the id.
         version=digest.removeprefix("sha256:")[:12] if isinstance(digest, str) and digest else name,
         max_context_tokens=num_ctx or (facts.num_ctx if facts else None),
-        supports_vision=None if can is None else "vision" in can,
-        supports_tool_use=None if can is None else "tools" in can,
-        supports_thinking=None if can is None else "thinking" in can,
+        supports_vision=None if capabilities is None else "vision" in capabilities,
+        supports_tool_use=None if capabilities is None else "tools" in capabilities,
+        supports_thinking=None if capabilities is None else "thinking" in capabilities,
         thinking_levels=LEVELS if has_levels else None,
-        supports_infill=None if can is None else "insert" in can,
+        supports_infill=None if capabilities is None else "insert" in capabilities,
         # The server also lists models for embeddings, which cannot chat.
-        picker_enabled=can is None or "completion" in can,
+        picker_enabled=capabilities is None or "completion" in capabilities,
     )
 
 
 def _read_capabilities(value: Any) -> frozenset[str] | None:
-    # Servers before 0.6.4 do not send capabilities, so an empty list means unknown.
+    # Servers before 0.6.4 do not send capabilities. Treat an empty list in the same way, as unknown.
     return frozenset(texts_in(value)) or None

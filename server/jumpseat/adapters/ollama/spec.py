@@ -13,7 +13,7 @@ OLLAMA = ProviderSpec(
         "num_ctx": row(
             "integer",
             7,
-            "The context length in tokens. The server reloads the model if it changes.",
+            "The context length in tokens. The server reloads the model if this changes.",
             minimum=1,
         ),
         "keep_alive": row("string", 8, "How long the model stays loaded: 10m, 24h, 0s, or -1m for always."),

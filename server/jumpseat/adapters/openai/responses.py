@@ -29,7 +29,7 @@ class OpenAIResponsesAdapter(EndpointAdapter):
         Args:
             provider: the configured provider's id.
             config: the provider's table; `base_url` ends before `/responses`.
-            http: the shared client.
+            http: the HTTP client, which is shared with other adapters.
         """
         super().__init__(provider, config, http)
         is_openai = self._base_url == self.default_base_url
