@@ -11,7 +11,10 @@ Role: TypeAlias = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The provider and model that created a block. The block's opaque data is replayed only to this model."""
+    """The provider and model that created a block. The block's opaque data is replayed only to this model.
+
+    For the result of a tool that the daemon ran, the provider is `daemon` and the model is `server/tool`.
+    """
 
     provider: str
     model: str
@@ -38,7 +41,7 @@ class BlockBase:
     """The fields of every block."""
 
     origin: Origin | None = None
-    """The model that created the block; None if it was not created by a model."""
+    """The model or daemon tool that created the block; None if the client created it."""
 
     opaque: str | None = None
     """Provider data that is replayed byte for byte. Only the adapter interprets it."""

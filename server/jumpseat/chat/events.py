@@ -4,8 +4,8 @@ Rules for every adapter (`docs/protocol/blocks.md`):
 
 - `block` is the index of the block in the response's content. Blocks are numbered in the order of their
   start.
-- The events of one block are start, deltas, done. The joined deltas equal the text of the finished block, or
-  the `raw` of a tool call.
+- The events of a text, a thinking block or a tool call are start, deltas, done. The joined deltas equal the
+  text of the finished block, or the `raw` of the call. Any other block has only a `BlockDoneEvent`.
 - Exactly one `DoneEvent` ends the sequence.
 
 Only the engine creates `StartEvent`, `RetryEvent`, `ToolApprovalEvent` and `ToolStatusEvent`.
@@ -51,10 +51,12 @@ class StartEvent:
 
 @dataclass(slots=True)
 class RetryEvent:
-    """An attempt failed before any output. The next one starts after the delay."""
+    """An attempt failed before any output. The next attempt starts after the delay."""
 
     type: ClassVar[str] = "retry"
     attempt: int
+    """The number of the next attempt: 2 for the first retry."""
+
     max_attempts: int
     delay_ms: int
     error: ChatError
@@ -238,7 +240,7 @@ class UsageEvent:
 
 @dataclass(slots=True)
 class DoneEvent:
-    """The last event of a turn. `error` and `content` are only set if the turn failed.
+    """The last event of a turn. `error` and `content` are set only if the turn failed or was cancelled.
 
     An adapter may omit `usage` if a `UsageEvent` has reported it, or if the provider does not report any.
     """

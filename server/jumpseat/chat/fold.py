@@ -55,7 +55,7 @@ class Fold:
     """The requested model, or after a `ResponseEvent` the model that answers."""
 
     rounds: int | None = None
-    """The number of the current round; None for a turn without tools that the daemon runs."""
+    """The number of rounds, including the current one; None for a turn without tools that the daemon runs."""
 
     _next_block: int = 0
     """The number of the next block of this round."""
@@ -177,7 +177,7 @@ class Fold:
 
     @property
     def stop_reason(self) -> StopReason | None:
-        """Why the model stopped; None before the end."""
+        """Why the model stopped; None before the `DoneEvent` of the current round."""
         return self._stop_reason
 
     def response(self) -> Response:
@@ -200,9 +200,9 @@ class Fold:
                     block
                     for block in content
                     if _is_replayable(block)
-                    # A result cannot be replayed without its call, not even if the call is unreadable.
+                    # Keep an unreadable call that has a result: the result cannot be replayed without it.
                     or (isinstance(block, ToolUseBlock) and block.id in answered)
-                    # Some chat completions servers require unsigned thinking, but only with its tool call.
+                    # Some chat completions servers require unsigned thinking, but only before a tool call.
                     or (calls_a_tool and isinstance(block, ThinkingBlock) and block.opaque is not None)
                 ),
             ]
@@ -230,7 +230,7 @@ def _is_replayable(block: ContentBlock) -> bool:
         case ThinkingBlock():
             return block.signature is not None  # Anthropic rejects thinking without its signature.
         case ToolUseBlock():
-            return block.arguments is not None  # A truncated call does not have them.
+            return block.arguments is not None  # A truncated call has no valid arguments.
         case RedactedThinkingBlock() | OtherBlock():
             return True
         case ImageBlock() | DocumentBlock() | ContextBlock() | ToolResultBlock():

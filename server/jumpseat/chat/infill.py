@@ -1,4 +1,4 @@
-"""A place in a text that a model fills in."""
+"""A place in a text where a model inserts more text."""
 
 from __future__ import annotations
 

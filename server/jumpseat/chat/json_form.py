@@ -1,4 +1,7 @@
-"""Converts the vocabulary to JSON and back: camelCase keys, no key for None, `type` as discriminator."""
+"""Converts the data classes of `chat/` to JSON values, and converts blocks, messages and usage back.
+
+Keys are in camel case, a field that is None has no key, and `type` is the discriminator.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _KEPT_WHEN_NONE = {(ToolUseBlock, "arguments")}
 """Fields that are written as null if they are None. Null marks unreadable arguments."""
 
 _LEFT_OUT = {(DoneEvent, "raw_stop_reason")}
-"""Fields that are omitted: the raw stop reason is part of the response."""
+"""Fields that are omitted: only the response has the raw stop reason, not the event."""
 
 _PARTS: Mapping[str, type[Any]] = {
     "origin": Origin,
@@ -65,10 +68,10 @@ def _raise_no_form(value: Any) -> Any:
 
 
 def to_json_form(value: Any, other: Callable[[Any], Any] = _raise_no_form) -> Any:
-    """Convert any value of the vocabulary to JSON values.
+    """Convert an object of `chat/`, a mapping, a list or a plain value to JSON values.
 
     Args:
-        other: converts values of other types.
+        other: converts values of other types; by default, they are errors.
 
     Raises:
         TypeError: the value has no JSON form.

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from jumpseat.chat.blocks import ContextBlock, DocumentBlock, ImageBlock, Message, TextBlock, ToolResultBlock
 
 LONG_MESSAGES = 500
-"""The maximum number of messages, or of blocks. A turn needs a few milliseconds to iterate over that many."""
+"""The number of messages, or of blocks, above which a conversation is long.
+
+A turn needs a few milliseconds to iterate over that many.
+"""
 
 LONG_CHARACTERS = 2 * 1024 * 1024
-"""The maximum number of characters; high, because text costs little, and a switch of threads costs 0.5 ms."""
+"""The number of characters above which a conversation is long.
+
+Long conversations are handled in another thread, which costs 0.5 ms. Text costs little, so the limit is high.
+"""
 
 
 def is_long(messages: Sequence[Message]) -> bool:

@@ -38,7 +38,7 @@ class ModelInfo:
     max_prompt_images: int | None = None
     supports_vision: bool | None = None
     """Whether the model accepts images. None if the provider does not report it, in which case the provider's
-    capabilities apply. The same applies to the fields below."""
+    capabilities apply. The same is true of the following fields for tool use, thinking and JSON."""
 
     supports_tool_use: bool | None = None
     supports_parallel_tool_calls: bool | None = None

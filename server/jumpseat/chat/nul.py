@@ -1,6 +1,6 @@
 """Replaces U+0000 with U+FFFD in every text, because Emacs before 30 cannot parse JSON with U+0000.
 
-This happens when a text is read, before it is compared, stored or sent.
+The characters of a text are replaced when it is read, before it is compared, stored or sent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def replace_nul_in(value: Any) -> Any:
 
 def replace_escaped_nul(json_text: JsonText) -> JsonText:
     """Replace each escaped U+0000 in a JSON text with an escaped U+FFFD."""
-    # Split the text at escaped backslashes, because the characters after one may look like an escape.
+    # Split the text at escaped backslashes, because the text after one may look like an escape. For example,
+    # `\\u0000` is a backslash and the plain text `u0000`.
     if isinstance(json_text, str):
         if r"\u0000" not in json_text:
             return json_text

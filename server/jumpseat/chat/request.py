@@ -1,4 +1,4 @@
-"""The request that an adapter receives: one turn with one model."""
+"""The request that an adapter receives, for one answer of one model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OutputMode: TypeAlias = Literal["text", "json"] | JsonSchemaOutput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """One turn, in the terms of this package. Only `model` is the provider's own name."""
+    """One request to a model, in the terms of this package. Only `model` is the provider's own name."""
 
     messages: Sequence[Message]
     model: str
@@ -64,7 +64,7 @@ class ChatRequest:
     output_mode: OutputMode = "text"
     thinking: ThinkingLevel | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Values for the provider's settings schema, which have already been validated."""
+    """The values of the provider's settings, which have been validated against its settings schema."""
 
     conversation_id: str | None = None
     initiator: Initiator | None = None

@@ -14,8 +14,9 @@ from jumpseat.chat.warning import WarningEvent
 class Response:
     """A complete answer, or the part received before an error or cancellation.
 
-    To continue the conversation, append `as_message()`. `signature`, `data`, `opaque` and `raw` are replayed
-    byte for byte, only to the provider and model in `origin`.
+    To continue the conversation, append `as_message()`. A block's `signature`, `data`, `opaque` and `raw` are
+    replayed byte for byte to the provider and model in its `origin`. Requests to other models leave out the
+    first three.
     """
 
     provider: str
@@ -39,7 +40,7 @@ class Response:
     """The stored conversation that contains the turn."""
 
     rounds: int | None = None
-    """The number of requests to the provider without retries; None if the turn has no tools of the daemon."""
+    """The number of rounds; None for a turn without tools that the daemon runs."""
 
     @property
     def text(self) -> str:

@@ -11,8 +11,8 @@ import re
 
 _VARIABLES = "local variables"
 _BEGUN_VARIABLES = "|".join(_VARIABLES[:length] for length in range(len(_VARIABLES), 0, -1))
-# This is Vim's white space. Vim finds modelines anywhere in a line, with a version of any length. Emacs finds
-# its words anywhere in a line, in upper and lower case.
+# Vim finds a modeline at the start of a line or after this white space. A version with any number of digits
+# may follow `vim`. Emacs finds "Local Variables" anywhere in a line, in upper and lower case.
 _AFTER_SPACE = r"(?<![^\t-\r ])"
 _NUMBERED = r"[vV]im[<=>]?[0-9]*"
 _WORD = rf"(?:{_AFTER_SPACE}(?:vi|{_NUMBERED}|ex)|(?i:{_VARIABLES}))"
@@ -31,7 +31,7 @@ def has_settings(line: str) -> bool:
 
 
 def escape_settings(line: str, colon: str = r"\:") -> str:
-    """Replace the colon of each word that begins settings."""
+    """Replace the colon after each word that begins settings with `colon`."""
     # Pass a function: `sub` would interpret backslashes in a replacement string.
     return _COLON.sub(lambda found: found[1] + colon, line) if ":" in line else line
 

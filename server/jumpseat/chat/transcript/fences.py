@@ -1,7 +1,7 @@
 """Writes and reads blocks other than text and thinking, as code fences of Markdown or blocks of Org.
 
 The info string has pairs of keys and values after the block's type. A value with unusual characters is a JSON
-string. The content is the block's text, byte for byte.
+string. The content is the block's text, in which lines that look like markers are escaped.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def list_pairs_and_text(block: FencedBlock, result: str | None) -> tuple[dict[st
 
 
 def write_info(pairs: Mapping[str, str | None], syntax: Syntax) -> str:
-    """Return the info string after the block's type, without the pairs whose value is None."""
+    """Return the part of the info string after the block's type. Pairs whose value is None are omitted."""
     return "".join(
         [
             syntax.pair_form.format(key, _quote_value(value))
@@ -131,18 +131,18 @@ def create_block(kind: str, pairs: Mapping[str, str], lines: Sequence[str], text
             return RedactedThinkingBlock(text, origin=_read_origin(pairs.get("origin")))
         case "other" if "kind" in pairs:
             origin = _read_origin(pairs.get("origin"))
-            # One blank line means an empty text, and no line means None.
+            # One empty line is an empty text. If there is no line, the text is None.
             return OtherBlock(pairs["kind"], text if lines else None, origin=origin)
     return None
 
 
 def _quote_value(value: str) -> str:
-    # A value may follow a blank, so it can begin editor settings.
+    # In Org, a value follows a space, so it can begin editor settings.
     if _PLAIN.fullmatch(value) and not has_settings(value):
         return value
     quoted = json.dumps(value, ensure_ascii=False)
-    # An info string after backticks cannot contain backticks (CommonMark 0.31, section 4.5). Some editors
-    # treat the other characters as line endings.
+    # An info string after backticks cannot contain backticks (CommonMark 0.31, section 4.5). The other
+    # characters are control characters and separators. Some editors treat some of them as line endings.
     quoted = re.sub("[`\x7f-\x9f\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
     return escape_settings(quoted, r"\u003a")
 

@@ -1,7 +1,7 @@
 """Reads and writes the headings of a transcript, and escapes text lines that look like markers.
 
-Only LF ends a line. Escaping adds one character, even if a line already has some before a marker, so that
-unescaping restores the line exactly. Editor settings are escaped too: see `editor_settings`.
+Only LF ends a line. Escaping adds one escape character, even if the line already has some before its marker,
+so that unescaping restores the line exactly. Editor settings are escaped too: see `editor_settings`.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class Form:
         self._headline = re.compile(
             rf"(?P<level_sign>{level_sign and f'{level_sign}*'}){sign}[ \t]+(?:{role})?"
         )
-        # The lines above a heading do not affect whether it is one, so an unclosed fence cannot hide it.
+        # A line with this pattern is a heading whatever is above it, so an unclosed fence cannot hide it.
         heading = rf"{sign}[ \t]+{role}".replace("(?P<name>", "(?:")
         begun_heading = f"{match_beginnings([self._sign])}|{sign}[ \t]+(?:{match_beginnings(self._roles)})"
         self.in_text, self.in_thinking, self.in_fence = (

@@ -1,6 +1,6 @@
 """Front matter: the model, system prompt, tools, settings and id of a conversation.
 
-In Markdown, it is between two lines `---`. The syntax is a subset of YAML 1.2 with JSON values: `yes`, `off`,
+In Markdown, it is between two `---` lines. The syntax is a subset of YAML 1.2 with JSON values: `yes`, `off`,
 `010`, `12:30` and dates are strings. Anchors, tags and repeated keys are not allowed. Settings are in
 `settings`; other top-level keys are settings too. In Org, it is a property drawer, whose values have the same
 syntax.
@@ -154,7 +154,7 @@ def _read_pairs(pairs: Mapping[str, YamlPair], first: int, columns: Sequence[int
 
 
 def _read_tools(pair: YamlPair, first: int) -> list[str]:
-    """Return the selectors of `tools`: a list, or text with commas. A server's name selects all its tools."""
+    """Parse the value of `tools`, a list or a comma-separated text. A server's name selects all its tools."""
     words = pair.value.split(",") if isinstance(pair.value, str) else pair.value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise FrontMatterError(first + pair.line, "tools must be a list of selectors such as files/*")
@@ -212,7 +212,10 @@ def _skip_asides(lines: Sequence[str], index: int, syntax: Syntax) -> int:
 
 
 def _extract_yaml(lines: Sequence[str], syntax: Syntax) -> tuple[list[str], list[int]]:
-    """Return the YAML of each line, and its column. A property of another program becomes an empty line."""
+    """Return the YAML of each line, and the column where it begins.
+
+    A property that another program uses becomes an empty line.
+    """
     if syntax.front_property is None:
         return [line.removesuffix("\r") for line in lines], [0] * len(lines)
     yaml, columns = [""] * len(lines), [0] * len(lines)

@@ -77,14 +77,14 @@ class Outline:
         for headline in self._headlines:
             outer = headline.parent
             is_section = headline.role is not None or headline.has_roles or outer is None
-            # A headline that is text belongs to the last role's section inside its parent. If there is no
-            # such section, the headline belongs to its parent's section.
+            # A headline that is text belongs to the last section with a role directly inside its parent. If
+            # there is no such section, the headline belongs to its parent's section.
             headline.section = headline if is_section else outer and (outer.last_inside or outer.section)
             if headline.section is current:
                 continue
             if current:
                 current.text_end = headline.line
-            # A headline after a branch cannot continue the section before the branch.
+            # If this headline is text, a branch has already ended its section, so its text is in no section.
             current = headline if is_section else None
             if is_section:
                 sections.append(headline)

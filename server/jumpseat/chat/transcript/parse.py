@@ -73,8 +73,8 @@ def parse(
     """Parse a text that was written by `render` or by hand.
 
     Text before the first heading is a user message. An empty section, where the user writes the next
-    question, is not a message. A fence or an element with thinking is treated as text if it is not closed in
-    its section. So is a fence that lacks a required key.
+    question, is not a message. A fence, or an element that contains thinking, is treated as text if it is not
+    closed in its section. A fence that lacks a required key is treated as text too.
 
     Args:
         text: the whole text.
@@ -99,11 +99,11 @@ def parse(
         heading, first, end = body.find_text(headline)
         role = headline.role or "user"
         thinking: list[Lines] = []
-        content = body.blocks(first, end, thinking)
+        content = body.parse_blocks(first, end, thinking)
         if headline.role is None and content is None:
             continue
         index = None
-        # An empty list is a message without blocks, None an empty section.
+        # An empty list means a message without blocks, and None means an empty section.
         if content is not None and headline in selected:
             index = len(messages)
             messages.append(Message(role, tuple(content)))
@@ -194,8 +194,14 @@ class _Body:
             ((first, line) for line in range(first, end) if syntax.front_end.match(lines[line])), None
         )
 
-    def blocks(self, first: int, end: int, thinking: list[Lines]) -> list[ContentBlock] | None:
-        """Return the blocks of a section, or None if it is empty. Adds its thinking's lines to `thinking`."""
+    def parse_blocks(self, first: int, end: int, thinking: list[Lines]) -> list[ContentBlock] | None:
+        """Return the blocks of a section; None if it is empty.
+
+        Args:
+            first: the first line of the section's text.
+            end: the line after the text.
+            thinking: a list to which the lines of each thinking block are added.
+        """
         lines, form, syntax = self._lines, self._form, self._syntax
         blocks: list[ContentBlock] = []
         marked_empty = False
@@ -252,12 +258,15 @@ class _Body:
         return None if block is None else (block, close + 1)
 
     def _read_opening(self, line: int) -> tuple[re.Match[str] | None, dict[str, str] | None]:
-        """Return the match of a fence's first line, and the pairs; None for each if the line is invalid."""
+        """Return the match of a fence's first line, and the pairs. Each is None if it is invalid."""
         fence = self._syntax.fence.match(self._lines[line])
         return fence, read_info(fence["info"] or "", self._syntax) if fence else None
 
     def _add_media(self, block: ToolResultBlock, start: int, end: int) -> tuple[ContentBlock, int]:
-        """Add images and documents to a result: those in the fences after it that refer to its call."""
+        """Return a tool result with its images and documents, and the line after its last fence.
+
+        The images and documents come from the next fences, each of which names the call's id as its `result`.
+        """
         media: list[ImageBlock | DocumentBlock] = []
         position = start
         while True:
