@@ -34,11 +34,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+# More frequent exchanges would look like abuse.
 REPLACEMENT_SECONDS = 60.0
-"""The minimum time between two replacements of refused tokens, counted over all daemons of the machine.
-
-More frequent exchanges would look like abuse.
-"""
+"""The minimum time between two replacements of refused tokens, counted over all daemons of the machine."""
 
 FIRST_BACKOFF_SECONDS = 0.25
 """The time for which a first retryable failure is cached, so short that the engine's retry reaches GitHub."""
@@ -112,7 +110,6 @@ class CopilotCredential:
 
         self._account: AccountFacts | None = None
         """The facts in the last response about the account, without the quotas of later responses."""
-
         self._token: CopilotToken | None = None
         self._is_refused = False
         """Whether the token must be replaced, and must not be read from the shared file again."""
@@ -153,9 +150,8 @@ class CopilotCredential:
         """Discard a bearer that the data plane refused with 401.
 
         Returns:
-            The reason why the next `get_bearer` returns another bearer: `newer_token` if this or another
-            daemon already has a newer token, else `expired_token`. The caller repeats its request once per
-            reason.
+            The reason why the next `get_bearer` returns another bearer: `newer_token` if any daemon already
+            has a newer token, else `expired_token`. The caller repeats its request once per reason.
 
         Raises:
             NoOtherBearer: no other bearer is available now.
@@ -233,8 +229,7 @@ class CopilotCredential:
         if len(self._routes) > 1:
             del self._routes[0]
             return True
-        # Both routes are refused, so the kind of token is not the cause. The cause may be a failure of the
-        # service, so try both routes again later.
+        # As both routes are refused, the service may have failed, so try both again later.
         if self._reopen_at is None:
             self._reopen_at = self._clock.monotonic() + NON_RETRYABLE_SECONDS
         return False
