@@ -11,13 +11,16 @@ from jumpseat_cli.doctor.report import Subject
 from jumpseat_client import Client, ClientError
 
 START_SECONDS = 60.0
-"""Seconds for all servers to start. The configuration limits each one, by default to 30 s."""
+"""The limit for starting all servers.
+
+In addition, the configuration limits the start of each MCP server, by default to 30 s.
+"""
 
 
 async def check_tools(client: Client) -> Subject | None:
-    """Start every server, and check those that are configured and those that do not run.
+    """Start all servers, then check every MCP server, and any other server that is not running.
 
-    Returns None if there are no such servers.
+    Return None if there is nothing to check.
     """
     try:
         listed = await client.request("tools/list", {"refresh": True}, timeout=START_SECONDS)
@@ -31,7 +34,8 @@ async def check_tools(client: Client) -> Subject | None:
 def _check_server(server: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> Check:
     name, state = str(server["name"]), server["state"]
     if state == "failed":
-        return Check(name, False, describe_state(server), f"After a change: jumpseat mcp restart {name}")
+        hint = f"After correcting the cause, run: jumpseat mcp restart {name}"
+        return Check(name, False, describe_state(server), hint)
     if state == "needs_sign_in":
         return Check(name, False, f"{name} needs a sign-in.", f"Run: jumpseat mcp login {name}")
     own = [tool for tool in tools if tool["server"] == name]

@@ -164,7 +164,8 @@ class Actions:
         if not equals or key not in {row["key"] for row in rows} | values.keys():
             known = ", ".join(str(row["key"]) for row in rows)
             print_failure(
-                f"{argument} does not set a setting of this model.", f"Type KEY=VALUE with one of: {known}"
+                f"{argument} does not set a setting of this model.",
+                f"Type KEY=VALUE with one of these keys: {known}",
             )
             return
         values.pop(key, None)
@@ -230,15 +231,15 @@ class Actions:
     async def _log_in(self, provider: str) -> None:
         from jumpseat_cli.daemon.sign_in import log_in
 
-        # Sign in on a separate connection, which receives the code. The daemon reports the account to every
-        # connection.
+        # `log_in` opens its own connection, to which the daemon sends the code to show. The daemon reports
+        # the new account to every connection, including ours.
         await log_in(
             provider=provider or None, browser=True, daemon_command=self._link.command, as_json=False
         )
 
 
 async def _check_model(client: Client, name: str) -> list[dict[str, Any]]:
-    # The daemon can report an unlisted model only after it has requested the lists.
+    # The daemon has to fetch the lists of models before it can report that a model is not on them.
     with suppress(RequestFailed):
         await client.list_models()
     return await _check(client, name, {})
@@ -252,7 +253,7 @@ async def _check(client: Client, model: str | None, settings: Mapping[str, Any])
 
 
 def _strip_quotes(path: str) -> str:
-    """Remove the quotation marks around a path that was typed or dropped by a file manager."""
+    """Remove quotation marks, which the user or a file manager may have put around a path."""
     return path[1:-1] if len(path) > 1 and path[0] == path[-1] and path[0] in "\"'" else path
 
 

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
 Completes: TypeAlias = Literal["", "model", "prompt", "path", "thinking", "option", "sign_in", "tools"]
-"""The kind of words that complete a command's argument."""
+"""The kind of words that complete a command's argument; empty if the argument is not completed."""
 
 # A command is a slash and a name, followed by white space or nothing. `/usr/bin` is a question.
 _COMMAND = re.compile(r"/([A-Za-z?][A-Za-z0-9._-]*)(?:\s+(.*))?", re.DOTALL)
@@ -31,7 +31,9 @@ COMMANDS = (
     Command("help", "", "Show the commands and the keys."),
     Command("model", "[NAME]", "Show the model, or use another one.", "model"),
     Command("system", "[TEXT]", "Show or set the system prompt; - removes it."),
-    Command("file", "[PATH[:10-40]]", "Send a file, lines of it, or a page with the next question.", "path"),
+    Command(
+        "file", "[PATH[:10-40]]", "Send a file, lines of it, or a web page with the next question.", "path"
+    ),
     Command("attach", "[FILE]", "Send an image or PDF with the next question; - removes all files.", "path"),
     Command("prompt", "[NAME [INPUT]]", "List the prompts, or use one.", "prompt"),
     Command("retry", "[MODEL]", "Ask the last question again; the new answer replaces the old one.", "model"),
@@ -43,8 +45,8 @@ COMMANDS = (
         "thinking",
     ),
     Command("option", "[KEY=VALUE]", "Show or change a setting of the model; KEY= resets it.", "option"),
-    Command("tools", "[SELECTORS]", "Show the tools, or let the model use these; - uses none.", "tools"),
-    Command("continue", "", "Let the model go on after a stop or a limit of tool calls."),
+    Command("tools", "[SELECTORS]", "Show the selected tools, or select others; - selects none.", "tools"),
+    Command("continue", "", "Continue an answer that you or the limit of tool calls stopped."),
     Command("history", "", "Show the conversation so far."),
     Command("save", "[PATH]", "Save the conversation to a file, as a transcript.", "path"),
     Command("usage", "", "Show the tokens, time and cost so far."),
@@ -102,6 +104,6 @@ def find_command(name: str) -> Command | None:
 
 
 def find_near_name(name: str, more: Sequence[str] = ()) -> str | None:
-    """Return the name of a command, or the one of `more`, that was probably meant."""
+    """Return the most similar name among the commands and `more`; None if no name is similar."""
     near = get_close_matches(name.lower(), [*_BY_NAME, *OTHER_NAMES, *more], 1, 0.6)
     return near[0] if near else None

@@ -33,7 +33,7 @@ async def test_each_configured_server_is_started_and_checked(tmp_path: Path) -> 
             "web",
             False,
             "web has failed: It ended with code 1.\nOops",
-            "After a change: jumpseat mcp restart web",
+            "After correcting the cause, run: jumpseat mcp restart web",
         ),
         ("idle", True, "idle (run idle) has 0 tools, about 0 tokens in a request.", None),
         ("mail", False, "mail needs a sign-in.", "Run: jumpseat mcp login mail"),
