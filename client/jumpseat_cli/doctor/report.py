@@ -65,15 +65,15 @@ def _as_dict(check: Check) -> dict[str, Any]:
     return shaped
 
 
-def make_redactor(secrets: Callable[[str], str]) -> Callable[[str], str]:
-    """Return a function that removes secrets and the user's home directory from a text."""
+def make_redactor(redact: Callable[[str], str]) -> Callable[[str], str]:
+    """Return a function that cleans a line, hides its secrets, and abbreviates the home directory as `~`."""
     try:
         home = str(Path.home())
     except RuntimeError:  # The user has no home directory.
         home = ""
 
     def rewrite(text: str) -> str:
-        text = clean_line(secrets(text))
+        text = clean_line(redact(text))
         # A home directory of `/` would match everywhere.
         return text.replace(home + os.sep, "~" + os.sep) if len(home) > 1 else text
 
@@ -108,7 +108,7 @@ def show_summary(failures: int) -> None:
 
 
 def _wrap(text: str, indent: str) -> str:
-    """Wrap a text for the terminal, without the indent of its first line; in a pipe, return it unchanged."""
+    """Wrap a text on a terminal, and indent all lines except the first; elsewhere, return it unchanged."""
     return wrap(indent + text).removeprefix(indent) if sys.stdout.isatty() else text
 
 

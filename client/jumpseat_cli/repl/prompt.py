@@ -72,7 +72,7 @@ class PromptReader:
             enable_open_in_editor=True,
             tempfile_suffix=".md",
         )
-        self._completes = False
+        self._tab_is_pending = False
         """Whether Tab was pressed before there were any completions."""
 
         buffer = self._session.default_buffer
@@ -97,7 +97,7 @@ class PromptReader:
         return (answer or "").strip().lower() in ("y", "yes")
 
     async def ask_line(self, question: str) -> str | None:
-        """Ask for a line; keys that were typed before remain for the next prompt."""
+        """Ask for a line; keys that were typed before the question appeared remain for the next prompt."""
         session: PromptSession[str] = PromptSession()
         typed_before = [*get_typeahead(session.input)]
         # While no prompt is shown, the terminal buffers the keys.
@@ -127,10 +127,10 @@ class PromptReader:
         return state is not None and len(state.completions) > 1
 
     def _forget_tab(self, _: Buffer) -> None:
-        self._completes = False
+        self._tab_is_pending = False
 
     def _choose(self, buffer: Buffer) -> None:
-        if self._completes and buffer.complete_state is not None and buffer.complete_state.completions:
+        if self._tab_is_pending and buffer.complete_state is not None and buffer.complete_state.completions:
             buffer.complete_next()
 
     def _bind_keys(self) -> KeyBindings:
@@ -157,7 +157,7 @@ class PromptReader:
             else:
                 # A completion that typing has started may still be waiting for the daemon's list of models.
                 # The start below is then ignored, so `_choose` selects the first word when the list arrives.
-                self._completes = True
+                self._tab_is_pending = True
                 buffer.start_completion()
 
         @keys.add("escape", "enter")

@@ -1,7 +1,7 @@
 """Renders Markdown on a terminal while it arrives.
 
 Finished blocks are printed once and scroll away like any output; only the unfinished tail is redrawn. The
-cost of a frame therefore depends on the longest block, not on the length of the answer.
+cost of a redraw therefore depends on the longest block, not on the length of the answer.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _LIST_ITEM = re.compile(r" {0,3}([-+*]|\d{1,9}[.)])([ \t]|$)")
 class BlockSplitter:
     """Splits Markdown into independent blocks, each as soon as its end is certain.
 
-    A blank line ends a block unless the next line is indented or continues a list; a code fence is a separate
-    block. Joining the blocks yields the original text.
+    A blank line ends a block unless the next line is indented or continues a list. A code fence outside a
+    list is a separate block. Joining the blocks yields the original text.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class BlockSplitter:
         """The first line of the code fence that is still open; empty if there is none."""
         self._scanned = 0
         self._fence: str | None = None
-        self._after_blank = False
+        self._after_blank_line = False
         self._in_list = False
 
     def feed(self, text: str) -> list[str]:
@@ -64,7 +64,7 @@ class BlockSplitter:
             return False
         if _parse_fence(line):
             return not self._in_list
-        return self._after_blank and line[0] not in " \t"
+        return self._after_blank_line and line[0] not in " \t"
 
     def _advance(self, line: str) -> bool:
         """Update the state for the next lines; return whether the line closes a fence outside a list."""
@@ -76,14 +76,14 @@ class BlockSplitter:
             return not self._in_list
         self._fence = _parse_fence(line)
         self.fence_line = f"{line}\n" if self._fence else ""
-        self._after_blank = not line.strip()
+        self._after_blank_line = not line.strip()
         self._in_list = self._in_list or _LIST_ITEM.match(line) is not None
         return False
 
     def _cut(self, at: int) -> str:
         block, self.tail = self.tail[:at], self.tail[at:]
         self._scanned = 0
-        self._after_blank = self._in_list = False
+        self._after_blank_line = self._in_list = False
         return block
 
 
@@ -94,14 +94,15 @@ def _parse_fence(line: str) -> str | None:
 
 
 class _Rows:
-    """Markdown as rows without trailing blanks, which would wrap when the terminal becomes narrower."""
+    """Markdown as rows without trailing spaces, which would wrap when the terminal becomes narrower."""
 
     def __init__(self, text: str, *, boxes: bool) -> None:
         """
         Args:
             text: complete Markdown that does not depend on earlier output.
-            boxes: whether to keep blanks that have a background colour, so that the colour fills its box.
-                Rows that are erased again must not keep them, because an echoed key would wrap a full row.
+            boxes: whether to keep spaces that have a background colour, so that the colour fills its box.
+                Rows that are erased later must not keep them: these spaces fill the row, so that an echoed
+                key would wrap it.
         """
         self._text = text
         self._boxes = boxes
@@ -110,10 +111,10 @@ class _Rows:
         # Write links out, so that users see the target before they follow a link.
         markdown = Markdown(self._text, hyperlinks=False)
         for row in console.render_lines(markdown, options, pad=False):
-            yield from self._without_trailing_blanks(row)
+            yield from self._without_trailing_spaces(row)
             yield Segment.line()
 
-    def _without_trailing_blanks(self, row: list[Segment]) -> list[Segment]:
+    def _without_trailing_spaces(self, row: list[Segment]) -> list[Segment]:
         kept = list(row)
         while kept and not self._is_box_background(kept[-1]):
             text, style, control = kept.pop()
@@ -134,10 +135,15 @@ class _Region:
         self.whole = True
         """Whether all rows were drawn, not just the last ones."""
 
-    def draw(self, text: str, *, below_a_blank: bool) -> None:
-        """Draw Markdown, or only its last rows if it does not fit on the screen."""
+    def draw(self, text: str, *, after_empty_row: bool) -> None:
+        """Draw Markdown, or only its last rows if it does not fit on the screen.
+
+        Args:
+            text: the Markdown.
+            after_empty_row: whether to draw an empty row first.
+        """
         rendered = self._console.render_lines(_Rows(text, boxes=False), pad=False)
-        rows = [[Segment("")], *rendered] if below_a_blank else rendered
+        rows = [[Segment("")], *rendered] if after_empty_row else rendered
         shown = rows[-max(1, self._console.height - 2) :]
         self.whole = len(shown) == len(rows)
         self._lengths = [Segment.get_line_length(row) for row in shown]
@@ -147,7 +153,7 @@ class _Region:
         """Erase the rows; return False if they cannot be erased."""
         self._measure()
         width, height = self._console.size
-        # Terminals that become narrower wrap long rows differently, so the first row's position is unknown.
+        # Terminals that become narrower differ in how they wrap long rows, so the first row may be anywhere.
         wrapped = max(self._lengths, default=0) > width and not _cuts_long_rows(os.environ)
         # A row that scrolled off the screen cannot be erased.
         safe = len(self._lengths) < height and not wrapped
@@ -214,20 +220,23 @@ class MarkdownOutput:
         self._hide_cursor(True)
         self._erase()
         self._drawn = self._splitter.tail
-        self._region.draw(self._rest_of(self._drawn), below_a_blank=self._is_below_a_blank)
+        self._region.draw(self._rest_of(self._drawn), after_empty_row=self._needs_empty_row)
 
     def _print(self, block: str) -> None:
         self._erase()
         rest = self._rest_of(block)
         if rest.strip():
-            if self._is_below_a_blank:
+            if self._needs_empty_row:
                 self._console.print()
             self._console.print(_Rows(rest, boxes=True), end="")
         self._printed = self._printed or bool(block.strip())
         self._staying = self._staying[len(block) :]
 
     def _erase(self) -> None:
-        """Erase the tail; if that is impossible, continue printing after it."""
+        """Erase the tail. If that is impossible, continue printing after it.
+
+        If only the last rows of the tail were drawn, the whole tail is printed again instead.
+        """
         if not self._region.erase() and self._region.whole:
             self._staying = self._drawn
 
@@ -247,5 +256,6 @@ class MarkdownOutput:
             self._hidden = hide
 
     @property
-    def _is_below_a_blank(self) -> bool:
+    def _needs_empty_row(self) -> bool:
+        """Whether an empty row has to separate the next rows from the previous block."""
         return self._printed and not self._staying
