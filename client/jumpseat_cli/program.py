@@ -41,18 +41,19 @@ def run(argv: Sequence[str]) -> int:
     try:
         raise_on_interrupt()
         code = jumpseat.main(args=list(argv), prog_name="jumpseat", standalone_mode=False)
-        sys.stdout.flush()  # Flush here, because the handlers below report a failure. At exit, nobody would.
+        # Flush here, so that the handlers below report a failure. They do not run for the flush at exit.
+        sys.stdout.flush()
     except click.ClickException as error:
         _show(rewrite_unknown_option(error) if isinstance(error, click.NoSuchOption) else error, argv)
         return USAGE
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader closed the pipe. Python's flush at exit must not fail again.
+        # The reader closed the pipe. Redirect stdout, so that Python's flush at exit does not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        # The disk is probably full. Python's flush at exit must not fail again.
+        # The disk is probably full. Redirect stdout, so that Python's flush at exit does not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return print_failure(f"The output cannot be written: {error.strerror or error}.")
     return code if isinstance(code, int) else OK
@@ -69,7 +70,7 @@ def _show(error: click.ClickException, argv: Sequence[str]) -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Replace standard streams that the caller has closed, as some scripts do, with the null device."""
+    """Connect standard streams to the null device if the caller has closed them, as some scripts do."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - until the process ends

@@ -26,14 +26,14 @@ from jumpseat_client import ClientError
 async def examine(
     *, provider: str | None, config: Path | None, chat: bool, daemon_command: Sequence[str], as_json: bool
 ) -> int:
-    """Check everything, show it, and return the exit code.
+    """Run all checks, print the results, and return the exit code.
 
     Args:
-        provider: the id of the only provider to check.
+        provider: the id of the only provider to check; None to check all of them, and the tool servers.
         config: the configuration file; None for the default one.
         chat: whether to send a short chat to each provider.
         daemon_command: the daemon's command line.
-        as_json: whether to print one JSON document instead.
+        as_json: whether to print one JSON document instead of text.
     """
     from jumpseat.config.redaction import hide_secrets
     from jumpseat.system.environment import environment_of_process

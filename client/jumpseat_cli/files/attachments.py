@@ -59,7 +59,9 @@ def read_files(argument: str) -> list[Block]:
 
 
 def read_image(argument: str) -> Block:
-    """Return the block for an image file, a PDF file or an image's URL, which only the provider reads.
+    """Return the block for an image file, a PDF file or an image's URL.
+
+    A URL is passed on to the provider, and is not fetched here.
 
     Raises:
         CannotUse: the file cannot be read, or is neither an image nor a PDF; or the URL is not accepted.
@@ -92,7 +94,8 @@ def _expand_pattern(argument: str) -> list[Path]:
     path = _path(argument)
     # A file that exists is meant literally, even if its name is a valid pattern.
     if not _exists(path) and glob.has_magic(argument):
-        found = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 - as shells do, `*` leaves out hidden files
+        # In `glob.glob`, as in shells, `*` does not match hidden files. In `Path.glob`, it does.
+        found = [Path(each) for each in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207
         if files := [each for each in found if each.is_file()]:
             return files
         raise CannotUse(f"No file matches {argument}.")

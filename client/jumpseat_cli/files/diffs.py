@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from jumpseat_cli.files.lines import rows_of
 
 CONTEXT = 3
-"""The number of unchanged lines around a change."""
+"""The number of unchanged lines to show before a change, and also after it."""
 
 MAX_COMPARISONS = 10_000_000
-"""The maximum number of old lines times new lines for which a precise diff is computed."""
+"""If the number of old lines times the number of new lines exceeds this, no precise diff is computed."""
 
 
 def diff_texts(old: str, new: str, old_name: str, new_name: str) -> Iterator[str]:
     """Yield the lines of a unified diff, without line endings; nothing if the texts are equal.
 
-    If very many lines have changed, all of them are shown as replaced.
+    If the part that contains all changes is very large, all of its lines are shown as replaced.
     """
     before, after = rows_of(old), rows_of(new)
     start, end = _count_common(before, after)

@@ -1,4 +1,4 @@
-"""Text files, or parts of them, to rewrite in their own encoding."""
+"""Reads text files, or parts of them, and writes them back in the same encoding."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ class Piece:
         """Replace the file's content, and keep its access rights and links.
 
         Raises:
-            CannotUse: the file has changed since it was read, or cannot be written. It stays unchanged.
+            CannotUse: another program has changed the file since it was read, the file cannot be written, or
+                its encoding lacks a character. Nothing is written in these cases.
         """
         assert self.path is not None  # noqa: S101 - the standard input is never written
         content = self.mark + self.encode(f"{self.before}{replacement}{self.after}")

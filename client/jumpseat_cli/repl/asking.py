@@ -66,7 +66,7 @@ class Asker:
         """Ask a new question.
 
         Raises:
-            ClientError: no daemon can be started; the other methods raise this too.
+            ClientError: no daemon can be started. The other methods also raise it if a request fails.
         """
         await self._run_turn(self._conversation.ask(text))
 
@@ -257,6 +257,6 @@ def _echo(text: str, most: int) -> None:
 
 
 async def _edit(text: str) -> str:
-    """Open a text in $VISUAL or $EDITOR, and return the saved text, or the same text if nothing was saved."""
+    """Open a text in $VISUAL or $EDITOR, and return the saved text, or `text` if nothing was saved."""
     changed = await run_blocking(lambda: click.edit(f"{text}\n" if text else "", extension=".md"))
     return text if changed is None else changed.strip()

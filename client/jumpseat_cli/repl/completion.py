@@ -1,4 +1,4 @@
-"""Completion of commands, models, prompts and paths."""
+"""Completion of commands and their arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jumpseat_cli.repl.link import Link
 from jumpseat_cli.terminal.text import clean_line
 
 Words: TypeAlias = Sequence[tuple[str, str]]
-"""Words to complete, each with its description in the menu."""
+"""Words to offer, each with its description in the menu."""
 
 Lookup: TypeAlias = Callable[[], Awaitable[Words]]
 
@@ -88,7 +88,7 @@ def match_words(typed: str, words: Iterable[tuple[str, str]]) -> Iterator[Comple
 
 
 def list_paths(typed: str) -> Iterator[Completion]:
-    """Yield the directory entries whose names start with the typed text; hidden ones only after a dot."""
+    """Yield the directory entries that complete a path; hidden entries only if their dot was typed."""
     directory, slash, start = typed.rpartition("/")
     try:
         found = Path(directory + slash or ".").expanduser().iterdir()
@@ -104,7 +104,10 @@ def list_paths(typed: str) -> Iterator[Completion]:
 
 
 def make_lookups(link: Link, conversation: TerminalConversation) -> dict[Completes, Lookup]:
-    """Return the lookups that query the daemon; they return no words while it cannot be reached."""
+    """Return the lookup for each kind of words except paths.
+
+    A lookup that queries the daemon finds nothing if the request fails.
+    """
 
     models_at = -LIST_SECONDS
     models_found: Words = ()

@@ -41,10 +41,13 @@ class TerminalConversation:
     """Options for `Client.chat`; None leaves the choice to the daemon."""
 
     id: str | None = None
-    """The id of the kept conversation."""
+    """The id of the kept conversation; None if this conversation is not kept, or not yet."""
 
     unkept_id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """The id sent while the conversation is not kept. The daemon remembers decisions about tools under it."""
+    """The id to send if the conversation is not kept.
+
+    Under this id, the daemon remembers the user's decisions about calls of tools.
+    """
 
     title: str = ""
     """The title of the kept conversation that this one continues."""

@@ -20,8 +20,8 @@ MAX_BYTES = 1 << 20
 class InputHistory:
     """The input history; each input is one line of the file, a JSON string.
 
-    Nothing is written before `allow_writing` is called, because only the first turn shows whether the
-    configuration permits it.
+    Nothing is written before `allow_writing` is called: only the first turn shows whether the configuration
+    permits the storage of conversations, and therefore of input.
     """
 
     def __init__(self, path: Path, *, keep: bool) -> None:

@@ -16,7 +16,7 @@ ENDING_SECONDS = 2.0
 
 
 class Interrupts:
-    """A `with` block that handles SIGINT. While prompt_toolkit reads input, it handles SIGINT itself."""
+    """A `with` block that handles SIGINT. While prompt_toolkit reads input, prompt_toolkit handles it."""
 
     def __init__(self, on_idle: Callable[[], None]) -> None:
         """
@@ -38,14 +38,14 @@ class Interrupts:
         signal.signal(signal.SIGINT, self._before)
 
     async def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run work. Ctrl-C calls the function passed to `stopped_by`; without one, it cancels the work."""
+        """Run work, which Ctrl-C cancels, unless `stopped_by` has set another function for Ctrl-C."""
         self._task = asyncio.ensure_future(work)
         try:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait({self._task})
-            if not self._task.done():  # The conversation itself is ending.
+            if not self._task.done():  # `wait` was cancelled, because the conversation is ending.
                 self._task.cancel()
-                # A question on the screen has to restore the terminal first.
+                # Wait, because work that is asking the user something has to restore the terminal's modes.
                 await asyncio.wait({self._task}, timeout=ENDING_SECONDS)
                 raise asyncio.CancelledError
             if self._task.cancelled():

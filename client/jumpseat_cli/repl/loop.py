@@ -110,7 +110,8 @@ async def _set_up(
         conversation.resume(kept)
         layers = [options_from_conversation(kept), options]
     conversation.options = await merge_options(client, layers, settings)
-    conversation.options.pop("conversation_id", None)  # The id changes if the conversation is forked.
+    # A fork changes the id, so each turn sends `conversation.id` instead of an option.
+    conversation.options.pop("conversation_id", None)
 
 
 def _is_plain(environ: Mapping[str, str]) -> bool:

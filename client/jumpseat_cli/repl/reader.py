@@ -30,7 +30,8 @@ class Reader(Protocol):
         Text that was typed earlier is kept for the next prompt.
 
         Raises:
-            KeyboardInterrupt: the user pressed Ctrl-C, and no running work has handled it.
+            KeyboardInterrupt: the user pressed Ctrl-C. `PlainReader` raises this only while no work is
+                running; otherwise, Ctrl-C stops the work.
         """
 
     def interrupt(self) -> None:
@@ -45,7 +46,7 @@ class PlainReader:
         self._ready: asyncio.Future[bool] | None = None
 
     async def read(self, text: str = "") -> str | None:
-        """Return the next input; None after Ctrl-D."""
+        """Return the next input. After Ctrl-D, return the unfinished lines, or None if there are none."""
         if text:
             print(f"Not answered: {text}")
         lines: list[str] = []
@@ -71,7 +72,7 @@ class PlainReader:
             return False
 
     async def ask_line(self, question: str) -> str | None:
-        """Ask for a line; lines that were typed before remain for the next prompt."""
+        """Ask for a line; lines that were typed before the question appeared remain for the next prompt."""
         typed_before = self._rest
         self._rest = b""
         while select.select([0], [], [], 0)[0] and (piece := os.read(0, PIECE)):
@@ -106,6 +107,7 @@ class PlainReader:
         return line.decode("utf-8", "replace")
 
     async def _wait_for_input(self) -> bool:
+        """Wait until stdin can be read; return False if `interrupt` was called first."""
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[bool] = loop.create_future()
 

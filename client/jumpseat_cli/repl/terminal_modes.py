@@ -20,7 +20,8 @@ class QuietTerminal:
     def __init__(self, *, is_plain: bool) -> None:
         """
         Args:
-            is_plain: whether the terminal edits the input itself, for which it needs its usual modes.
+            is_plain: whether the terminal edits the input itself. Its modes then stay unchanged, because
+                it needs them for editing.
         """
         self._is_plain = is_plain
         self._before: list[Any] | None = None

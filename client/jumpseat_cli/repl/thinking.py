@@ -37,7 +37,7 @@ class Thinking:
             self._spinner.show(f"Thinking ({count_of_lines(self.text)})")
 
     def finish(self) -> None:
-        """End the printed text, or print a line with the count instead."""
+        """End the text if it is shown; otherwise print a note with the number of its lines."""
         if not self._open:
             return
         self._open = False

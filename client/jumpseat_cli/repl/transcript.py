@@ -36,7 +36,7 @@ async def render_conversation(client: Client, conversation: TerminalConversation
 
 
 def summarize_calls(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the messages with one line of text instead of each call of a tool and its result."""
+    """Return the messages with one line of text in place of each tool call and its result."""
     calls: dict[str, ShownCall] = {}
     rows: list[tuple[Mapping[str, Any], list[Block | ShownCall]]] = []
     for message in messages:
@@ -57,7 +57,7 @@ def summarize_calls(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
 
 
 def _merge_calls(pieces: Sequence[Block | ShownCall]) -> Iterator[Block]:
-    """Yield the blocks, with calls and the texts around them merged into one text block."""
+    """Yield the blocks. Adjacent calls and texts become one text block if there is a call among them."""
     width = columns() if sys.stdout.isatty() else MAX_LINE
     for _, group in groupby(pieces, lambda piece: isinstance(piece, ShownCall) or piece["type"] == "text"):
         run = list(group)

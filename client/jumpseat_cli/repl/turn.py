@@ -138,7 +138,7 @@ class TerminalTurn:
             self.outcome.rules_note = note
         elif delta.get("code") == "conversation_not_kept":
             self.outcome.keep_warning = note
-        # Editing or dropping a question forks the conversation, as the user wanted, so do not warn about it.
+        # The user forks the conversation intentionally, by changing or dropping a question: do not warn.
         elif note is not None and delta.get("code") != "conversation_forked":
             self.outcome.notes.append(note)
 

@@ -61,7 +61,7 @@ def print_failure(message: str, hint: str | None = None) -> int:
 
 
 def print_client_error(error: ClientError, *, as_json: bool) -> None:
-    """Report a failed request: to stderr as text, or to stdout as `{"error": ...}`."""
+    """Print the error to stderr as text, or to stdout as `{"error": ...}`."""
     if as_json:
         print_json({"error": error_document(error)})
     else:
