@@ -15,10 +15,10 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
     """Complete the providers in the configuration file, and for `set` also the known services."""
     from jumpseat_cli.configuration.keys import completions
 
-    known = context.info_name == "set"
+    with_services = context.info_name == "set"
     return [
         CompletionItem(name, help=title)
-        for name, title in completions(context.params.get("config"), services=known)
+        for name, title in completions(context.params.get("config"), services=with_services)
         if name.startswith(incomplete)
     ]
 
@@ -28,7 +28,7 @@ def keys() -> None:
     """Store providers' keys outside the configuration file.
 
     Keys are stored in the system's keyring or, if there is none, in files that only you can read. The
-    configuration file then only refers to them.
+    configuration file refers to the keys, but does not contain them.
 
     \b
     Examples:
@@ -47,9 +47,10 @@ def keys() -> None:
 def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | None, as_json: bool) -> int:
     """Ask for PROVIDER's key, store it, and refer to it in the configuration file.
 
-    The key is typed without being shown, or read from a pipe; it is never an argument. The table of a
-    well-known provider is added if it is missing. If there is already a key that jumpseat has not stored, it
-    is not replaced. The configuration file keeps its comments and its layout.
+    The key is typed without being shown, or read from a pipe; it is never an argument. If PROVIDER is a
+    well-known service without a table in the configuration file, the table is added. A key that jumpseat
+    stored earlier is replaced; a key from elsewhere is not. The configuration file keeps its comments and its
+    layout.
 
     \b
     Examples:
@@ -57,7 +58,8 @@ def set_key(provider: str, more: tuple[str, ...], in_file: bool, config: Path | 
       pass show groq | jumpseat keys set groq
       jumpseat keys set --file groq
 
-    Exit codes: 0 stored; 1 it cannot be stored, or there is already a key; 2 wrong usage, or no key.
+    Exit codes: 0 stored; 1 the key cannot be stored, or would replace a key from elsewhere; 2 wrong usage, or
+    no key.
     """
     from jumpseat_cli.configuration import keys as work
 

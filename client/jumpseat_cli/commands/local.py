@@ -62,8 +62,8 @@ def list_models(config: Path | None, as_json: bool) -> int:
 def install(model: str | None, config: Path | None, as_json: bool) -> int:
     """Install llama.cpp and a small model, or use your own GGUF file.
 
-    MODEL is a name from 'jumpseat local list', or the path of a GGUF file. The file stays where it is, and
-    the configuration file refers to it.
+    Without MODEL, this installs the small model. MODEL is the name of the small model, or the path of your
+    own GGUF file. Your file is not moved or copied; the configuration file refers to its path.
 
     \b
     Examples:
@@ -81,6 +81,8 @@ def install(model: str | None, config: Path | None, as_json: bool) -> int:
 @json_option
 def uninstall(model: str | None, config: Path | None, as_json: bool) -> int:
     """Delete the installed model, or stop using your own GGUF file.
+
+    Without MODEL, this deletes the small model. Your own file is never deleted.
 
     \b
     Examples:

@@ -86,7 +86,10 @@ async def list_servers(overlay: Mapping[str, Any] | None, daemon_command: list[s
 async def restart(
     server: str, overlay: Mapping[str, Any] | None, daemon_command: list[str], as_json: bool
 ) -> int:
-    """Start or restart SERVER, even after it has failed too often.
+    """Start or restart SERVER.
+
+    After too many failures, the daemon waits for some time before it starts a server again. This command
+    starts the server immediately.
 
     \b
     Examples:
@@ -104,7 +107,7 @@ async def restart(
 @mcp.command("trust")
 @server_argument
 @click.option("-y", "--yes", is_flag=True, help="Trust it without asking.")
-@click.option("--withdraw", is_flag=True, help="Do not trust it any longer.")
+@click.option("--withdraw", is_flag=True, help="Withdraw your trust in it.")
 @overlay_option
 @daemon_options
 @json_option
@@ -128,7 +131,8 @@ async def trust(
       jumpseat mcp trust --overlay project.toml db
       jumpseat mcp trust --overlay project.toml --withdraw db
 
-    Exit codes: 0 trusted, or withdrawn; 1 you answered no, or there is no such server; 2 wrong usage.
+    Exit codes: 0 trusted, or trust withdrawn; 1 you answered no, there is no such server, or it needs no
+    trust; 2 wrong usage.
     """
     async with daemon(daemon_command, config=overlay) as client:
         row = await _find_row(client, server, "" if overlay else ADD_OVERLAY)
@@ -171,8 +175,8 @@ async def login(
 ) -> int:
     """Sign in to SERVER in a browser.
 
-    Shows the address of a page, and waits until you have signed in there. The token is stored for the server
-    alone. To sign out: jumpseat logout mcp:SERVER.
+    Shows the address of a page, and waits until you have signed in there. The token is used only for this
+    server. To sign out: jumpseat logout mcp:SERVER.
 
     \b
     Examples:
@@ -194,7 +198,7 @@ async def login(
 
 
 async def _find_row(client: Client, server: str, more: str = "") -> Mapping[str, Any] | None:
-    """Return the row of a server; if there is none, print that with a hint, followed by `more`."""
+    """Return the row of a server. If there is none, print an error, with `more` as part of its hint."""
     from difflib import get_close_matches
 
     rows = {row["name"]: row for row in (await client.list_tools())["servers"] if is_mcp_server(row)}

@@ -43,7 +43,7 @@ _STATUS_HINT = "Run `jumpseat status` to see what to do next."
 def models() -> None:
     """List the available models, or show and set the default model.
 
-    Without a command, this is 'jumpseat models list', which also takes WORDS to search for in the names.
+    Without a command, this is 'jumpseat models list', which can be followed by WORDS to search for.
 
     \b
     Examples:
@@ -67,7 +67,9 @@ def models() -> None:
 async def list_models(
     words: tuple[str, ...], provider: str | None, refresh: bool, daemon_command: list[str], as_json: bool
 ) -> int:
-    """List the models, or those whose names contain all WORDS.
+    """List the models, or only those that match all WORDS.
+
+    A word matches if the id, name, family or vendor of the model contains it, in upper or lower case.
 
     The cost is a number of premium requests, or the prices of input and output in the provider's own unit. In
     a pipe, each line is a model: id, name, context length, output limit, abilities, cost and notes, separated
@@ -191,6 +193,7 @@ def _has_words(model: Mapping[str, Any], words: Sequence[str]) -> bool:
 def _suggest(words: Sequence[str], models: Sequence[Mapping[str, Any]]) -> str | None:
     from difflib import get_close_matches
 
+    # A misspelled `default` is not a command, so it was searched for as a word.
     if get_close_matches(words[0], ["default"], 1, 0.8):
         return "Did you mean: jumpseat models default"
     names = {str(model.get("model") or model.get("id")): str(model["id"]) for model in models}

@@ -33,7 +33,7 @@ BAR_CELLS = 20
 @json_option
 @run_async
 async def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
-    """Show the providers, whether they are ready, the account's quotas, and what to do next.
+    """Show the providers, whether they are ready, the accounts' quotas, and what to do next.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ async def status(probe: bool, daemon_command: list[str], as_json: bool) -> int:
     try:
         async with daemon(daemon_command) as client:
             rows = await client.list_providers(probe=probe)
-            # A probe has already requested the accounts.
+            # After a probe, the rows already contain the plans and quotas of the accounts.
             providers = rows if probe else await asyncio.gather(*(_add_account(client, row) for row in rows))
             fault = None if _default_of(rows) else await _find_fault_of_default(client)
     finally:
@@ -74,7 +74,7 @@ def _default_of(providers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | N
 
 
 async def _find_fault_of_default(client: Client) -> RequestFailed | None:
-    """Return the configuration error that every chat without a provider name would run into."""
+    """Return the configuration error with which every chat without a provider name would fail, if any."""
     try:
         await client.auth_status()
     except RequestFailed as error:
@@ -121,7 +121,7 @@ def _print_quota(name: str, line: str) -> None:
 
 
 def format_quota(quota: Mapping[str, Any]) -> str:
-    """Format one quota: a bar for the remaining share, numbers, and the date on which it is reset."""
+    """Format one quota: a bar for the remaining share, numbers, and the date of the next reset."""
     if quota.get("unlimited"):
         return "unlimited"
     percent = float(quota.get("percentRemaining") or 0)

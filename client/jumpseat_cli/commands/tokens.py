@@ -26,8 +26,8 @@ HOW = {"provider": "counted by the provider", "estimate": "estimated"}
 @click.command()
 @click.argument("text", nargs=-1)
 @files_option(
-    "Count a file, some of its lines, all files of a quoted pattern, a page (https://…), or - for piped "
-    "input. Repeatable."
+    "Count a file, some of its lines, all files that match a quoted pattern, a page (https://…), or - for "
+    "piped input. Repeatable."
 )
 @model_option("The model to count for; 'jumpseat models' lists them.")
 @click.option("-s", "--system", metavar="TEXT", help="Also count this system prompt.")
@@ -60,7 +60,7 @@ def tokens(
     """
     from jumpseat_cli.chat.question import STDIN, read_question
 
-    # If there are files, read stdin only for `-`: in a shell loop, stdin contains the names of the files.
+    # If there are files, read stdin only for `-`: in a `while read` loop, stdin may be the list of files.
     asked = read_question(text, files, with_stdin=not files or STDIN in (*text, *files))
     if asked.lacks_input:
         raise click.UsageError("There is no text. Try: jumpseat tokens -f README.md")
@@ -77,14 +77,14 @@ async def _show_tokens(
     daemon_command: Sequence[str],
     as_json: bool,
 ) -> int:
-    """Print how many tokens a chat has, and return the exit code.
+    """Print how many tokens a chat would use, and return the exit code.
 
     Args:
         asked: the chat's question.
         options: options for `Client.count_tokens`.
         exact: whether to fail instead of estimating.
         daemon_command: the daemon's command line.
-        as_json: print the result as JSON.
+        as_json: whether to print the result as JSON.
 
     Raises:
         ClientError: the daemon cannot be used, or rejects the model.
@@ -109,7 +109,7 @@ async def _show_tokens(
 
 
 async def _find_limit(client: Client, name: str | None) -> int | None:
-    """Return the model's longest prompt in tokens, if its provider lists it."""
+    """Return the model's limit for a prompt, in tokens; None if the limit is unknown."""
     try:
         models = (await client.list_models(provider=_provider_of(name)))["models"]
     except ClientError:

@@ -46,7 +46,7 @@ def tools() -> None:
 @click.argument(
     "selectors", nargs=-1, callback=read_selectors, shell_complete=complete_selector, metavar="[SELECTORS]..."
 )
-@click.option("--refresh", is_flag=True, help="Start stopped servers, and list their tools again.")
+@click.option("--refresh", is_flag=True, help="Start the stopped servers to list their current tools.")
 @overlay_option
 @daemon_options
 @json_option
@@ -61,7 +61,8 @@ async def list_tools(
     """List the tools, or those that SELECTORS match, such as files or 'github/search_*'.
 
     Each row has the decision about a call (allow, ask or deny) and an estimate of the tokens that the tool's
-    definition costs in each request. For a stopped server, the tools of its last start are listed.
+    definition costs in each request. If a server is stopped, the tools that it
+    had at its last start are listed.
 
     In a pipe, each line is a tool: name, decision, tokens and description, separated by tabs.
 
@@ -92,13 +93,14 @@ async def list_tools(
         say(NO_SERVERS)
     if code != OK:
         has_stopped = any(row["state"] == "stopped" for row in servers)
+        # For stopped servers, `_explain` has already printed the next command.
         hint = None if has_stopped else "List all: jumpseat tools"
         print_failure(f"There are no tools that match {', '.join(selectors)}.", hint)
     return code
 
 
 def _explain(servers: Sequence[Mapping[str, Any]]) -> None:
-    """Say which servers do not run, and what to do about it."""
+    """Print which servers are not running, and what to do about each."""
     for server in servers:
         if server["state"] not in ("running", "stopped"):
             say(clean_line(describe_state(server)))
@@ -137,10 +139,13 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 def import_tools(files: tuple[Path, ...], config: Path | None, as_json: bool) -> int:
     """Print the MCP servers of VS Code, Cursor and Claude Desktop as tables for the configuration file.
 
-    Without FILE, reads your own files of these programs. A FILE may be any file in one of their formats, such
-    as a project's .vscode/mcp.json. Secrets are not printed: 'env:NAME' is printed instead of a secret, and a
-    comment says which variable to set. The command does not change any file. Read the tables before you add
-    them, because each of them makes jumpseat run a program or send data to a server.
+    Without FILE, this reads the files in which these programs keep your personal configuration. A FILE may be
+    any file in one of their formats, such as a project's .vscode/mcp.json. The command does not change any
+    file. Read the tables before you add them, because each of them makes jumpseat run a program or send data
+    to a server.
+
+    Secrets are not printed. In env and headers, 'env:NAME' is printed instead, and a comment says which
+    variable to set. In arguments and addresses, *** is printed instead.
 
     \b
     Examples:
