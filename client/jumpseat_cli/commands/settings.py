@@ -16,7 +16,7 @@ from jumpseat_cli.daemon.settings import save_settings
 from jumpseat_cli.terminal.failures import OK, print_failure, print_json, say
 from jumpseat_cli.terminal.text import clean_line
 
-NAMES = ("default_provider", "default_model")
+STRING_KEYS = ("default_provider", "default_model")
 """Keys whose values are always strings, even if they look like JSON."""
 
 
@@ -164,7 +164,7 @@ def split_key(key: str) -> list[str]:
 
 def parse_value(key: str, text: str) -> Any:
     """Parse a typed value as JSON, or return it unchanged if it is not valid JSON."""
-    if key in NAMES:
+    if key in STRING_KEYS:
         return text
     try:
         return json.loads(text)

@@ -35,8 +35,8 @@ HEAD = """\
 # The configuration of jumpseat. Running editors and commands use changes immediately.
 # `jumpseat config check` reports mistakes, `jumpseat doctor` also tries the providers.
 """
-MORE = """
-# A limit for all answers, in tokens:
+OTHER_EXAMPLES = """
+# A limit for the length of each answer, in tokens:
 # [settings]
 # max_tokens = 4000
 
@@ -48,7 +48,7 @@ MORE = """
 # [conversations]
 # keep = false
 """
-NONE = """
+PROVIDER_EXAMPLE = """
 # A provider, for example:
 # [providers.groq]
 # kind = "openai"
@@ -124,6 +124,7 @@ def _ask_for_default(chosen: Sequence[Service]) -> str | None:
 
 
 def _drop_finished_step(service: Service, environment: Environment) -> Service:
+    """Remove the next step of the local models, which is their installation, if they are installed."""
     if service.id != PROVIDER or not is_installed(environment):
         return service
     return replace(service, next_step="")
@@ -143,7 +144,10 @@ def _ask_for_key(service: Service, environment: Environment) -> str:
 
 
 def _store_key(service: Service, key: str, environment: Environment) -> str:
-    """Return the source of a key for the configuration: the stored key, or else the usual variable."""
+    """Store the key, if one was typed, and return the value for `api_key`.
+
+    The value refers to the stored key or, if there is none, to the service's usual variable.
+    """
     usual = f"env:{service.variable}"
     if key:
         try:
@@ -158,7 +162,7 @@ def render_file(chosen: Sequence[Service], sources: Mapping[str, str], default: 
 
     Args:
         chosen: the providers to configure.
-        sources: the value of `api_key`, by provider.
+        sources: the values of `api_key`, by provider id.
         default: the default provider's id, if any.
     """
     import tomlkit
@@ -177,7 +181,7 @@ def render_file(chosen: Sequence[Service], sources: Mapping[str, str], default: 
             table["api_key"] = sources[service.id]
         body = tomlkit.dumps({"providers": {service.id: table}})
         text += f"\n# {service.title}\n{body}"
-    return text + ("" if chosen else NONE) + MORE
+    return text + ("" if chosen else PROVIDER_EXAMPLE) + OTHER_EXAMPLES
 
 
 # -- show
@@ -216,18 +220,18 @@ def _redact(value: Any, environment: Environment, path: tuple[str, ...] = ()) ->
 
 
 def edit(config: Path | None, *, as_json: bool) -> int:
-    """Open the file in the user's editor, check it afterwards, and return the exit code."""
+    """Open the configuration file in the user's editor, then check the file; return the exit code."""
     path = config or environment_of_process().places.config_file
     command = _find_editor()
     if command is None:
-        found = "No editor was found" if _is_terminal() else "There is no terminal for an editor"
+        message = "No editor was found" if _is_terminal() else "There is no terminal for an editor"
         hint = f"Set VISUAL or EDITOR to the command of an editor, or edit {path} yourself."
-        return print_failure(f"{found}.", hint)
+        return print_failure(f"{message}.", hint)
     is_new = False
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            path.write_text(HEAD + NONE + MORE, "utf-8")
+            path.write_text(HEAD + PROVIDER_EXAMPLE + OTHER_EXAMPLES, "utf-8")
             is_new = True
         before = path.read_bytes()
         code = subprocess.run([*command, str(path)], check=False).returncode  # noqa: S603 - the user's own editor

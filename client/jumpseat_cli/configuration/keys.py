@@ -32,7 +32,7 @@ def ask_for_key(provider: str, config: Path | None, *, in_file: bool, as_json: b
     """Ask for a key, store it, refer to it in the configuration file, and return the exit code."""
     environment = environment_of_process()
     file = config or environment.places.config_file
-    # Report a provider that cannot have a key before the user looks for it.
+    # This raises an error if the provider cannot have a key. Report that before the user looks for a key.
     find_key_slot(provider, file, environment)
     key = _read_key(provider, environment)
     if key is None:
@@ -115,7 +115,7 @@ def _describe_source(value: str, environment: Environment) -> str:
 
 @report_failures
 def remove_stored_key(provider: str, config: Path | None, *, as_json: bool) -> int:
-    """Delete a stored key, restore the source that it replaced in the file, and return the exit code."""
+    """Delete a stored key, restore the `api_key` that it replaced in the file, and return the exit code."""
     environment = environment_of_process()
     path = config or environment.places.config_file
     removed = asyncio.run(remove_key(provider, path, environment))
@@ -143,7 +143,10 @@ def _report_missing_key(provider: str, file: ConfigurationFile, environment: Env
 
 
 def completions(config: Path | None, *, services: bool) -> list[tuple[str, str]]:
-    """Return ids and titles: the configured providers and, if `services`, known services that need a key."""
+    """Return pairs of an id and a description, for completion.
+
+    The list has the configured providers and, if `services`, the known services that need a key.
+    """
     try:
         file = ConfigurationFile(config or environment_of_process().places.config_file)
     except ConfigError:

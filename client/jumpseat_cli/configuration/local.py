@@ -29,7 +29,7 @@ ENGINE_HINT = f"llama.cpp stays installed; to remove it: pip uninstall {ENGINE}"
 
 @report_failures
 def list_models(config: Path | None, *, as_json: bool) -> int:
-    """Print the installable model and those that the configuration names, and return the exit code."""
+    """Print the small model and the files that the configuration names, and return the exit code."""
     rows = _list_rows(config, environment_of_process())
     if as_json:
         print_json({"models": rows, "engine": find_spec(ENGINE) is not None})

@@ -15,15 +15,15 @@ from typing import Any
 
 from jumpseat.chat import ConfigError
 
-_COMMENT_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
+_STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_STRING_OR_TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
 
 _PLACES: Sequence[tuple[str, ...]] = (
     ("mcpServers",),  # Claude Desktop, Claude Code, Cursor, Windsurf
     ("servers",),  # the `mcp.json` of VS Code
     ("mcp", "servers"),  # the `settings.json` of VS Code
 )
-"""The paths of keys that lead to the servers in the formats of these programs."""
+"""The nested keys under which each format has its table of servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class ForeignServer:
 
 
 def find_usual_files() -> list[Path]:
-    """Return the existing files of VS Code, Cursor and Claude Desktop for the user.
+    """Return the user's own configuration files of VS Code, Cursor and Claude Desktop that exist.
 
-    Files of projects are left out, because somebody else may have written them.
+    Files in projects are left out, because somebody else may have written them.
     """
     import platformdirs  # Deferred: it is only needed here.
 
@@ -82,8 +82,9 @@ def read_servers(file: Path) -> list[ForeignServer]:
 
 def _strip_comments(text: str) -> str:
     """Remove the comments and trailing commas that editors accept in JSON."""
-    without = _COMMENT_OR_COMMA.sub(lambda match: match[1] or " ", text)
-    return _TRAILING_COMMA.sub(lambda match: match[1] or "", without)
+    # Both patterns also match whole strings, which are kept: a `//` or a comma in a string is not removed.
+    without = _STRING_OR_COMMENT.sub(lambda match: match[1] or " ", text)
+    return _STRING_OR_TRAILING_COMMA.sub(lambda match: match[1] or "", without)
 
 
 def _find_entries(document: Any) -> Mapping[str, Mapping[str, Any]] | None:

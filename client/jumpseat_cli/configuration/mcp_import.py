@@ -21,10 +21,10 @@ BUILT_IN = frozenset({"files"})
 
 @report_failures
 def import_servers(files: Collection[Path], config: Path | None, *, as_json: bool) -> int:
-    """Print the tables for the servers in these files, or in the usual ones; return the exit code.
+    """Print the tables for the servers in these files, or in the usual files; return the exit code.
 
     Args:
-        files: the files; empty for those of VS Code, Cursor and Claude Desktop.
+        files: the files to read; if there are none, the user's files of VS Code, Cursor and Claude Desktop.
         config: the configuration file; None for the default one. Servers that it defines are left out.
         as_json: whether to print the tables and their comments as JSON.
     """
@@ -53,7 +53,7 @@ def _convert(servers: Collection[ForeignServer], existing: Mapping[str, object])
     seen: list[Mapping[str, object]] = []
     for server in servers:
         if server.entry in seen:
-            continue  # Several programs use the same server.
+            continue  # Another program has the same entry.
         seen.append(server.entry)
         base = re.sub(r"[^A-Za-z0-9_-]+", "-", server.name).strip("-") or "server"
         if base in existing:

@@ -1,7 +1,8 @@
 """Converts MCP servers of other programs to tables `[mcp.NAME]`, without printing their secrets.
 
 Any value of an environment variable or a header may be a secret. Values that are certainly harmless are
-copied. All others become the value source `env:NAME`, with a comment.
+copied. All others become the value source `env:NAME`, with a comment. In arguments and URLs, `***` replaces
+each text that looks like a secret.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _HARMLESS = re.compile(
     r"(:\d+)?/?)",
     re.IGNORECASE,
 )
-"""Values that are certainly neither secrets nor value sources: switches, numbers, levels, locales, paths."""
+"""Values that are certainly neither secrets nor value sources, such as numbers, log levels and paths."""
 
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9])("
@@ -36,9 +37,11 @@ _TOKEN = re.compile(
     r"|(Bearer|Basic) +\S+"
     r"|(?=[A-Za-z+=]*\d)(?=[\d+=]*[A-Za-z])[A-Za-z0-9+=]{20,})"
 )
-"""A text that looks like a secret: a known prefix, or a long run of letters and digits."""
+"""A text that looks like a secret: by its prefix, or as a long run that mixes letters and digits."""
 
 _COMMIT = re.compile(r"@[0-9a-f]{40}\b")
+"""A Git commit in the address of a package. It looks like a secret, but is not."""
+
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _OPTION = re.compile(r"(--?[\w-]+)=(.*)", re.DOTALL)
@@ -61,7 +64,7 @@ class McpTable:
         return {"name": self.name, "table": self.values, "comments": comments, "variables": self.variables}
 
     def as_toml(self) -> str:
-        """Return the comments and the table as TOML, with hidden characters escaped."""
+        """Return the comments and the table as TOML, with invisible characters escaped."""
         import tomlkit  # Deferred: it is slow to import.
 
         table = tomlkit.table()
@@ -128,7 +131,7 @@ class _Conversion:
         cwd = self._entry.get("cwd")
         used = " ".join([command, *words, str(cwd or "")])
         if "${workspaceFolder" in used:
-            # A relative path starts at the directory in which the server runs.
+            # `_expand` replaces the variable with `.`, which is the directory in which the server runs.
             self._table.values |= {"cwd": ".", "scope": "workspace"}
         elif isinstance(cwd, str):
             self._table.values["cwd"] = self._expand(cwd)
@@ -148,7 +151,13 @@ class _Conversion:
             }
 
     def _convert_value(self, key: str, value: str, variable: str) -> str:
-        """Return the value of a variable or a header, or a source that names the variable to set."""
+        """Return a harmless value unchanged; return a value source in place of one that may be a secret.
+
+        Args:
+            key: the name of the variable or the header.
+            value: the value in the other program's file.
+            variable: the environment variable for the secret, if the value does not name one.
+        """
         if (whole := _VARIABLE.fullmatch(value)) is not None:
             return f"env:{whole[1] or whole[2]}"
         if not names_credential(key) and _HARMLESS.fullmatch(value) and not _TOKEN.search(value):
@@ -167,28 +176,28 @@ class _Conversion:
         return f"env:{variable}"
 
     def _convert_arguments(self, words: list[str], env: dict[str, str]) -> Iterator[str]:
-        """Yield the arguments without secrets; values of `docker run -e` move to the environment."""
-        before = ""
+        """Yield the arguments without secrets; move values from `docker run -e NAME=VALUE` to `env`."""
+        previous = ""
         for word in words:
             assigned = _ASSIGNMENT.fullmatch(word)
-            if before in ("-e", "--env") and assigned is not None:
+            if previous in ("-e", "--env") and assigned is not None:
                 env[assigned[1]] = assigned[2]
                 word = assigned[1]
-            yield self._hide_in_argument(self._expand(word), before)
-            before = word
+            yield self._hide_in_argument(self._expand(word), previous)
+            previous = word
 
-    def _hide_in_argument(self, word: str, before: str) -> str:
+    def _hide_in_argument(self, word: str, previous: str) -> str:
         hidden = word
         option, assigned, header = (pattern.fullmatch(word) for pattern in (_OPTION, _ASSIGNMENT, _HEADER))
         parts = option or assigned or header
         if (
-            before.startswith("-")
-            and "=" not in before
-            and names_credential(before)
+            previous.startswith("-")
+            and "=" not in previous
+            and names_credential(previous)
             and not word.startswith("-")
         ):
             hidden = HIDDEN
-        elif parts is not None and names_credential(parts[1]) and not _refers(parts[2]):
+        elif parts is not None and names_credential(parts[1]) and not _is_reference(parts[2]):
             hidden = word.removesuffix(parts[2]) + HIDDEN
         elif "://" in word:
             hidden = _mask_url(word)
@@ -218,7 +227,7 @@ class _Conversion:
         return word.replace("${userHome}", str(Path.home())).replace("${pathSeparator}", "/")
 
 
-def _refers(value: str) -> bool:
+def _is_reference(value: str) -> bool:
     """Whether a value is a value source, or has parts that the other program fills in."""
     return source_prefix(value) is not None or "${" in value
 
@@ -230,7 +239,7 @@ def _mapping(value: Any) -> dict[str, str]:
 
 
 def _mask_url(url: str) -> str:
-    """Replace passwords, parameters named like a credential, and parts that look random."""
+    """Replace passwords, parameters whose names suggest a credential, and texts that match `_TOKEN`."""
     for secret in credentials_in_url(url):
         url = url.replace(secret, HIDDEN)
     try:

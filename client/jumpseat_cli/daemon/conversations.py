@@ -12,7 +12,7 @@ from jumpseat_client.errors import ClientError, RequestFailed
 MAX_PAGE_SIZE = 200
 LIST_HINT = "Run `jumpseat conversations` to list the kept conversations."
 MAX_IDS_NAMED = 5
-"""Number of conversations that the error for an ambiguous id lists."""
+"""How many conversations the error for an ambiguous id lists at most."""
 
 _REQUEST_ERROR = 1004
 """The daemon's error code for an unknown id."""
@@ -72,7 +72,9 @@ async def find_conversation(client: Client, name: str) -> dict[str, Any]:
 
 
 async def find_conversations(client: Client, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the row or the whole conversation for each id; the start or the end of an id is enough.
+    """Return the conversations with these ids, each once.
+
+    For the start or the end of an id, only the conversation's row is returned, without the messages.
 
     Raises:
         ClientError: an id matches none, or several.
@@ -115,7 +117,7 @@ def _describe_fault(name: str, fitting: Sequence[Mapping[str, Any]]) -> str:
 
 
 def choose_continued(conversation_id: str | None, *, last: bool) -> FindContinued | None:
-    """Return a function for `ask` that looks up the conversation to continue; None to start a new one."""
+    """Return a function that looks up the conversation to continue, or None if the chat starts a new one."""
     if conversation_id is not None:
         return lambda client: find_conversation(client, conversation_id)
     return _find_last_conversation if last else None

@@ -1,4 +1,4 @@
-"""Helpers for the rows of the daemon's lists of providers and models."""
+"""Helpers for the rows of the daemon's lists of providers, models and tool servers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def is_included(model: Mapping[str, Any]) -> bool | None:
 
 
 def prices_of(model: Mapping[str, Any]) -> list[float]:
-    """Return the prices of a batch of input tokens and of output tokens, in the provider's own unit."""
+    """Return the prices of input and output, each for a batch of tokens, in the provider's own unit."""
     prices = ((model.get("billing") or {}).get("tokenPrices") or {}).get("default")
     if not isinstance(prices, Mapping):
         return []

@@ -23,7 +23,7 @@ def daemon(
     on_request: OnRequest | None = None,
     on_approval: OnApproval | None = None,
 ) -> Client:
-    """Return a client of this daemon for one command, with options as in `Client.spawn`."""
+    """Return a client that reaches the daemon by running `command`; the options are as in `Client.spawn`."""
     return Client.spawn(
         command,
         config=config,
@@ -36,8 +36,8 @@ def daemon(
 
 
 def _find_workspace() -> Sequence[Path]:
-    """Return the working directory, in which servers of the workspace run."""
+    """Return the working directory, where the workspace's MCP servers run; nothing if it was removed."""
     try:
         return [Path.cwd()]
-    except OSError:  # The directory was removed.
+    except OSError:
         return []

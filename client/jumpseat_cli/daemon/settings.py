@@ -28,7 +28,7 @@ async def save_settings(client: Client, patch: Mapping[str, Any]) -> dict[str, A
 def convert_settings(texts: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Convert typed texts to the types that the schema requires.
 
-    A text that does not have the type of its row is not converted: the daemon refuses it and explains the
+    A text that does not have the type of its row is not converted: the daemon rejects it and explains the
     rule.
 
     Args:

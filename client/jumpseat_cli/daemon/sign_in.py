@@ -23,7 +23,7 @@ MCP_PREFIX = "mcp:"
 """The prefix of an MCP server's name where the protocol expects the id of a provider."""
 
 
-class _Attempt:
+class _Handlers:
     """The handlers for the daemon's notifications and requests during one sign-in."""
 
     def __init__(self, spinner: Spinner) -> None:
@@ -39,7 +39,7 @@ class _Attempt:
             say(f"First copy this code: {clean_line(str(params['userCode']))}")
             say(f"Then open this page and enter it: {page}")
         else:
-            # The page of an MCP server's sign-in needs no code. Its host shows who asks for the sign-in.
+            # An MCP server's sign-in does not use a code. Name the host, so that the user knows who asks.
             say(f"Open this page of {clean_line(str(params.get('host') or 'the server'))} to sign in: {page}")
         self._spinner.show("Waiting for the sign-in")
 
@@ -54,14 +54,14 @@ class _Attempt:
 
 
 def _open_page(page: str) -> bool:
-    """Open a page with the system's opener; return False if that cannot be started."""
+    """Open a page with the system's opener; return False if the opener cannot be started."""
     if sys.platform in ("win32", "darwin"):
         import click
 
         opened = click.launch(page) == 0
     else:
         try:
-            # Without a display this may start a text browser, which must not use our terminal or output.
+            # Without a display, this may start a text browser, which must not use our terminal or output.
             subprocess.Popen(  # noqa: S603 - the page is http, and nothing runs through a shell
                 ["xdg-open", page],  # noqa: S607 - found on the user's PATH
                 stdin=subprocess.DEVNULL,
@@ -88,10 +88,10 @@ async def log_in(
     """Sign in unless an account is already signed in. Print the account and return the exit code.
 
     Args:
-        provider: the provider's id; None for GitHub Copilot.
+        provider: the provider's id, or `mcp:` and the name of an MCP server; None for GitHub Copilot.
         browser: whether to open the page in a browser.
         again: whether to sign in even if an account is signed in.
-        asks: whether to ask the user if an account is signed in.
+        asks: whether to offer another sign-in if an account is signed in.
         daemon_command: the daemon's command line.
         overlay: the overlay for the daemon; None for none.
         as_json: whether to print the status as JSON.
@@ -100,13 +100,13 @@ async def log_in(
         ClientError: the user or the provider declined, or the daemon cannot be used.
     """
     spinner = make_spinner("Requesting a code")
-    attempt = _Attempt(spinner)
+    handlers = _Handlers(spinner)
     try:
         async with daemon(
             daemon_command,
             config=overlay,
-            on_notification=attempt.show_prompt,
-            on_request=attempt.answer_request,
+            on_notification=handlers.show_prompt,
+            on_request=handlers.answer_request,
         ) as client:
             current = None if again else await _find_account(client, provider)
             if current is not None:
@@ -138,7 +138,8 @@ def _format_command(provider: str | None, *, has_overlay: bool) -> str:
 async def _find_account(client: Client, provider: str | None) -> dict[str, Any] | None:
     """Return the authentication state of a working sign-in; None if there is none."""
     name = provider or DEFAULT_PROVIDER
-    for refresh in (False, True):  # Asking without a refresh first avoids a request if nobody is signed in.
+    # A refresh sends a request to the provider, which is not needed if nobody is signed in.
+    for refresh in (False, True):
         status = await client.auth_status(provider=name, refresh=refresh)
         if status.get("state") != "signed_in":
             return None
@@ -167,7 +168,7 @@ def _describe_account(status: Mapping[str, Any]) -> str:
 
 
 def _as_account(status: Mapping[str, Any]) -> str:
-    """Return the account of a sign-in; nothing for a server that does not name it."""
+    """Return the words " as ACCOUNT"; an empty text for an MCP server that does not name the account."""
     is_unnamed = not status.get("login") and str(status.get("provider", "")).startswith(MCP_PREFIX)
     return "" if is_unnamed else f" as {account_of(status)}"
 

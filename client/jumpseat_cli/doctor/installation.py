@@ -55,7 +55,7 @@ def _check_libraries() -> Check:
 
 
 async def _check_program() -> Check:
-    """Check for `jumpseat` on the PATH; editors start the first one."""
+    """Check that one `jumpseat` is on the PATH; several are a failure only if their versions differ."""
     found = programs_on_path(os.environ.get("PATH", ""))
     if not found:
         here = Path(sys.executable).parent
@@ -65,10 +65,13 @@ async def _check_program() -> Check:
         return Check("program", True, f"The program is {found[0]}.")
     versions = await asyncio.gather(*map(_ask_version, found))
     listed = ", ".join(f"{path} ({version})" for path, version in zip(found, versions, strict=True))
-    is_one = len(set(versions)) == 1
+    is_same_version = len(set(versions)) == 1
     hint = "Editors start the first one. Uninstall those that you do not use."
     return Check(
-        "program", None if is_one else False, f"Several jumpseat programs are on the PATH: {listed}.", hint
+        "program",
+        None if is_same_version else False,
+        f"Several jumpseat programs are on the PATH: {listed}.",
+        hint,
     )
 
 

@@ -16,23 +16,23 @@ from jumpseat_client import Client, ClientError
 DIAGNOSIS_SECONDS = 15.0
 LIST_SECONDS = 8.0
 CHAT_SECONDS = 20.0
-"""Seconds for the short chat, which includes the time to load a local model."""
+"""The time limit for the short chat, including the time to load a local model."""
 
 QUESTION = "Reply with the word ok."
 QUESTION_TOKENS = 64
-"""The output limit of the short chat; some models refuse a lower one."""
+"""The output limit of the short chat; some models reject a lower limit."""
 
 
 async def check_providers(
     client: Client, *, only: str | None, chat: bool, default_model: str | None
 ) -> AsyncIterator[Subject]:
-    """Check the providers concurrently, and yield a section for each one in the daemon's order.
+    """Check the providers concurrently, and yield the result for each, in the daemon's order.
 
     A built-in provider that is not set up gets one line, and no request is sent to it.
 
     Args:
         client: a client of the daemon.
-        only: the id of the only provider to check.
+        only: the id of the only provider to check; None for all.
         chat: whether to send a short chat to each provider that works.
         default_model: the default model in the configuration file, which takes precedence over the saved one.
 
@@ -80,7 +80,7 @@ async def _describe_unused(row: Mapping[str, Any]) -> list[Check]:
 
 
 def default_for(row: Mapping[str, Any], name: str | None) -> str | None:
-    """Return the default model, listed or not, if requests for it go to this provider; None otherwise."""
+    """Return the default model if requests for it go to this provider; None otherwise."""
     provider, colon, _ = (name or "").partition(":")
     asked = provider == row["id"] if colon else row["isDefault"]
     return name if asked else None
@@ -119,13 +119,15 @@ async def _list_models(client: Client, provider: str) -> tuple[list[dict[str, An
         return [], Check("models", False, str(why["message"]), (why.get("data") or {}).get("hint"))
     models = answer["models"]
     number = "1 model" if len(models) == 1 else f"{len(models)} models"
-    return models, Check("models", bool(models), f"{provider} lists {number}.", None, _since(begin))
+    return models, Check(
+        "models", bool(models), f"{provider} lists {number}.", None, _milliseconds_since(begin)
+    )
 
 
 def choose_model(
     models: Sequence[Mapping[str, Any]], provider: str, default: str | None = None
 ) -> Mapping[str, Any] | None:
-    """Return the model for the short chat; None if every model costs premium requests.
+    """Return the model for the short chat; None if every model costs more than the plan includes.
 
     The default model for chats is chosen if it belongs to this provider, whatever it costs and even if it is
     not listed. Otherwise, the choice depends on whether the provider reports costs. If it does, a model that
@@ -159,15 +161,15 @@ async def _try_chat(
             result = await client.chat(QUESTION, model=model["id"], max_tokens=QUESTION_TOKENS).response()
     except TimeoutError:
         message = f"{model['id']} did not answer within {CHAT_SECONDS:g} s."
-        return Check("chat", False, message, None, _since(begin))
+        return Check("chat", False, message, None, _milliseconds_since(begin))
     except ClientError as error:
         if str(model["id"]).endswith(":") and getattr(error, "code", None) == 1004:
             hint = f"Set providers.{provider}.default_model to send one."
             return Check("chat", None, f"No chat was sent: {provider} has no default model.", hint)
-        return Check("chat", False, str(error), error.hint, _since(begin))
+        return Check("chat", False, str(error), error.hint, _milliseconds_since(begin))
     name = f"{result.get('provider', provider)}:{result.get('model', '')}"
     message = f"{name} answered a short chat ({_format_cost(result, model)})."
-    return Check("chat", True, message, None, _since(begin))
+    return Check("chat", True, message, None, _milliseconds_since(begin))
 
 
 def _format_cost(result: Mapping[str, Any], model: Mapping[str, Any]) -> str:
@@ -185,5 +187,5 @@ def _format_cost(result: Mapping[str, Any], model: Mapping[str, Any]) -> str:
     return ", ".join(parts) or "the provider does not report the cost"
 
 
-def _since(begin: float) -> int:
+def _milliseconds_since(begin: float) -> int:
     return round((time.monotonic() - begin) * 1000)
