@@ -15,7 +15,7 @@ examples:
 exit codes: {codes}; 2 for invalid options."""
 
 EXIT_CODES = {"acp": "0 when the client closes stdin; 1 if the daemon ends"}
-OTHER_EXIT_CODES = "0 after shutdown and exit; 1 if the client disconnected without them"
+OTHER_EXIT_CODES = "0 if the client sent shutdown; 1 otherwise"
 
 DESCRIPTIONS = {
     "serve": "Run the daemon: JSON-RPC 2.0 in LSP frames on stdin and stdout.",
@@ -36,7 +36,7 @@ class Flags(argparse.Namespace):
 
 
 def parse_flags(argv: Sequence[str], command: str) -> Flags:
-    """Parse the command line. Exit with 2 if it is invalid.
+    """Parse the command line. If it is invalid, exit with the code 2.
 
     Args:
         argv: the arguments after the command's name.
