@@ -121,7 +121,7 @@ def map_to_body(values: Mapping[str, Any], rows: Mapping[str, SettingRow]) -> di
         place = body
         for name in rows[key].mapping.split(".")[1:]:
             inner = place.get(name)
-            # If another row has put a different value there, replace it with the object that this row needs.
+            # Copy an object, because it may be another row's value. Replace a value that is not an object.
             place[name] = place = dict(inner) if isinstance(inner, Mapping) else {}
         known = place.get(key)
         place[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, dict) else value

@@ -14,11 +14,11 @@ from jumpseat.system.single_flight import SingleFlight
 @dataclass(slots=True)
 class _CachedValue:
     value: Secret
-    changed: int
-    """The number of the first read that returned this value, counted from 1."""
+    first_read: int
+    """The number of the read that first returned this value. The reads of all sources are numbered from 1."""
 
-    read: int
-    """The number of the last read."""
+    last_read: int
+    """The number of the last read of this source."""
 
 
 class SourceCache:
@@ -37,12 +37,12 @@ class SourceCache:
         return None if remembered is None else remembered.value
 
     def list_older_than(self, since: int) -> list[str]:
-        """Return the sources that have not been read since `read_count` had this value."""
-        return [source for source, each in self._values.items() if each.read <= since]
+        """Return the sources that have not been read since `read_count` was equal to `since`."""
+        return [source for source, each in self._values.items() if each.last_read <= since]
 
     def has_changed(self, since: int) -> bool:
-        """Whether a value has changed since `read_count` had this value."""
-        return any(each.changed > since for each in self._values.values())
+        """Whether any value is new or different since `read_count` was equal to `since`."""
+        return any(each.first_read > since for each in self._values.values())
 
     def forget(self) -> None:
         """Clear the cache, so that each source is read again when next needed."""
@@ -54,19 +54,19 @@ class SourceCache:
         Raises:
             SourceError: `read` failed. The cached value stays in the cache.
         """
-        place = (asyncio.get_running_loop(), source)
-        flight = self._flights.setdefault(place, SingleFlight(ends_with_its_callers=True))
+        key = (asyncio.get_running_loop(), source)
+        flight = self._flights.setdefault(key, SingleFlight(ends_with_its_callers=True))
         try:
             await flight.run(lambda: self._read_and_store(source, read))
             return self._values[source].value
         finally:
-            if not flight.is_running and self._flights.get(place) is flight:
-                del self._flights[place]
+            if not flight.is_running and self._flights.get(key) is flight:
+                del self._flights[key]
 
     async def _read_and_store(self, source: str, read: Callable[[], Coroutine[Any, Any, Secret]]) -> None:
         value = await read()
         before = self._values.get(source)
         self.read_count += 1
         is_same = before is not None and before.value.reveal() == value.reveal()
-        changed = before.changed if before is not None and is_same else self.read_count
-        self._values[source] = _CachedValue(value, changed, self.read_count)
+        first_read = before.first_read if before is not None and is_same else self.read_count
+        self._values[source] = _CachedValue(value, first_read, self.read_count)

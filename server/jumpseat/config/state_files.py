@@ -1,4 +1,4 @@
-"""Reads and writes state files on the event loop."""
+"""Uses state files from code that runs on the event loop, without blocking the loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def use_state_file(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function that reads or writes state files, in a worker thread.
+    """Call a function in a worker thread and return its result. The function reads or writes state files.
 
     Raises:
         ConfigError: a file cannot be used.

@@ -1,7 +1,7 @@
 """Stores a provider's API key outside the configuration file: in the keyring, or in a separate file.
 
 Each key is stored under a new name, so the configuration changes every time, and running daemons read the new
-key. The source that a key replaced is recorded, so that deleting the key can restore it.
+key. The source that a key replaced is recorded, so that this source can be restored when the key is deleted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class StoredKey:
     """The value for `api_key` that refers to the key."""
 
     place: str
-    """The location for messages: `the keyring`, `the file …`."""
+    """The location, as a phrase for messages: `the keyring` or `the file …`."""
 
     @property
     def is_in_keyring(self) -> bool:
@@ -48,16 +48,17 @@ class StoredKey:
 async def store_key(
     key: str, provider: str, environment: Environment, *, before: str | None = None, in_file: bool = False
 ) -> StoredKey:
-    """Store a key in the keyring or, if it cannot be used, in a file that only the user can read.
+    """Store a key in the keyring or, if the keyring cannot be used, in a file that only the user can read.
 
     Args:
         provider: the provider's id.
         environment: the user's environment.
-        before: the previous value of `api_key`, which `delete_key` will return.
+        before: the previous value of `api_key`, which `delete_key` will return. If this value itself refers
+            to a stored key, `delete_key` will return the source that the previous key replaced.
         in_file: whether to skip the keyring.
 
     Raises:
-        ConfigError: neither is possible.
+        ConfigError: the key cannot be stored, or the record of replaced sources cannot be used.
     """
     known = before if before is not None and is_stored(before, environment) else None
     name = f"{quote(provider, safe='')}.{_number_of(known) + 1}"
@@ -84,10 +85,10 @@ async def _store(key: str, name: str, environment: Environment, *, in_file: bool
 
 
 async def delete_key(source: str, environment: Environment) -> str | None:
-    """Delete a key that `store_key` stored, if it still exists, and return the source that it replaced.
+    """Delete a key that `store_key` stored, if it still exists. Return the source that it replaced, or None.
 
     Raises:
-        ConfigError: the key could not be deleted.
+        ConfigError: the key cannot be deleted, or the record of replaced sources cannot be read.
     """
     await _delete(source)
     # Keep the record: if the configuration file cannot be changed now, a later attempt restores the source.
@@ -99,7 +100,8 @@ def has_key(provider: str, table: Mapping[str, Any], file: Path, environment: En
 
     Args:
         provider: the provider's id.
-        table: the provider's table in the file.
+        table: the provider's table in the configuration file.
+        file: the configuration file.
         environment: the user's environment.
     """
     value = table.get("api_key")
@@ -133,7 +135,7 @@ def is_stored(source: object, environment: Environment) -> bool:
 
 
 def _keyring_name(name: str) -> str:
-    """Return the name in the keyring, which differs from the names of sign-ins."""
+    """Return a key's name in the keyring. The prefix distinguishes it from the names of sign-ins."""
     return f"api_key.{name}"
 
 
@@ -178,7 +180,8 @@ def _unlink(file: Path) -> None:
 
 def _write(file: Path, key: str) -> None:
     make_private(file.parent)
-    file.unlink(missing_ok=True)  # A file may be left over if the user edited the configuration.
+    # A file with this name may be left over if the user removed its key from the configuration by hand.
+    file.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     with os.fdopen(os.open(file, flags, 0o600), "w", encoding="utf-8") as stream:
         stream.write(f"{key}\n")

@@ -18,9 +18,9 @@ def find_similar(name: str, known: Iterable[str], *, most: int = 1, close: float
         most: the maximum number of results.
         close: the minimum similarity; see `CLOSE`.
     """
-    from difflib import get_close_matches  # Imported late because most names exist.
+    from difflib import get_close_matches  # Imported late: most names are correct.
 
-    # Skip long names: they are not typing errors, and the time for a comparison grows with both lengths.
+    # Skip long known names and shorten `name`: the time for a comparison grows with both lengths.
     by_form = {_normalize(each): each for each in known if len(each) <= 200}
     return [by_form[each] for each in get_close_matches(_normalize(name[:200]), by_form, most, close)]
 

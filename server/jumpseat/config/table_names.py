@@ -1,4 +1,4 @@
-"""Names the tables and keys of the configuration in messages."""
+"""Full names of the configuration's tables and keys, for messages."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ BUILT_IN_SERVER = "files"
 """The name of the server of file tools, which always exists."""
 
 PAGES = "the page"
-"""The name that takes the place of a provider's id in requests for pages. No id contains white space."""
+"""The name that takes the place of a provider's id in requests for pages.
+
+It cannot be the id of a provider, because ids do not contain white space.
+"""
 
 
 def name_table(provider: str) -> str:
-    """Return the full name of the table of a provider, of an MCP server (`mcp:NAME`), or for pages."""
+    """Return the full name of a table.
+
+    Args:
+        provider: a provider's id, `mcp:NAME` for an MCP server, or `PAGES`.
+    """
     if provider == PAGES:
         return "fetch"
     if provider.startswith(MCP_PREFIX):
@@ -22,5 +29,5 @@ def name_table(provider: str) -> str:
 
 
 def name_key(provider: str, key: str) -> str:
-    """Return the full name of a key in the table that `name_table` names."""
+    """Return the full name of a key. For `provider`, see `name_table`."""
     return f"{name_table(provider)}.{key}"

@@ -20,13 +20,16 @@ class TemplateError(ValueError):
 
 
 class Template(str):
-    """A configured text whose `${name}` are not replaced yet. The type marks it within a request's body."""
+    """A configured text whose `${name}` are not replaced yet.
+
+    Because of this type, a request's body can also contain other texts with `${`, which are not replaced.
+    """
 
     __slots__ = ()
 
 
 def is_template(text: str) -> bool:
-    """Whether the text has a `${name}` or a `$${`."""
+    """Whether the text contains `${`, even if it is escaped as `$${` or malformed."""
     return "${" in text
 
 
@@ -51,7 +54,7 @@ def has_templates(value: Any) -> bool:
 
 
 def split_template(text: str) -> Iterator[tuple[str, str | None]]:
-    """Yield the text as pairs of literal text and the name after it, which is None at the end.
+    """Yield pairs of literal text and the name that follows it. In the last pair, the name is None.
 
     Raises:
         TemplateError: a `${` is not closed, or contains no name.

@@ -60,7 +60,7 @@ class Values:
         """
         Args:
             provider: the id of the provider or MCP server, for errors.
-            source_keys: the kind's own keys that may refer to a value source, as `api_key` does.
+            source_keys: further keys of the provider's kind that may refer to a source, as `api_key` may.
             cache: a cache for slow sources; None for the one that all readers of the table share.
             may_be_costly: whether to read costly sources. If False, only their cached values are available.
         """
@@ -73,7 +73,7 @@ class Values:
 
     @property
     def read_count(self) -> int:
-        """The number of slow reads so far. Pass it to `refresh_rejected` if the provider rejects a value."""
+        """The number of successful slow reads so far. Note it before a request, for `refresh_rejected`."""
         return self._cache.read_count
 
     def forget(self) -> None:
@@ -224,7 +224,7 @@ class Values:
         return query
 
     async def fill_body(self, body: Mapping[str, Any], model: str) -> Mapping[str, Any]:
-        """Return a request's body with each `${name}` from the table's parameters replaced.
+        """Return a request's body with each `Template` filled in; these come from the table's `parameters`.
 
         Raises:
             ConfigError: see `fill`.
@@ -234,13 +234,13 @@ class Values:
         return {name: await self.fill_all(f"parameters.{name}", value, model) for name, value in body.items()}
 
     async def refresh_rejected(self, since: int) -> bool:
-        """Read the slow sources again after the provider rejected a request.
+        """After the provider rejected a request, read each slow source that was not read since the request.
 
         Args:
             since: the value of `read_count` when the request was made.
 
         Returns:
-            Whether any value has changed. If a source cannot be read, its previous value stays in use.
+            Whether any value has changed since then. If a source cannot be read, its last value stays in use.
         """
         for source in self._cache.list_older_than(since):
             with suppress(ConfigError):
@@ -341,7 +341,7 @@ class Values:
         return self._register_secret(value) if names_credential(key) else Secret(value)
 
     def _to_latest_secret(self, key: str, value: str) -> Secret:
-        """Return a filled template as a secret. Keep only the latest value of each key alive."""
+        """Return a filled template as a secret. If it is a credential, the latest value stays redacted."""
         if not names_credential(key):
             return Secret(value)
         self._latest[key] = self._register_secret(value, short_lived=True)
@@ -360,8 +360,9 @@ class Values:
 def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secret:
     """Return the value of a configured text, read now and not cached.
 
-    Blocks for up to ten seconds, so call it in a worker thread. Use `Values` on the event loop, and for a
-    value that is needed more than once. Keep a reference to the `Secret` while the value is in use.
+    Blocks until the source is read or its time limit expires, so call it in a worker thread. Use `Values` on
+    the event loop, and for a value that is needed more than once. Keep a reference to the `Secret` while the
+    value is in use, so that it stays redacted.
 
     Args:
         provider: the provider's id, for the error.
@@ -390,7 +391,7 @@ def is_costly(value: str) -> bool:
 
 
 def is_unset_variable(value: str, environment: Environment) -> bool:
-    """Whether a plain credential looks like the name of an environment variable that is not set."""
+    """Whether a configured credential looks like the name of an environment variable that is not set."""
     return _CREDENTIAL_VARIABLE.fullmatch(value) is not None and value not in environment.variables
 
 

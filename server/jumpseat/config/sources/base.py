@@ -27,8 +27,8 @@ class SourceError(Exception):
 
 
 Read: TypeAlias = Callable[[str, ProviderConfig], Awaitable[str]]
-"""Reads a value, given the text after the prefix and the table, or raises `SourceError`. It must have a time
-limit and must not block the event loop."""
+"""Reads a value or raises `SourceError`. The arguments are the text after the prefix, and the provider's
+table. The function must have a time limit and must not block the event loop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class ValueSource:
     """Reads a value from memory each time it is needed, or raises `SourceError`."""
 
     refer: Callable[[str, ProviderConfig], str] | None = None
-    """Returns another value from the table, which is then resolved, or raises `SourceError`."""
+    """Returns another value from the table, or raises `SourceError`. The caller resolves that value."""
 
     fault: Callable[[str, ProviderConfig], str | None] | None = None
     """Checks the syntax of the text after the prefix without reading the value.

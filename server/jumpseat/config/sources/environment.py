@@ -7,7 +7,7 @@ from jumpseat.config.sources.base import SourceError, ValueSource
 
 
 def _read(name: str, table: ProviderConfig) -> str:
-    # Values read from a file or a command often end with a line break.
+    # Strip the value: a variable that was set from a file's content often ends with a line break.
     value = table.origin.environment.get(name).strip()
     if not value:
         raise SourceError(

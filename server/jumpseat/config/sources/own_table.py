@@ -27,7 +27,7 @@ def _fault(path: str, table: ProviderConfig) -> str | None:
 
 
 def own_value(table: ProviderConfig, *path: str) -> Any:
-    """Return the value at a path of the table in the file; None if there is none."""
+    """Return the value at a path in the provider's table, as the file defines it; None if there is none."""
     # Ignore the client's overlay, which must not choose a host or a key.
     own = table.origin.table
     value: Any = table if own is None else own
@@ -52,4 +52,5 @@ def _get_member(value: Any, name: str) -> Any:
     return None
 
 
+# It is costly because it may refer to a costly source.
 OWN_TABLE = ValueSource(prefix="schema:", refer=_refer, fault=_fault, costly=True)
