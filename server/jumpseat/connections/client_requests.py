@@ -18,7 +18,7 @@ ANSWER_SECONDS = 60.0
 
 
 class ClientRequests:
-    """The pending requests of one connection."""
+    """Sends requests to one client, and passes each response to the request that awaits it."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
@@ -45,13 +45,13 @@ class ClientRequests:
         """Send a request and return its response.
 
         Args:
-            timeout: the time limit in seconds.
+            timeout: the time limit in seconds; None for no limit.
             on_cancel: called with the id of the request if the wait is cancelled.
 
         Raises:
             TimeoutError: the client did not answer in time.
         """
-        # The prefix distinguishes these ids from the ids of client requests in logs.
+        # In logs, the prefix distinguishes these ids from the ids of the client's own requests.
         request_id = f"jumpseat-{next(self._numbers)}"
         answer = self._pending[request_id] = asyncio.get_running_loop().create_future()
         self._outbox.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
@@ -71,7 +71,7 @@ class ClientRequests:
         return response
 
     def resolve(self, response: RpcResponse) -> bool:
-        """Pass a response to the request that awaits it. Return False if none does."""
+        """Pass a response to the request that awaits it. Return False if no request does."""
         answer = self._pending.get(response.id) if response.id is not None else None
         if answer is None or answer.done():
             return False

@@ -1,7 +1,7 @@
 """Reads and follows the configuration of a session.
 
 If a new configuration cannot be used, the previous one stays in effect and the client is notified. Running
-turns continue with their adapters.
+turns continue with the adapters with which they started.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ConfigurationListener:
     """The callbacks that notify a client about its configuration."""
 
     on_fault: Callable[[str], None]
-    """Called with a sentence for the user if a new configuration cannot be used."""
+    """Called with a text for the user if a new configuration cannot be used."""
 
     on_change: Callable[[Config], None]
     """Called with the previous configuration after a new one has taken effect."""
@@ -90,7 +90,7 @@ def list_faults(config: Config, before: Config | None = None) -> Iterator[str]:
 
     Args:
         config: the configuration.
-        before: the previous configuration, whose faults the user has already seen.
+        before: the previous configuration. Its faulty tables are skipped: the user already knows them.
     """
     for group in ("faults", "faults_of_prompts", "faults_of_mcp"):
         known = getattr(before, group) if before is not None else {}

@@ -67,8 +67,8 @@ class Dispatcher:
         self._protocol.handle_message(JsonRPCRequestMessage(request_id, method, "2.0", call))
 
     def run_notification(self, method: str, call: MethodCall[Any]) -> None:
-        """Run a notification's handler: a plain function immediately, a coroutine in the background."""
-        # Bypass pygls, which has its own handler for cancellation.
+        """Run a notification's handler: a plain function immediately, a coroutine function as a task."""
+        # Bypass pygls, which would handle cancel notifications itself.
         handler = self._notification_handlers[method]
         if not inspect.iscoroutinefunction(handler):
             handler(call)
@@ -84,16 +84,19 @@ class Dispatcher:
 
     def cancel(self, request_id: RequestId) -> bool:
         """Cancel a request. Return False if it is unknown, finished or already cancelled."""
+        # `_request_futures` and the method below are private in pygls, like `_send_data`.
         future = self._protocol._request_futures.get(request_id)
         if future is None or future.done():
             return False
-        # This is private in pygls, like `_send_data`.
         self._protocol._handle_cancel_notification(request_id)
         return True
 
 
 def _wrap_handler(method: Method, session: Session) -> Callable[[MethodCall[Any]], Any]:
-    """Wrap a handler for pygls. The wrapper never raises, so exception texts never reach the client."""
+    """Wrap a handler so that it never raises: pygls would send the exception's text to the client.
+
+    The wrapper of a coroutine function also waits for earlier messages and for a slot.
+    """
     handler = method.handler
     # `shutdown` cancels the requests that wait, so it must not wait itself.
     in_order = method.changes or not method.lifecycle
@@ -104,7 +107,8 @@ def _wrap_handler(method: Method, session: Session) -> Callable[[MethodCall[Any]
             # A thousand concurrent requests would delay all clients of the daemon.
             if method.lifecycle:
                 return contextlib.nullcontext()
-            # A turn occupies a slot only while it begins, because its provider may answer for a long time.
+            # A method with `admit` usually runs a turn. A turn occupies a slot only while it begins, because
+            # its provider may take a long time to answer.
             return session.slots if method.admit is None else session.begin_turn(call.entry)
 
         async def run(call: MethodCall[Any]) -> HandlerOutcome:

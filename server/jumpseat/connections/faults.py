@@ -1,4 +1,4 @@
-"""Maps exceptions to wire errors. No other module does this, so exception texts never reach a client.
+"""Maps exceptions to wire errors, without the texts of unexpected exceptions. No other module does this.
 
 `docs/protocol/errors.md` lists the codes and shapes.
 """
@@ -142,7 +142,7 @@ def _list_problems(error: ValidationError) -> list[Problem]:
     """Return the problems in a pydantic error, one for each path, without input values."""
     problems: dict[str, Problem] = {}
     for each in error.errors(include_url=False, include_input=False):
-        path = _format_path(each["loc"], names_a_tag=each["type"].startswith("union_tag"))
+        path = _format_path(each["loc"], is_tag_error=each["type"].startswith("union_tag"))
         problems.setdefault(path, Problem(path, _describe_problem(each)))
     # If a value may have several shapes, report only the deepest problem: the others come from shapes that
     # the client did not intend.
@@ -154,15 +154,20 @@ _KEY = re.compile(r"[a-z][A-Za-z0-9]*|$")
 _UNION_BRANCHES = frozenset({"str", "int", "bool", "list", "dict"})
 
 
-def _format_path(location: Sequence[int | str], *, names_a_tag: bool) -> str:
-    """Return the dotted path in the client's params, without the union branches that pydantic adds."""
+def _format_path(location: Sequence[int | str], *, is_tag_error: bool) -> str:
+    """Return the dotted path in the client's params, without the union branches that pydantic adds.
+
+    Args:
+        location: the path in a pydantic error.
+        is_tag_error: whether the error concerns the `type` of the object at the path.
+    """
     parts: list[str] = []
     for index, part in enumerate(location):
         is_block = parts[-2:-1] == ["content"] and isinstance(location[index - 1], int)
         if isinstance(part, str) and (is_block or part in _UNION_BRANCHES or not _KEY.fullmatch(part)):
             continue
         parts.append(str(part))
-    return ".".join([*parts, "type"] if names_a_tag else parts)
+    return ".".join([*parts, "type"] if is_tag_error else parts)
 
 
 _SENTENCES = {

@@ -45,7 +45,7 @@ def create_keeper(
     from jumpseat.conversations import NewTurn, new_id  # Deferred: a client may never keep a conversation.
 
     client = session.client_info
-    used_by, choices = kept_session or (None, {})
+    session_id, choices = kept_session or (None, {})
     turn = NewTurn(
         conversation_id=turn_request.conversation_id or new_id(datetime.now(UTC)),
         turn_id=turn_id,
@@ -54,7 +54,7 @@ def create_keeper(
         settings=turn_request.settings,
         directory=directory or session.directory,
         client=None if client is None else client.name,
-        session=used_by,
+        session=session_id,
         choices=choices,
         secrets=session.environment.secrets,
     )
@@ -65,14 +65,14 @@ def create_keeper(
 
 
 def record_use(session: Session, keeper: Keeper | None) -> None:
-    """If a turn was kept, record the use of its conversation and prune the store."""
+    """If a turn was kept, record that its conversation was used, and prune the store in the background."""
     if keeper is not None and keeper.conversation_id is not None:
         session.use_conversation(keeper.conversation_id)
         prune_in_background(session)
 
 
 def prune_in_background(session: Session) -> None:
-    """Delete the conversations that exceed the limits of the session's configuration."""
+    """Delete the conversations that exceed the configured limits, as soon as pruning is due."""
     from jumpseat.conversations import Limits  # Deferred: a client may never keep a conversation.
 
     options, library = session.registry.config.conversations, session.library

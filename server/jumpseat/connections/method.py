@@ -22,7 +22,7 @@ class MethodCall(Generic[P]):
     """The JSON-RPC id; empty for a notification."""
 
     entry: InFlight = field(default_factory=lambda: InFlight(""))
-    """The entry of the request among the requests in flight."""
+    """The session's record of this message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,16 @@ class Method:
     params: type[Params] = NoParams
     kind: Literal["request", "notification"] = "request"
     admit: Callable[[Any, Any], None] | None = None
-    """A function that may refuse the call. It runs before the handler, and before the next message is read.
-    Only turns and `shutdown` have one."""
+    """A function that may raise to refuse the call. It runs before the handler, and before the next message
+    is read. For example, it records a turn's id, so that the next message can cancel the turn."""
 
     changes: bool = False
-    """Whether later requests wait until this one has taken effect. If so, its handler must be a coroutine
-    function."""
+    """Whether later messages wait until a call of this method has taken effect. If so, the handler must be a
+    coroutine function."""
 
     lifecycle: bool = False
-    """Whether the method comes from LSP and not from jumpseat's own contract."""
+    """Whether the method belongs to the base protocol, like `shutdown`.
+
+    The response to `initialize` does not list such a method. Its handler does not wait for a slot, and waits
+    for earlier messages only if `changes` is set.
+    """

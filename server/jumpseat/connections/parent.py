@@ -1,7 +1,7 @@
 """Watches the process that started the daemon, because the daemon must not outlive it.
 
-If another process also holds the other end of the pipe, stdin does not close when the parent dies. So clients
-send `processId`.
+Usually stdin closes when that process dies. But if another process has inherited the other end of stdin's
+pipe, stdin stays open. So clients send their `processId`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ POLL_SECONDS = 1.0
 
 
 def watch_process(process_id: int, on_exit: Callable[[], None]) -> Callable[[], None]:
-    """Call `on_exit` when this process ends, or soon if it has already ended.
+    """Call `on_exit` when the process with this id ends, or soon if it has already ended.
 
     Return a function that stops watching. Calling it twice, or after `on_exit`, has no effect.
     """

@@ -29,7 +29,8 @@ def run(contract: Contract, options: SessionOptions, *, not_shared: str | None =
     Args:
         contract: the protocol that the client speaks.
         options: the command line options.
-        not_shared: why this is not the shared daemon that the client asked for; logged.
+        not_shared: for the log, why the client does not use the shared daemon that it asked for; None if it
+            did not ask for one.
     """
     environment = environment_of_process()
     try:
@@ -60,11 +61,11 @@ def _duplicate_stderr() -> int | None:
 
 def raise_mmap_threshold() -> None:
     """Make glibc's allocator reuse the memory of each turn instead of returning it to the system."""
-    # asyncio reads into a 256 KiB buffer, which exceeds glibc's initial threshold for mmap. So every read
-    # would map and unmap memory, and so would the texts of a long chat in every turn. Freeing one larger
+    # asyncio reads into a 256 KiB buffer, which exceeds glibc's initial threshold for mmap. So glibc would
+    # map and unmap memory for every read, and in every turn for the texts of a long chat. Freeing one larger
     # block raises the threshold (mallopt(3), M_MMAP_THRESHOLD). Measured on Linux, this saves a quarter to a
     # half of the CPU time of each delta, and a tenth for a chat with 1 MB of history.
-    block = bytes(8 << 20)  # Unlike a bytearray, it is never written to, so its pages need not exist.
+    block = bytes(8 << 20)  # Unlike a bytearray, it is never written to, so it does not use physical memory.
     del block
 
 

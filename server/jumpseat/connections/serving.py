@@ -32,10 +32,10 @@ FLUSH_SECONDS = 0.3
 """The time limit for the client to read the last responses."""
 
 CLOSE_SECONDS = 0.5
-"""The time limit for providers to release their resources."""
+"""The time limit for closing the session with its providers, and again for closing the transport."""
 
 KEEP_SECONDS = 2.0
-"""The time limit for writing the ends of kept turns, which a slow disk delays."""
+"""The time limit for writing the ends of kept turns, for example to a slow disk."""
 
 
 class Descriptors(NamedTuple):
@@ -49,7 +49,7 @@ class Descriptors(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """The options of `serve` and `attach` that concern the session."""
+    """The options of `serve`, `attach` and `acp` that concern the session."""
 
     config_file: Path | None = None
     """The configuration file named on the command line."""
@@ -76,7 +76,8 @@ def open_session_log(
     Args:
         options: the command line options.
         environment: relative paths are resolved against its directory.
-        stderr: the destination if there is no log file. The log owns it from now on, or closes it.
+        stderr: the destination if there is no log file, owned by the log from now on. If there is a log file,
+            this function closes it.
         is_fallback: see `open_log`.
 
     Raises:
@@ -179,14 +180,15 @@ async def _serve(
         finally:
             # This must run even if the task is cancelled.
             stop.set()
-            # Close before cancelling the turns: a message that is still being read could start another turn.
+            # Close the connection before `_finish` cancels the turns: a message that is still being read
+            # could start another turn.
             await connection.close()
             await _finish(connection.session, transport)
     return 0 if connection.session.shutting_down or contract.ends_with_input else 1
 
 
 async def _finish(session: Session, transport: Transport) -> None:
-    """Cancel the turns, send the last responses, and close the session."""
+    """Cancel the turns, send the last responses, and close the session and the transport."""
     await session.cancel_others(None, CANCEL_SECONDS)
     await transport.flush(FLUSH_SECONDS)
     try:

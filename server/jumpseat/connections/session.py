@@ -42,16 +42,17 @@ LIBRARY_SECONDS = 60.0
 """How long the index of kept conversations stays open for the next client of a shared daemon."""
 
 MAX_BEGINNING_TURNS = 2
-"""The maximum number of a client's turns that begin concurrently; others wait. Any number may run.
+"""The maximum number of a client's turns that begin concurrently; others wait.
 
-Each step of a beginning turn delays the other clients of the daemon.
+There is a limit because each step of a beginning turn delays the daemon's other clients. Once turns have
+begun, any number of them can run.
 """
 
 BEGIN_SLOT_SECONDS = 0.005
-"""How long a turn occupies a slot if its provider does not answer. Beginning costs 1 to 2 ms of CPU."""
+"""The maximum time for which a beginning turn occupies a slot. Beginning takes 1 to 2 ms of CPU time."""
 
 CHANGE_WAIT_SECONDS = 1.0
-"""The maximum time for which a change of the session waits until earlier turns have begun."""
+"""The maximum time for which a message that changes the session waits until earlier turns have begun."""
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ class InFlight:
 
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     previous_change: InFlight | None = None
-    """The last change that arrived before this message, if that change may not have taken effect yet."""
+    """The last change that arrived before this message and had not taken effect yet, if any."""
 
     earlier_turns: Sequence[InFlight] = ()
     """The turns that had not begun when this change arrived; empty if this message changes nothing."""
@@ -112,10 +113,10 @@ class Session:
     """A lock for reading the configuration, so that the version read last takes effect last."""
 
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(RUNNING_REQUESTS))
-    """A semaphore with one slot for each running request."""
+    """The slots that running requests occupy, except turns."""
 
     begin_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_BEGINNING_TURNS))
-    """A semaphore with one slot for each turn that is beginning."""
+    """The slots that turns occupy while they begin."""
 
     in_flight: dict[RequestId, InFlight] = field(default_factory=dict)
     turns: dict[str, RequestId] = field(default_factory=dict)
@@ -127,7 +128,7 @@ class Session:
 
     tokens: TokenMemory = field(default_factory=TokenMemory)
     warned_not_kept: deque[str] = field(default_factory=lambda: deque(maxlen=1000))
-    """The last conversations for which the client was warned that they are not kept."""
+    """The ids of the last conversations about which the client was warned that they are not kept."""
 
     folders: Sequence[Path] = ()
     """The client's workspace folders, or its root, if `initialize` named any."""
@@ -224,7 +225,7 @@ class Session:
         """Record a request as in flight.
 
         Raises:
-            RpcFault: its id belongs to another request in flight, or too many are in flight.
+            RpcFault: the id belongs to another request in flight, or too many requests are in flight.
         """
         if len(self.in_flight) >= MAX_IN_FLIGHT:
             raise RpcFault(
