@@ -18,7 +18,7 @@ logger = logging.getLogger("jumpseat_client")
 
 
 class ApprovalTasks:
-    """Asks the program about the tool calls of one turn, with one task for each call."""
+    """Asks the program about the tool calls of one turn, and sends its decisions; each call has a task."""
 
     def __init__(
         self,
@@ -30,8 +30,8 @@ class ApprovalTasks:
         Args:
             on_approval: the program's function.
             decide: sends the params of `tools/decide`.
-            asking: held while a function that is not async runs, so that the user is asked one question at a
-                time.
+            asking: a lock that is held while an `on_approval` that is not async runs, so that the user is
+                asked one question at a time.
         """
         self._on_approval = on_approval
         self._decide = decide
@@ -40,6 +40,7 @@ class ApprovalTasks:
         """The task for each tool call, by the id of the call."""
 
         self._decided: set[str] = set()
+        """The ids of the calls that no longer need a decision."""
 
     def ask(self, approval: ToolApproval) -> None:
         """Ask about a call and send the decision, unless the call has already been decided."""
@@ -75,7 +76,7 @@ class ApprovalTasks:
             params |= {"remember": decision.remember, "scope": decision.scope}
         if decision.message is not None:
             params["message"] = decision.message
-        with suppress(ClientError):  # The turn fails with the same error.
+        with suppress(ClientError):  # If the daemon has died, the turn fails with the same error.
             await self._decide(params)
 
     async def _call(self, approval: ToolApproval) -> Answer:

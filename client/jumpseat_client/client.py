@@ -73,7 +73,7 @@ def _to_uri(folder: str | os.PathLike[str]) -> str:
 
 
 class Client(Requests):
-    """A connection to its own daemon or to the shared one. It is open within an `async with` block."""
+    """A client that has its own daemon or uses the shared one. It is open within an `async with` block."""
 
     def __init__(
         self,
@@ -126,14 +126,14 @@ class Client(Requests):
         start_timeout: float = START_TIMEOUT,
         timeout: float | None = REQUEST_TIMEOUT,
     ) -> Client:
-        """Return a client that starts or attaches to its daemon when its `async with` block is entered.
+        """Return a client. Entering its `async with` block starts the daemon, or attaches to the shared one.
 
         Args:
             command: program and arguments; None for this installation's `jumpseat serve`.
             shared: use the daemon that all the user's clients share (`jumpseat attach`). This cannot be
                 combined with `command`.
             env: the daemon's whole environment; None to inherit this process's environment.
-            config: merged over the configuration file (`initializationOptions.config`).
+            config: values that override the configuration file (`initializationOptions.config`).
             coalesce_ms: milliseconds in which a chat sends at most one delta; 0 for no delay.
             client_name: the program's name, for providers, kept conversations and the log.
             capabilities: further capabilities of the program, as in LSP's `initialize`. Requests that the
@@ -206,7 +206,7 @@ class Client(Requests):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self._open.close()
+        await self._require_connection().close()
 
     async def request(
         self,
@@ -225,7 +225,8 @@ class Client(Requests):
             RequestTimeout: the daemon did not answer in time; the request was cancelled.
             DaemonDied: the daemon has ended.
         """
-        return await self._open.request(method, params, self._timeout if timeout == "default" else timeout)
+        connection = self._require_connection()
+        return await connection.request(method, params, self._timeout if timeout == "default" else timeout)
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any notification.
@@ -233,7 +234,7 @@ class Client(Requests):
         Raises:
             DaemonDied: the daemon has ended.
         """
-        self._open.notify(method, params)
+        self._require_connection().notify(method, params)
 
     def chat(
         self,
@@ -277,8 +278,8 @@ class Client(Requests):
                 workspace folder or, if there is none, from the working directory.
             on_progress: called with a sentence, and a percentage or None, while the turn waits for
                 something other than the answer, such as a model that is being loaded.
-            timeout: seconds for the whole turn. A turn that takes longer is cancelled and raises
-                `RequestTimeout`.
+            timeout: seconds for the whole turn; None for no limit. A turn that takes longer is cancelled and
+                raises `RequestTimeout`.
             model, system, tools, tool_choice, max_tokens, max_tokens_default, stop_sequences, output_mode,
                 thinking, settings, turn_id, conversation_id, initiator: see `docs/protocol/chat.md`.
         """
@@ -326,7 +327,7 @@ class Client(Requests):
         timeout: float | None = None,
         **more: Any,
     ) -> ChatStream:
-        """Rewrite a piece of text: `(await client.edit(code, "Add types").response()).replacement`.
+        """Return a turn that rewrites text: `(await client.edit(code, "Add types").response()).replacement`.
 
         Args:
             target: the text, or a context block, which can also name the file, the language and the range.
@@ -352,7 +353,7 @@ class Client(Requests):
         self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None, timeout: float | None
     ) -> ChatStream:
         present = {key: value for key, value in params.items() if value is not None}
-        connection = self._open
+        connection = self._require_connection()
 
         def start(chat: ChatStream) -> tuple[RequestId, asyncio.Future[Any]]:
             return connection.start_turn(method, chat, present, on_progress)
@@ -370,8 +371,7 @@ class Client(Requests):
         decide = partial(self.request, "tools/decide")
         return ApprovalTasks(self._on_approval, decide, self._asking)
 
-    @property
-    def _open(self) -> DaemonConnection:
+    def _require_connection(self) -> DaemonConnection:
         if self._connection is None:
             raise RuntimeError("the client is used outside its `async with` block")
         return self._connection

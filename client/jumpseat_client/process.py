@@ -12,7 +12,7 @@ from jumpseat_client.errors import DaemonDied, StartFailed
 daemon_log = logging.getLogger("jumpseat_client.daemon")
 
 TAIL_LINES = 20
-"""Number of stderr lines that `DaemonDied` quotes."""
+"""Maximum number of stderr lines that `DaemonDied` quotes."""
 
 LINE_LIMIT = 2000
 """Maximum number of characters that are kept of a stderr line."""

@@ -31,7 +31,7 @@ class Requests(ABC):
     ) -> dict[str, Any]:
         """Parse a conversation written as Markdown or Org.
 
-        In Org, `line` chooses a branch. It is counted from 0; the default is the last line.
+        In Org, `line` chooses a branch. Lines are counted from 0; the default is the last line.
 
         The result is `{"messages", "system"?, "model"?, "settings"?, "conversationId"?, "turns", "branch"?}`.
         """
@@ -101,7 +101,7 @@ class Requests(ABC):
             prefix: the text before the cursor.
             suffix: the text after the cursor.
             model: a model that can fill in text (`supportsInfill`).
-            extent: "line" for the rest of a line, "block" for several lines.
+            extent: "line" for the rest of a line; "block", the default, for several lines.
             language_id: the language of the text, as in LSP.
             uri: the URI of the document.
             max_tokens, stop_sequences: see `docs/protocol/completions.md`.
@@ -171,7 +171,7 @@ class Requests(ABC):
         return list((await self.request("providers/diagnose", {"provider": provider}))["checks"])
 
     async def auth_status(self, *, provider: str | None = None, refresh: bool = False) -> dict[str, Any]:
-        """Return a provider's authentication state; None means the default provider."""
+        """Return the authentication state of a provider, or of the default provider if `provider` is None."""
         params: dict[str, Any] = {"refresh": refresh}
         if provider is not None:
             params["provider"] = provider
@@ -180,8 +180,8 @@ class Requests(ABC):
     async def sign_in(self, *, provider: str | None = None, open_browser: bool = False) -> dict[str, Any]:
         """Wait until the user has signed in, and return the authentication state.
 
-        The notification `auth/prompt` contains the code and the page's address. This notification and the
-        request `window/showDocument` go to the callbacks passed to `spawn`.
+        The notification `auth/prompt` contains a code, and the address of the page where the user enters it.
+        This notification and the request `window/showDocument` go to the callbacks passed to `spawn`.
 
         Args:
             provider: None for GitHub Copilot.
@@ -207,13 +207,17 @@ class Requests(ABC):
         return list((await self.request("settings/schema", params))["settingsSchema"])
 
     async def settings(self) -> dict[str, Any]:
-        """Return the saved `default_provider`, `default_model`, `max_tokens`, and settings of `providers`."""
+        """Return the saved settings.
+
+        The result is `{"default_provider"?, "default_model"?, "max_tokens"?, "providers"}`. The value of
+        `providers` contains the settings of each provider.
+        """
         return dict((await self.request("settings/get"))["settings"])
 
     async def save_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Merge `settings` deeply into the saved ones and return the result; None deletes a value.
+        """Merge `settings` deeply into the saved settings and return the result; None deletes a value.
 
-        After a change the daemon sends `settings/didChange` to this client and to the others.
+        After a change the daemon sends `settings/didChange` to this client and to all others.
 
         Raises:
             RequestFailed: a value is invalid (-32602), or the file cannot be written (1010).
@@ -266,7 +270,7 @@ class Requests(ABC):
     async def trust_mcp_server(
         self, server: str, fingerprint: str, *, trusted: bool = True
     ) -> dict[str, Any]:
-        """Trust an MCP server that a workspace defines, or withdraw the trust, and return its row.
+        """Trust an MCP server that a workspace defines, or withdraw the trust; return the server's row.
 
         Args:
             server: the server's name.
@@ -277,9 +281,9 @@ class Requests(ABC):
         return dict(await self.request("mcp/trust", params))
 
     async def list_prompts(self) -> list[dict[str, Any]]:
-        """List the prompts by name.
+        """Return the prompts, sorted by name.
 
-        Each is `{"name", "builtin"?, "description"?, "model"?, "usesInput", "takesDiff"}`.
+        Each prompt is `{"name", "builtin"?, "description"?, "model"?, "usesInput", "takesDiff"}`.
         """
         return list((await self.request("prompts/list"))["prompts"])
 

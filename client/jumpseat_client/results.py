@@ -42,7 +42,7 @@ class Delta(Mapping[str, Any]):
 
     @property
     def tool_status(self) -> ToolStatus | None:
-        """The status of a call in a `tool_status`, or None for every other type."""
+        """The new status of a tool call in a `tool_status`, or None for every other type."""
         if self.type != "tool_status":
             return None
         from jumpseat_client.tools import ToolStatus  # Deferred: most chats have no tools of the daemon.

@@ -97,7 +97,10 @@ class ChatStream:
             self._cancel(self._id)
 
     def deliver(self, delta: Delta) -> None:
-        """Queue a delta for the iterator. Without an iterator, only handle an approval in the delta."""
+        """Queue a delta for the iterator. Without an iterator, ask about a `tool_approval` immediately.
+
+        A `tool_status` withdraws the question about its call.
+        """
         if self._approvals is not None and (status := delta.tool_status) is not None:
             self._approvals.withdraw(status.tool_use_id)
         if self._queue is not None:

@@ -56,15 +56,15 @@ def _make_spawn(spawn: Callable[P, Client]) -> Callable[P, SyncClient]:
 
 
 class SyncClient:
-    """A client of its own daemon or of the shared one. It is open within a `with` block.
+    """A client that has its own daemon or uses the shared one. It is open within a `with` block.
 
     with SyncClient.spawn() as client:
         for delta in client.chat("Why is the sky blue?"):
             print(delta.text, end="", flush=True)
 
-    It has the methods of `Client`, without `await`. Any thread may call them. Callbacks passed to `spawn` and
-    `chat` must not, because they run on the background thread. Only an `on_approval` that is not async may
-    call them, because it runs in a thread of its own.
+    It has the methods of `Client`, without `await`. Any thread may call them, except the client's background
+    thread. The callbacks passed to `spawn` and `chat` run on that thread, except an `on_approval` that is
+    not async, which runs in a worker thread.
     """
 
     def __init__(self, client: Client) -> None:
@@ -78,7 +78,7 @@ class SyncClient:
     def __enter__(self) -> Self:
         """Start the daemon; raises the errors of `Client.__aenter__`."""
         running: Future[asyncio.AbstractEventLoop] = Future()
-        # Without a daemon thread, a program that ends without leaving the block would hang.
+        # With `daemon=False`, a program that ends without leaving the block would hang.
         self._thread = threading.Thread(
             target=asyncio.run, args=(self._run_until_stopped(running),), name="jumpseat-client", daemon=True
         )
@@ -179,11 +179,11 @@ class SyncClient:
         await self._stop_requested.wait()
 
     def _stop(self) -> None:
-        # `asyncio.run` cancels the remaining tasks and waits until they end. One of them may be stopping a
-        # daemon.
         assert self._stop_requested is not None and self._thread is not None  # noqa: PT018, S101 - set on entry
         self.call_soon(self._stop_requested.set)
         self._loop = None
+        # Wait for `asyncio.run`, which cancels the remaining tasks and waits until they end. One of them may
+        # be stopping a daemon.
         self._thread.join()
 
 

@@ -33,7 +33,7 @@ class ToolApproval:
     """The values that a decision may have for `remember`."""
 
     diff: Sequence[Mapping[str, Any]]
-    """The changes of files that the call proposes: `uri`, `newText` and, if the file exists, `oldText`."""
+    """The proposed changes to files, each with `uri`, `newText` and, if the file exists, `oldText`."""
 
     @classmethod
     def from_delta(cls, delta: Mapping[str, Any], turn_id: str) -> ToolApproval:
@@ -58,7 +58,10 @@ class ToolDecision:
 
     is_allowed: bool
     remember: Remember | None = None
-    """How long to apply the decision to later calls; a denial is remembered for the turn at most."""
+    """How long to apply the decision to later calls; None to apply it to this call only.
+
+    A denial is remembered for the turn at most.
+    """
 
     scope: Literal["tool", "server"] = "tool"
     """Whether a remembered decision covers the tool, or all tools that its server has now."""

@@ -46,7 +46,7 @@ class PlainOutput:
 
 
 class AnswerText:
-    """The text of an answer on stdout, rendered if that is a terminal, and its thinking on stderr."""
+    """Shows an answer's text on stdout, rendered if stdout is a terminal, and its thinking on stderr."""
 
     def __init__(self, *, is_raw: bool) -> None:
         """
@@ -58,7 +58,7 @@ class AnswerText:
         self._output: AnswerOutput | None = self._make_output()
         self._thinking: DimText | None = None
         self.is_open = False
-        """Whether there is unfinished text on the screen."""
+        """Whether unfinished text of the answer is on the screen."""
 
     def write(self, text: str) -> None:
         """Show the next piece."""
@@ -154,7 +154,7 @@ class TerminalSpinner(Spinner):
             self._dots.update(text=text)
             return
         self._dots = Dots("dots", text, style="status.spinner")
-        # By default rich redirects stdout, and the answer would then not be rendered for a terminal.
+        # By default rich would replace `sys.stdout` with a proxy that writes to this console, thus to stderr.
         self._live = Live(
             self._dots,
             console=Console(stderr=True),
@@ -180,7 +180,8 @@ class TerminalSpinner(Spinner):
 def make_spinner(message: str) -> Spinner:
     """Return a spinner with this message; it is visible only if stderr is a terminal."""
     spinner = TerminalSpinner() if sys.stderr.isatty() else Spinner()
-    # Show it later, so that the caller starts its daemon first and rich is imported in the meantime.
+    # Show it only once the caller waits: by then the caller has started its daemon, and the daemon starts up
+    # while rich is imported.
     asyncio.get_running_loop().call_soon(spinner.show, message)
     return spinner
 
@@ -195,7 +196,7 @@ def make_output() -> AnswerOutput:
 
 
 def print_text(text: str) -> None:
-    """Write the text to stdout: unchanged in a pipe, without control sequences on a terminal."""
+    """Write the text to stdout: unchanged in a pipe; filtered and ended with a line feed on a terminal."""
     if sys.stdout.isatty():
         text = ControlSequenceFilter().feed(text)
         sys.stdout.write(text if text.endswith("\n") or not text else f"{text}\n")

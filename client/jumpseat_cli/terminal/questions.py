@@ -31,7 +31,7 @@ def can_ask() -> bool:
 
 
 async def ask_line(question: str) -> str | None:
-    """Ask for a line that is typed after the question appeared; return None at the end of the input."""
+    """Ask for a line, ignoring keys typed before the question; return None if stdin has ended."""
     _discard_typed()
 
     def ask() -> str | None:
@@ -44,7 +44,7 @@ async def ask_line(question: str) -> str | None:
 
 
 def _discard_typed() -> None:
-    """Discard keys that were typed before: they were not meant as an answer."""
+    """Discard keys that were typed before the question: they were not meant as an answer."""
     if sys.platform != "win32":
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
     else:
@@ -83,7 +83,7 @@ async def _ask_in_thread(ask: Callable[[], T]) -> T:
         # With `within`, even if it is infinite, the process does not wait for the thread after a signal.
         return await run_blocking(ask, within=math.inf)
     except asyncio.CancelledError:
-        # The thread is still reading, with the echo off if the answer is hidden.
+        # The thread is still reading, so it does not turn the echo on again after a hidden answer.
         _restore(modes)
         click.echo(err=True)
         raise

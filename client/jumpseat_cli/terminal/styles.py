@@ -17,7 +17,7 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan", "\\": "bright_black"}
 
 
 def note(text: str) -> None:
-    """Print a note on stderr, dimmed so that the answers stand out. It may have several lines."""
+    """Print a note on stderr, dimmed so that the answers stand out. The text may have several lines."""
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         text = "\n".join(map(wrap, text.split("\n")))
         print(f"{_DIM}{clean(text)}{_NORMAL}", file=sys.stderr, flush=True)
@@ -26,12 +26,12 @@ def note(text: str) -> None:
 
 
 def print_styled(text: str, *, err: bool, **style: object) -> None:
-    """Print a line with the style of `click.style`, if the stream is a terminal and colours are wanted.
+    """Print a line, styled only if the stream is a terminal and colours are wanted.
 
     Args:
         text: the line, whose control sequences are removed.
         err: whether to print it on stderr.
-        style: the style.
+        style: keyword arguments for `click.style`.
     """
     is_plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
     styled = click.style(clean(text), **style)  # type: ignore[arg-type]  # click lists each option

@@ -1,4 +1,4 @@
-"""Prints rows as a table that fits the terminal, or as lines with tabs in a pipe."""
+"""Prints rows as a table that fits the terminal, or as tab-separated lines in a pipe."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ FIXED = (
     "State",
     "Origin",
 )
-"""Columns whose cells are not wrapped."""
+"""The titles of columns whose cells are not wrapped.
+
+If a row is printed as a paragraph, each of these cells follows its title.
+"""
 
 LAST_COLUMN = 20
 """The minimum width of the last column. With less room, rows become paragraphs if the caller allows it."""
 
 
 def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], *, stacks: bool = False) -> None:
-    """Print a table on a terminal, or lines with tabs in a pipe.
+    """Print a table on a terminal, or tab-separated lines in a pipe.
 
     Args:
         titles: the column titles.
@@ -49,7 +52,7 @@ def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], *, stacks: 
 
 
 def _measure_width(rows: Sequence[Sequence[str]]) -> int:
-    """Return the width, in terminal columns, of a table without its last column."""
+    """Return the width, in characters, of a table without its last column."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return sum(width + 3 for width in widths[:-1] if width)
 

@@ -1,7 +1,7 @@
 """Removes control sequences from external text.
 
-All external text is filtered before it is printed: answers, error messages, names in tables. Only printable
-characters, line feeds and tabs remain.
+External text, such as answers, error messages and names in tables, is filtered before it is printed. Only
+printable characters, line feeds and tabs remain.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ControlSequenceFilter:
         self._swallowed = 0
 
     def feed(self, text: str) -> str:
-        """Filter the next piece; the result includes earlier characters that turned out to be text."""
+        """Return the text of the next piece; a control sequence may continue in the piece after it."""
         kept: list[str] = []
         at = 0
         while at < len(text):

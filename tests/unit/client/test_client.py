@@ -259,7 +259,7 @@ async def test_a_daemon_that_does_not_exit_is_killed_after_the_grace(
     monkeypatch.setattr(connection, "STOP_GRACE", 0.5)
     scenario = Scenario(tmp_path, exit="ignore")
     async with client(scenario) as daemon:
-        process = daemon._open._process
+        process = daemon._require_connection()._process
         assert process is not None
         started = time.monotonic()
     assert process.died is not None
