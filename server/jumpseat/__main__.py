@@ -10,7 +10,7 @@ from jumpseat.hub.programs import run_program  # noqa: E402 - Ctrl-C during this
 
 if __name__ == "__main__":
     run_program(sys.argv[1:])
-    # Do not import the command line here, because it imports this package.
+    # Find the command line through its entry point: this package must not import packages that depend on it.
     from importlib.metadata import distribution
 
     (command,) = distribution("jumpseat").entry_points.select(group="console_scripts", name="jumpseat")

@@ -40,7 +40,7 @@ class ClientAbilities:
 
     @classmethod
     def from_wire(cls, capabilities: Mapping[str, Any]) -> ClientAbilities:
-        """Read the client's capabilities. Those with an unexpected type count as absent."""
+        """Read the client's capabilities. Those that are missing, null or false count as absent."""
 
         def has(*path: str) -> bool:
             value: Any = capabilities
@@ -105,7 +105,8 @@ class AcpClient(Session):
             return
         turn.is_cancelled = True
         if turn.has_started:
-            # Before the handler starts, `cancel` would answer the request with an error.
+            # Before the handler starts, `cancel` would answer the request with an error. The handler checks
+            # `is_cancelled` when it starts, and responds that the prompt was cancelled.
             self.cancel(turn.request_id)
 
     def release_servers(self, conversation: AcpConversation) -> None:

@@ -28,7 +28,7 @@ NO_SYSTEM = "-"
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A command and its argument, as the user typed them."""
+    """A command with its argument, and the rest of the user's prompt."""
 
     name: str
     argument: str
@@ -37,9 +37,9 @@ class CommandLine:
 
 
 def parse_command(client: AcpClient, content: Sequence[ContentBlock]) -> CommandLine | None:
-    """Return the command in a prompt; None if its first text is not a known command.
+    """Return the command in a prompt; None if the prompt's first text block is not a known command.
 
-    Some clients put the files that they attach before the text.
+    Other blocks may precede the text, because some clients put attached files first.
     """
     first = next((block for block in content if isinstance(block, TextBlock)), None)
     match = _COMMAND.fullmatch(first.text.strip()) if first is not None else None
@@ -59,7 +59,7 @@ async def run_command(
 
     Args:
         entry: the request in flight.
-        line: the command. If it names a prompt, its other blocks are sent too.
+        line: the command. If it is the name of a configured prompt, `line.others` are sent too.
 
     Raises:
         ChatError: the command failed.

@@ -42,6 +42,11 @@ def encode_image(image: ImageBlock) -> dict[str, Any]:
 
 
 def _split_source(source: str, media_type: str) -> tuple[str, str]:
-    """Return the media type and the base64 data of a source: a `data:` URL, or data with this media type."""
+    """Return the media type and the base64 data of a source.
+
+    Args:
+        source: a `data:` URL, or only base64 data.
+        media_type: the media type if the source is only base64 data.
+    """
     head, comma, data = source.partition(",")
     return (head.removeprefix("data:").partition(";")[0], data) if comma else (media_type, source)

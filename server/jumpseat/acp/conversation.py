@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class RunningPrompt:
-    """A prompt that has no response yet."""
+class LatestPrompt:
+    """The latest prompt of a conversation. Once it has a response, `entry.finished` is set."""
 
     request_id: RequestId
     entry: InFlight
@@ -29,13 +29,13 @@ class RunningPrompt:
 
 @dataclass(slots=True)
 class AcpConversation:
-    """An open conversation. A change of its choices applies from the next turn on."""
+    """An open conversation. Changes to the model, settings and other choices apply from the next turn on."""
 
     id: str
     directory: Path
     additional_directories: Sequence[Path] = ()
     branch: str = ""
-    """The kept conversation that contains the last turn: this one, or a fork of it."""
+    """The id of the kept conversation that contains the last turn: this one, or a fork of it."""
 
     messages: tuple[Message, ...] = ()
     system: str | None = None
@@ -58,24 +58,24 @@ class AcpConversation:
     servers: Mapping[str, ToolServer] = field(default_factory=dict)
     """The client's tool servers for this conversation, by name."""
 
-    turn: RunningPrompt | None = None
+    turn: LatestPrompt | None = None
     shown_calls: set[str] = field(default_factory=set)
     """The ids of the tool calls that were sent to the client."""
 
     def __post_init__(self) -> None:
         self.branch = self.branch or self.id
 
-    def name_call(self, own: str) -> str:
-        """Return an id for a tool call. The id is unique in the session.
+    def name_call(self, call_id: str) -> str:
+        """Choose an id for a tool call, unique in this conversation; add it to `shown_calls` and return it.
 
         Args:
-            own: the provider's id. It may not be unique, because some providers number the calls of each
-                answer from the start.
+            call_id: the id from the provider. Some providers restart their numbering in each answer, so the
+                id may not be unique.
         """
-        name, number = own, 1
+        name, number = call_id, 1
         while name in self.shown_calls:
             number += 1
-            name = f"{own}_{number}"
+            name = f"{call_id}_{number}"
         self.shown_calls.add(name)
         return name
 

@@ -19,7 +19,7 @@ TERMINAL_FLAG = "--login"
 
 
 def encode_auth_methods(client: AcpClient) -> list[dict[str, Any]]:
-    """Return the methods to sign in, the agent's own first."""
+    """Return the sign-in methods, the agent's own method first."""
     service = KINDS[SIGN_IN_PROVIDER].display_name
     agent = {
         "id": AGENT_METHOD,
@@ -38,7 +38,7 @@ def encode_auth_methods(client: AcpClient) -> list[dict[str, Any]]:
 
 
 async def authenticate(client: AcpClient, call: MethodCall[AuthenticateParams]) -> dict[str, Any]:
-    """Sign in, unless a provider is ready."""
+    """Sign in, unless a provider is ready and no earlier sign-in is pending."""
     if call.params.method_id != AGENT_METHOD:
         raise InvalidRequestError.at("methodId", f"must be {AGENT_METHOD!r}")
     if client.pending_sign_in is not None or not await list_ready_providers(client.registry):

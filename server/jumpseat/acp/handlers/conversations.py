@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 async def new_session(client: AcpClient, call: MethodCall[SetupParams]) -> dict[str, Any]:
     """Begin a conversation."""
-    from jumpseat.conversations import new_id  # Deferred: it imports the store.
+    from jumpseat.conversations import new_id  # Deferred: the package imports the store.
 
     await require_provider(client.registry)
     conversation = _open(client, call.params, new_id(datetime.now(UTC)))
@@ -46,7 +46,7 @@ async def new_session(client: AcpClient, call: MethodCall[SetupParams]) -> dict[
 
 
 async def load_session(client: AcpClient, call: MethodCall[OpenParams]) -> dict[str, Any]:
-    """Continue a kept conversation after sending its messages."""
+    """Open a kept conversation and send its messages to the client."""
     conversation = await _restore(client, call)
     from jumpseat.acp.replay import replay  # Deferred: few clients load a session.
 
@@ -56,12 +56,12 @@ async def load_session(client: AcpClient, call: MethodCall[OpenParams]) -> dict[
 
 
 async def resume_session(client: AcpClient, call: MethodCall[OpenParams]) -> dict[str, Any]:
-    """Continue a kept conversation whose messages the client has."""
+    """Open a kept conversation whose messages the client already has."""
     return {"configOptions": await list_options(client, await _restore(client, call))}
 
 
 async def list_sessions(client: AcpClient, call: MethodCall[ListParams]) -> dict[str, Any]:
-    """Return a page of the kept conversations, the last changed first."""
+    """Return a page of the kept conversations, most recently changed first."""
     _require_keeping(client)
     library, params = client.library, call.params
     directory = None if params.cwd is None else str(absolute_path("cwd", params.cwd))
@@ -135,7 +135,7 @@ async def _end_prompt(client: AcpClient, conversation_id: str) -> None:
 
 
 async def _restore(client: AcpClient, call: MethodCall[OpenParams]) -> AcpConversation:
-    """Open a kept conversation, with the branch that it used last."""
+    """Open a kept conversation, on the branch that was used last."""
     _require_keeping(client)
     await require_provider(client.registry)
     await _end_prompt(client, call.params.session_id)
@@ -158,7 +158,7 @@ async def _restore(client: AcpClient, call: MethodCall[OpenParams]) -> AcpConver
 def _run_after_response(
     client: AcpClient, call: MethodCall[Any], announce: Callable[[], Awaitable[None]]
 ) -> None:
-    """Send updates after the response, because clients ignore updates before they know the session's id."""
+    """Send updates after the response: a client that does not have the session's id yet ignores updates."""
 
     async def wait_and_announce() -> None:
         await call.entry.finished.wait()

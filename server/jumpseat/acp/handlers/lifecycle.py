@@ -29,7 +29,10 @@ PROTOCOL_VERSION = 1
 
 
 def configure(client: AcpClient, call: MethodCall[HandshakeParams]) -> None:
-    """Read the configuration before the next message, which clients may send without waiting for a response.
+    """Read the configuration, and follow its changes.
+
+    This runs before the next message is handled, because clients may send messages without waiting for the
+    response.
 
     Raises:
         RpcFault: the connection is already initialized.
@@ -43,8 +46,8 @@ def configure(client: AcpClient, call: MethodCall[HandshakeParams]) -> None:
     open_registry(client, None, None if info is None else ClientInfo(info.name, info.version))
     client.abilities = ClientAbilities.from_wire(params.client_capabilities)
     client.initialized = True
-    follow_configuration(client, watcher, _listener_of(client))
-    # Any of these changes may change the models, the default model or the settings.
+    follow_configuration(client, watcher, _make_listener(client))
+    # Changes to the saved settings or to a list of models may change the config options.
     client.registry.saved.on_change(lambda: _announce_all_options(client))
     client.registry.subscribe(lambda change: _announce_models(client, change))
 
@@ -79,7 +82,7 @@ def cancel_request(client: AcpClient, call: MethodCall[CancelRequestParams]) -> 
     client.cancel(call.params.request_id)
 
 
-def _listener_of(client: AcpClient) -> ConfigurationListener:
+def _make_listener(client: AcpClient) -> ConfigurationListener:
     def on_change(before: Config) -> None:
         if client.registry.config.offered_prompts != before.offered_prompts:
             for conversation in client.open.values():

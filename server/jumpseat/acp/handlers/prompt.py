@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from jumpseat.acp.client import AcpClient
 from jumpseat.acp.commands import parse_command, run_command
-from jumpseat.acp.conversation import AcpConversation, RunningPrompt
+from jumpseat.acp.conversation import AcpConversation, LatestPrompt
 from jumpseat.acp.params import ConversationIdParams, PromptParams
 from jumpseat.acp.prompt_content import read_content
 from jumpseat.acp.turns import run_question
@@ -34,7 +34,7 @@ def reserve_prompt(client: AcpClient, call: MethodCall[PromptParams]) -> None:
     running = conversation.turn
     if running is not None and not running.entry.finished.is_set():
         raise RpcFault(INVALID_REQUEST, "Another prompt of this session is still running.")
-    conversation.turn = RunningPrompt(call.request_id, call.entry)
+    conversation.turn = LatestPrompt(call.request_id, call.entry)
 
 
 async def prompt(client: AcpClient, call: MethodCall[PromptParams]) -> dict[str, Any]:
