@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from jumpseat.system.threads import run_blocking
-from jumpseat_client.errors import ClientError
+from jumpseat_client.errors import ClientError, RequestFailed
 from jumpseat_client.tools import Answer, OnApproval, ToolApproval, ToolDecision
 
 logger = logging.getLogger("jumpseat_client")
@@ -67,17 +67,14 @@ class ApprovalTasks:
             )
             answer = False
         decision = answer if isinstance(answer, ToolDecision) else ToolDecision(answer is True)
-        params: dict[str, Any] = {
-            "turnId": approval.turn_id,
-            "toolUseId": approval.tool_use_id,
-            "decision": "allow" if decision.is_allowed else "deny",
-        }
-        if decision.remember is not None:
-            params |= {"remember": decision.remember, "scope": decision.scope}
-        if decision.message is not None:
-            params["message"] = decision.message
         with suppress(ClientError):  # If the daemon has died, the turn fails with the same error.
-            await self._decide(params)
+            try:
+                await self._decide(_make_params(approval, decision))
+            except RequestFailed:  # The call would wait for a valid decision until the turn is cancelled.
+                logger.exception(
+                    "the call of %s/%s is denied: the decision is invalid", approval.server, approval.tool
+                )
+                await self._decide(_make_params(approval, ToolDecision(False)))
 
     async def _call(self, approval: ToolApproval) -> Answer:
         """Call the program's function, in a worker thread unless it is an async function."""
@@ -87,3 +84,16 @@ class ApprovalTasks:
             # With `within`, even if it is infinite, the process does not wait for the thread at exit.
             answer = await run_blocking(self._on_approval, approval, within=math.inf)
         return await answer if inspect.isawaitable(answer) else answer
+
+
+def _make_params(approval: ToolApproval, decision: ToolDecision) -> dict[str, Any]:
+    params: dict[str, Any] = {
+        "turnId": approval.turn_id,
+        "toolUseId": approval.tool_use_id,
+        "decision": "allow" if decision.is_allowed else "deny",
+    }
+    if decision.remember is not None:
+        params |= {"remember": decision.remember, "scope": decision.scope}
+    if decision.message is not None:
+        params["message"] = decision.message
+    return params

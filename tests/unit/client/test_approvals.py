@@ -85,6 +85,20 @@ async def test_a_question_is_asked_without_a_loop_over_the_deltas(tmp_path: Path
     assert [each["decision"] for each in read_decisions(scenario)] == ["allow"]
 
 
+async def test_a_call_is_denied_if_the_decision_is_invalid(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusal = {"error": {"code": -32602, "message": "remember: no such value.", "data": {"kind": "request"}}}
+    answers = {"tools/decide": [refusal, DECIDED["tools/decide"]]}
+    scenario = Scenario.chat(tmp_path, [START, question(), decisions(2), *END], answers=answers)
+    decision = ToolDecision(True, "forever")  # type: ignore[arg-type]
+    async with client(scenario, lambda approval: decision) as daemon:
+        assert (await daemon.chat("Hi").response()).text == "Done."
+
+    assert [each["decision"] for each in read_decisions(scenario)] == ["allow", "deny"]
+    assert "the decision is invalid" in caplog.text
+
+
 async def test_a_question_waits_until_the_deltas_before_it_are_handled(tmp_path: Path) -> None:
     text = {"delta": {"type": "text_delta", "block": 0, "text": "Let me dig."}}
     scenario = Scenario.chat(tmp_path, [START, text, question(), decisions(), *END], answers=DECIDED)
