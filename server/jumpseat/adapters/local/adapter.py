@@ -46,7 +46,10 @@ class LocalAccount(Account):
         self._known: AuthStatus | None = None
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """Return `not_required` if the model is installed, else `signed_out` with the command to run."""
+        """Return `not_required` if the model and llama.cpp are installed, else `signed_out`.
+
+        In the state `signed_out`, the message explains what to do.
+        """
         status = await self._read_status()
         self._known = self._known or status
         return status
@@ -61,7 +64,7 @@ class LocalAccount(Account):
         return AuthStatus(provider=self._provider, state="not_required")
 
     def watched_files(self) -> list[Path]:
-        """Return the model's file, which other processes change (`jumpseat local install`)."""
+        """Return the model's file, which other processes such as `jumpseat local install` may change."""
         return [self._file]
 
     async def handle_file_change(self) -> None:
@@ -85,7 +88,7 @@ class LocalAdapter(Adapter):
         """
         Args:
             provider: the configured provider's id.
-            config: the provider's table; `model_path` replaces the installed file.
+            config: the provider's table; `model_path` names a file to use instead of the installed one.
             http: the shared client.
         """
         self._provider = provider
@@ -131,7 +134,7 @@ class LocalAdapter(Adapter):
         refine: Refine | None = None
         decoder: Decoder = ChatCompletionsDecoder(self._provider, request.model)
         if request.infill is not None:
-            # Imported here because few sessions send requests to fill in.
+            # Imported here because few sessions send infill requests.
             from jumpseat.adapters.http.routes.infill import refine_infill
             from jumpseat.dialects.infill import InfillDecoder, encode_llama, read_llama_piece
 
@@ -140,7 +143,8 @@ class LocalAdapter(Adapter):
             refine = refine_infill(self._provider, request.model)
         else:
             call = self._call(server, "/v1/chat/completions", encode(request, self._facts))
-        # Closing the connection stops llama.cpp; measurements show a delay of at most one token.
+        # If the chat is cancelled, closing the connection stops the generation, after at most one more token
+        # (measured).
         answer = stream_events(self._http, call, decoder, provider=self._provider, refine=refine)
         async with aclosing(answer) as events:
             async for event in events:
@@ -189,7 +193,7 @@ class LocalAdapter(Adapter):
         ]
 
     def max_context_tokens(self, model: str) -> int | None:
-        """Return the context length of one chat. Once the model is loaded, it is the value from llama.cpp."""
+        """Return the context length of one chat; llama.cpp's own value once the model is loaded."""
         if model != self._model.name:
             return None
         server = None if self._held is None else self._held.value.usable
@@ -233,7 +237,10 @@ class LocalAdapter(Adapter):
             )
 
     def _check_installed(self) -> Path:
-        """Return the model's file. This blocks; on a network drive, it may never return."""
+        """Check that the model and llama.cpp are installed, and return the model's file.
+
+        This blocks; on a network drive, it may never return.
+        """
         file = locate(self._provider, self._options.model_path, self._config.origin.environment)
         require_engine(self._provider)
         return file

