@@ -2,11 +2,11 @@
 
 1. `github_token` in the configuration.
 2. `COPILOT_GITHUB_TOKEN`. It precedes stored sign-ins, as in Copilot's own command line.
-3. jumpseat's own sign-in, from `jumpseat login`. It precedes general variables, because `GH_TOKEN` is often
-   a token for builds, without Copilot.
+3. jumpseat's own sign-in, from `jumpseat login`. It precedes the variables of 4, because `GH_TOKEN` is often
+   a token for builds, without access to Copilot.
 4. `GH_TOKEN`; in a codespace also `GITHUB_TOKEN`, which GitHub sets there for the user.
 5. Editors' Copilot sign-ins: `hosts.json`, `apps.json`, `auth.db`.
-6. `gh auth token`. It is last because it needs a process, and its tokens give access to fewer models.
+6. `gh auth token`. It is last because it runs a program, and its tokens give access to fewer models.
 
 The user chose 1 to 3 for Copilot, so a token of an unsuitable kind is an error there. In 4 to 6, such a token
 is skipped with a note. After a sign-out, 4 to 6 are not used until the next sign-in.
@@ -54,14 +54,14 @@ async def find_sign_ins(
     rejected: Collection[str] = (),
     general: bool = True,
 ) -> FoundSignIns:
-    """Search the sources in this module's order. `gh` runs only if the others have nothing.
+    """Search the sources in this module's order. `gh` runs only if no other source has a usable token.
 
     Args:
         hosts: the hosts to find sign-ins for.
         store: the store of jumpseat's own sign-ins.
         environment: the client's environment variables.
         configured: the value of `github_token`.
-        rejected: tokens of other programs that GitHub no longer accepts; they are skipped.
+        rejected: tokens to skip because GitHub no longer accepts them; for the sources 4 to 6 only.
         general: whether to search `GENERAL_SOURCES` too. If False, no process is started.
 
     Raises:
@@ -82,7 +82,8 @@ async def find_sign_ins(
     if chosen:
         check_usable(chosen[0].token, provider=hosts.provider, source=chosen[0].source)
         return FoundSignIns(chosen)
-    # The remaining sources contain credentials for one host, which must not be sent to planes on other hosts.
+    # The remaining sources contain credentials for `hosts.authority`. If a client chose other hosts for the
+    # web pages, the REST API or Copilot, these credentials must not be sent there.
     if is_signed_out or not hosts.trusts_found_sign_ins:
         return FoundSignIns(())
     notes: list[str] = []
@@ -127,13 +128,13 @@ async def _find_in_editors(
 def _select_usable(
     candidates: Sequence[SignIn], rejected: Collection[str], notes: list[str]
 ) -> Sequence[SignIn]:
-    """Return the sign-ins to try, and add a note for each one of an unsuitable kind."""
+    """Return the sign-ins to try, and add a note for each token that Copilot does not accept."""
     found: dict[str, SignIn] = {}
     for each in candidates:
         token = each.token.reveal()
         if not is_usable(each.token):
             notes.append(f"{each.source} has a kind of token that Copilot does not accept.")
         elif token not in rejected:
-            # Several sources may have the same token; the first one is shown.
+            # If several sources have the same token, report only the first source.
             found.setdefault(token, each)
     return list(found.values())

@@ -1,7 +1,7 @@
 """jumpseat's own GitHub sign-ins: one token per provider id and host, in the keyring or in a file.
 
-`sign_ins.json` lists every sign-in. It does not contain tokens that are in the keyring, but each change
-writes the file, so that other daemons notice the change with one `stat`.
+`sign_ins.json` lists every sign-in, without the token if that is in the keyring. Every sign-in and sign-out
+replaces the file, even if only the keyring changes, so that other daemons notice the change with one `stat`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ FILE_NAME = "sign_ins.json"
 
 @dataclass(frozen=True, slots=True)
 class StoredSignIn:
-    """A provider's stored sign-in."""
+    """A provider's stored sign-in. If nothing is stored, `token` is None."""
 
     token: Secret | None = None
     storage: Storage | None = None
     login: str | None = None
     signed_out: bool = False
+    """Whether the user signed out and has not signed in again."""
 
 
 def auth_directory(places: Places) -> Path:
@@ -58,7 +59,7 @@ class TokenStore:
         """
         Args:
             directory: the file's directory.
-            keyring: the keyring to try first.
+            keyring: the keyring for tokens. A token that it cannot store is written to the file.
         """
         self.path = directory / FILE_NAME
         """The file that every sign-in and sign-out replaces, so that its stamp changes."""
@@ -121,7 +122,7 @@ class TokenStore:
         Tokens for the provider's former hosts, and copies of the file, are deleted too.
 
         Raises:
-            ConfigError: a file still contains a token; the message names it.
+            ConfigError: a file may still contain a token; the message names the file.
             AuthenticationError: the token is in a keyring that does not delete it; the file is not changed.
         """
         try:
@@ -156,7 +157,7 @@ class TokenStore:
 
 
 def not_removed_error(paths: Iterable[Path], hosts: GitHubHosts) -> ConfigError:
-    """Return the error for files with tokens that a sign-out could not remove."""
+    """Return the error for files that still contain tokens because a sign-out could not remove the files."""
     named = ", ".join(sorted(map(str, paths)))
     return ConfigError(
         f"These files still contain tokens and cannot be removed: {named}.",

@@ -1,6 +1,6 @@
 """GitHub tokens, their sources, and the prefixes that determine which route to Copilot to try first.
 
-Sources: GitHub's page on token formats; the responses of the exchange and the data plane to each kind.
+Sources: GitHub's page on token formats; how the exchange and the data plane answer each kind of token.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from jumpseat.chat import AuthenticationError
 from jumpseat.system.secrets import Secret
 
 GENERAL_SOURCES = ("env:GH_TOKEN", "env:GITHUB_TOKEN", "gh")
-"""Sources of tokens for GitHub in general, whose owners may not want to use them for Copilot."""
+"""The sources of tokens for GitHub in general. Users may not want to use such a token for Copilot."""
 
 Route: TypeAlias = Literal["exchange", "direct"]
-"""`exchange`: exchanged for a short-lived token. `direct`: sent to the data plane unchanged."""
+"""`exchange`: exchange the token for a short-lived one. `direct`: send the token itself to the data plane."""
 
 _ROUTES: tuple[tuple[str, Route], ...] = (
     ("ghu_", "exchange"),  # Issued by a GitHub App for a user, as in editors' Copilot sign-ins.
@@ -49,7 +49,7 @@ class SignIn:
 
     @property
     def is_for_copilot(self) -> bool:
-        """Whether it was made for Copilot, not for GitHub in general."""
+        """Whether it is meant for Copilot, not for GitHub in general."""
         return self.source not in GENERAL_SOURCES
 
 
@@ -67,7 +67,7 @@ def is_usable(token: Secret) -> bool:
 
 
 def check_usable(token: Secret, *, provider: str, source: str) -> None:
-    """Check that a token can work before it is sent.
+    """Check, before a token is sent, that Copilot may accept it.
 
     Args:
         token: a GitHub token that the user chose for Copilot.
@@ -75,7 +75,7 @@ def check_usable(token: Secret, *, provider: str, source: str) -> None:
         source: the token's source, for the message.
 
     Raises:
-        AuthenticationError: it is a classic personal access token, or not a token.
+        AuthenticationError: it is a classic personal access token, or has characters that no token contains.
     """
     if is_usable(token):
         return
