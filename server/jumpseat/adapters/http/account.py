@@ -11,7 +11,7 @@ from jumpseat.config.values import is_costly
 
 
 class KeyAccount(Account):
-    """An optional key, set in the configuration."""
+    """The account of a provider whose API key, if it needs one, is in the configuration."""
 
     auth_method = "api_key"
 
@@ -45,7 +45,7 @@ class KeyAccount(Account):
             message = f"{self._provider} has no key. {self._no_sign_in_error().hint}"
             return AuthStatus(provider=self._provider, state="signed_out", message=message)
         try:
-            # A status must not run a command, or prompt for the keyring's password.
+            # Without `refresh`, this must not run a command, or prompt for the keyring's password.
             if refresh or not is_costly(self._config.api_key):
                 await self._values.resolve("api_key", self._config.api_key)
         except ConfigError as error:

@@ -38,7 +38,7 @@ class Route(ABC):
     """One dialect at one endpoint. It remembers which parameters the endpoint refuses for each model."""
 
     path: str
-    """The path of a chat below the base URL."""
+    """The path of a request below the base URL."""
 
     def __init__(self, provider: str) -> None:
         """
@@ -92,7 +92,10 @@ class Route(ABC):
     def _learn_efforts(
         self, model: str, effort: Any, fault: ProviderFault, error: ChatError
     ) -> Replan | None:
-        """Remember the efforts that remain after a refusal, and return the replan; None if none remains."""
+        """Remember the efforts that remain after a refusal of `effort`, and return the replan.
+
+        Return None if no effort remains, or if the refused request had no effort.
+        """
         if not isinstance(effort, str):
             return None
         efforts = efforts_after_refusal(fault.message, effort, self._efforts_of(model))

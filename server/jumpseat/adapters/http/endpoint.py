@@ -60,7 +60,7 @@ class EndpointAdapter(Adapter):
     """A suffix to remove from a configured base URL."""
 
     own_headers: ClassVar[Mapping[str, str]] = {}
-    """Headers of every request, which configured ones override; names in lower case."""
+    """Headers of every request; names in lower case. Configured headers override them."""
 
     document_types: ClassVar[Sequence[str]] = ()
     """See `ChatTraits.document_types`."""
@@ -68,7 +68,7 @@ class EndpointAdapter(Adapter):
     assistant_may_begin: ClassVar[bool] = False
     """Whether `default_base_url` accepts a conversation that begins with the assistant.
 
-    Compatible servers at other URLs may not.
+    Compatible servers at other URLs are assumed not to accept it.
     """
 
     def __init__(self, provider: str, config: ProviderConfig, http: HttpClient) -> None:
@@ -83,7 +83,7 @@ class EndpointAdapter(Adapter):
         self._http = http
         # This URL may still contain `${name}`. It is empty if the table has only the complete URL of a chat.
         self._base_url = (config.base_url or ("" if config.url else self.default_base_url)).rstrip("/")
-        # Instructions for another API may give a URL that ends with an API version, such as `/v1`.
+        # Users may have copied a URL that ends with the API's version, such as `/v1`, which our paths add.
         self._base_url = self._base_url.removesuffix(self.needless_suffix)
         self._is_at_default = self._base_url == self.default_base_url and config.url is None
         may_begin = self.assistant_may_begin and self._is_at_default
@@ -119,7 +119,7 @@ class EndpointAdapter(Adapter):
 
     @property
     def _infill_route(self) -> Route:
-        """The route of requests to fill in, if the adapter's traits allow them."""
+        """The route of infill requests, if the adapter's traits allow them."""
         raise NotImplementedError
 
     @property
@@ -169,7 +169,7 @@ class EndpointAdapter(Adapter):
         """Return the endpoint's models, followed by the configured ones that it does not list.
 
         Raises:
-            ChatError: the request failed. An endpoint without a list is an error only if no models are
+            ChatError: the request failed. A missing list of models is an error only if no models are
                 configured.
         """
         models = await self._list_if_any() or []
@@ -186,7 +186,7 @@ class EndpointAdapter(Adapter):
         return [replace(model, is_default=True) if model.model == default else model for model in models]
 
     async def recent_models(self) -> list[ModelInfo]:
-        """Return the same as `list_models`, but reuse responses that arrived in the last few minutes.
+        """Return the same as `list_models`, but reuse responses that arrived in the last ten minutes.
 
         Raises:
             ChatError: see `list_models`.
@@ -195,7 +195,7 @@ class EndpointAdapter(Adapter):
             return await self.list_models()
 
     def max_context_tokens(self, model: str) -> int | None:
-        """Return the context length in the last list of models."""
+        """Return the context length in the last list of models; None if the list does not state it."""
         return self._context.get(model)
 
     async def probe(self) -> Mapping[str, bool] | None:
@@ -237,7 +237,7 @@ class EndpointAdapter(Adapter):
             raise
 
     async def _fetch_models(self) -> list[ModelInfo]:
-        """Fetch the endpoint's models, in OpenAI's shape; providers with another list override this.
+        """Fetch the endpoint's models, in OpenAI's shape. Adapters for other lists override this.
 
         Raises:
             ChatError: the request failed.
@@ -249,7 +249,7 @@ class EndpointAdapter(Adapter):
     def _has_fixed_base_url(self) -> bool:
         """Whether there is a base URL that does not depend on the model.
 
-        Lists of models, token counts and requests to fill in need it.
+        Lists of models, token counts and infill requests need such a URL.
         """
         return bool(self._base_url) and not needs_model(self._base_url)
 
@@ -266,7 +266,7 @@ class EndpointAdapter(Adapter):
         return resolved.url or self._address_of_chat(request, resolved)
 
     def _address_of_infill(self, request: ChatRequest, resolved: ResolvedTable) -> str:
-        """Return the URL of a request to fill in. This requires a base URL."""
+        """Return the URL of an infill request. This requires a base URL."""
         return join_url(resolved.base_url, self._infill_route.path)
 
     def _address_of_chat(self, request: ChatRequest, resolved: ResolvedTable) -> str:
@@ -284,7 +284,9 @@ class EndpointAdapter(Adapter):
         return await compute(is_long(request.messages), self._route.prepare, request)
 
     async def _examine(self, error: ChatError, since: int, model: str | None = None) -> None:
-        """Explain a failed request. Raise `Replan` if the credential was refused and has a new value by now.
+        """Add a hint to the error of a failed request if possible.
+
+        Raise `Replan` if the credential was refused and has a new value by now.
 
         Args:
             since: the value of `Values.read_count` when the request was made.
@@ -306,7 +308,9 @@ class EndpointAdapter(Adapter):
             )
 
     async def _fetch(self, ask: Callable[..., Awaitable[T]], method: str, path: str, body: Any = None) -> T:
-        """Send a request other than a chat. If its credential is refused and has a new value, repeat it once.
+        """Send a request other than a chat.
+
+        If its credential is refused, but has a new value by then, send the request once more.
 
         Args:
             ask: sends the request: `get_json`, or a function with the same parameters.
@@ -338,7 +342,7 @@ class EndpointAdapter(Adapter):
         return await self._fetch(ask, "GET", path)
 
     async def _fetch_shared(self, name: str, call: HttpCall) -> Any:
-        """Return the response to a request, shared by the sessions that would send an equal one.
+        """Return the response to a request, shared by the sessions that would send an equal request.
 
         Args:
             name: the request's name within this adapter.

@@ -44,7 +44,7 @@ TURN_WAITS_SECONDS = 1.0
 """The time that a turn waits for its tear-down, which may continue after that."""
 
 CLOSING_WAITS_SECONDS = 0.25
-"""The time that the daemon's shutdown waits for tear-downs. It is part of the time limit for all adapters."""
+"""The time that `aclose` waits for tear-downs. It must fit in the time limit for closing all adapters."""
 
 TEAR_DOWN_SECONDS = 10.0
 """The time after which a tear-down is cancelled."""
@@ -55,7 +55,10 @@ class Outcome:
     """The outcome of an attempt, for its tear-down."""
 
     stop_reason: StopReason
-    """The model's reason to stop; `cancelled` if the turn was cancelled first, `error` if it failed."""
+    """The model's reason to stop.
+
+    It is `cancelled` if the turn was cancelled before the model stopped, and `error` if the attempt failed.
+    """
 
     usage: Usage | None = None
     error: Exception | None = None
@@ -65,11 +68,11 @@ class Outcome:
 class HttpAdapter(EndpointAdapter):
     """A provider with one base URL, as hooks that subclasses override.
 
-    An attempt calls the hooks in this order, each at most once: `set_up`, `credential` (and `form_headers`),
-    `warnings`, `form_parameters`, `form_messages`, `decode` and `url`. Then the request is sent and the
-    decoder is fed, or `refine` is called if the provider refuses the request. `tear_down` comes last. A
-    retried turn consists of several attempts. One object serves many concurrent turns: the hooks of one
-    attempt share data in `request.state`.
+    An attempt calls the hooks in this order, each at most once: `set_up`, `credential`, `form_headers`,
+    `warnings`, `form_body` (which calls `form_parameters` and `form_messages`), `decode` and `url`. Then the
+    request is sent, and the decoder reads the answer. If the provider refuses the request, `refine` is called
+    instead. `tear_down` comes last. A retried turn consists of several attempts. One object serves many
+    concurrent turns, so the hooks of one attempt share data in `request.state`.
 
     The defaults suit any endpoint with chat completions: parameters that it has refused are left out or
     renamed in later requests.
@@ -90,7 +93,7 @@ class HttpAdapter(EndpointAdapter):
             http: the shared client.
 
         Raises:
-            ConfigError: the table and the class have no base URL, or the base URL depends on the model.
+            ConfigError: neither the table nor the class has a URL, or the base URL depends on the model.
         """
         super().__init__(provider, config, http)
         if not self._base_url and config.url is None:
@@ -161,13 +164,16 @@ class HttpAdapter(EndpointAdapter):
         return {}
 
     def warnings(self, request: ChatRequest) -> Iterable[WarningEvent]:
-        """Warn the user of omitted parts of the request; default: the parts that the provider has refused."""
+        """Return warnings about omitted parts of the request.
+
+        The default warns about the parts that the provider has refused before.
+        """
         return self._prepare_without_messages(request).warnings
 
     def form_parameters(self, request: ChatRequest) -> Mapping[str, Any]:
-        """Return the body without the conversation: model, tools, limits, settings.
+        """Return the parts of the body other than the conversation: model, tools, limits, settings.
 
-        An override must apply `config.parameters` and `request.settings` last.
+        An override must apply `config.parameters` and `request.settings` last, so that they take precedence.
         """
         body = self._prepare_without_messages(request).body
         return {name: value for name, value in body.items() if name != "messages"}
@@ -178,7 +184,7 @@ class HttpAdapter(EndpointAdapter):
         return messages
 
     def form_body(self, request: ChatRequest) -> Mapping[str, Any]:
-        """Combine parameters and messages into one JSON object; override it for another structure."""
+        """Combine parameters and messages into one JSON object; override this for another structure."""
         return {**self.form_parameters(request), self.messages_key: self.form_messages(request)}
 
     def decode(self, request: ChatRequest) -> Decoder:
@@ -196,8 +202,8 @@ class HttpAdapter(EndpointAdapter):
     async def tear_down(self, request: ChatRequest, outcome: Outcome) -> None:
         """Release the resources of `set_up`; called once for each set-up that returned, on any outcome.
 
-        The connection to the provider is released first. The turn waits one second for this method to return.
-        After ten seconds, the method is cancelled. Exceptions are only logged.
+        The connection to the provider is released first. The turn waits at most one second for this method
+        to return. After ten seconds, the method is cancelled. Exceptions are only logged.
         """
 
     async def fetch_models(self) -> list[ModelInfo]:
@@ -208,7 +214,7 @@ class HttpAdapter(EndpointAdapter):
         """
         return await super()._fetch_models()
 
-    # -- the template
+    # -- the code that calls the hooks
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent]:
         """Make one attempt, hook by hook.
@@ -219,10 +225,10 @@ class HttpAdapter(EndpointAdapter):
         """
         await self._find_address()
         changed = await self.set_up(request)
-        prepared = request if changed is None else changed
+        current = request if changed is None else changed
         outcome = Outcome("cancelled")
         try:
-            async with aclosing(super().stream(prepared)) as events:
+            async with aclosing(super().stream(current)) as events:
                 async for event in events:
                     if isinstance(event, DoneEvent):
                         outcome = Outcome(event.stop_reason, event.usage)
@@ -233,7 +239,7 @@ class HttpAdapter(EndpointAdapter):
             outcome = Outcome("error", error=error)
             raise
         finally:
-            await self._start_tear_down(prepared, outcome)
+            await self._start_tear_down(current, outcome)
 
     def _address_of_chat(self, request: ChatRequest, resolved: ResolvedTable) -> str:
         return self.url(request)
@@ -261,7 +267,7 @@ class HttpAdapter(EndpointAdapter):
             logger.exception("the tear-down of %s failed", self._provider)
 
     async def aclose(self) -> None:
-        """Wait briefly for tear-downs in progress; an override must call this too."""
+        """Wait briefly for tear-downs in progress, then cancel them. An override must call this too."""
         pending = tuple(self._tearing_down)
         if pending:
             _, late = await asyncio.wait(pending, timeout=CLOSING_WAITS_SECONDS)

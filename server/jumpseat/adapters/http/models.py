@@ -1,7 +1,7 @@
 """Reads lists of models in OpenAI's shape, with the fields that servers add.
 
-Source: `GET /models` in OpenAI's API reference; the model-metadata reference for the additions of OpenRouter,
-vLLM, llama.cpp, LM Studio, Groq and Mistral.
+Source: `GET /models` in OpenAI's API reference. The other fields are additions of OpenRouter, vLLM,
+llama.cpp, LM Studio, Groq and Mistral.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from jumpseat.adapters.base import Capabilities
 from jumpseat.adapters.base.rows import first_rows
 from jumpseat.chat import ModelInfo, ProtocolError
 
-# Use the first path that a row has: the context that the server is configured for precedes the trained one.
+# Use the first path that a row has. The context length that the server is configured for precedes the length
+# that the model was trained for.
 _CONTEXT_PATHS = (
     "meta.n_ctx",
     "loaded_context_length",
@@ -33,8 +34,8 @@ def read_models(answer: Any, provider: str, capabilities: Capabilities) -> list[
     Args:
         answer: the parsed JSON: `{"data": [...]}`, `{"models": [...]}` or the bare array.
         provider: the configured provider's id.
-        capabilities: the provider's capabilities, of which only `streaming` is used. Abilities that a row
-            does not mention are None.
+        capabilities: the provider's capabilities, of which only `streaming` is used. Other abilities
+            come from the row; those that the row does not mention are None.
 
     Raises:
         ProtocolError: the response has no array.
@@ -82,7 +83,8 @@ def _read_model(name: str, row: Mapping[str, Any], provider: str, capabilities: 
 def _read_ability(row: Mapping[str, Any], path: str, member: str, flag: str) -> bool | None:
     """Return whether a model has an ability; None if its row does not say.
 
-    OpenRouter lists the abilities of a model, and Mistral has a flag for each ability.
+    OpenRouter lists the abilities of a model: `path` leads to the list, and `member` is the ability's name
+    there. Mistral has a flag for each ability, in `capabilities`. An empty `path` or `flag` matches nothing.
     """
     listed = _value_at(row, path)
     if isinstance(listed, list):

@@ -17,7 +17,7 @@ _REFUSED = re.compile(
 _REFUSAL_CODES = frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter"})
 
 THINKING_ELSEWHERE = ("reasoning_effort", "reasoning.effort")
-"""The names of the thinking level in other dialects."""
+"""OpenAI's names for the thinking level. In Anthropic's Messages API, `thinking` sets it."""
 
 _ELSEWHERE: Mapping[str, Sequence[str]] = {
     "reasoning": ("reasoning_effort", "thinking"),
@@ -53,24 +53,25 @@ def find_refused_parameter(
         return None
     if not is_refusal(fault):
         return None
-    # Old servers and gateways name the parameter only in the text. A path into a list is cut at the list.
+    # Old servers and gateways name the parameter only in the text. If `param` is a path into a list, such as
+    # `messages[0].content`, only the part before the index counts.
     name = _find_first_name((fault.param or "").partition("[")[0] or fault.message, body)
     return None if name is None or _is_essential(name, body, essential) else name
 
 
 def _find_first_name(text: str, body: Mapping[str, Any]) -> str | None:
-    """Return the parameter that a text names first; later ones are part of an explanation or alternatives."""
+    """Return the parameter that a text names first; later names are explanations or alternatives."""
     mentions: list[tuple[int, str]] = []
     for name, value in body.items():
         for spelling in (name, *_ELSEWHERE.get(name, ())):
-            mark = "[`'\"]" if spelling in _PROSE and text != spelling else ""
+            quote = "[`'\"]" if spelling in _PROSE and text != spelling else ""
             mention = re.search(
-                rf"(?<![\w.-]){mark}{re.escape(spelling)}(?![\w-])(?:\.(\w+))?", text, re.IGNORECASE
+                rf"(?<![\w.-]){quote}{re.escape(spelling)}(?![\w-])(?:\.(\w+))?", text, re.IGNORECASE
             )
             if mention is not None:
                 member = mention[1]
-                whole = spelling == name and isinstance(value, Mapping) and member in value
-                mentions.append((mention.start(), f"{name}.{member}" if whole else name))
+                has_member = spelling == name and isinstance(value, Mapping) and member in value
+                mentions.append((mention.start(), f"{name}.{member}" if has_member else name))
     return min(mentions, default=(0, None), key=lambda each: each[0])[1]
 
 
@@ -91,7 +92,8 @@ def unknown_model_error(
     message = f"The provider {provider} has no model {model!r}."
     words = clean_message(fault.message)
     if _is_model_not_found(fault, error) and words not in ("", f"model: {model}"):
-        # OpenAI also uses this code for models that exist; only its message explains what to do.
+        # OpenAI sends the code `model_not_found` for some models that do exist. Only the error's message
+        # explains why, and what to do.
         message = f"{message[:-1]}: {words}{'' if words.endswith(('.', '!', '?', '…')) else '.'}"
     unknown = UnknownModelError(
         message,

@@ -18,7 +18,7 @@ from jumpseat.http import HttpCall
 from jumpseat.system.secrets import Secret
 
 MAX_MODELS = 100
-"""The number of models whose resolved values are cached."""
+"""The maximum number of models whose resolved values are cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ResolvedTable:
     """The base URL; empty if the table has none."""
 
     url: str | None
-    """The configured URL of a chat."""
+    """The configured URL of a chat; None if there is none, or if the table was resolved without a model."""
 
 
 class EndpointRequests:
@@ -55,9 +55,9 @@ class EndpointRequests:
         Args:
             provider: the configured provider's id.
             config: the provider's table.
-            base_url: the unresolved base URL, with `${name}`; empty if there is none.
+            base_url: the base URL, which may still contain `${name}`; empty if there is no base URL.
             credential: returns the headers that carry a key; names in lower case.
-            headers: headers of every request, which configured ones override; names in lower case.
+            headers: headers of every request; names in lower case. Configured headers override them.
         """
         self.values = Values(provider, config)
         self._config = config
@@ -73,7 +73,9 @@ class EndpointRequests:
         """The secrets in the last URL. This reference keeps them in the set of values to redact."""
 
     async def resolve(self, model: str | None = None) -> ResolvedTable:
-        """Resolve the values of the table. Without a model, configured headers that need one are omitted.
+        """Resolve the values of the table.
+
+        Without a model, `url` is None, and headers and query parameters that use `${model}` are omitted.
 
         Raises:
             ConfigError: a value cannot be resolved.

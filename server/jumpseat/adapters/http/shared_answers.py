@@ -1,4 +1,4 @@
-"""Responses to requests for lists of models, which the sessions of a daemon share."""
+"""Shares the responses to requests for lists of models among the sessions of a daemon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from jumpseat.system.single_flight import SingleFlight, WorkCancelled
 RECENT_SECONDS = 600.0
 """The greatest age of a shared response, in seconds."""
 
-# This is a context variable because hooks of plug-ins are called between the caller and the request.
+# This is a context variable because hooks of plug-ins are called between `recent` and `get`, and a parameter
+# would have to pass through them.
 _max_age: ContextVar[float] = ContextVar("max_age", default=0.0)
 
 Fetch = Callable[[], Coroutine[Any, Any, Any]]
@@ -61,7 +62,7 @@ class SharedAnswers:
         """
         Args:
             shared: the store that sessions share.
-            on_change: called when the response to a request of any session differs from the previous one.
+            on_change: called when a shared response differs from the previous one, whichever session asked.
         """
         self._shared = shared
         self._on_change = on_change
@@ -88,14 +89,14 @@ class SharedAnswers:
         Args:
             name: the request's name within the adapter. The adapter uses one key at a time for each name.
             key: everything that determines the response, and the provider's id, because errors contain it.
-            fetch: sends the request. It continues if its caller is cancelled.
+            fetch: sends the request, which continues even if the caller of `get` is cancelled.
 
         Raises:
             ChatError: an error of `fetch`.
         """
         held = self._held.get(name)
         if held is None or held[0] != key:
-            # Acquire the new value first, so that a request in progress for the same key continues.
+            # Replace the entry before the `await`: a concurrent call must not acquire the value again.
             new = self._shared.acquire(("answer", key), _Answer, _Answer.aclose, linger=RECENT_SECONDS)
             new.value.listeners.add(self._on_change)
             self._held[name] = key, new

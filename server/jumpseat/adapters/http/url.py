@@ -1,4 +1,4 @@
-"""Builds the URLs of requests, and redacts secrets in them."""
+"""Builds the URLs of requests, and registers the secrets in them for redaction."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def with_query(url: str, query: Mapping[str, str]) -> str:
 
 
 def hide_credentials(url: str) -> Sequence[Secret]:
-    """Redact a URL's password and credential-like parameters in logs and errors.
+    """Register a URL's password and credential-like parameters, so that logs and errors redact them.
 
     Returns:
-        The credentials, to be kept alive while the URL is used.
+        The credentials. Keep a reference to them while the URL is used, or their redaction may end.
     """
     return [register_secret(value, short_lived=True) for value in credentials_in_url(url)]
 
 
 def host_of_template(url: str) -> str:
-    """Return the host of a URL, which may still contain `${name}`; empty if it has none."""
+    """Return the host of a URL, which may still contain `${name}`; empty if the URL has no host."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

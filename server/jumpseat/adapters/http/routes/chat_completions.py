@@ -24,7 +24,7 @@ from jumpseat.dialects.extras import Extras
 _ESSENTIAL = frozenset({"model", "messages", "stream", "tools", "tool_choice", "response_format"})
 
 _NINE_CHARACTERS = "must be a-z, a-z, 0-9, with a length of 9"
-"""The form of tool call ids, as in Mistral's error 3280 and in vLLM's errors with Mistral's templates."""
+"""The required form of tool call ids, as in Mistral's error 3280 and vLLM's errors with Mistral templates."""
 
 _WANTS_STRING = re.compile(
     r"expected a string|(must|should|has to) be a (valid )?string|str type expected|not a valid string"
@@ -85,7 +85,7 @@ class ChatCompletionsRoute(Route):
             if replan := self._learn_efforts(model, effort, fault, error):
                 return replan
             facts = self._facts_of(model)
-            # Rename the limit only once: if the endpoint refuses the other name too, the limit is left out.
+            # Rename the token limit only once. If the endpoint refuses the other name too, omit the limit.
             if name == facts.max_tokens_field and _OTHER_FIELD[name] not in self._refused_parameters(model):
                 self._facts[model] = replace(facts, max_tokens_field=_OTHER_FIELD[name])
             return self._remember(model, name, error)
@@ -105,8 +105,8 @@ class ChatCompletionsRoute(Route):
         if _NINE_CHARACTERS in words and facts.tool_ids == "any":
             self._facts[model] = replace(facts, tool_ids="nine_characters")
             return "tool_call_ids"
-        lacks = "reasoning_content" in words and ("passed back" in words or "missing" in words)
-        if lacks and not facts.wants_reasoning_content:
+        lacks_reasoning = "reasoning_content" in words and ("passed back" in words or "missing" in words)
+        if lacks_reasoning and not facts.wants_reasoning_content:
             self._facts[model] = replace(facts, wants_reasoning_content=True)
             return "reasoning_content"
         return None

@@ -1,4 +1,4 @@
-"""The routes of requests to fill in a text.
+"""The routes of infill requests, in which the model fills in text between two given texts.
 
 Sources: see `dialects/infill/encode.py`; vLLM's error for `suffix`; OpenAI's error for a chat model.
 """
@@ -28,7 +28,7 @@ from jumpseat.dialects.ollama_chat import ServerFacts
 from jumpseat.http import Refine
 
 _INFILL = re.compile(r"\b(suffix|insert|infill|fim)\b", re.IGNORECASE)
-"""The words of a refusal that is about filling in."""
+"""Matches a word in errors about filling in text."""
 
 
 class InfillRoute(Route):
@@ -88,7 +88,7 @@ class OllamaInfillRoute(InfillRoute):
 
 
 def refine_infill(provider: str, model: str) -> Refine:
-    """Return a function that recognises errors which mean that the model, or its server, cannot fill in."""
+    """Return a function that recognises errors about an unknown model, or about unsupported infill."""
 
     def refine(fault: ProviderFault, error: ChatError) -> Exception:
         unknown = unknown_model_error(fault, error, provider, model)

@@ -12,8 +12,8 @@ from jumpseat.adapters.http.routes.messages_refusals import (
     find_refused_name,
     is_about_replayed_thinking,
     limit_in_refusal,
+    mark_thinking_as_foreign,
     rules_after_refusal,
-    without_thinking,
 )
 from jumpseat.chat import ChatError, ChatRequest, RequestError
 from jumpseat.dialects import ProviderFault
@@ -29,7 +29,7 @@ from jumpseat.dialects.anthropic_messages.models import override_rules
 from jumpseat.dialects.cache_marks import NAME as CACHE_MARK
 from jumpseat.dialects.extras import Extras
 
-# The parameters of `count_tokens`, which refuses others of the Messages API, such as `max_tokens`.
+# The parameters of `count_tokens`. It refuses the API's other parameters, such as `max_tokens`.
 _COUNTED = frozenset({"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config"})
 
 
@@ -83,7 +83,7 @@ class MessagesRoute(Route):
         return counted
 
     def learn(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Learn from the rows of a list of models, which override the rules derived from the names.
+        """Learn from the rows of a list of models. They override the rules that a model's name implies.
 
         Args:
             rows: the rows, in the form that `override_rules` reads, each with its `id`.
@@ -117,7 +117,7 @@ class MessagesRoute(Route):
         if error.status_code not in (400, 422) or type(error) is not RequestError:
             return None
         if is_about_replayed_thinking(fault, body):
-            return Replan("foreign_thinking", error, without_thinking(request, self._provider))
+            return Replan("foreign_thinking", error, mark_thinking_as_foreign(request, self._provider))
         model = request.model
         rules = self._rules_of(model)
         limit = limit_in_refusal(fault)

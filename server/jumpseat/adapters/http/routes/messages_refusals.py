@@ -58,7 +58,7 @@ def rules_after_refusal(
     """Return rules with which the encoder writes the parameter in another form; None if no form is left.
 
     Args:
-        rules: the rules of the request.
+        rules: the rules that the request was encoded with.
         name: the refused parameter.
         fault: the parsed error body.
         body: the body as it was sent.
@@ -105,7 +105,7 @@ def is_about_replayed_thinking(fault: ProviderFault, body: Mapping[str, Any]) ->
     return sent and _FOREIGN.search(fault.message) is not None
 
 
-def without_thinking(request: ChatRequest, provider: str) -> ChatRequest:
+def mark_thinking_as_foreign(request: ChatRequest, provider: str) -> ChatRequest:
     """Return the request with its thinking marked as foreign, so that the encoder omits it with a warning."""
     foreign = Origin(provider, "")
 

@@ -14,8 +14,8 @@ from jumpseat.dialects.ollama_chat import OllamaChatDecoder, ServerFacts, encode
 
 _NO_THINKING = (
     "does not support thinking",  # The model does not think.
-    "chatrequest.think",  # The server is too old for levels, and names the field.
-    "think value",  # The server does not have this level.
+    "chatrequest.think",  # The server is too old for thinking levels; its error names the field.
+    "think value",  # The server does not support this thinking level.
 )
 """Phrases in errors that refuse `think`."""
 

@@ -23,21 +23,22 @@ from jumpseat.dialects.responses import (
     without_unfollowed,
 )
 
-FOREIGN = "foreign_encrypted_content"
-UNFOLLOWED = "unfollowed_reasoning"
+_FOREIGN_REASON = "foreign_encrypted_content"
+_UNFOLLOWED_REASON = "unfollowed_reasoning"
+"""Reasons of replans. Reasoning that ends an answer is called unfollowed."""
 
 # Dropping one of these would change the meaning of the request, so its refusal is an error.
 _ESSENTIAL = frozenset({"model", "input", "instructions", "stream", "tools", "tool_choice", "text.format"})
 
-_NOT_ITS_OWN = (
+_FOREIGN_PHRASES = (
     "encrypted content",
     "encrypted reasoning",
     "items are not persisted",
     "without its required",
 )
-"""Phrases in errors about replayed reasoning: it is unreadable, has an unknown id or lacks a related item."""
+"""Phrases in errors about replayed reasoning: unreadable, with an unknown id, or without a related item."""
 
-_UNFOLLOWED = "without its required following item"
+_UNFOLLOWED_PHRASE = "without its required following item"
 """A phrase in errors that refuse reasoning at the end of an answer."""
 
 _EFFORT = ("reasoning", "reasoning.effort")
@@ -93,7 +94,7 @@ class ResponsesRoute(Route):
             replan = self._learn_efforts(request.model, effort, fault, error)
             return replan or self._remember(request.model, name, error)
         if self._learn_unfollowed(request.model, fault, error, body):
-            return Replan(UNFOLLOWED, error)
+            return Replan(_UNFOLLOWED_REASON, error)
         if not _is_about_encrypted_content(fault, error):
             return None
         changed = without_encrypted_content(request)
@@ -101,13 +102,13 @@ class ResponsesRoute(Route):
             return None
         why = f"because {self._provider} cannot read it"
         message = f"The encrypted reasoning of the conversation was left out {why}."
-        return Replan(FOREIGN, error, changed, WarningEvent("foreign_data_dropped", message))
+        return Replan(_FOREIGN_REASON, error, changed, WarningEvent("foreign_data_dropped", message))
 
     def _learn_unfollowed(
         self, model: str, fault: ProviderFault, error: ChatError, body: Mapping[str, Any]
     ) -> bool:
         """Return whether the model refuses reasoning at the end of an answer. If so, remember that."""
-        if error.status_code != 400 or _UNFOLLOWED not in fault.message:
+        if error.status_code != 400 or _UNFOLLOWED_PHRASE not in fault.message:
             return False
         if without_unfollowed(body["input"]) == body["input"]:
             return False
@@ -116,7 +117,7 @@ class ResponsesRoute(Route):
 
 
 def _drop_unfollowed(body: dict[str, Any]) -> int:
-    """Remove reasoning at the end of answers from the body; return the number of items."""
+    """Remove reasoning at the end of answers from the body; return the number of removed items."""
     before = len(body["input"])
     body["input"] = without_unfollowed(body["input"])
     return before - len(body["input"])
@@ -135,4 +136,4 @@ def _is_about_encrypted_content(fault: ProviderFault, error: ChatError) -> bool:
     if error.status_code not in (400, 404, 422):
         return False
     words = fault.words.lower().replace("_", " ")
-    return any(phrase in words for phrase in _NOT_ITS_OWN)
+    return any(phrase in words for phrase in _FOREIGN_PHRASES)
