@@ -33,7 +33,7 @@ class Cost:
 
 
 def add_costs(total: Cost | None, cost: Cost | None) -> Cost | None:
-    """Return the sum of two costs. If their currencies differ, the second one starts a new total."""
+    """Return the sum of two costs. If their currencies differ, return only the second cost."""
     if cost is None or total is None or total.currency != cost.currency:
         return cost or total
     return Cost(total.amount + cost.amount, cost.currency)

@@ -1,4 +1,4 @@
-"""The event for changed or dropped parts of a request or an answer."""
+"""The event for warnings."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 WAITING_FOR_ROOM = "waiting_for_room"
-"""The code of the only warning before an answer begins: the attempt waits for other requests."""
+"""The code for an attempt that waits for other requests.
+
+Other warnings from an attempt are delayed until its answer begins. This one is sent immediately.
+"""
 
 
 @dataclass(slots=True)
 class WarningEvent:
-    """Part of the request or the answer was changed or dropped, or the request waits (`WAITING_FOR_ROOM`)."""
+    """A warning to the client. Most warnings report a change to the request or to the answer."""
 
     type: ClassVar[str] = "warning"
     code: str

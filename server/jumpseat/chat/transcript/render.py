@@ -47,7 +47,7 @@ def render(
         messages: the conversation, oldest first.
         model: the model's name as the user wrote it.
         tools: selectors of the tools that the daemon runs.
-        settings: JSON values by the names of the settings.
+        settings: JSON values by setting name.
         conversation: the conversation's id.
         roles: the role names in headings; None for the standard ones.
         trim_answers: whether to omit carriage returns, leading blank lines and trailing white space from the
@@ -134,8 +134,8 @@ def render_fences(block: FencedBlock, form: Form, *, drop_returns: bool = False)
     return lines
 
 
-def _render_fence(block: FencedBlock, form: Form, drop_returns: bool, result: str | None) -> list[str]:
-    pairs, text = list_pairs_and_text(block, result)
+def _render_fence(block: FencedBlock, form: Form, drop_returns: bool, call_id: str | None) -> list[str]:
+    pairs, text = list_pairs_and_text(block, call_id)
     if drop_returns and text is not None:
         text = text.replace("\r", "")
     first, last = form.syntax.write_fence(block.type, text or "")

@@ -34,8 +34,9 @@ from jumpseat.chat.transcript.syntax import MARKDOWN, Syntax
 class TranscriptStream:
     """Converts the events of one turn to the growing text of its section, without the heading.
 
-    The joined pieces are equal to the output of `render` with `trim_answers`, without its last line ending.
-    Blocks are written in order: a block that begins before the previous one is complete has to wait.
+    The texts that `add` returns, joined, are equal to the text that `render` writes below the heading with
+    `trim_answers`, but without the last line ending. Blocks are written in order: a block that begins before
+    the previous one is complete has to wait.
     """
 
     def __init__(self, roles: RoleNames, syntax: Syntax = MARKDOWN) -> None:
@@ -50,7 +51,7 @@ class TranscriptStream:
     def add(self, event: StreamEvent) -> str:
         """Return the text that this event adds.
 
-        A `ResponseEvent` after other output discards the section so far.
+        After a second `ResponseEvent`, the section starts again: the caller must discard the text so far.
         """
         match event:
             case ResponseEvent():
@@ -103,9 +104,10 @@ class TranscriptStream:
 
 
 class _Part:
-    """A block, with its text that is ready to be written."""
+    """A block, and the part of its text that is ready to be written."""
 
     lead_of_next: ClassVar[str] = "\n\n"
+    """The text to write between this part and the next one."""
 
     def __init__(self) -> None:
         self.is_complete = False
@@ -169,11 +171,11 @@ class EscapedText:
         """
         self._region = region
         self._held: list[str] = []
-        # Text that matches these patterns is only collected. Joining the held text for each of these
-        # characters would take quadratic time for a megabyte of backticks or blanks.
-        self._is_undecided = re.compile(rf"[{undecided}]*\Z")
-        self._is_undecided_number = re.compile(rf"[{undecided}0-9]*\Z")
-        self._decides_nothing = self._is_undecided
+        # Text that matches these patterns is only added to the held text. Examining all of the held text for
+        # each such character would take quadratic time for a megabyte of backticks or blanks.
+        self._undecided_elsewhere = re.compile(rf"[{undecided}]*\Z")
+        self._undecided_in_number = re.compile(rf"[{undecided}0-9]*\Z")
+        self._undecided = self._undecided_elsewhere
         self.is_begun = False
         """Whether any text has been returned."""
 
@@ -181,7 +183,7 @@ class EscapedText:
         """Add text, and return the new text that is ready to be written."""
         text = text.replace("\r", "")
         self._held.append(text)
-        return "" if self._decides_nothing.match(text) else self._release(is_complete=False)
+        return "" if self._undecided.match(text) else self._release(is_complete=False)
 
     def finish(self) -> str:
         """Return the remaining text."""
@@ -210,7 +212,7 @@ class EscapedText:
         return "\n".join(written)[first_new:]
 
     def _take_decided(self, lines: Sequence[str], *, is_new: bool) -> list[str]:
-        """Return the lines without the part of the last line that depends on the next text.
+        """Return the lines without the part of the last line whose escape depends on the next text.
 
         Args:
             is_new: whether no part of the last line has been returned yet.
@@ -218,7 +220,7 @@ class EscapedText:
         *before, last = lines
         word = BEGUN_WORD.search(last)
         is_number = word is not None and word["number"]
-        self._decides_nothing = self._is_undecided_number if is_number else self._is_undecided
+        self._undecided = self._undecided_in_number if is_number else self._undecided_elsewhere
         if word:
             last = last[: word.start()].rstrip()
         if is_new and (not last or self._region.can_become_marker.match(lines[-1])):

@@ -24,16 +24,18 @@ _KINDS = "|".join(FENCED_KINDS)
 
 
 def match_beginnings(words: Iterable[str]) -> str:
-    """Return a pattern that matches prefixes of these words, and the words with trailing blanks."""
+    """Return a pattern that matches the unfinished words, and the whole words with any blanks after them."""
     begun = {re.escape(word[:length]) for word in words for length in range(len(word))}
     complete = {rf"{re.escape(word)}[ \t]*" for word in words}
     return "|".join(sorted(begun | complete))
 
 
 class Reserved(NamedTuple):
-    """Patterns of lines that need an escape in a text, in addition to headings."""
+    """Patterns of lines in a text, in addition to the patterns of headings."""
 
     complete: tuple[str, ...] = ()
+    """Patterns of lines that need an escape."""
+
     begun: tuple[str, ...] = ()
     """Patterns of unfinished lines that may become lines that need an escape."""
 
@@ -47,7 +49,7 @@ class Syntax:
     """How a format writes the parts of a transcript. Patterns match whole lines, unless stated otherwise."""
 
     escape: str
-    """The character before a line of text that looks like a marker."""
+    """The character to add before a line of text that looks like a marker."""
 
     heading: str
     """The text before the name of a role, on the first level."""
@@ -70,16 +72,19 @@ class Syntax:
     """The first characters of all markers except headings."""
 
     fence: re.Pattern[str]
-    """The groups `key`, `kind` and `info`. Only an end with the same `key` closes the fence."""
+    """Matches the first line, with the groups `key`, `kind` and `info`."""
 
     fence_end: re.Pattern[str]
+    """Matches the last line, with the group `key`, which must be the same as in the first line."""
+
     write_fence: Callable[[str, str], tuple[str, str]]
     """Returns the first line without pairs, and the last line, given the kind and the content."""
 
     pair: re.Pattern[str]
-    """Matches the groups key and value of one pair in an info string, with the white space before it."""
+    """Matches one pair in an info string, with the white space before it. The groups are key and value."""
 
     pair_form: str
+    """The format string for a pair, with the white space before it."""
 
     front: tuple[str, str]
     """The first and the last line of the front matter."""
@@ -88,13 +93,13 @@ class Syntax:
     front_start: re.Pattern[str]
     front_end: re.Pattern[str]
     front_property: re.Pattern[str] | None = None
-    """The groups `key` and `value` of a line that has a value; None if all lines are YAML."""
+    """Matches a line with one of `KEYS`, in the groups `key` and `value`; None if all lines are YAML."""
 
     planning: re.Pattern[str] | None = None
     """A line that may be between a headline and its property drawer."""
 
     aside: re.Pattern[str] | None = None
-    """A line outside of the conversation, before the first heading."""
+    """A line before or after the front matter that is not part of the conversation, such as a title."""
 
     in_text: Reserved
     in_thinking: Reserved
@@ -103,7 +108,7 @@ class Syntax:
     """Lines that need an escape in every region, even if they are indented. The patterns omit the indent."""
 
     undecided: str
-    """A character class: these characters do not decide whether an unfinished line needs an escape."""
+    """The inside of a character class: characters that cannot decide whether a line needs an escape."""
 
 
 def _write_markdown_fence(kind: str, text: str) -> tuple[str, str]:
@@ -147,7 +152,7 @@ MARKDOWN = Syntax(
     undecided=r"\s`\\",
 )
 
-# Org's syntax: https://orgmode.org/worg/org-syntax.html. A headline begins in the first column, and keywords
+# Org's syntax: https://orgmode.org/worg/org-syntax.html. A headline begins in the first column, but keywords
 # and blocks may be indented. Keywords affect the whole file, even inside blocks. Org's own escape for
 # headlines and keywords is a comma (`org-escape-code-in-region`).
 _HEADLINES = Reserved((r"\*+(?=[ \t\r]|\Z)",), (r"\**",))

@@ -27,13 +27,13 @@ from jumpseat.chat.transcript.editor_settings import escape_settings, has_settin
 
 
 class _Mark(Protocol):
-    """A position in the text. PyYAML has one class for its own parser and another for libyaml."""
+    """A position in the text. PyYAML has two such classes: one for its own parser, one for libyaml."""
 
     line: int
 
 
 DEEPEST = 50
-"""The maximum nesting. A setting's JSON schema has far fewer levels."""
+"""The maximum nesting. Even a setting whose value is a JSON Schema has far fewer levels."""
 
 _TAG = "tag:yaml.org,2002:"
 _STR, _INT, _FLOAT, _BOOL, _NULL = (f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null"))
@@ -41,8 +41,8 @@ _SEQ, _MAP = f"{_TAG}seq", f"{_TAG}map"
 # A double has at most 309 digits before the point, and `int` rejects texts of more than 4300 digits.
 _LONGEST_NUMBER = 400
 
-# PyYAML follows YAML 1.1, where `no` is false and `12:30` is 750. These rules are the JSON schema of YAML
-# 1.2.2 (section 10.2) with the spellings of words from its core schema (10.3). All else is a string.
+# PyYAML follows YAML 1.1, where `no` is false and `12:30` is 750. These are the rules of YAML 1.2.2 for JSON
+# values (section 10.2), with more spellings from its core schema (10.3). Any other plain value is a string.
 _PLAIN_VALUES = (
     (_BOOL, r"true|True|TRUE|false|False|FALSE", "tTfF"),
     (_NULL, r"null|Null|NULL|~|", "nN~"),
@@ -58,15 +58,15 @@ _LITERAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class YamlPair:
-    """A value and its place. Lines and characters are counted from 0."""
+    """A value and its place. Lines and columns are counted from 0."""
 
     value: Any
     line: int
     start: int
-    """The first character of the key."""
+    """The column of the first character of the key."""
 
     end: int | None
-    """The character after the value; None if the value ends on a later line."""
+    """The column after the value; None if the value ends on a later line."""
 
     parts: Mapping[str, YamlPair] = field(default_factory=dict)
     """The pairs of a top-level value that is a mapping."""
@@ -233,7 +233,7 @@ def write_yaml(value: Mapping[str, Any], *, one_line: bool) -> str:
     pairs = [(_build_scalar(key), _build_node(item, DEEPEST - 1, one_line)) for key, item in value.items()]
     dumper.serialize(MappingNode(_MAP, pairs, flow_style=False))
     dumper.close()
-    # `_build_scalar` has quoted every string that contains settings.
+    # `_build_scalar` has put every string with editor settings in double quotes, where `\x3A` means a colon.
     return escape_settings(stream.getvalue(), r"\x3A")
 
 
@@ -260,10 +260,10 @@ def _build_node(value: Any, levels: int, one_line: bool) -> Node:
 
 
 def _build_scalar(text: str, one_line: bool = False) -> ScalarNode:
-    # Add a colon, which follows the string if it is a key.
+    # Add the colon that follows a key: it may complete editor settings.
     if has_settings(f"{text}:"):
         return ScalarNode(_STR, text, style='"')
     if _NOT_PLAIN.search(text) is None:
         return ScalarNode(_STR, text)
-    # A literal block is readable, but cannot represent leading space and control characters.
+    # A literal block is readable, but cannot represent leading white space or control characters.
     return ScalarNode(_STR, text, style='"' if one_line or not _LITERAL.match(text) else "|")
