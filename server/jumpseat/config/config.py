@@ -19,7 +19,7 @@ ProviderId = Annotated[str, Field(pattern=r"^[^\s:]+$")]
 
 
 def _read_servers(tables: Any) -> Any:
-    # Importing the model takes memory, and most users have no servers.
+    # Import this late: the schema of MCP servers takes memory, and most users have no such servers.
     from jumpseat.config.mcp import SERVERS
 
     return SERVERS.validate_python(tables)
@@ -76,7 +76,7 @@ class Config(BaseModel):
 
     @property
     def kinds_of_faulty_providers(self) -> Mapping[str, str]:
-        """The kinds of the providers in `faults` by id, if their tables have a readable `kind`."""
+        """The kind, by provider id, of each provider in `faults` whose table has a readable `kind`."""
         return self._kinds_of_faulty_providers
 
     @property
@@ -86,10 +86,10 @@ class Config(BaseModel):
 
     @property
     def offered_prompts(self) -> Mapping[str, Prompt]:
-        """The prompts that clients offer, by name: `prompts`, and the built-in ones not replaced there.
+        """The prompts that clients offer, by name: `prompts`, and the built-in ones that it does not replace.
 
         A prompt with faults is left out, and so is the built-in prompt with the same name. A prompt that
-        replaces a built-in one inherits the `takes_diff` of the built-in one.
+        replaces a built-in one, but does not set `takes_diff`, inherits this option.
         """
         built_in = {
             name: each for name, each in BUILT_IN_PROMPTS.items() if name not in self.faults_of_prompts
@@ -105,7 +105,7 @@ class Config(BaseModel):
 
     @property
     def faults_of_mcp(self) -> Mapping[str, tuple[Fault, ...]]:
-        """The faults by the name of an MCP server. A server with faults is left out of `mcp`."""
+        """The faults by name of the MCP server. A server with faults is left out of `mcp`."""
         return self._faults.get("mcp", {})
 
     def note_faults(self, faults: FaultsByTable, kinds: Mapping[str, str]) -> None:
@@ -128,14 +128,14 @@ class Config(BaseModel):
         self._file = file
         self._environment = environment
         elsewhere = TableOrigin(environment=environment)
-        own = _get_table(tables, "providers")
+        in_file = _get_table(tables, "providers")
         for name, table in self.providers.items():
-            table.origin = TableOrigin(file, own[name], environment) if name in own else elsewhere
-        own = _get_table(tables, "mcp")
+            table.origin = TableOrigin(file, in_file[name], environment) if name in in_file else elsewhere
+        in_file = _get_table(tables, "mcp")
         for name, server in self.mcp.items():
-            is_own = name in own
-            origin = TableOrigin(file, own[name], environment) if is_own else elsewhere
-            server.note_origin(origin, is_from_client=not is_own)
+            is_in_file = name in in_file
+            origin = TableOrigin(file, in_file[name], environment) if is_in_file else elsewhere
+            server.note_origin(origin, is_from_client=not is_in_file)
 
     @property
     def setting_values(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class Config(BaseModel):
         return self._setting_values_of_file
 
     def note_from_client(self, own: Self) -> None:
-        """Record which tables and values only the client's overlay defines.
+        """Record the file's own setting values, and which providers only the client's overlay defines.
 
         Args:
             own: the file's configuration without the overlay.

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 def read_idle_minutes(file: Path | None) -> float:
-    """Return how many minutes the daemon waits for the next client according to this file. Blocks.
+    """Return how many minutes the daemon waits for the next client, according to this file. Blocks.
 
     Returns the default if there is no file, or if the file has errors. The errors are reported to the clients
     that use the file.

@@ -18,12 +18,12 @@ from jumpseat.system.replacing import replace_file
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-MARK = b"\xef\xbb\xbf"
-"""The byte order mark that editors on Windows write."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""The bytes that some editors on Windows write before the text."""
 
 
 class ConfigurationFile:
-    """A configuration file as it was read."""
+    """A configuration file, read for editing. It is not written if another program has changed it since."""
 
     def __init__(self, path: Path) -> None:
         """
@@ -48,7 +48,7 @@ class ConfigurationFile:
         return {name: table for name, table in tables.items() if isinstance(table, Mapping)}
 
     def set(self, provider: str, values: Mapping[str, str | None]) -> None:
-        """Set keys in a provider's table, and write the file. A missing table is added at the end.
+        """Set keys in a provider's table, and write the file. A missing table is added.
 
         Args:
             provider: the provider's id.
@@ -111,7 +111,7 @@ class ConfigurationFile:
             raise ConfigError(f"{self.path} cannot be read: {error.strerror or error}.") from None
 
     def _write(self, text: str) -> None:
-        mark = MARK if self._raw.startswith(MARK) else b""
+        mark = BYTE_ORDER_MARK if self._raw.startswith(BYTE_ORDER_MARK) else b""
         content = mark + text.encode("utf-8")
         if self._read() != self._raw:
             raise ConfigError(f"Another program changed {self.path} in the meantime, so it was not written.")

@@ -13,7 +13,7 @@ from jumpseat.config.places import KeyPath
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A mistake in the configuration. `str` returns a sentence without the full stop."""
+    """A mistake in the configuration, or a warning. `str` returns a sentence without the full stop."""
 
     source: str
     """The path of the file, or another name for the origin of the tables."""
@@ -22,7 +22,7 @@ class Fault:
     """The dotted path of the key; empty if the fault concerns the whole file, which `message` then names."""
 
     message: str
-    """The rule for the key. It never quotes the value, which may be a secret."""
+    """The problem, such as `must be a string`. It never quotes the value, which may be a secret."""
 
     line: int | None = None
 
@@ -32,7 +32,7 @@ class Fault:
 
 
 FaultsByTable: TypeAlias = Mapping[str, Mapping[str, tuple[Fault, ...]]]
-"""The faults by top-level key (`providers`, `prompts`), then by the table's name."""
+"""The faults by top-level key (`providers`, `prompts`, `mcp`), then by the table's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class UnknownKey:
 
     path: KeyPath
     known: tuple[str, ...]
-    """The keys that are allowed in its table."""
+    """The keys that the table may have."""
 
     @property
     def key(self) -> str:

@@ -49,8 +49,8 @@ def load_config(
         overlay: `initializationOptions.config`.
         environment: the client's environment; None for an empty one.
         built_in: ids of the providers that exist without any configuration.
-        kinds: the built-in kinds of providers, each with its own keys. For a table of another kind, a plug-in
-            declares these keys. If None, only the keys that all kinds have in common are known.
+        kinds: the built-in kinds of providers, each with its own keys. Any other kind belongs to a plug-in,
+            which checks the kind's own keys itself. If None, only the keys common to all kinds are known.
 
     Raises:
         ConfigError: the file cannot be read, it has a fault outside the tables of providers, prompts and
@@ -160,13 +160,14 @@ def _load_with_overlay(
         file: the file's tables.
         overlay: the overlay without nulls and empty tables.
         built_in: see `load_config`.
-        broken: the faults of the file's tables. The overlay may not redefine these tables.
+        broken: the faults in the file, by table. The overlay may not redefine a table with faults.
         kinds: see `load_config`.
     """
     base = drop_broken(file.tables, {"providers": broken["providers"]})
     merged = merge_overlay(base, overlay, {*built_in, *broken["providers"]}, kinds)
     for group, names in broken.items():
-        # The overlay's keys alone would define a different provider under the same id.
+        # Leave out each table with faults. Otherwise, the overlay's keys for a faulty provider would define a
+        # different provider under the same id.
         merged[group] = {key: table for key, table in merged.get(group, {}).items() if key not in names}
     config, errors = validate_tables(merged, kinds)
     if config is None:

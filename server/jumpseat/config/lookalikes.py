@@ -23,7 +23,7 @@ def looks_like(one: str, other: str) -> bool:
         steps = {
             place + 1 for place in reached if place < len(second) and _may_look_like(each, second[place])
         }
-        stays = set() if _is_ascii(each) else reached
+        stays = set() if _is_visible_ascii(each) else reached
         reached = _skip_invisible(steps | stays, second)
     return len(second) in reached
 
@@ -35,17 +35,17 @@ def _normalize(name: str) -> str:
 
 
 def _may_look_like(one: str, other: str) -> bool:
-    return one == other or not (_is_ascii(one) and _is_ascii(other))
+    return one == other or not (_is_visible_ascii(one) and _is_visible_ascii(other))
 
 
 def _skip_invisible(places: set[int], text: str) -> set[int]:
     """Return the positions, and those that can be reached from them by skipping characters outside ASCII."""
     result = set(places)
     for place, each in enumerate(text):
-        if place in result and not _is_ascii(each):
+        if place in result and not _is_visible_ascii(each):
             result.add(place + 1)
     return result
 
 
-def _is_ascii(character: str) -> bool:
+def _is_visible_ascii(character: str) -> bool:
     return "!" <= character <= "~"

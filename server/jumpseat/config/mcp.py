@@ -57,7 +57,7 @@ class McpServerConfig(BaseModel):
     """The environment variables of a program; for a URL, the values for `${name}` by name."""
 
     inherit: list[VariableName] = Field(default_factory=list)
-    """Variables of the client that the program receives in addition to the usual ones."""
+    """Environment variables of the client that the program receives in addition to the usual ones."""
 
     cwd: Annotated[str, Field(min_length=1)] | None = None
     """The program's working directory; a relative one starts at the first workspace folder."""
@@ -67,10 +67,10 @@ class McpServerConfig(BaseModel):
     """Patterns of the tools to offer, in which `*` matches any characters."""
 
     start_seconds: float = Field(default=30.0, gt=0, le=3600)
-    """The time limit for the start, and for listing the tools."""
+    """The time limit for starting the server and listing its tools, together."""
 
     idle_minutes: float = Field(default=10.0, ge=0, le=60 * 24 * 365)
-    """Minutes without a turn after which the server is stopped."""
+    """Minutes after which the server is stopped if no turn uses it."""
 
     proxy: str | None = Field(default=None, repr=False)
     ca_file: str | None = Field(default=None, min_length=1)

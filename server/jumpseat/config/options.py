@@ -85,4 +85,4 @@ class AcpOptions(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
     tools: list[ToolSelector] = Field(default_factory=list)
-    """The tools that each session offers in addition to the file tools and those of its own servers."""
+    """Tools that each session offers in addition to the file tools and the tools of the session's servers."""

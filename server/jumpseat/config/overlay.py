@@ -24,7 +24,7 @@ SOURCE = "initializationOptions.config"
 TOP_LEVEL = frozenset(
     {"default_provider", "default_model", "settings", "providers", "prompts", "tools", "mcp"}
 )
-KNOWN_PROVIDER_KEYS = frozenset({"default_model", "settings", "capabilities"})
+CHANGEABLE_PROVIDER_KEYS = frozenset({"default_model", "settings", "capabilities"})
 """The keys that a client may set on one of the user's providers."""
 
 USER_ONLY_SERVER_KEYS = {
@@ -36,7 +36,7 @@ USER_ONLY_SERVER_KEYS = {
 """Keys that a client may not set on an MCP server that it adds. Each value is the reason as a clause."""
 
 MAX_ID = 100
-"""The maximum length of a provider id in the overlay."""
+"""The maximum length of a provider id or a name of an MCP server in the overlay."""
 
 
 class OverlayError(ConfigError):
@@ -118,7 +118,7 @@ def refuse_keys_of_plugins(config: Config, overlay: Mapping[str, Any], kinds: Ki
 def drop_absent(value: Any) -> Any:
     """Return the value without nulls and empty tables, which mean "absent" in a client's params.
 
-    Empty arrays are dropped too, because Lua encodes an empty table as one.
+    Empty arrays are dropped too, because Lua encodes an empty table as an empty array.
     """
     if isinstance(value, Mapping):
         items = ((key, drop_absent(item)) for key, item in value.items())
@@ -189,7 +189,7 @@ def _restrict_tools(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
 
 def _refuse_changes(table: Mapping[str, Any], where: str) -> None:
     for key in table:
-        if key not in KNOWN_PROVIDER_KEYS:
+        if key not in CHANGEABLE_PROVIDER_KEYS:
             raise OverlayError(f"{where}.{key}", "may not be changed: this provider is already defined")
 
 

@@ -1,4 +1,4 @@
-"""Finds the line of each key in a TOML text, to report faults.
+"""Finds the line of each key in a TOML text, for messages about faults.
 
 `tomllib` does not record positions, so the text is split into statements: the shortest sequence of lines that
 `tomllib` accepts is one statement, and the result of parsing it contains its keys.
@@ -15,14 +15,14 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 """The keys from the top of the file down. An int is an array index."""
 
 _MAY_BEGIN = re.compile(r"""\s*(?:\[|\#|$|[\w"'-][^=]*=)""")
-"""Matches a line that may begin a statement, and a line between two statements."""
+"""Matches a line that may begin a statement, a blank line, and a comment."""
 
 MAX_LINES = 5000
-"""The maximum length of a text to search. No configuration written by hand is that long."""
+"""The number of lines to search. No configuration written by hand is longer."""
 
 
 def line_of(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:
-    """Return the line of a key, or of the nearest enclosing table that has one; None if there is neither."""
+    """Return the line of a key, or else of the nearest enclosing table in `lines`; None if there is none."""
     return next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None)
 
 
@@ -51,13 +51,17 @@ def lines_of_keys(text: str) -> dict[KeyPath, int]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, tuple[dict[str, Any], bool] | None]]:
-    """Yield the first line of each statement, with its parsed tables and whether it is a table header."""
+    """Yield the line on which each statement begins, with its parsed tables and whether it is a table header.
+
+    The second item is None for blank lines and comments.
+    """
     # `splitlines` would also split at characters that do not end a line in TOML.
     lines = text.replace("\r\n", "\n").split("\n")
     start = 0
     while start < min(len(lines), MAX_LINES):
         for end in range(start + 1, len(lines) + 1):
-            # Skip lines that cannot begin a statement, or a long array would be parsed again at each line.
+            # If the next line cannot begin a statement, this one has not ended. Without this check, a long
+            # array would be parsed again for each of its lines.
             if end < len(lines) and not _MAY_BEGIN.match(lines[end]):
                 continue
             piece = "\n".join(lines[start:end])
@@ -76,6 +80,10 @@ def _parse_header(parsed: Mapping[str, Any], lengths: dict[KeyPath, int]) -> Key
     """Return the path of the table that a header opens.
 
     `[[x]]` appends a table to an array, and `[x.y]` then belongs to the last table of that array.
+
+    Args:
+        parsed: the header, parsed as a text of its own.
+        lengths: the length of each array of tables so far; updated.
     """
     path: KeyPath = ()
     value: Any = parsed

@@ -28,7 +28,7 @@ class Prompt(BaseModel):
     model: Annotated[str, Field(min_length=1)] | None = None
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     takes_diff: bool = False
-    """Whether the input is a diff of Git, which is shortened if it is too long for the model."""
+    """Whether the input is a Git diff, which is shortened if it is too long for the model."""
 
     @property
     def uses_input(self) -> bool:

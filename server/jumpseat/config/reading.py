@@ -76,7 +76,7 @@ def parse_tables(path: Path, content: bytes) -> Source:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ConfigError(f"The configuration file {path} cannot be read: it is not UTF-8.") from None
-    # The parser's memory use is quadratic in the number of parts of a dotted key.
+    # Check this before parsing: the parser's memory use is quadratic in the number of parts of a dotted key.
     is_deep = any(key.count(".") > DEEPEST for line in text.splitlines() for key in line.split("="))
     try:
         tables = {} if is_deep else tomllib.loads(text)
@@ -90,7 +90,7 @@ def parse_tables(path: Path, content: bytes) -> Source:
 
 
 def is_deeper_than(most: int, value: Any) -> bool:
-    """Whether tables and arrays are nested deeper than this number of levels."""
+    """Whether tables and arrays are nested in more than `most` levels."""
     level = [value]
     for _ in range(most + 1):
         level = [
@@ -118,7 +118,8 @@ def validate_source(source: Source, kinds: Kinds | None) -> tuple[Config, Faults
     """Return the configuration without the independent tables that have faults, and those faults.
 
     Raises:
-        ConfigError: there is a fault elsewhere; the message names the first one, the hint the others.
+        ConfigError: there is a fault elsewhere. The error lists all faults in the file: the first one in its
+            message, the others in its hint.
     """
     whole, errors = validate_tables(source.tables, kinds)
     broken: dict[str, dict[str, tuple[Fault, ...]]] = {name: {} for name in INDEPENDENT_TABLES}
@@ -143,7 +144,7 @@ def drop_broken(tables: Mapping[str, Any], broken: FaultsByTable) -> dict[str, A
 
 
 def extract_sound_part(source: Source, kinds: Kinds | None) -> tuple[Config, list[tuple[KeyPath, Fault]]]:
-    """Return the configuration without its faulty values, and all of its faults."""
+    """Return the configuration without its faulty values, and all faults."""
     tables = deepcopy(dict(source.tables))
     found: dict[KeyPath, Fault] = {}
     while True:
@@ -180,13 +181,13 @@ def _remove(tables: Any, path: KeyPath) -> None:
 
 
 def list_faults(errors: Iterable[ErrorDetails], source: Source) -> list[tuple[KeyPath, Fault]]:
-    """Return each fault with its path, in file order, without values, which may be credentials."""
+    """Return the faults with their paths, in file order. They never quote values, which may be secrets."""
     lines = source.lines()
     sentences: dict[KeyPath, list[str]] = {}
     for each in errors:
         path = tuple(part for part in each["loc"] if part != "[key]")
         if each["type"] in _TYPE_NAMES and path[-1] == _TYPE_NAMES[each["type"]]:
-            # If a key allows several types, pydantic appends the type that it tried to the path.
+            # If a key allows several types, pydantic appends the name of the type that it tried to the path.
             path = path[:-1]
         sentences.setdefault(path, []).append(_describe(each))
     faults = [

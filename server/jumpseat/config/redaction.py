@@ -36,7 +36,10 @@ def hide_secrets(environment: Environment, file: Path) -> None:
 def secrets_in(
     document: Any, environment: Environment, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the path and value of each text that may be a secret. References to sources are not secret."""
+    """Yield the path and value of each text that may be a secret.
+
+    References to sources, and names of environment variables, are not secret.
+    """
     if isinstance(document, Mapping):
         for key, value in document.items():
             yield from secrets_in(value, environment, (*path, str(key)))

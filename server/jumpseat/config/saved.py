@@ -48,7 +48,7 @@ def saved_settings_file(places: Places) -> Path:
 class SavedSettings:
     """The saved settings as one connection sees them, kept in sync with the file.
 
-    A broken file is set aside and treated as empty. Await `load` first: until then, `values` is empty.
+    A broken file is set aside and treated as empty. Await `load` first: until then, `values` has no settings.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -70,7 +70,7 @@ class SavedSettings:
         self._on_change: list[Callable[[], None]] = []
 
     def default_model(self, providers: Collection[str]) -> str | None:
-        """Return the saved model; None if its provider is no longer one of `providers`."""
+        """Return the saved default model; None if there is none, or if its provider is not in `providers`."""
         owner = self._content.get(_MODELS_PROVIDER)
         found: str | None = self.values.get("default_model")
         return found if owner is None or owner in providers else None
@@ -170,7 +170,7 @@ class SavedSettings:
             return
         watcher = Watcher([self._file.path], tick=tick)
         if self._is_loaded:
-            # The file may have changed after its first read and before the watcher was created.
+            # Read again: the file may have changed after its first read and before the watcher was created.
             await self._reload()
         await self.load()
         async for _ in watcher:

@@ -30,10 +30,10 @@ def merge_patch(base: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
 
 
 def find_overridden(patch: Mapping[str, Any], configured: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the dotted key and the configured value for each value of a patch that has no effect.
+    """Yield the dotted key and the configured value for each new value that the configuration overrides.
 
     Args:
-        patch: new values. Deletions are never overridden.
+        patch: the new values. Deletions are never overridden.
         configured: the values from the configuration, in the form of saved settings.
     """
 
@@ -142,14 +142,14 @@ def _find_problems_of_providers(patch: Any, saved: Any, schemas: Schemas) -> lis
             problems.append(Problem(where, "must be an object"))
             continue
         known = saved.get(name)
-        news = _select_changes(table, known if isinstance(known, Mapping) else {})
+        changes = _select_changes(table, known if isinstance(known, Mapping) else {})
         if name not in schemas:
-            if news:
+            if changes:
                 problems.append(Problem(where, f"is not a provider{alternatives(name, schemas)}"))
             continue
         problems += [
             Problem(f"{where}.{each.path.removeprefix('settings.')}", each.message)
-            for each in check_settings(dict(schemas[name]), news)
+            for each in check_settings(dict(schemas[name]), changes)
         ]
     return problems
 

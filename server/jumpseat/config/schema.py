@@ -56,7 +56,7 @@ def _check_word(text: str) -> str:
 
 
 HeaderWord = Annotated[str, AfterValidator(_check_word)]
-"""A value that is valid in a header and in the fields of a form."""
+"""A word of visible ASCII characters, which is valid in headers and in form fields."""
 
 
 class WireRoles(BaseModel):
@@ -97,7 +97,7 @@ class Roles(BaseModel):
     @property
     def names(self) -> dict[str, str]:
         """The configured heading names by role."""
-        return {role: name for role in _SIDES if (name := getattr(self, role)) is not None}
+        return {role: name for role in _HEADING_ROLES if (name := getattr(self, role)) is not None}
 
     @property
     def also_sent(self) -> dict[str, str]:
@@ -117,16 +117,17 @@ class Roles(BaseModel):
         for role, name in self.names.items():
             if not name or name != name.strip() or not name.isprintable():
                 raise ValueError(f"{role} must be one line of text without blanks around it")
-        user, assistant = self.user or _USER, self.assistant or _ASSISTANT
-        if user in (assistant, _ASSISTANT) or assistant == _USER:
+        user, assistant = self.user or _DEFAULT_USER, self.assistant or _DEFAULT_ASSISTANT
+        if user in (assistant, _DEFAULT_ASSISTANT) or assistant == _DEFAULT_USER:
             raise ValueError(
-                f"user and assistant must differ; user cannot be {_ASSISTANT}, assistant cannot be {_USER}"
+                f"user and assistant must differ; user cannot be {_DEFAULT_ASSISTANT}, "
+                f"assistant cannot be {_DEFAULT_USER}"
             )
         return self
 
 
-_SIDES = ("user", "assistant")
-_USER, _ASSISTANT = "Me", "Assistant"
+_HEADING_ROLES = ("user", "assistant")
+_DEFAULT_USER, _DEFAULT_ASSISTANT = "Me", "Assistant"
 
 Tokens = Annotated[int, Field(gt=0)]
 
@@ -180,7 +181,7 @@ def as_certificate(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TableOrigin:
-    """The origin of a provider's table."""
+    """The origin of a table, which describes a provider, an MCP server or the network of `[fetch]`."""
 
     file: Path | None = None
     """The configuration file; relative paths in the table start at its directory."""
@@ -205,7 +206,7 @@ _SET_BY_DAEMON = frozenset({"input", "instructions", "messages", "model", "strea
 """Fields of a request's body that every chat sets, and that the configuration therefore cannot set."""
 
 _LISTS = frozenset({"include", "tools"})
-"""Fields of a request's body whose lists are joined with the configured ones."""
+"""Fields of a request's body whose lists are joined with the configured lists."""
 
 
 def _check_settable(name: str) -> str:
@@ -296,7 +297,7 @@ class ProviderConfig(BaseModel):
     """Seconds without data from the provider after which the chat fails."""
 
     connect_timeout: float | None = Field(default=None, gt=0)
-    """Seconds that a host or proxy has to accept a connection."""
+    """Seconds within which a host or proxy must accept a connection."""
 
     proxy: str | None = Field(default=None, repr=False)
     """`http://user:password@host:port`, or `none`; if absent, the environment variables apply."""
