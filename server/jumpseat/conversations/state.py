@@ -39,7 +39,7 @@ class TurnState:
     at: datetime
     owner: Owner
     before: int
-    """The number of messages before this turn, or before the turn that it repeats."""
+    """The number of messages before this turn's question; a retry has the same question."""
 
     inputs: int
     """The number of messages up to the end of this turn's question; the answer is not counted."""
@@ -49,7 +49,7 @@ class TurnState:
     """Whether it ended with an error or was cancelled."""
 
     answered: bool = False
-    """Whether it ended with content of its own."""
+    """Whether it ended successfully, or failed with some content."""
 
     partial: list[ContentBlock] = field(default_factory=list)
     """The answer so far, while the turn is open."""
@@ -84,16 +84,19 @@ class State:
     settings: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
     inputs: list[Message] = field(default_factory=list)
-    """All messages including those of the last turn, without its answer."""
+    """All messages except the answer of the last turn."""
 
     ended_answer: Message | None = None
-    """The complete or partial answer of the last turn that has ended; None if it has none."""
+    """The answer that follows `inputs`; None if there is none.
+
+    While the last turn is open, its partial answer is not used here.
+    """
 
     open_turns: dict[str, TurnState] = field(default_factory=dict)
     """All turns without an end, by key, including those whose process was killed."""
 
     sessions: dict[str, SessionUse] = field(default_factory=dict)
-    """The sessions of clients that have used the conversation, by id."""
+    """The last turn of each session in the conversation, by the session's id."""
 
     usage: Usage | None = None
     """The usage of the last turn that reported one."""
@@ -103,11 +106,14 @@ class State:
 
     last: TurnState | None = None
     turn_ends: list[int] = field(default_factory=list)
-    """The number of messages before the answer of each turn, including retries."""
+    """The numbers of messages before the answers, one number for each turn, including retries."""
 
     @property
     def answer(self) -> Message | None:
-        """The complete or partial answer of the last turn; until it has one, the answer that it replaces."""
+        """The complete or partial answer of the last turn.
+
+        A retry has the previous answer until it has its own.
+        """
         if self.last is not None and self.last.is_open and self.last.partial:
             return Message("assistant", tuple(self.last.partial))
         return self.ended_answer
@@ -192,7 +198,7 @@ class State:
             self.last.before if is_retry and self.last is not None else base,
             base + len(new),
         )
-        # Absent keys did not change.
+        # If a key is absent, its value has not changed.
         system = _read_text(line, "system") if "system" in line else self.system
         settings = _read_object(line, "settings", self.settings)
         model = f"{line['provider']}:{line['model']}"
@@ -238,12 +244,12 @@ class State:
         turn.is_open, turn.failed = False, failed
         turn.answered = bool(content.content) or not failed
         last = self.last
-        # If a retry has replaced this turn, this turn's answer counts until the retry has one.
-        is_latest = turn is last or (
+        # If a retry has replaced this turn, this turn's answer is used until the retry has its own.
+        is_used = turn is last or (
             last is not None and turn.inputs == last.inputs == len(self.inputs) and not last.answered
         )
         turn.partial = []
-        if is_latest and turn.answered:
+        if is_used and turn.answered:
             self.ended_answer = content
         return list_texts([content])
 

@@ -70,8 +70,8 @@ class ConversationStore:
         key = secrets.token_hex(8)
         running_here.add(key)
         try:
-            # Do not wait for the disk here, because that would delay the request. The data survives a crash
-            # of the daemon but not a power failure, until `finish` syncs it.
+            # Do not wait for the disk here, because that would delay the request. Until `finish` syncs the
+            # data, it survives a crash of the daemon but not a power failure.
             with self._lock_for_change(synced=False):
                 return self._begin(turn, key)
         except BaseException:
@@ -337,7 +337,7 @@ class ConversationStore:
         """Lock the store while it is changed.
 
         Args:
-            synced: whether to wait until the writes are on the disk, after the lock has been released.
+            synced: whether to wait, once the lock has been released, until the writes are on the disk.
         """
         check_directory(self.directory)
         descriptors: list[int] = []
@@ -392,7 +392,7 @@ class ConversationStore:
 def _place_turn(state: State, messages: Sequence[Message], known_secrets: KnownSecrets) -> Placing:
     before_last = 0 if state.last is None else state.last.before
     facts = PlacingFacts(state.inputs, state.answer, judge_last_turn(state), before_last)
-    # A secret may have become known after a message was stored.
+    # Redact the kept messages again: a secret may have become known after they were stored.
     return place_turn(facts, messages, lambda message: redact_message(message, known_secrets))
 
 
