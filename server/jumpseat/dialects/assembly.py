@@ -91,8 +91,8 @@ def id_suffix_of(response_id: str) -> str:
 class BlockAssembler:
     """A builder of one answer's events; `take` returns the new ones.
 
-    At most one block of text or thinking is open; any other block closes it. Tool calls may overlap, and are
-    identified by keys that the decoder chooses.
+    At most one block of text or thinking is open; the start of any other block closes it. Tool calls may
+    overlap, and are identified by keys that the decoder chooses.
     """
 
     def __init__(self, provider: str, model: str, *, thinking_opaque: OpaqueSource | None = None) -> None:
@@ -277,7 +277,7 @@ class BlockAssembler:
         self._events.append(ToolUseDoneEvent(block_number, block))
 
     def close_all(self) -> None:
-        """Close all open blocks, in the order in which they began."""
+        """Close the open block of text or thinking, and then the tool calls in first-seen order."""
         self.close_prose()
         for key in tuple(self._calls):
             self.close_tool_call(key)
@@ -325,7 +325,7 @@ class BlockAssembler:
         self._signature = self._opaque = None
 
     def open_thinking(self) -> None:
-        """Open a thinking block unless one is open. A block with opaque data may stay without text."""
+        """Open a thinking block unless one is open. It can stay empty if it has opaque data."""
         if self._open != "thinking":
             self._begin("thinking")
             self._events.append(ThinkingStartEvent(self._open_block))

@@ -53,7 +53,7 @@ class Decoder(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether the dialect's end mark was read; the rest of the answer is ignored."""
+        """Whether the answer has ended, usually with the dialect's end mark; further input is ignored."""
         ...
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:

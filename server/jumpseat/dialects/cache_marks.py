@@ -17,11 +17,11 @@ _UNMARKABLE = ("thinking", "redacted_thinking")
 
 
 def mark_part(message: MutableMapping[str, Any], key: str = "content") -> None:
-    """Mark the last markable part of a message; a plain string is first converted to a part.
+    """Mark the last markable part of a message or system prompt; a plain string is first converted to a part.
 
     Args:
-        message: a message whose content is a text or a list of parts.
-        key: the member with the content.
+        message: a message, or a body with a system prompt.
+        key: the member with the content, which is a text or a list of parts.
     """
     content = message[key]
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)

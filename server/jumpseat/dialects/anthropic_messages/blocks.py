@@ -1,6 +1,6 @@
 """Encodes the blocks of assistant messages, including the provider's opaque data.
 
-This module owns the keys of `opaque`, which the decoder writes and the encoder reads:
+This module owns the keys of `opaque` in each type of block; the decoder writes them, the encoder reads them:
 
 - `text`: `citations`, as received.
 - `tool_use`: all members, such as `caller`, except `type`, `id`, `name` and `input`.
@@ -65,7 +65,8 @@ def encode_assistant_part(block: ContentBlock, origin: Origin) -> dict[str, Any]
                 **extra,
             }
         case ThinkingBlock():
-            # Compatible endpoints do not sign their thinking. It is replayed if it has an origin.
+            # Compatible endpoints do not sign thinking, so thinking without a signature is replayed too, but
+            # only if it has an origin.
             if not (ours and (block.signature is not None or block.origin is not None)):
                 return None
             return {"type": "thinking", "thinking": block.thinking, "signature": block.signature or ""}
@@ -115,7 +116,7 @@ def drop_cut_off_calls(
 
 
 def _encode_input(block: ToolUseBlock) -> dict[str, Any]:
-    """Return the arguments as the model wrote them; malformed text is wrapped in an object."""
+    """Return the arguments as an object; malformed text is wrapped in one."""
     arguments, _ = parse_arguments(block.raw)
     if arguments is not None and block.raw.strip() not in ("", "null"):
         return arguments

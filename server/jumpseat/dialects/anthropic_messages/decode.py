@@ -36,6 +36,8 @@ from jumpseat.dialects.provider_errors import clean_message, error_from_fault, r
 from jumpseat.dialects.stop_reasons import choose_stop_reason, stop_reason_of
 
 _TEXT_OF_DELTA = {"text_delta": "text", "thinking_delta": "thinking"}
+"""The member with the text for each type of delta; the type of the block has the same name."""
+
 _OWN_KEYS = frozenset({"type", "id", "name", "input"})
 
 
@@ -48,7 +50,7 @@ class _OpenBlock:
 
     kind: str
     whole: dict[str, Any]
-    json: list[str] = field(default_factory=list)
+    input_pieces: list[str] = field(default_factory=list)
     signature: str = ""
     citations: list[Any] = field(default_factory=list)
     citations_sent: int = 0
@@ -148,7 +150,7 @@ class AnthropicMessagesDecoder:
                 self._stop_block(key)
             case "message_delta":
                 self._decode_cost(event)
-                self._decode_end(mapping_in(event.get("delta")), event.get("usage"))
+                self._decode_stop_and_usage(mapping_in(event.get("delta")), event.get("usage"))
             case "message_stop":
                 for each in self._finish_answer():
                     self._blocks.emit(each)
@@ -170,14 +172,14 @@ class AnthropicMessagesDecoder:
             self._start_block(key, mapping_in(block))
             self._stop_block(key)
         self._decode_cost(message)
-        self._decode_end(message, message.get("usage"))
+        self._decode_stop_and_usage(message, message.get("usage"))
 
     def _decode_cost(self, container: Mapping[str, Any]) -> None:
         if self._extras is not None:
             self._usage.cost = self._extras.cost_in(container) or self._usage.cost
 
     def _send_response(self, model: str = "", response_id: str = "") -> None:
-        """Emit the answer's model and id unless they were already emitted. Without an id, emit only once."""
+        """Emit the answer's model and id if they are new; without an id, only if nothing was emitted."""
         response = (model or self._model, response_id)
         if response == self._sent_response or (self._sent_response is not None and not response_id):
             return
@@ -232,10 +234,10 @@ class AnthropicMessagesDecoder:
                 opened.signature = text_in(delta.get("signature"))
             case "input_json_delta", "tool_use":
                 piece = text_in(delta.get("partial_json"))
-                opened.json.append(piece)
+                opened.input_pieces.append(piece)
                 self._blocks.add_tool_call(key, arguments=piece)
             case "input_json_delta", _:
-                opened.json.append(text_in(delta.get("partial_json")))
+                opened.input_pieces.append(text_in(delta.get("partial_json")))
             case "citations_delta", _:
                 opened.citations.append(delta.get("citation"))
                 self._send_citations(opened)
@@ -248,7 +250,7 @@ class AnthropicMessagesDecoder:
             self._send_citations(opened)
 
     def _send_citations(self, opened: _OpenBlock, *, at_end: bool = False) -> None:
-        # Before its first text arrives, the block has no number.
+        # The block has no number until its first text arrives.
         if self._blocks.text_block is None and not at_end:
             return
         for citation in map(mapping_in, opened.citations[opened.citations_sent :]):
@@ -272,7 +274,7 @@ class AnthropicMessagesDecoder:
             case "tool_use":
                 # Some gateways send the input in the start event instead of deltas.
                 arguments = opened.whole.get("input")
-                if arguments and not any(opened.json):
+                if arguments and not any(opened.input_pieces):
                     self._blocks.add_tool_call(key, arguments=arguments_text(arguments))
                 self._blocks.close_tool_call(key)
             case "redacted_thinking":
@@ -282,7 +284,7 @@ class AnthropicMessagesDecoder:
             case kind:
                 self._blocks.add_block(_join_other_block(kind, opened))
 
-    def _decode_end(self, delta: Mapping[str, Any], usage: Any) -> None:
+    def _decode_stop_and_usage(self, delta: Mapping[str, Any], usage: Any) -> None:
         self._stop_reason = choose_stop_reason(self._stop_reason, delta.get("stop_reason"))
         self._stop_details = mapping_in(delta.get("stop_details")) or self._stop_details
         self._usage.add(usage)
@@ -307,8 +309,8 @@ class AnthropicMessagesDecoder:
 def _join_other_block(kind: str, opened: _OpenBlock) -> OtherBlock:
     """Return a block of an unknown type for replay, with its deltas joined."""
     whole = opened.whole
-    if any(opened.json):
-        raw = join_pieces(opened.json)
+    if any(opened.input_pieces):
+        raw = join_pieces(opened.input_pieces)
         try:
             whole["input"] = read_answer(raw)
         except ValueError:

@@ -225,7 +225,7 @@ def _encode_messages(
     messages = drop_cut_off_calls(messages, warnings)
     if messages and messages[-1]["role"] == "assistant":
         parts = messages[-1]["content"]
-        # With blocks of the provider's own tools, the turn may be paused. The API then continues it.
+        # A turn with blocks of the provider's own tools may be paused. The API continues it as it is.
         if not rules.takes_prefill and all(part["type"] in ("text", *_THINKING) for part in parts):
             messages.append({"role": "user", "content": [{"type": "text", "text": GO_ON}]})
             text = f"{request.model} cannot continue its own message, so a user message {GO_ON!r} was added."
@@ -314,9 +314,9 @@ def _join_assistant(
     # The API rejects thinking at the end of a message, as in a truncated answer.
     while kept and kept[-1]["type"] in _THINKING:
         kept.pop()
-    if last := sent - len(kept):
+    if trailing := sent - len(kept):
         message = (
-            f"Reasoning at the end of an answer was left out ({last} blocks): {origin.model} refuses it."
+            f"Reasoning at the end of an answer was left out ({trailing} blocks): {origin.model} refuses it."
         )
         warnings.append(WarningEvent("unfinished_dropped", message))
     return kept

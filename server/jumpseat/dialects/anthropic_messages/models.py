@@ -1,7 +1,7 @@
 """Describes what each model family accepts: thinking, sampling, forced tools, schemas.
 
-The endpoint's list of models overrides this table. Sources: `tests/dialect_rows/anthropic_messages.py` for
-the table, and `ModelCapabilities` in Anthropic's API reference for the list.
+The endpoint's list of models overrides these rules. Sources: `tests/dialect_rows/anthropic_messages.py` for
+the rules, and `ModelCapabilities` in Anthropic's API reference for the list.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class ModelRules:
     """The form of thinking: `adaptive` with an effort, `enabled` with a budget, or `none`."""
 
     off: OffForm = "disabled"
-    """The way to turn thinking off; `low_effort` if thinking can only be reduced."""
+    """The way to turn thinking off.
+
+    `low_effort` means that thinking can only be reduced, and `absent` that the model never thinks.
+    """
 
     hides_thinking: bool = False
     """Whether the API sends the text of thinking only if `display` asks for it."""
@@ -35,7 +38,10 @@ class ModelRules:
     """Whether `temperature`, `top_p` and `top_k` are accepted at all."""
 
     strict_thinking: bool = False
-    """Whether the API rejects most sampling values and (with a budget) a forced tool during thinking."""
+    """Whether the API rejects most sampling values while the model thinks.
+
+    If `thinking` is `enabled`, it also rejects forced tools, and thinking that starts between tool calls.
+    """
 
     takes_forced_tools: bool = True
     takes_prefill: bool = True
@@ -57,7 +63,7 @@ _FAMILY_ONLY = re.compile(r"fable|mythos")
 
 
 def family_and_version(model: str) -> tuple[str, tuple[int, int]] | None:
-    """Return the family and version of a Claude model, in any gateway's spelling; None for other models."""
+    """Return the family and version of a Claude model, however a gateway spells it; None for other models."""
     name = model.lower()
     if "claude" not in name:
         return None

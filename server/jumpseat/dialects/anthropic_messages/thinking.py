@@ -126,7 +126,7 @@ def drop_refused_sampling(body: dict[str, Any], rules: ModelRules, warnings: lis
 
 
 def drop_refused_effort(body: dict[str, Any], warnings: list[WarningEvent]) -> None:
-    """Remove a configured effort that the model, such as Opus 5, rejects while thinking is off."""
+    """Remove a configured effort that models such as Opus 5 reject while thinking is off."""
     config = body.get("output_config")
     if not isinstance(config, dict) or body.get("thinking") != {"type": "disabled"}:
         return

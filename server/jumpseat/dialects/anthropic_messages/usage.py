@@ -29,8 +29,8 @@ class UsageCounter:
         """Apply the `usage` of an event; a field that is absent or null does not change."""
         if not isinstance(usage, Mapping):
             return
-        # Counts are overwritten, not added. In `message_start`, they may be 0: from gateways, and if the
-        # provider runs its own tools.
+        # Later counts replace earlier ones. The counts in `message_start` may be 0 if a gateway sends them,
+        # or if the provider runs its own tools.
         iterations = mappings_in(usage.get("iterations"))
         for name in _FIELDS:
             count = count_in(usage.get(name))
