@@ -28,7 +28,8 @@ class CallKeys:
             index: the index in the delta; anything but an integer is ignored.
             call_id: the id in the delta; may be empty.
             name: the name in the delta; may be empty.
-            begins_new_call: returns whether a delta with a name cannot continue the call with this key.
+            begins_new_call: returns whether the delta cannot continue the call with a given key; called only
+                if the delta has a name.
             whole: whether the delta is a complete call.
         """
         # The index is a key, not a position: some proxies count from 1. Mistral and Gemini omit it.

@@ -147,8 +147,8 @@ class ChatCompletionsDecoder:
             raise self._failure
 
     def _decode_chunk(self, chunk: Mapping[str, Any], *, whole: bool = False) -> None:
-        # Groq and OpenRouter, among others, send errors in mid-stream. OpenRouter's error chunks may
-        # also have choices.
+        # Groq and OpenRouter, among others, send errors in mid-stream. OpenRouter's error chunks sometimes
+        # contain choices too.
         if chunk.get("error") or chunk.get("object") == "error":
             raise error_from_fault(read_fault(chunk), self._provider)
         # Azure's first chunk has an empty id and model.
@@ -170,7 +170,7 @@ class ChatCompletionsDecoder:
             self._send_response()
         delta = choice.get("delta")
         if whole:
-            # Perplexity adds an empty `delta` to the message of a body.
+            # Perplexity sends an empty `delta` next to the `message`.
             delta = mapping_in(choice.get("message")) or mapping_in(delta)
         elif not isinstance(delta, dict):
             # A `message` after deltas repeats them.
@@ -195,7 +195,7 @@ class ChatCompletionsDecoder:
             )
 
     def _decode_delta(self, delta: Mapping[str, Any], *, whole: bool) -> None:
-        thought = self._reasoning.text_of(delta)
+        thought = self._reasoning.read_text(delta)
         content = delta.get("content")
         refusal = delta.get("refusal")
         calls = delta.get("tool_calls")
@@ -294,7 +294,7 @@ class ChatCompletionsDecoder:
         Args:
             call: the entry.
             taken: the keys of the preceding entries.
-            whole: whether the answer is complete, so that every entry is a separate call.
+            whole: whether the answer was not streamed, so that every entry is a complete call.
         """
         function = mapping_in(call.get("function"))
         custom = mapping_in(call.get("custom"))
@@ -319,7 +319,7 @@ class ChatCompletionsDecoder:
         return key
 
     def _decode_sources(self, chunk: Mapping[str, Any]) -> None:
-        """Add the sources of Perplexity and xAI, and the provider's own additions."""
+        """Emit the sources in the fields of Perplexity and xAI, and the sources and notices of `Extras`."""
         for result in mappings_in(chunk.get("search_results")):
             self._cite(result)
         if self._extras is not None:

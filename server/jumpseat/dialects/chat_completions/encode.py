@@ -82,7 +82,7 @@ class EndpointFacts:
 
     wants_reasoning_content: bool = False
     """Whether the endpoint rejects an assistant's tool calls without `reasoning_content`, as DeepSeek does
-    while it thinks. If the conversation has no reasoning, an empty text is sent."""
+    while it thinks. A message without reasoning then gets an empty text."""
 
     cache_marks: Literal["none", "parts", "messages"] = "none"
     """The form of marks for the prompt cache. `parts` means `cache_control` in a part of the content, which
@@ -215,8 +215,9 @@ def _encode_user(
         if isinstance(block, ToolResultBlock):
             call_id = ids.get(block.tool_use_id, block.tool_use_id)
             yield {"role": "tool", "tool_call_id": call_id, "content": result_text(block)}
-    own = [*media_after_results(blocks), *blocks]
-    parts = [part for block in own if (part := _encode_part(block)) is not None and part.get("text") != ""]
+    blocks_to_send = [*media_after_results(blocks), *blocks]
+    encoded = map(_encode_part, blocks_to_send)
+    parts = [part for part in encoded if part is not None and part.get("text") != ""]
     if any(part["type"] != "text" for part in parts) or (len(parts) > 1 and takes_text_parts):
         yield {"role": "user", "content": parts}
     elif parts or not any(isinstance(block, ToolResultBlock) for block in blocks):
@@ -275,7 +276,7 @@ def _encode_assistant(run: Sequence[Message], origin: Origin) -> dict[str, Any]:
                 pass  # These occur only in a user's message.
             case _:
                 assert_never(block)
-    # Null is valid only with tool calls. A message with neither text nor calls has images: see below.
+    # Null is valid only with tool calls. Without calls and text, the message has images: see below.
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if any(_is_part(block) for block in thoughts):
         message["content"] = _encode_thinking_parts(blocks, origin)

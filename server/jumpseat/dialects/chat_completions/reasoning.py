@@ -3,8 +3,9 @@
 This module owns the keys of `opaque`, which the decoder writes and the encoder reads. A key is present only
 if the provider sent its value. Source: `tests/dialect_rows/chat_completions.py`.
 
-- `field`: the name of the message field that contained the text (`reasoning_content`), or `content.thinking`
-  if the text was a part of the content, as in Mistral's answers. The text itself is in the block.
+- `field`: the name of the message field that contained the text, such as `reasoning_content`, or
+  `content.thinking` if the text was a part of the content, as in Mistral's answers. The text itself is in the
+  block.
 - `reasoning_details`: OpenRouter's array, with its fragments merged.
 - `reasoning_opaque`: Copilot's encrypted text.
 - `extra_content`, in a tool call: Gemini's data, which includes the thought signature.
@@ -56,7 +57,7 @@ def merge_details(fragments: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 class ReasoningCollector:
-    """The opaque data of the open thinking block."""
+    """A collector of the opaque data of the open thinking block."""
 
     def __init__(self) -> None:
         self._field: str | None = None
@@ -68,8 +69,8 @@ class ReasoningCollector:
         """Whether there is data that needs a thinking block."""
         return bool(self._details or self._encrypted)
 
-    def text_of(self, delta: Mapping[str, Any]) -> str:
-        """Return the reasoning text of a delta or message."""
+    def read_text(self, delta: Mapping[str, Any]) -> str:
+        """Return the reasoning text of a delta or message, and record which field contained it."""
         summary = delta.get(SUMMARY_FIELD)
         if isinstance(summary, str) and summary:
             return summary
@@ -85,7 +86,7 @@ class ReasoningCollector:
         self._field = CONTENT_PART
 
     def add(self, delta: Mapping[str, Any]) -> None:
-        """Collect the data other than text in a delta or message."""
+        """Collect `reasoning_details` and `reasoning_opaque` from a delta or message."""
         details = delta.get("reasoning_details")
         if isinstance(details, list):
             self._details += details

@@ -12,7 +12,7 @@ from typing import Literal
 OPENING, CLOSING = "<think>", "</think>"
 
 MAX_HELD = 256 * 1024
-"""The maximum number of characters to hold back until a closing tag; longer reasoning becomes text."""
+"""The maximum number of characters held back if the opening tag is missing; longer content becomes text."""
 
 # The templates of these models write the opening tag into the prompt, so the answer has only the closing tag.
 _OPENED_BY_THE_TEMPLATE = re.compile(r"deepseek-?r1|\bqwq\b|qwen3.*thinking|minimax-?m2", re.IGNORECASE)
@@ -32,7 +32,7 @@ class ThinkTagSplitter:
         """
         Args:
             may_lack_opening: whether the opening tag may be missing. Content without it is then held back
-                until a closing tag or the end.
+                until a closing tag, the end of the content, or `MAX_HELD` characters.
         """
         self.may_lack_opening = may_lack_opening
         self._state: Literal["start", "unopened", "thinking", "after", "text"] = "start"
@@ -52,7 +52,7 @@ class ThinkTagSplitter:
             if begun.startswith(OPENING):
                 self._state, self._held = "thinking", begun[len(OPENING) :]
             elif self.may_lack_opening:
-                # Holding back delays the text, so it is only done for some models.
+                # Holding back delays the text, so it is done only for some models.
                 self._state = "unopened"
             else:
                 return self._release()
