@@ -1,7 +1,7 @@
-"""Moves or replaces generated images so that the next request can contain them.
+"""Moves or replaces generated images that cannot be sent back in an assistant message.
 
-A dialect accepts its own model's image back if the image has `opaque` data. Any other image moves to the
-user's next message if the model is known to support vision. Otherwise a note replaces it.
+An image that the same model generated can be sent back if it has `opaque` data. A note replaces every other
+generated image. If the model is known to support vision, and a user message follows, the image moves there.
 """
 
 from __future__ import annotations

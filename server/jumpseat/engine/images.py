@@ -1,8 +1,8 @@
 """Estimates the tokens of images and documents from their size.
 
-Images are neither decoded nor fetched. Source: the formula on Anthropic's vision page (width times height
-/ 750; large images are scaled down to about 1600 tokens). The tiles on OpenAI's vision page give the same
-result within a factor of two.
+Pixels are not decoded, and URLs are not fetched. Source: the formula on Anthropic's vision page (width
+times height / 750; large images are scaled down to about 1600 tokens). The tiles on OpenAI's vision page
+give the same result within a factor of two.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ MAX_TOKENS = 1600
 MIN_TOKENS = 20
 
 UNKNOWN_TOKENS = 1000
-"""The tokens of an image at a URL or in an unknown format: about a megapixel, as most providers scale it."""
+"""The tokens of an image at a URL or in an unknown format.
+
+Most providers scale images down to about a megapixel.
+"""
 
 PAGE_TOKENS = 2000
 """The tokens of a PDF page, from Anthropic's page on PDF support. The number of pages is unknown."""
 
 _HEAD_LENGTH = 96 * 1024
-"""The number of base64 characters to read. It is large because a JPEG's size follows its preview."""
+"""The number of base64 characters to read. It is large because a JPEG's dimensions follow its preview."""
 
 
 def estimate_image_tokens(block: ImageBlock) -> int:

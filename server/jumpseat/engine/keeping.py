@@ -1,4 +1,4 @@
-"""Saves a turn in the conversation store: its messages before it starts, its end before the response."""
+"""Saves a turn: its messages before the start event, and its answer or error before the last event."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 PARTIAL_SECONDS = 3.0
 """The delay between an event and the write of the partial answer.
 
-A killed daemon loses at most 5 s of the answer: this delay, and the time of a slow write.
+If the daemon is killed, about 5 s of the answer may be lost: this delay and the time of a slow write.
 """
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class Keeper:
         return warnings
 
     def save_soon(self, fold: Fold) -> None:
-        """Write the partial answer within `PARTIAL_SECONDS`."""
+        """Write the partial answer after `PARTIAL_SECONDS`, unless such a write is already pending."""
         if self._begun is not None and self._saving is None:
             self._saving = asyncio.create_task(self._save(fold))
 

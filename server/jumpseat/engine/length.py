@@ -17,8 +17,9 @@ CERTAINTY = 2
 ROOM = 1.5
 """The context reserved for a prompt, as a multiple of its estimate. The answer may use the rest."""
 
-# This matches a refusal because of the answer's limit. Before a provider runs a request, it may compare that
-# limit with the account's credits, the tokens per minute, or the context that the prompt leaves.
+# Matches the message of a refusal that is due to the answer's limit. Before a provider runs a request, it
+# may compare that limit with the account's credits, the tokens per minute, or the context that the prompt
+# leaves.
 _ABOUT_LIMIT = re.compile(r"max_(completion_|output_)?tokens|tokens per minute", re.IGNORECASE)
 
 
@@ -34,7 +35,8 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
     leaves, but not below the fallback.
 
     Raises:
-        ContextExceededError: an exact count is above the limit, or an estimate above twice the limit.
+        ContextExceededError: the limit is firm, and either an exact count exceeds it or an estimate exceeds
+            twice the limit.
     """
     planned = _fit_answer_limit(target, planned, memory)
     request = planned.request
@@ -48,7 +50,8 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
     size = memory.measure(target.provider, request)
     if size.tokens <= limit:
         return planned
-    # If a provider runs its own tools, its count covers several prompts, so use the smaller number.
+    # If a provider runs its own tools, the usage that it reports covers several prompts. An estimate from
+    # that usage is too high, so use the smaller of the two estimates.
     certain = size.exact or min(size.tokens, from_bytes) > CERTAINTY * limit
     model = f"{target.model} of {target.provider} accepts at most {limit}"
     if certain and is_firm:
@@ -63,7 +66,7 @@ def check_length(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> P
 
 
 def _fit_answer_limit(target: ResolvedModel, planned: Plan, memory: TokenMemory) -> Plan:
-    """Return the plan, with a default limit of the answer lowered to the context that the prompt leaves."""
+    """Return the plan, with the answer's default limit lowered to the context that the prompt leaves."""
     context = target.info.max_context_tokens if target.info else None
     if planned.fallback_max_tokens is None or context is None:
         return planned
@@ -80,7 +83,7 @@ def _fit_answer_limit(target: ResolvedModel, planned: Plan, memory: TokenMemory)
 def find_prompt_limit(target: ResolvedModel, request: ChatRequest) -> tuple[int, bool] | None:
     """Return the maximum number of tokens of a prompt; None if it is unknown.
 
-    The second value is whether the limit is firm, because the provider or the user set it.
+    The second value is whether the limit is firm: set by the user or reported by the provider.
     """
     setting = target.adapter.traits.context_setting
     requested = None if setting is None else request.settings.get(setting)

@@ -1,7 +1,7 @@
 """Plans the request for an adapter from the client's request: checks, defaults and degradation.
 
-Each change causes a warning. A feature that cannot be dropped without changing the meaning (tools, images)
-causes an error. Planning does not send requests.
+A feature that the model does not support is left out with a warning. If that would change the meaning of the
+request (tools, images, documents), planning fails instead. Planning does not send requests.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def plan_turn(
     Raises:
         InvalidRequestError: a setting violates its row, or the conversation is invalid (see
             `Conversation`).
-        RequestError: the request has tools, images or documents, which the model is known not to support.
+        RequestError: the request has tools, images or documents that the model is known not to support.
     """
     problems = check_settings(dict(rows), dict(turn_request.settings))
     if problems:
@@ -110,8 +110,8 @@ def plan_turn(
         thinking=thinking,
         settings=map_to_body(settings, rows),
         conversation_id=turn_request.conversation_id,
-        # Use the client's own messages: a tool result that planning added must not mark an agent
-        # as the initiator.
+        # Use the client's own messages: a tool result that planning added must not make an agent the
+        # initiator.
         initiator=turn_request.initiator or default_initiator(turn_request.messages),
     )
     return Plan(request, warnings, limits.fallback)
@@ -207,7 +207,7 @@ def _degrade(
     capabilities: Capabilities,
     warnings: list[WarningEvent],
 ) -> tuple[OutputMode, ThinkingLevel | None]:
-    """Return the output mode and the thinking level, reduced to what may be supported."""
+    """Return the output mode and the thinking level; replace any that is unsupported and warn about it."""
     info = target.info
     if output_mode != "text":
         lacking = _describe_lack(target, capabilities.json_mode, info.supports_json if info else None)
@@ -225,7 +225,7 @@ def _degrade(
 
 
 def _describe_lack(target: ResolvedModel, provider_has: bool, model_has: bool | None) -> str | None:
-    """Return the provider or model that is known to lack an ability, or None."""
+    """Describe the provider or model that lacks an ability; None if neither is known to lack it."""
     if not provider_has:
         return f"The provider {target.provider}"
     return f"The model {target.model} of {target.provider}" if model_has is False else None

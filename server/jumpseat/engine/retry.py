@@ -1,4 +1,4 @@
-"""The retry budget of a turn. It is the only one: adapters and the HTTP layer do not retry."""
+"""The retry budget of a turn, a round or a completion. Adapters and the HTTP layer do not retry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_PROVIDER_DELAY_SECONDS = 60.0
 """The longest delay that a provider may request. If it requests a longer one, its error is reported."""
 
 MAX_REPLANS = 8
-"""The maximum number of replans in a turn; a strict endpoint may refuse its parameters one by one."""
+"""The maximum number of replans within a budget; a strict endpoint may refuse its parameters one by one."""
 
 JITTER = 0.25
 """The largest share by which backoff is shortened at random, so that clients do not retry simultaneously."""
@@ -23,14 +23,14 @@ JITTER = 0.25
 
 @dataclass(slots=True)
 class RetryBudget:
-    """The attempts of one turn and the delays between them."""
+    """The attempts that are allowed, and the delays between them. Each round of a turn has its own budget."""
 
     max_retries: int = DEFAULT_MAX_RETRIES
     attempt: int = 1
     """The number of the current attempt, starting at 1."""
 
     reasons: set[str] = field(default_factory=set)
-    """The reasons for which the turn has been replanned."""
+    """The reasons of the replans so far."""
 
     @property
     def max_attempts(self) -> int:
@@ -48,7 +48,7 @@ class RetryBudget:
         return backoff * (1 - JITTER * random.random())  # noqa: S311 - jitter needs no secrecy
 
     def try_replan(self, reason: str) -> bool:
-        """Record a replan for this reason and return whether it is allowed: once per turn and reason."""
+        """Return whether a replan for this reason is allowed, and record it; each reason is allowed once."""
         if reason in self.reasons or len(self.reasons) >= MAX_REPLANS:
             return False
         self.reasons.add(reason)

@@ -47,8 +47,9 @@ async def run_turn(
 ) -> Response:
     """Run one turn to its end and return the response.
 
-    If the request is invalid, nothing is sent to the sink. Otherwise the sink receives a `StartEvent` first
-    and a `DoneEvent` last, even if the turn fails or its task is cancelled.
+    If the request is invalid, or the task is cancelled before the start, nothing is sent to the sink.
+    Otherwise the sink receives a `StartEvent` first and a `DoneEvent` last, even if the turn fails or
+    is cancelled.
 
     Args:
         registry: the providers.
@@ -150,7 +151,7 @@ class _Turn:
         ).run()
 
     async def _run_rounds(self, turn_request: TurnRequest, planner: Planner, tools: TurnTools) -> DoneEvent:
-        from jumpseat.engine.rounds import Rounds  # Deferred: most turns have no tools of the daemon.
+        from jumpseat.engine.rounds import Rounds  # Deferred: few turns use the daemon's tools.
 
         keeper, fold, tokens = self._keeper, self._fold, self._tokens
 
@@ -190,7 +191,7 @@ async def _finish_with_error(error: ChatError, fold: Fold, sink: Sink, keeper: K
 async def _save_end(
     response: Response, error: ChatError | None, sink: Sink, keeper: Keeper | None
 ) -> Response:
-    """Save the end of the turn; return the response with its conversation and any warnings about saving."""
+    """Save the end of the turn; return the response with the conversation's id and any warnings."""
     if keeper is None:
         return response
     warnings = await keeper.finish(response, error)

@@ -22,7 +22,7 @@ from jumpseat.engine.shown_paths import ShownPaths
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
-    """A client's request for a turn. Names are unresolved; absent values are None."""
+    """A client's request for a turn. The model's name is not resolved yet."""
 
     messages: Sequence[Message]
     system: str | None = None
@@ -63,7 +63,7 @@ class Sink:
     """Receives the events of a turn. This base class discards them."""
 
     def send(self, event: StreamEvent) -> None:
-        """Receive an event; never blocks and never raises."""
+        """Receive an event. Implementations must not block or raise."""
 
     async def wait_until_ready(self) -> None:
         """Wait until the sink accepts more events; the turn does not read from its provider until then."""
