@@ -1,7 +1,7 @@
 """Checks a client's messages and arranges them in the form that one provider and model accept.
 
-The constructor checks each message, drops the data of other models and pairs tool calls with results. If an
-answer contains the results of tools that the daemon ran, it is split into the messages of its rounds.
+The constructor checks each message, drops the data of other models and pairs tool calls with results. An
+answer that contains the results of tools that the daemon ran is split into the messages of its rounds.
 `arrange` puts every result directly after its call, drops empty messages and makes the ids of calls unique.
 If the provider requires a user message at the start, `arrange` inserts one. The dialects join consecutive
 messages of one role.
@@ -36,11 +36,11 @@ from jumpseat.engine.refusals import Refusals
 from jumpseat.engine.tool_calls import ToolCalls, rename_calls
 
 OPENING = "(The assistant speaks first.)"
-"""The user message that is inserted before an assistant message at the start."""
+"""The user message that is inserted before a conversation that starts with an assistant message."""
 
 CLOSING = "Go on."
-"""The user message that is appended if the client's last message was empty, or had only results of
-earlier calls."""
+"""The user message that is appended if the client's last message was empty, or had only results that were
+moved to calls of earlier answers."""
 
 
 class Conversation:
@@ -117,7 +117,7 @@ class Conversation:
         return has_rounds
 
     def _drop_unreadable(self, message: Message, origin: Origin) -> Message:
-        """Return the message without blocks that this model refused or that only another model can read."""
+        """Return the message without data that this model refused or that only another model can read."""
         kept: list[ContentBlock] = []
         is_changed = False
         for given in message.content:
@@ -169,8 +169,8 @@ class Conversation:
         # Anthropic's API rejects repeated ids.
         self._calls.make_ids_unique()
         result = self._place_results(warnings)
-        # The client's last message had only results of earlier calls, or blank text. The model must still
-        # answer.
+        # If the client's last message was empty, or its results were moved to earlier calls, the result ends
+        # with an assistant message. The model must still answer.
         if result[-1].role == "assistant" and self._messages[-1].role == "user":
             result.append(Message.user(CLOSING))
         if user_begins and result[0].role == "assistant":
@@ -200,9 +200,9 @@ class Conversation:
                 # Responses rejects a call without a result.
                 pending = [call.join_results() for call in calls]
                 continue
-            own = [block for block in message.content if not isinstance(block, ToolResultBlock)]
-            content = [block for block in own if not _is_blank(block)]
-            empty += not content and len(own) == len(message.content)
+            others = [block for block in message.content if not isinstance(block, ToolResultBlock)]
+            content = [block for block in others if not _is_blank(block)]
+            empty += not content and len(others) == len(message.content)
             if pending or content:
                 is_changed = pending or len(content) != len(message.content)
                 result.append(Message("user", (*pending, *content)) if is_changed else message)

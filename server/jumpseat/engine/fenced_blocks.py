@@ -1,4 +1,4 @@
-"""Finds Markdown code blocks as models write them: unclosed, nested, or closed at the end of a text line."""
+"""Finds Markdown code blocks in answers, even if they are nested, unclosed, or closed within a line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FencedBlock:
     closed: bool
 
     @property
-    def length(self) -> int:
+    def fence_length(self) -> int:
         """The number of marks in the opening fence."""
         marks = self.opening.lstrip(" ")
         return len(marks) - len(marks.lstrip(marks[0]))

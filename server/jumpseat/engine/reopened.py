@@ -1,7 +1,7 @@
 """Restores the data that a transcript cannot contain: signatures, `opaque` and origins.
 
-An unedited answer is completed from this connection's memory. An edited answer is not completed, not even in
-its unedited blocks.
+An unedited answer is completed from the connection's memory of recent answers. An edited answer is not
+completed, not even in its unedited blocks.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def restore_answers(messages: Sequence[Message], memory: BlockMemory) -> tuple[M
     reduced = [_keep_text_and_tools(each) if each.role == "assistant" else each for each in messages]
     return tuple(
         restored
-        if restored is not without and _list_editable_parts(restored) == _list_editable_parts(message)
+        if restored is not given and _list_editable_parts(restored) == _list_editable_parts(message)
         else message
-        for message, without, restored in zip(messages, reduced, memory.restore(reduced), strict=True)
+        for message, given, restored in zip(messages, reduced, memory.restore(reduced), strict=True)
     )
 
 

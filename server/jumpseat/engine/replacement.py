@@ -1,7 +1,7 @@
 """Finds the replacement for a piece of text in the answer to an edit.
 
-Models add fences and prose around the replacement. In case of doubt, text counts as part of the replacement:
-extra prose is easier to remove than lost text is to notice. Only complete answers are supported.
+Models add fences and prose around the replacement. In case of doubt, text counts as part of the replacement,
+because extra prose is easy to remove, but lost text is easy to overlook. Only complete answers are supported.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def choose_fence(target: str, language: str | None) -> str:
 def find_replacement(answer: str, target: str, language: str | None) -> str | None:
     """Return the text that replaces `target`; None if the answer does not contain one.
 
-    The replacement is the content of the fenced block. If there are several, it is the longest one that is in
-    the target's language and differs from the target.
+    The replacement is the content of the fenced block. If there are several blocks, those in the target's
+    language and those that differ from the target are preferred; the longest of these is used.
 
     If the answer has no fence, or if lines of the target are outside all fences, the replacement is the whole
     answer, without a first line such as "Here is the code:".
@@ -109,7 +109,7 @@ def _find_replacing_block(
     blocks = find_fenced_blocks(lines)
     length = len(choose_fence(target, language))
     # A fence of the requested length cannot be content, but a fence of three marks can.
-    long_enough = [block for block in blocks if length > SHORTEST_FENCE and block.length >= length]
+    long_enough = [block for block in blocks if length > SHORTEST_FENCE and block.fence_length >= length]
     if long_enough:
         return _choose_best(long_enough, old, language)
     if not blocks or _has_common_line(find_lines_outside(lines, blocks), old):

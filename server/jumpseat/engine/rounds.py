@@ -1,7 +1,7 @@
-"""The rounds of a turn with the daemon's tools: a request to the provider, then the calls of its answer.
+"""The rounds of a turn with the daemon's tools: each is a request to the model, then the answer's tool calls.
 
-All rounds form one answer. The results of a round's calls follow its blocks, so that the client can send the
-answer back as it is; `conversation.split_rounds` splits it again for the provider.
+All rounds form one answer. The results of a round's calls follow the round's blocks, so that the client can
+send the answer back as it is; `conversation.split_rounds` splits it again for the provider.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ TOO_MANY_CALLS = "The limit of calls is reached."
 CANCELLED_CALL = "Cancelled."
 
 MAX_REPETITIONS = 3
-"""The number of identical calls with identical results that ends the turn, because the model is in a loop."""
+"""After this many identical calls with identical results, the turn ends, because the model is in a loop."""
 
 COMPLETE = frozenset({"tool_use", "end_turn", "stop_sequence"})
-"""The stop reasons after which calls are run. After any other one, the answer was cut off or refused."""
+"""The stop reasons after which calls are run. Any other means that the answer was cut off or refused."""
 
 ENDING_SECONDS = 5.0
 """How long a cancelled turn waits for its calls to end."""
@@ -95,12 +95,12 @@ class Rounds:
         self._plan = plan
         self._run_attempts = run_attempts
         self._save_soon = save_soon
-        self._names_of_client = {tool.name for tool in turn_request.tools}
+        self._client_tool_names = {tool.name for tool in turn_request.tools}
         self._calls = 0
         self._repetitions = Counter[str]()
 
     async def run(self) -> DoneEvent:
-        """Run all rounds, and return the end event of the last one, which is not sent to the sink.
+        """Run all rounds, and return the end event of the turn. This event is not sent to the sink.
 
         Raises:
             ChatError: a request failed. Every call that the daemon is responsible for has a result in the
@@ -166,7 +166,7 @@ class Rounds:
 
     def _is_own(self, call: ToolUseBlock) -> bool:
         """Whether the daemon adds the result: the tool is not the client's, or the arguments are invalid."""
-        return call.name not in self._names_of_client or call.arguments is None
+        return call.name not in self._client_tool_names or call.arguments is None
 
     async def _run_calls(self, calls: Sequence[ToolUseBlock]) -> bool:
         """Run calls concurrently, and add their results in order; return whether the turn may continue."""
@@ -217,7 +217,10 @@ class Rounds:
         self._save_soon()
 
     def _answer_calls(self, text: str) -> None:
-        """Add an error result to every unanswered call of our tools, so that the answer can be sent back."""
+        """Add an error result to each unanswered call for which the daemon is responsible.
+
+        The client can then send the answer back as it is.
+        """
         for call in self._fold.partial().tool_calls:
             if self._is_own(call):
                 self._add_result(self._make_error(call, text))
@@ -241,8 +244,8 @@ class _SinkOfRound(Sink):
 
     def send(self, event: StreamEvent) -> None:
         if isinstance(event, ResponseEvent):
-            # A client discards all blocks when another response begins. So pass the event on only if the
-            # provider starts the answer of this round again. Then repeat the blocks of the earlier rounds.
+            # A client discards all blocks when it receives this event. So pass the event on only if this
+            # round's answer starts again after some output. Then repeat the blocks of the earlier rounds.
             if self._has_output:
                 self._has_output = False
                 self._sink.send(event)

@@ -27,8 +27,8 @@ class PairedCall:
     """A call and its results."""
 
     block: ToolUseBlock
-    run_number: int
-    """The number, from 1, of the run of consecutive assistant messages that contains the call."""
+    group_number: int
+    """The number, from 1, of the group of consecutive assistant messages that contains the call."""
 
     id: str
     """The id of the call and its result in the request."""
@@ -65,7 +65,7 @@ class ToolCalls:
         """The calls of all messages so far."""
 
         self._latest: dict[str, list[PairedCall]] = {}
-        self._run_number = 0
+        self._group_number = 0
         self._role: Role = "user"
 
     def add(self, message: Message, index: int, start: int = 0) -> None:
@@ -77,21 +77,21 @@ class ToolCalls:
             start: the position of the part in the client's message.
         """
         if message.role == "assistant" and self._role == "user":
-            self._run_number += 1
+            self._group_number += 1
         self._role = message.role
         calls: list[PairedCall] = []
         self.by_message.append(calls)
-        own: dict[str, list[PairedCall]] = {}
+        by_id: dict[str, list[PairedCall]] = {}
         for position, block in enumerate(message.content, start):
             if isinstance(block, ToolUseBlock):
-                call = PairedCall(block, self._run_number, block.id)
+                call = PairedCall(block, self._group_number, block.id)
                 calls.append(call)
                 self._calls.append(call)
-                own.setdefault(block.id, []).append(call)
+                by_id.setdefault(block.id, []).append(call)
             elif isinstance(block, ToolResultBlock):
                 self._pair(f"messages.{index}.content.{position}.toolUseId", block)
         # The latest message wins: some servers reuse ids in a long conversation.
-        self._latest |= own
+        self._latest |= by_id
 
     def _pair(self, path: str, result: ToolResultBlock) -> None:
         candidates = self._latest.get(result.tool_use_id)
@@ -102,7 +102,7 @@ class ToolCalls:
         # Several calls in one message may have the same id; they are answered in order.
         call = next((each for each in candidates if not each.results), candidates[-1])
         call.results.append(result)
-        call.late = call.late or call.run_number < self._run_number
+        call.late = call.late or call.group_number < self._group_number
 
     def make_ids_unique(self) -> None:
         """Change the id of each call whose id an earlier call already has."""
