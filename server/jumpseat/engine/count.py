@@ -20,14 +20,14 @@ from jumpseat.system.threads import compute
 logger = logging.getLogger(__name__)
 
 COUNT_SECONDS = 30.0
-"""The timeout of a count. Editors show the number while the user types."""
+"""The timeout of a provider's count. Editors show the count while the user types."""
 
 UNSUPPORTED = -1
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """The tokens of a prompt and the source of the count; -1 tokens if the prompt cannot be counted."""
+    """The tokens of a prompt and the source of the count; `tokens` is -1 if the method is `unsupported`."""
 
     tokens: int
     method: Literal["provider", "estimate", "unsupported"]

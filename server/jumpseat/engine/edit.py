@@ -65,7 +65,7 @@ def build_edit_turn(
     """Return the turn that asks for a replacement.
 
     Args:
-        turn_request: the turn without messages; its system prompt precedes ours.
+        turn_request: the turn without messages; its system prompt precedes `SYSTEM`.
         target: the text to rewrite.
         instruction: what to change, in the user's words.
         context: texts, images and documents that the instruction may refer to.

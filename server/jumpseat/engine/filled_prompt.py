@@ -1,4 +1,4 @@
-"""Fills in a prompt of the configuration, and shortens the diffs in its input to fit the model."""
+"""Fills in a prompt from the configuration, and shortens the diffs in its input to fit the model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def fill_prompt(
     context: Sequence[ContextBlock] = (),
     model: str | None = None,
 ) -> FilledPrompt:
-    """Fill in a prompt. If it takes a diff, shorten the diffs to half of what the model accepts.
+    """Fill in a prompt. If it takes a diff, shorten the diffs to half of the model's input limit.
 
     Args:
         registry: the connection's providers.
@@ -80,7 +80,7 @@ async def fill_prompt(
 
 
 async def _find_limit(registry: Registry, turn_request: TurnRequest) -> int:
-    """Return the input limit of the model in tokens. Errors are ignored, because the turn raises them too."""
+    """Return the model's input limit in tokens. Errors are ignored, because the turn will raise them too."""
     try:
         target = await resolve_model(registry, turn_request.model)
         request = (await Planner(registry, target).plan(turn_request)).request

@@ -41,7 +41,7 @@ Encrypted reasoning rarely exceeds 30 KiB per answer, so both limits allow a sim
 """
 
 LONG_TEXT = 200
-"""The length, in bytes without white space, from which a text is assumed not to recur by chance."""
+"""The minimum length of a text that is assumed not to recur by chance, in bytes without white space."""
 
 # Matches the part of an id that is unique to a call; `call_1` and `functions.read_file:0` have no such part.
 _RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{8,}")
@@ -153,7 +153,7 @@ class BlockMemory:
         return self._size
 
     def remember(self, response: Response, messages: Sequence[Message]) -> None:
-        """Remember a complete or partial answer, if a client could lose any of its data.
+        """Remember a complete or partial answer, if a client could lose any of the answer's data.
 
         Args:
             response: the answer; without text or calls, it cannot be recognised and is not remembered.
@@ -230,7 +230,7 @@ class BlockMemory:
         origin: Origin | None,
         words: MessageWords | None = None,
     ) -> tuple[ContentBlock, ...] | None:
-        """Return the remembered answer that matches a client's blocks, if it contains more than they do.
+        """Return the remembered answer that matches a client's blocks; None if no data was dropped.
 
         Args:
             given: the client's blocks.
@@ -278,7 +278,7 @@ class BlockMemory:
 
 
 def _has_provider_data(block: ContentBlock) -> bool:
-    """Whether a client that sends this block preserves data that it does not understand."""
+    """Whether this block has provider data. A client that sends such a block evidently preserves the data."""
     if isinstance(block, ThinkingBlock):
         return block.signature is not None or block.opaque is not None
     return isinstance(block, RedactedThinkingBlock | OtherBlock | ImageBlock)

@@ -15,7 +15,7 @@ from jumpseat.system.threads import compute
 
 
 class Planner:
-    """Plans the requests of one turn to one model. Later changes of the configuration do not affect it."""
+    """Plans the requests of one turn to one model. Later changes of the configuration do not affect them."""
 
     def __init__(self, registry: Registry, target: ResolvedModel, memory: BlockMemory | None = None) -> None:
         """

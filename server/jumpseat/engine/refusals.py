@@ -1,8 +1,8 @@
 """The blocks that a provider refused, remembered so that they are not sent again.
 
-A provider may reject its earlier reasoning, for example after a change of the key or of the model, or reject
-only the ids in it, if they were issued on another connection. The client sends the reasoning in every turn,
-so without this memory each turn would cost a refused request.
+A provider may reject reasoning that it sent earlier, for example after the key or the model changed. Some
+reject only the ids in the reasoning, because these were issued on another connection. The client sends the
+reasoning in every turn, so without this memory each turn would cost a refused request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_REFUSED = 4096
 
 @dataclass(frozen=True, slots=True)
 class _AcceptedForm:
-    """The form in which the provider accepted a block: with this opaque data."""
+    """The form in which the provider accepted a block: with this opaque data, or with none."""
 
     opaque: str | None
 
@@ -49,7 +49,7 @@ class Refusals:
         self._lock = Lock()
 
     def record(self, sent: Sequence[Message], accepted: Sequence[Message], origin: Origin) -> None:
-        """Remember the blocks that were left out or sent in another form.
+        """Remember the blocks that had to be left out or sent in another form.
 
         Args:
             sent: the messages that were refused.

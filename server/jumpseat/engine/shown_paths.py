@@ -14,13 +14,13 @@ from jumpseat.dialects.context_text import path_of
 
 @dataclass(frozen=True, slots=True)
 class ShownPaths:
-    """The directories of one client."""
+    """Shortens paths, based on the directories of one client."""
 
     directory: str
-    """The absolute path of the first workspace folder, or else of the working directory."""
+    """The absolute path of the first workspace folder or, without a workspace, of the working directory."""
 
     real_directory: str
-    """The directory with links resolved: a client may name its folder by a link, but its files
+    """`directory` with links resolved: a client may name its folder by a link, but its files
     without the link."""
 
     home: str

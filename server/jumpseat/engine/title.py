@@ -1,4 +1,4 @@
-"""Asks a model for the title of a conversation, and shows it the beginning of the conversation."""
+"""Asks a model for the title of a conversation, given the beginning of the conversation."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _excerpt(messages: Sequence[Message], role: str, name: str, most: int) -> st
 
 
 def find_title(answer: str) -> str:
-    """Return the title in an answer, without markup and in at most `MAX_WORDS` words, or an empty text."""
+    """Return the title in an answer, without markup and cut to `MAX_WORDS` words; empty if there is none."""
     lines = list(filter(None, map(_strip_markup, answer.splitlines())))
     if len(lines) > 1 and lines[0].endswith(":"):
         del lines[0]  # This line announces the title.

@@ -1,4 +1,4 @@
-"""Measures a prompt without a request, from the provider's recent counts or by an estimate."""
+"""Measures prompts in tokens without a request, from the provider's recent counts or by an estimate."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ class TokenMemory:
     def measure(self, provider: str, request: ChatRequest) -> PromptSize:
         """Return the length of a prompt.
 
-        This is the provider's count or, without one, an estimate from an earlier turn or from bytes.
+        The length is the provider's count of this prompt if there is one. Otherwise it is estimated from the
+        count of an earlier turn or, without one, from the prompt's bytes.
         """
         messages = request.messages
         prompts = _Prompts(provider, request)
@@ -202,7 +203,7 @@ def _estimate_block_tokens(block: ContentBlock) -> int:
 
 
 def _list_texts(block: _BlockOfTexts) -> tuple[str, ...]:
-    """Return the texts of a block that the model reads. The tokens of encrypted reasoning are unknown."""
+    """Return the texts that the model reads in a block. The tokens of encrypted reasoning are unknown."""
     match block:
         case TextBlock(text):
             return (text,)

@@ -43,7 +43,7 @@ def is_public(address: str) -> bool:
 
 
 def _is_public_v4(address: ipaddress.IPv4Address) -> bool:
-    # Multicast addresses count as global, although nothing can connect to them.
+    # `is_global` is also true for multicast addresses, although nothing can connect to them.
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 
