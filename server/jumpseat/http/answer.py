@@ -12,7 +12,7 @@ MAX_BODY_BYTES = MAX_FRAME_BYTES
 """The longest answer, in bytes; a longer one could not be sent to a client."""
 
 MAX_SILENT_BYTES = 16 * 1024 * 1024
-"""The maximum number of bytes without output; no real stream has so many comments and empty events."""
+"""The maximum number of bytes in a row without output. No real stream has so many comments."""
 
 UNTYPED = frozenset({"", "text/plain", "application/octet-stream"})
 """The content types that do not identify the content."""
@@ -33,7 +33,7 @@ def looks_like_events(start: bytes | bytearray) -> bool | None:
 
 
 def unwrap_error_body(body: bytes) -> bytes:
-    """Return an error body, or the data of its first event if a gateway sent the error as an event stream."""
+    """Return an error's body. If a gateway sent it as an event stream, return the data of the first event."""
     if not looks_like_events(body.lstrip()):
         return body
     reader = EventStreamDecoder()
@@ -57,10 +57,10 @@ class AnswerReader:
         self._events: EventStreamDecoder | None = None
         self._lines: JsonLinesDecoder | None = None
         self._body = bytearray()
-        self._is_body = False
+        self._is_single_body = False
         self._received = 0
         self._silent_bytes = 0
-        self._arguments = 0
+        self._argument_length = 0
         self._kind = kind = content_type.partition(";")[0].strip().lower()
         if kind == "text/event-stream":
             self._events = EventStreamDecoder()
@@ -71,13 +71,13 @@ class AnswerReader:
         """Whether `feed` with this piece may block for long; if the piece is None, whether `finish` may."""
         if piece is None:
             return len(self._body) > LONG_JSON_BYTES
-        if self._arguments > LONG_JSON_BYTES:
+        if self._argument_length > LONG_JSON_BYTES:
             return True  # The arguments are parsed when the call ends, which can happen in any piece.
         reader = self._events or self._lines
         return reader is not None and reader.pending > LONG_JSON_BYTES and (b"\n" in piece or b"\r" in piece)
 
     def feed(self, piece: bytes, out: list[StreamEvent]) -> None:
-        """Decode the bytes of one read from the connection.
+        """Decode the next piece of the body.
 
         Raises:
             ChatError: the decoder failed, or the answer is too long.
@@ -87,7 +87,7 @@ class AnswerReader:
             raise ProtocolError(f"The answer is longer than {MAX_BODY_BYTES} bytes.")
         if self._events is None and self._lines is None:
             self._body += piece if self._body else piece.lstrip()
-            if self._is_body or not self._detect_stream():
+            if self._is_single_body or not self._detect_stream():
                 return
             piece = bytes(self._body)
             self._body.clear()
@@ -104,7 +104,7 @@ class AnswerReader:
                 if isinstance(added, BLOCK_EVENTS):
                     self._silent_bytes = 0
                 if isinstance(added, ToolUseDeltaEvent):
-                    self._arguments += len(added.argument_delta)
+                    self._argument_length += len(added.argument_delta)
         self._silent_bytes += len(piece)
         if self._silent_bytes > MAX_SILENT_BYTES:
             raise ProtocolError(f"The answer has no output in {MAX_SILENT_BYTES} bytes.")
@@ -112,11 +112,11 @@ class AnswerReader:
     def _detect_stream(self) -> bool:
         """Return whether the body is an event stream despite its content type, and prepare to read it."""
         is_stream = looks_like_events(self._body)
-        self._is_body = is_stream is False
+        self._is_single_body = is_stream is False
         if not is_stream:
             return False
-        # Some proxies label a stream as text/plain or JSON, or omit the type. The standard requires clients
-        # to reject other types.
+        # The HTML Standard requires clients to reject an event stream with any other content type. Accept
+        # plain text, JSON and a missing type, because some proxies label streams like that.
         if self._kind not in UNTYPED and not self._kind.endswith("json"):
             raise ProtocolError(f"The answer is an event stream with the content type {self._kind!r}.")
         self._events = EventStreamDecoder()
@@ -128,8 +128,8 @@ class AnswerReader:
         Raises:
             ChatError: the decoder failed; `ProtocolError` if the answer is not complete.
         """
-        is_single_body = self._events is None and self._lines is None
-        if is_single_body and (self._body or self._kind.endswith("json")):
+        is_stream = self._events is not None or self._lines is not None
+        if not is_stream and (self._body or self._kind.endswith("json")):
             out += self._decoder.feed_body(bytes(self._body.removeprefix(_BOM)))
             if not self._decoder.complete:
                 out += self._decoder.finish()
@@ -140,6 +140,6 @@ class AnswerReader:
             for name, data in rest:
                 out += self._decoder.feed_event(name, data)
         except ProtocolError:
-            pass  # The event is incomplete. The decoder's `finish` reports that the answer ended early.
+            pass  # The event or line was cut off. The decoder's `finish` reports that the answer ended early.
         if not self._decoder.complete:
             out += self._decoder.finish()

@@ -21,20 +21,20 @@ DRAIN_SECONDS = 0.5
 """The time limit for reading the rest of an answer after its end mark."""
 
 DRAIN_BYTES = 64 * 1024
-"""The size limit for reading the rest. Beyond it, opening a new connection is cheaper."""
+"""The size limit for reading that rest. Opening a new connection is cheaper than reading more."""
 
 
 class Body:
     """A response whose headers have been read, and its unread body."""
 
     def __init__(
-        self, response: httpcore2.Response, provider: str, error_of: Callable[[Exception], ChatError]
+        self, response: httpcore2.Response, provider: str, map_failure: Callable[[Exception], ChatError]
     ) -> None:
         """
         Args:
             response: an open response with an unread body.
             provider: the configured provider's id, for errors.
-            error_of: converts a connection failure to a `ChatError`.
+            map_failure: converts a connection failure to a `ChatError`.
         """
         self.status = response.status
         self.headers: dict[str, str] = {}
@@ -46,9 +46,9 @@ class Body:
         self.connection: AsyncioStream = response.extensions["network_stream"]
         self.connection.deadline = None
         self._provider = provider
-        self._error_of = error_of
+        self._map_failure = map_failure
         self.answered = False
-        """Whether the dialect's end mark was read and its event yielded; the rest is ignored."""
+        """Whether the dialect's end mark was read and the `done` event yielded. The rest is ignored."""
 
         self._response = response
         self._raw = cast(AsyncGenerator[bytes], aiter(cast(AsyncIterable[bytes], response.stream)))
@@ -84,7 +84,7 @@ class Body:
             # complete.
             return
         except connection_failures() as failure:
-            raise self._error_of(failure) from failure
+            raise self._map_failure(failure) from failure
 
     async def release(self, client: HttpClient) -> None:
         """Release the connection.

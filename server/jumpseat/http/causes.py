@@ -1,7 +1,7 @@
 """Explains why a connection failed, from the error of the operating system or of TLS.
 
-A failure that only the user can fix gets a hint and is not retried. Hints never suggest disabling
-verification, which is not possible. Texts never contain a URL.
+A failure that only the user can fix gets a hint and is not retried. Verification cannot be disabled, so no
+hint suggests it. Texts never contain a URL.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Cause:
     """Why a connection failed."""
 
     words: str = ""
-    """The end of an error message, including the separator; empty if the cause is unknown."""
+    """The text to append to an error message, beginning with a colon; empty if the cause is unknown."""
 
     hint: str | None = None
     retryable: bool | None = None

@@ -1,4 +1,4 @@
-"""The HTTP client of an adapter, which finds the connections for a URL."""
+"""An HTTP client, which finds the connections for a URL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jumpseat.system.threads import run_blocking
 
 
 class HttpClient:
-    """The HTTP client of an adapter."""
+    """A client with the network options of one table, for an adapter, an MCP server or web pages."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class HttpClient:
         """Return the connections for a URL; the pool is built on first use.
 
         Raises:
-            ConfigError: a proxy or a file that the table or the environment names cannot be used.
+            ConfigError: the table or the environment names a proxy or a file that cannot be used.
         """
         origin = origin_of(url)
         destination = self._destinations.get(origin)
@@ -86,8 +86,8 @@ class HttpClient:
         task.add_done_callback(self._connections.background_tasks.discard)
 
     async def aclose(self) -> None:
-        """Release the connections of all clients in the session; a later request opens new ones.
+        """Release the connections of this client and of those that `for_provider` created.
 
-        Connections that no other session uses are closed, now or later.
+        Connections that no other session uses are closed, now or later. A later request opens new ones.
         """
         await self._connections.aclose()

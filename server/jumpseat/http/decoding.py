@@ -1,4 +1,4 @@
-"""Decodes an answer in slices, and slow parts in a worker thread, so that other work is not blocked."""
+"""Decodes an answer in slices, the slow ones in a worker thread, so that other work is not blocked."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from jumpseat.system.threads import compute
 logger = logging.getLogger(__name__)
 
 SLICE_BYTES = 16 * 1024
-"""The number of bytes to decode before other tasks run. Decoding them takes 5 to 20 ms at worst."""
+"""The number of bytes to decode before other tasks run. In the worst case, this takes 5 to 20 ms."""
 
 MANY_EVENTS = 10_000
+"""The number of events above which they are merged in a worker thread."""
 
 
 async def decode_answer(
@@ -27,7 +28,7 @@ async def decode_answer(
     """Yield the merged events of each piece; a failure is raised after the events that preceded it.
 
     Args:
-        pieces: the body as it arrives; closed at the end.
+        pieces: the body as it arrives. This function closes the generator.
         headers: the response headers.
         decoder: a new decoder; pieces after its end mark are not read.
         provider: the configured provider's id, for errors.
@@ -72,7 +73,8 @@ async def decode_answer(
 
 
 async def _feed(reader: AnswerReader, piece: bytes, decoder: Decoder, events: list[StreamEvent]) -> None:
-    # Decode in slices, because small events cost a thousand times more per byte than large ones.
+    # Small events cost a thousand times more per byte than large ones, so a long piece that is full of them
+    # would block other tasks if it were decoded in one step.
     for start in range(0, len(piece), SLICE_BYTES):
         if start:
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Checks whether hosts can be reached with a provider's network options. The credential is not sent."""
+"""Checks whether hosts can be reached with a provider's network options. No credential is sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jumpseat.system.threads import run_blocking
 NAME_SECONDS = 3.0
 ANSWER_SECONDS = 4.0
 CLOCK_SECONDS = 120.0
-"""The clock difference above which tokens and certificates may fail."""
+"""If two clocks differ by more than this, a valid token or certificate may be rejected."""
 
 _BLOCKED = "Check the network connection, and whether a firewall blocks the host or requires a proxy."
 _NO_SERVER = "Start the server on this machine, and check the port in the URL of {provider}."

@@ -13,8 +13,8 @@ MAX_EVENT_BYTES = 16 * 1024 * 1024
 """The size limit of one event. An image in a delta is a few megabytes; an endless line is a server bug."""
 
 _BOM = b"\xef\xbb\xbf"
-_LONGEST_RETRY = 18
-"""The maximum number of digits of a reconnection time; a longer one is invalid, and slow to convert."""
+_MAX_RETRY_DIGITS = 18
+"""The maximum number of digits in a reconnection time. A longer number is ignored: converting it is slow."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class ServerSentEvent:
 class EventStreamDecoder:
     """An incremental decoder of an event stream."""
 
-    # httpx2's reader is not used: it does not strip a byte order mark, dispatches events without data, and
+    # httpx2's reader is not used: it dispatches events without data, does not strip a byte order mark, and
     # decodes with the response's charset, although the standard allows only UTF-8.
     # Line endings are converted to LF on input, so that one `rfind` over the new bytes finds a blank line.
 
@@ -77,8 +77,9 @@ class EventStreamDecoder:
             if buffer.startswith(_BOM):
                 del buffer[: len(_BOM)]
             seen = 0
-        # A blank line at the start does not end an event; it stays in the block. The search starts at
-        # `seen - 1`, because the first of the two line feeds may have ended the previous chunk.
+        # A single line feed at the start of the buffer is a blank line, but does not end an event. It stays
+        # in the block, and `_parse_event` ignores it. The search starts at `seen - 1`, because the first of
+        # the two line feeds may have ended the previous chunk.
         end = buffer.rfind(b"\n\n", max(seen - 1, 0))
         if end < 0:
             if len(buffer) > self._max_event_bytes:
@@ -90,7 +91,7 @@ class EventStreamDecoder:
             raise self._size_error()
         events = []
         for block in complete.split(b"\n\n"):
-            # This is a shortcut for almost every event of a model; `_parse_event` would return the same.
+            # Almost every event of a model takes this shortcut; `_parse_event` would return the same.
             if block.startswith(b"data: ") and b"\n" not in block:
                 if len(block) > self._max_event_bytes:
                     raise self._size_error()
@@ -135,7 +136,7 @@ class EventStreamDecoder:
                 name = value
             elif field == "id" and "\0" not in value:
                 event_id = value
-            elif field == "retry" and value.isascii() and value.isdigit() and len(value) <= _LONGEST_RETRY:
+            elif field == "retry" and value.isascii() and value.isdigit() and len(value) <= _MAX_RETRY_DIGITS:
                 self.retry_ms = int(value)
         self.last_event_id = event_id
         if not data:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 300.0
-"""The default for the longest silence of a server before the request fails.
+"""The default for how long a server may be silent before the request fails.
 
 Reasoning models, and local models with a long prompt, may be silent for minutes.
 """
@@ -63,7 +63,7 @@ ERROR_BODY_SECONDS = 2.0
 """The time limit for reading an error's body."""
 
 MAX_URLS = 64
-"""The number of parsed URLs to cache, because parsing is slow; a provider has one URL for chats."""
+"""The maximum number of parsed URLs to cache. Parsing is slow, and a provider's chats all use one URL."""
 
 EVENTS_PER_SLICE = 500
 """The number of events to yield before letting other tasks run."""
@@ -88,7 +88,7 @@ class HttpCall:
     """The JSON value to send; None for no body."""
 
     timeout: float | None = None
-    """The longest silence of the server before the request fails, in seconds; None for `IDLE_SECONDS`."""
+    """How many seconds the server may be silent before the request fails; None for `IDLE_SECONDS`."""
 
     content: bytes = field(default=b"", repr=False)
     """The bytes to send if `body` is None."""
@@ -127,7 +127,7 @@ async def stream_events(
     are joined.
 
     Args:
-        client: the shared client.
+        client: the client, which finds the connections.
         call: the request.
         decoder: a new decoder; bytes after its end mark are not decoded.
         provider: the configured provider's id, for errors.
@@ -157,8 +157,8 @@ async def stream_events(
                         await asyncio.sleep(0)
                     if isinstance(event, ResponseEvent) and event.provider_request_id is None:
                         event.provider_request_id = request_id
-                    # Set this before the yield: the consumer may close this generator at `done`, and
-                    # `release` then reads it.
+                    # Set `answered` before the yield: the consumer may close this generator at `done`, and
+                    # `release` then reads `answered`.
                     body.answered = isinstance(event, DoneEvent)
                     yield event
 

@@ -34,14 +34,14 @@ REQUEST_ID_HEADERS = (
 )
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_EPOCH = 1e9
-"""A reset header with at least this value is a Unix time, not a number of seconds."""
+_MIN_UNIX_TIME = 1e9
+"""A number in a reset header that is at least this high is a Unix time, not a duration in seconds."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def connection_failures() -> tuple[type[Exception], ...]:
-    """Return the exceptions that opening a connection and reading from it can raise."""
+    """Return the classes of the exceptions that opening and using a connection can raise."""
     import httpcore2
     import httpx2
 
@@ -90,7 +90,7 @@ def error_from_response(
         body: the body, or its beginning.
         provider: the configured provider's id.
         url: the URL of the request, for the message about a redirect.
-        now: the time that dates in headers are compared with.
+        now: the time with which dates in headers are compared; the current time by default.
     """
     if status < 400:
         return _redirect_error(status, headers, provider, url)
@@ -127,8 +127,8 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds to wait, from `retry-after-ms`, `retry-after` or the limits that are used up.
 
     Source: RFC 9110 section 10.2.3 for seconds and dates; OpenAI's SDKs for milliseconds.
-    OpenAI sends Go-like durations in `x-ratelimit-reset-*`, Azure sends plain seconds. The suffixes are
-    `requests` and `tokens`; Mistral and HuggingFace use others (`tokens-minute`, `requests-day`).
+    In `x-ratelimit-reset-*`, OpenAI sends Go-like durations, and Azure sends plain seconds. Both replace the
+    `*` with `requests` or `tokens`; Mistral and HuggingFace use others (`tokens-minute`, `requests-day`).
     """
     milliseconds = _parse_number(headers.get("retry-after-ms"))
     if milliseconds:
@@ -170,7 +170,7 @@ def _parse_number(text: str | None) -> float | None:
 def _parse_duration(text: str) -> float | None:
     seconds = _parse_number(text)
     if seconds is not None:
-        return seconds if seconds < _EPOCH else None  # A larger value is a Unix time, not a duration.
+        return seconds if seconds < _MIN_UNIX_TIME else None
     parts = _DURATION.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None
@@ -180,10 +180,11 @@ def _parse_duration(text: str) -> float | None:
 def _parse_reset_time(headers: Mapping[str, str]) -> datetime | None:
     """Return the time in `x-ratelimit-reset`, which is in Unix milliseconds (OpenRouter) or seconds.
 
-    Anthropic reports a time for each limit. The latest time of the limits that are used up is returned.
+    Anthropic instead reports a time for each limit. In that case, return the latest time among the limits
+    that are used up.
     """
     value = _parse_number(headers.get("x-ratelimit-reset"))
-    if value is None or value < _EPOCH:
+    if value is None or value < _MIN_UNIX_TIME:
         moments = [
             moment
             for what in ("requests", "tokens", "input-tokens", "output-tokens")
@@ -254,7 +255,7 @@ def error_from_exception(
         EXCEPTIONS[cls.__name__] for cls in (*type(failure).__mro__, OSError) if cls.__name__ in EXCEPTIONS
     )
     host = host_of(url)
-    if proxy_trace is not None and type(failure) is TimeoutError:  # The trace raised it, not httpcore2.
+    if proxy_trace is not None and type(failure) is TimeoutError:  # The trace's time limit has passed.
         sentence = "{host} did not connect in time"
     if proxy_trace is not None and type(failure).__name__ == "ProxyError":
         return error_from_proxy(proxy_trace.proxy, _leading_status(failure), provider=provider, host=host)

@@ -51,7 +51,7 @@ class Endpoint:
 
     url: str
     on_message: Callable[[Any], Any]
-    """Returns the message that the library receives in place of a parsed one; None to drop an event.
+    """Maps a parsed message to the message that the library receives instead; None drops an event.
 
     The function may run in any thread.
     """
@@ -100,19 +100,19 @@ class _Transport(httpx2.AsyncBaseTransport):
         self._endpoint = endpoint
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        is_own = _MARK in request.headers
+        to_endpoint = _MARK in request.headers
         try:
             async with AsyncExitStack() as stack:
-                body = await stack.enter_async_context(await self._open(request, is_own=is_own))
+                body = await stack.enter_async_context(await self._open(request, to_endpoint=to_endpoint))
                 headers = {name: value for name, value in body.headers.items() if name not in _BODY_HEADERS}
-                if is_own:
+                if to_endpoint:
                     self._endpoint.on_answer(request.method, body.status)
                 kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-                if is_own and kind == "text/event-stream" and body.status < 300:
+                if to_endpoint and kind == "text/event-stream" and body.status < 300:
                     stream = _EventStream(body, self._endpoint, self._provider, stack.pop_all())
                     return httpx2.Response(body.status, headers=headers, stream=stream)
-                content = await self._read(body, MAX_MESSAGE_BYTES if is_own else MAX_OTHER_BYTES)
-                if is_own and kind == "application/json":
+                content = await self._read(body, MAX_MESSAGE_BYTES if to_endpoint else MAX_OTHER_BYTES)
+                if to_endpoint and kind == "application/json":
                     content = await _replace_message(content, self._endpoint, self._provider)
                 return httpx2.Response(body.status, headers=headers, content=content)
         except ChatError as error:
@@ -120,10 +120,10 @@ class _Transport(httpx2.AsyncBaseTransport):
             failure = write_json(self._endpoint.make_failure(error))
             return httpx2.Response(FAILED, headers={"content-type": "application/json"}, content=failure)
 
-    async def _open(self, request: httpx2.Request, *, is_own: bool) -> Any:
+    async def _open(self, request: httpx2.Request, *, to_endpoint: bool) -> Any:
         url = str(request.url)
         origin = origin_of(url)
-        if not is_own and (origin is None or (origin.scheme != "https" and not origin.is_loopback)):
+        if not to_endpoint and (origin is None or (origin.scheme != "https" and not origin.is_loopback)):
             raise ConfigError(
                 f"{self._provider} refers to {host_of(url)} over plain http, which a sign-in must not use.",
                 provider=self._provider,
@@ -150,7 +150,7 @@ async def _replace_message(text: bytes | str, endpoint: Endpoint, provider: str)
     """Return the text of the message that the library receives in place of this one.
 
     Raises:
-        ProtocolError: the text is not JSON, or is beyond a limit.
+        ProtocolError: the text is not JSON, or exceeds a limit.
     """
 
     def replace() -> bytes:
@@ -166,7 +166,7 @@ async def _replace_message(text: bytes | str, endpoint: Endpoint, provider: str)
 
 
 class _EventStream(httpx2.AsyncByteStream):
-    """The events of an answer, whose messages are replaced."""
+    """The event stream of an answer, with each message replaced."""
 
     def __init__(self, body: Body, endpoint: Endpoint, provider: str, resources: AsyncExitStack) -> None:
         self._body = body
@@ -176,7 +176,7 @@ class _EventStream(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         decoder = EventStreamDecoder(MAX_MESSAGE_BYTES)
-        shown: tuple[str, int | None] = ("", None)
+        passed_on: tuple[str, int | None] = ("", None)  # The id and `retry_ms` that the library has.
         try:
             async for piece in self._body.read_pieces():
                 for event in await compute(decoder.pending > LONG_JSON_BYTES, decoder.feed, piece):
@@ -191,14 +191,15 @@ class _EventStream(httpx2.AsyncByteStream):
                         event.last_event_id.encode(),
                         message,
                     )
-                    shown = (event.last_event_id, shown[1])
-                # An event without data may have an id, or a time after which to connect again.
-                if (now := (decoder.last_event_id, decoder.retry_ms)) != shown:
-                    shown = now
+                    passed_on = (event.last_event_id, passed_on[1])
+                # The decoder drops events without data, but such an event may set the id, or the time after
+                # which to connect again.
+                if (now := (decoder.last_event_id, decoder.retry_ms)) != passed_on:
+                    passed_on = now
                     yield _encode_position(*now)
         except ChatError as error:
             logger.info("%s: an event stream ended: %s", self._provider, error.message)
-            # If the library has received an id, it asks for the rest of the stream.
+            # If the library has received an id, it requests the rest of the stream itself.
             if not decoder.last_event_id:
                 yield b"data: %b\n\n" % write_json(self._endpoint.make_failure(error))
 

@@ -1,6 +1,6 @@
 """Reads the network options of a provider's table, and chooses the proxy for a host.
 
-A table is read only with the first request, because a value source may run a command.
+A table's options are not read until the first request, because a value source may run a command.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from jumpseat.http.tls import FileStamp, TlsOptions, make_context, stamp_files
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
-"""A host that takes longer to accept a connection is down, or behind a firewall that drops packets."""
+"""The default of `connect_timeout`. A slower host is down, or behind a firewall that drops packets."""
 
-NO_PROXY = "none"
+PROXY_OFF = "none"
 """The value of `proxy` that overrides a proxy in the environment; an empty text has the same effect."""
 
 
@@ -81,11 +81,13 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class NetworkOptions:
-    """The resolved network options of a table. Equal options share connections."""
+    """The resolved network options of a table. Tables with equal options share connections."""
 
     proxy: Proxy | None = None
+    """The proxy that the table names."""
+
     variables: ProxyVariables | None = field(default_factory=ProxyVariables)
-    """The variables that choose the proxy; None if the table has a `proxy`."""
+    """The variables that choose the proxy; None if the table has a value for `proxy`."""
 
     tls: TlsOptions = field(default_factory=TlsOptions)
     public_only: bool = False
@@ -126,14 +128,14 @@ async def read_options(provider: str, table: ProviderConfig, *, public_only: boo
     proxy: Proxy | None = None
     if table.proxy:
         address = (await values.resolve("proxy", table.proxy)).reveal()
-        if address.strip().lower() != NO_PROXY:
+        if address.strip().lower() != PROXY_OFF:
             proxy = parse_proxy(address, name_key(provider, "proxy"), provider=provider)
-    own = table.client_cert
+    identity = table.client_cert
     password = None
-    if own is not None and own.password is not None:
-        password = (await values.resolve("client_cert.password", own.password)).reveal()
+    if identity is not None and identity.password is not None:
+        password = (await values.resolve("client_cert.password", identity.password)).reveal()
     variables = ProxyVariables.from_environment(table.origin.environment) if table.proxy is None else None
-    return NetworkOptions(proxy, variables, _make_tls_options(table, own, password), public_only)
+    return NetworkOptions(proxy, variables, _make_tls_options(table, identity, password), public_only)
 
 
 def _make_tls_options(
@@ -157,23 +159,23 @@ def check_proxy(provider: str, table: ProviderConfig) -> None:
         ConfigError: the value is not the address of a proxy.
     """
     value = table.proxy
-    is_elsewhere = value is not None and (
+    is_reference = value is not None and (
         source_prefix(value) is not None or value in table.origin.environment.variables
     )
-    if value and not is_elsewhere and value.strip().lower() != NO_PROXY:
+    if value and not is_reference and value.strip().lower() != PROXY_OFF:
         parse_proxy(value, name_key(provider, "proxy"), provider=provider)
 
 
 def check_certificates(provider: str, table: ProviderConfig) -> None:
     """Check the certificate files of a table. This blocks for about 100 ms.
 
-    A client certificate with an encrypted key is not checked.
+    A client certificate with a `password` is not checked, because reading the password may run a command.
 
     Raises:
         ConfigError: a file cannot be read or used; the message names the configuration key.
     """
-    own = table.client_cert
-    if own is not None and own.password is not None:
-        own = None
-    if own is not None or table.ca_file is not None:
-        make_context(_make_tls_options(table, own), provider)
+    identity = table.client_cert
+    if identity is not None and identity.password is not None:
+        identity = None
+    if identity is not None or table.ca_file is not None:
+        make_context(_make_tls_options(table, identity), provider)

@@ -1,8 +1,8 @@
 """TCP and TLS connections on asyncio, for the pools of httpcore2.
 
-httpcore2's own backend uses anyio. With 64 idle connections in a pool, that backend spends more CPU time on
-checking whether they are still open than on a whole chat. This module imports httpcore2, so it is imported
-only on demand.
+httpcore2's own backend uses anyio. With 64 idle connections in a pool, checking whether they are still open
+takes that backend more CPU time than a whole chat does. This module imports httpcore2, so it is imported only
+on demand.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ MAX_UNREAD_BYTES = 64 * 1024
 """If at least this many bytes are unread, reading from the connection pauses."""
 
 MAX_UNSENT_BYTES = 16 * 1024
-"""If at least this many bytes are unsent, a write sends them immediately. Otherwise the next read does.
+"""If at least this many bytes are unsent, a write sends them. Otherwise, they wait for the next read.
 
 Thus the headers of a request and a short body are sent together, in one packet or one TLS record.
 """
 
 
 class TooSlowError(httpcore2.ReadTimeout):
-    """Bytes arrived, but not all of them by the deadline."""
+    """Bytes arrived, but the headers or the rest of an answer were not complete by the deadline."""
 
 
 class AsyncioBackend(httpcore2.AsyncNetworkBackend):
@@ -64,7 +64,7 @@ class PublicBackend(AsyncioBackend):
     async def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, *options: Any, **named: Any
     ) -> httpcore2.AsyncNetworkStream:
-        """Connect to the first public address of a host that accepts the connection.
+        """Connect to a host, at the first of its public addresses that accepts the connection.
 
         The name is resolved only here. A second look-up could have another result, which was not checked.
 
@@ -93,24 +93,24 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         self._unread = bytearray()
         self._unsent = bytearray()
         self._failure: Exception | None = None
-        self._is_lost = self._is_paused = False
-        """Whether the connection has ended, and whether the write buffer is full."""
+        self._is_lost = self._is_write_paused = False
+        """Whether the connection has ended (`_is_lost`) or its write buffer is full (`_is_write_paused`)."""
 
         self._waiter: asyncio.Future[None] | None = None
         self._has_sent = False
-        """Whether bytes were sent since the last read, so that the next read is the first of an answer."""
+        """Whether bytes were sent since the last read. If so, the next read is the first one of an answer."""
 
         self.deadline: float | None = None
-        """The time by which the current read must be complete; None if there is no limit.
+        """The time, on the event loop's clock, at which reading fails; None if there is no such limit.
 
-        httpcore2 only limits the time between two bytes. The first read after a request sets the deadline
-        for the headers of the answer. The caller removes the deadline when it has the headers.
+        httpcore2 limits only the wait for the next bytes. The first read after a request sets the deadline
+        for the headers of the answer. `Body` removes the deadline when the headers have arrived.
         """
 
     # -- called by httpcore2
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return the next bytes; an empty value at the end.
+        """Return the next bytes; an empty value if the connection has ended.
 
         Raises:
             httpcore2.ReadError: the connection failed.
@@ -149,7 +149,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         if len(self._unsent) >= MAX_UNSENT_BYTES:
             self._send()
             end = None if timeout is None else asyncio.get_running_loop().time() + timeout
-            while self._is_paused and not self._is_lost:
+            while self._is_write_paused and not self._is_lost:
                 await self._wait(end, httpcore2.WriteTimeout)
         if self._is_lost:
             with _map_errors(httpcore2.WriteTimeout, httpcore2.WriteError):
@@ -192,13 +192,13 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         return self._transport.get_extra_info(info)
 
     def _send(self) -> None:
-        unsent, self._unsent = self._unsent, bytearray()  # The transport may keep the object.
+        unsent, self._unsent = self._unsent, bytearray()  # The transport may keep the old buffer.
         if not self._is_lost:
             self._transport.write(unsent)
             self._has_sent = True
 
     async def _wait(self, end: float | None, error: type[Exception]) -> None:
-        """Wait for the next call by asyncio; raise `error` if there is none until `end`."""
+        """Wait until asyncio reports a change; raise `error` if it does not do so by the time `end`."""
         self._waiter = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout_at(end):
@@ -234,11 +234,11 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
 
     def pause_writing(self) -> None:
         """Make `write` wait."""
-        self._is_paused = True
+        self._is_write_paused = True
 
     def resume_writing(self) -> None:
         """Make `write` return."""
-        self._is_paused = False
+        self._is_write_paused = False
         self._wake()
 
     def _wake(self) -> None:

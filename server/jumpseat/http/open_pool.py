@@ -1,4 +1,4 @@
-"""Builds httpcore2 pools: connections to hosts, or through a proxy.
+"""Builds httpcore2 pools, whose connections lead directly to hosts or through a proxy.
 
 This module imports httpcore2, so `pools.py` imports it only on demand.
 """
@@ -32,8 +32,8 @@ def open_pool(
         idle_seconds: the time after which an unused connection is closed.
         public_only: whether to connect to public addresses only. A proxy may have any address.
     """
-    # `max_connections` is not set: a limit would apply to all sessions together, and one session could use
-    # it up.
+    # `max_connections` is None, because a limit would apply to all sessions together, and one session could
+    # use it up.
     if proxy is None:
         return httpcore2.AsyncConnectionPool(
             ssl_context=context,
@@ -56,8 +56,8 @@ def open_pool(
 
 
 class _ProxyPool(httpcore2.AsyncHTTPProxy):
-    # httpcore2 does not remove a tunnel whose TLS handshake failed or was cancelled, and counts it as in use,
-    # so an untrusted certificate would fill the pool.
+    # httpcore2 does not remove a tunnel whose TLS handshake failed or was cancelled, and counts it as in use.
+    # Every request to a host with an untrusted certificate would leave such a tunnel in the pool.
 
     def create_connection(self, origin: httpcore2.Origin) -> httpcore2.AsyncConnectionInterface:
         return _Connection(super().create_connection(origin))

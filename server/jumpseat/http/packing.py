@@ -2,7 +2,8 @@
 
 Requests ask for `identity`, but some providers compress anyway.
 """
-# httpx2's decoders are not used: they decompress each read in one step, to up to a thousand times its size.
+# httpx2's decoders are not used: they decompress everything that one read returned in a single step, and the
+# result may be a thousand times as large.
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ from collections.abc import Iterator
 from jumpseat.chat import ProtocolError
 
 STEP_BYTES = 64 * 1024
-"""The maximum output of one step in bytes. A step takes well under a millisecond."""
+"""The maximum output of one step, in bytes. A step takes well under a millisecond."""
 
 _GZIP = 16 + zlib.MAX_WBITS
 _GZIP_BEGINS = b"\x1f"
 
 
 def make_unpacker(coding: str, provider: str) -> Unpacker | None:
-    """Create the unpacker for an answer's `content-encoding`; return None if it is not compressed.
+    """Create the unpacker for an answer's `content-encoding`; return None if the answer is not compressed.
 
     Raises:
         ProtocolError: the coding is not supported.
@@ -74,7 +75,7 @@ class _Gzip(Unpacker):
         while packed:
             if self._stream.eof:
                 if not packed.startswith(_GZIP_BEGINS):
-                    return
+                    return  # Ignore bytes after the last member, such as padding.
                 self._stream = zlib.decompressobj(_GZIP)
             yield from super().decompress(packed)
             packed = self._stream.unused_data
@@ -90,7 +91,7 @@ class _Deflate(Unpacker):
     def decompress(self, packed: bytes) -> Iterator[bytes]:
         if packed and not self._begun:
             self._begun = True
-            # The low half of a zlib stream's first byte is 8; no raw stream in use starts like that.
+            # The low half of a zlib stream's first byte is 8. In practice, a raw stream starts differently.
             if packed[0] & 0x0F != 8:
                 self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
         yield from super().decompress(packed)

@@ -1,4 +1,4 @@
-"""Fetches a page from any host: without cookies and credentials, following redirects, within bounds."""
+"""Fetches a page from any host, without cookies or credentials; limits the size and the redirects."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 MAX_REDIRECTS = 5
 
 MAX_URL = 8192
-"""The maximum length of an address; servers do not accept longer ones."""
+"""The maximum number of characters in an address; servers do not accept longer ones."""
 
 NAME_SECONDS = 2.0
-"""How long to try to resolve a host behind a proxy. In some networks, only the proxy can resolve it."""
+"""How long to try to resolve a host before a proxy does. In some networks, only the proxy can resolve it."""
 
 _HEADERS = {
     "accept": "text/html, application/xhtml+xml, text/*;q=0.9, */*;q=0.5",
@@ -66,14 +66,15 @@ async def fetch_page(
         seconds: how long the host may be silent. The caller limits the time for the whole page.
 
     Raises:
-        RequestError: the address, or one that it redirects to, is not valid or not allowed, or has no page.
+        RequestError: the address, or an address that it redirects to, is invalid, not allowed
+            or without a page.
         ChatError: the page could not be received.
     """
     try:
         for _ in range(1 + MAX_REDIRECTS):
             parsed = parse_url(url)
             url = str(parsed)
-            await _check_host_behind_proxy(client, parsed)
+            await _check_proxied_host(client, parsed)
             async with open_response(client, HttpCall("GET", url, _HEADERS, timeout=seconds), PAGES) as body:
                 location = body.headers.get("location", "")
                 if body.status in _REDIRECTS and location:
@@ -86,12 +87,12 @@ async def fetch_page(
                 return WebPage(url, content_type, content, is_cut)
         raise RequestError(f"{host_of(url)} redirects more than {MAX_REDIRECTS} times.")
     except ChatError as error:
-        error.provider = None
+        error.provider = None  # `PAGES` is not the id of a provider.
         raise
 
 
 def parse_url(url: str) -> httpx2.URL:
-    """Return an address without its fragment.
+    """Parse an address, and leave out its fragment.
 
     Raises:
         RequestError: the text is not an http or https address, or contains a user or a password.
@@ -124,11 +125,11 @@ def _join(base: httpx2.URL, location: str) -> str:
         raise RequestError(f"{host_of(str(base))} redirects to an invalid address.") from None
 
 
-async def _check_host_behind_proxy(client: HttpClient, url: httpx2.URL) -> None:
-    """Check a host that a proxy will resolve, if this machine can resolve it too.
+async def _check_proxied_host(client: HttpClient, url: httpx2.URL) -> None:
+    """Check that a host to which a proxy will connect is public, if this machine can resolve its name.
 
-    The proxy chooses the address, so this check only keeps the user from reading a private host by
-    mistake or through a redirect. Without a proxy, the connection itself is checked.
+    The proxy resolves the name again, so this check only keeps the user from reading a private host by
+    mistake or through a redirect. Without a proxy, `PublicBackend` checks the addresses when it connects.
     """
     if not client.public_only or (await client.find_network(str(url))).proxy is None:
         return
@@ -161,6 +162,6 @@ def _make_status_error(body: Body, url: str) -> ChatError:
         return RateLimitError(message, status_code=body.status, retry_after=wait)
     if body.status >= 500:
         return ServerError(message, status_code=body.status)
-    is_closed = body.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
-    hint = "Pages that require a sign-in cannot be read." if is_closed else None
+    is_restricted = body.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+    hint = "Pages that require a sign-in cannot be read." if is_restricted else None
     return RequestError(message, status_code=body.status, hint=hint)

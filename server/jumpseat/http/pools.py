@@ -81,7 +81,7 @@ class Pool:
         self._proxy_context = proxy_context
         self._lock = threading.Lock()  # Only worker threads acquire it, as in `TlsContext`.
         self.connections: httpcore2.AsyncConnectionPool | None = None
-        """The open pool; None before `open` and after `aclose`."""
+        """httpcore2's pool; None before `open` and after `aclose`."""
 
     def open(self, provider: str) -> None:
         """Build the pool. The first call blocks.
@@ -120,7 +120,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The connections of one session to the hosts of a network."""
+    """One session's access to the pool of a `Network`."""
 
     network: Network
     pool: Reference[Pool]

@@ -26,7 +26,7 @@ _SYSTEM_SETTINGS = {
     "darwin": ("getproxies_macosx_sysconf", "proxy_bypass_macosx_sysconf"),
     "win32": ("getproxies_registry", "proxy_bypass_registry"),
 }
-"""The functions of `urllib.request` that exist on one platform only."""
+"""The functions of `urllib.request` that read a platform's proxies, and check whether a host is exempt."""
 
 _WITH_PORT = re.compile(r"(.+):(\d{1,5})")
 
@@ -80,7 +80,8 @@ def parse_proxy(text: str, named_by: str, *, provider: str | None = None) -> Pro
         raise _proxy_error(named_by, "names a SOCKS proxy; only HTTP proxies are supported", provider)
     if parts.scheme not in PORTS:
         raise _proxy_error(named_by, "is neither an http:// nor an https:// address", provider)
-    # A path may mean that a password has an unencoded slash. The parsed host is then part of the password.
+    # A path may mean that the password has an unencoded slash. The parsed host, which messages would show, is
+    # then the user or a part of the password.
     if parts.path not in ("", "/") or parts.query or parts.fragment or not _HOST.fullmatch(host) or port == 0:
         raise _proxy_error(named_by, "is not the address of a proxy", provider)
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
@@ -97,18 +98,19 @@ def _proxy_error(named_by: str, why: str, provider: str | None) -> ConfigError:
 
 @dataclass(frozen=True, slots=True)
 class ProxyVariables:
-    """The environment variables that choose a proxy. Equal values choose equal proxies."""
+    """The environment variables that choose a proxy. Equal instances choose equal proxies.
+
+    Each field is a variable's name and value; None if it is set neither in lower nor in upper case.
+    """
 
     http: tuple[str, str] | None = field(default=None, repr=False)
-    """The name and value of the variable; None if it is set neither in lower nor in upper case."""
-
     https: tuple[str, str] | None = field(default=None, repr=False)
     all: tuple[str, str] | None = field(default=None, repr=False)
     no: tuple[str, str] | None = None
 
     @classmethod
     def from_environment(cls, environment: Environment) -> ProxyVariables:
-        """Read `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`; lower case precedes upper case."""
+        """Read `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`; lower-case names take precedence."""
         return cls(*(_read_variable(environment, key) for key in ("http", "https", "all", "no")))
 
     def proxy_for(self, scheme: str, host: str, port: int) -> Proxy | None:
@@ -153,9 +155,10 @@ def is_exempt(host: str, port: int, listed: str) -> bool:
     Args:
         host: a name, or an address without brackets.
         port: the port of the request.
-        listed: entries separated by commas or blanks: `*`, a name (matches subdomains too; may start with a
-            dot or `*.`), an address, or a network such as `10.0.0.0/8`. Names and addresses may end in
-            `:port`. A scheme is ignored. Names are not resolved to compare them with networks.
+        listed: entries separated by commas or white space. An entry is `*`, a name (which also matches its
+            subdomains, and may start with a dot or `*.`), an address, or a network such as `10.0.0.0/8`.
+            Names and addresses may end in `:port`. A scheme is ignored. `host` is not resolved, so a name
+            never matches a network.
     """
     host = host.lower().rstrip(".")
     return any(_matches(entry, host, port) for entry in re.split(r"[,\s]+", listed.lower()) if entry)

@@ -1,4 +1,4 @@
-"""Receives the redirect with which a sign-in in the browser ends, on a loopback port.
+"""Receives, on a loopback port, the redirect that ends a sign-in in the browser.
 
 Source: RFC 8252, section 7.3 "Loopback Interface Redirection".
 """
@@ -65,7 +65,7 @@ class RedirectReceiver:
         self._server.close()
 
     async def wait(self, state: str) -> Mapping[str, str]:
-        """Wait for the redirect with this `state`, and return its parameters. Other requests are ignored."""
+        """Wait for the redirect with this `state`, and return its parameters. Other requests get a 404."""
         self._state = state
         self._received = asyncio.get_running_loop().create_future()
         return await self._received

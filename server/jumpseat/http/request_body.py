@@ -1,6 +1,7 @@
 """Serializes the JSON bodies of requests; long ones piece by piece in a worker thread.
 
-The serializer holds the GIL until it returns, so all other chats would wait for a long conversation.
+The serializer holds the GIL until it returns, so serializing a long conversation in one call would block all
+other chats.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from jumpseat.system.threads import compute
 from jumpseat.wire import LONG_JSON_BYTES
 
 PIECE = 64 * 1024
-"""The number of characters of a text that are written in one call."""
+"""The maximum number of characters of a text to serialize in one call."""
 
 DEPTH = 5
-"""The depth to which a long body is divided, which reaches the text in a block of a message."""
+"""The depth to which a long body is divided. The text in a block of a message is at this depth."""
 
 MAX_VALUES = 2000
 """The number of values above which a body is long."""
@@ -76,7 +77,7 @@ class _NotFiniteError(Exception):
 
 
 def _write(value: Any, depth: int, pieces: list[bytes]) -> None:
-    """Append the JSON text in pieces; a container deeper than `depth` is one piece."""
+    """Append the JSON text in pieces; a value that is `depth` levels down is not divided."""
     if depth and isinstance(value, str) and len(value) > PIECE:
         pieces.append(b'"')
         pieces.extend(to_json(value[start : start + PIECE])[1:-1] for start in range(0, len(value), PIECE))

@@ -1,6 +1,6 @@
-"""Follows the steps of a request through a proxy, to limit their time and to find out where it failed.
+"""Follows a request through a proxy, to limit the time for connecting and to determine where it failed.
 
-httpcore2 reports the steps to a request's `trace` extension.
+httpcore2 reports each step of a request to the request's `trace` extension.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jumpseat.system.secrets import names_credential
 PROXY_AUTHENTICATION_REQUIRED = 407
 
 _REFUSALS = range(400, 500)
-"""The statuses with which a proxy refuses a request; others mean that it could not connect."""
+"""The statuses with which a proxy refuses a request. Other statuses mean that the proxy could not connect."""
 
 
 class ProxyTrace:
@@ -93,7 +93,8 @@ def error_from_proxy(proxy: Proxy, status: int | None, *, provider: str, host: s
         host: the request's host and port.
     """
     suffix = f" (HTTP {status})" if status else ""
-    what, hint = f"refused to connect to {host}", f"Check {proxy.named_by}, and whether it allows {host}."
+    what = f"refused to connect to {host}"
+    hint = f"Check {proxy.named_by}, and whether the proxy allows {host}."
     if status == PROXY_AUTHENTICATION_REQUIRED and proxy.auth:
         what, hint = "does not accept the configured user and password", f"Correct {proxy.named_by}."
     elif status == PROXY_AUTHENTICATION_REQUIRED:

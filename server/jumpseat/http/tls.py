@@ -24,7 +24,7 @@ class TlsOptions:
     """The TLS options of a connection. Equal options share a context."""
 
     ca_file: str | None = None
-    """A file with additional certificates to trust. In all paths, `~` is already expanded."""
+    """A file with additional certificates to trust. `~` is already expanded, as in `cert` and `key`."""
 
     cert: str | None = None
     """A file with the client certificate, its chain, and its key if `key` is None."""
@@ -34,10 +34,10 @@ class TlsOptions:
     """The password of an encrypted key."""
 
     system_file: str = ""
-    """The file in `SSL_CERT_FILE`, which replaces the system's certificates."""
+    """The file that `SSL_CERT_FILE` names. It replaces the system's certificates."""
 
     system_directories: str = ""
-    """The directories in `SSL_CERT_DIR`, which replace the system certificates if `system_file` is empty."""
+    """The directories in `SSL_CERT_DIR`. They replace the system's certificates if `system_file` is empty."""
 
     @property
     def without_identity(self) -> TlsOptions:
@@ -154,7 +154,7 @@ def _check_file(text: str, where: str, provider: str) -> Path:
     """Check that a configured path is absolute and readable, and return it."""
     file = Path(text)
     if not file.is_absolute():
-        # The editor chooses the working directory, so a workspace could choose the file.
+        # The editor chooses the working directory, so a relative path could name a file of the workspace.
         raise ConfigError(
             f"{where} is a relative path.",
             provider=provider,
