@@ -39,7 +39,7 @@ async def serialize(body: Any, provider: str) -> bytes:
 def _is_long(body: Any) -> bool:
     values = [(body, DEPTH)]
     count = size = 0
-    while values and size <= LONG_JSON_BYTES and count <= MAX_VALUES:
+    while values:
         value, depth = values.pop()
         count += 1
         if isinstance(value, str):
@@ -49,7 +49,9 @@ def _is_long(body: Any) -> bool:
                 return True
             inner = value.values() if isinstance(value, dict) else value
             values += [(each, depth - 1) for each in inner]
-    return bool(values)  # Values are left only if a limit was exceeded.
+        if size > LONG_JSON_BYTES or count > MAX_VALUES:
+            return True
+    return False
 
 
 def _serialize(body: Any, provider: str, long: bool) -> bytes:
@@ -77,8 +79,8 @@ class _NotFiniteError(Exception):
 
 
 def _write(value: Any, depth: int, pieces: list[bytes]) -> None:
-    """Append the JSON text in pieces; a value that is `depth` levels down is not divided."""
-    if depth and isinstance(value, str) and len(value) > PIECE:
+    """Append the JSON text in pieces; an array or object that is `depth` levels down is not divided."""
+    if isinstance(value, str) and len(value) > PIECE:
         pieces.append(b'"')
         pieces.extend(to_json(value[start : start + PIECE])[1:-1] for start in range(0, len(value), PIECE))
         pieces.append(b'"')

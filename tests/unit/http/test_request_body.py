@@ -21,7 +21,11 @@ def make_body(*contents: Any) -> dict[str, Any]:
 
 LONG = {
     "one text": make_body('a"\\\n\x00é😀' * PIECE),
-    "a text in a block": make_body([{"type": "text", "text": "é" * 3 * PIECE}, {"n": 1}]),
+    "the last value": {
+        "messages": [{"content": "x" * 8 * PIECE, "role": "user"}],
+        "model": "m",
+    },
+    "a text in a block": make_body([{"type": "text", "text": "é" * 8 * PIECE}, {"n": 1}]),
     "many messages": make_body(*[["hi", {"a": [1, 2.5, True, None]}]] * MAX_VALUES),
     "nested deeply": make_body("x" * 3 * PIECE, [[[[[[{"a": ["b"]}]]]]]]),
 }
