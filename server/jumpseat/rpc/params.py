@@ -35,14 +35,14 @@ class SchemaOutputParam(Params):
 
 
 class StreamParams(Params):
-    """The params of every request that sends deltas."""
+    """The params shared by the methods that send deltas to the client."""
 
     stream: bool = True
     turn_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
     conversation_id: str | None = None
     workspace_folders: list[str] | None = None
     work_done_token: str | int | None = None
-    """The LSP token for `$/progress`, which reports waits other than the wait for the model."""
+    """LSP's token for `$/progress`. These notifications report all waits except the wait for the model."""
 
 
 class TurnParams(StreamParams):
@@ -73,7 +73,7 @@ class ChatStartParams(TurnParams):
 
     messages: Annotated[Conversation, Field(min_length=1)]
     transcript: bool | Format = False
-    """Whether deltas have the text for a transcript. A format selects its syntax; `True` means Markdown."""
+    """Whether deltas also have text to append to a transcript, and in which format; `True` means Markdown."""
 
 
 class EditStartParams(TurnParams):
@@ -203,7 +203,7 @@ class McpTrustParams(Params):
 
 
 class CountTokensParams(ChatStartParams):
-    """`chat/countTokens`, with the params of the chat to count."""
+    """`chat/countTokens`, with the params of the chat whose tokens to count."""
 
     allow_estimate: bool = True
 
@@ -283,7 +283,7 @@ class InitializationOptions(Params):
     protocol_versions: list[int] = Field(default_factory=list)
     coalesce_ms: Annotated[int, Field(ge=0, le=10_000)] = 0
     commands: dict[str, str | None] = Field(default_factory=dict)
-    """The client's commands, as the user would type them."""
+    """Maps tasks, such as `signIn`, to the client's commands, as the user would type them."""
 
 
 class InitializeParams(Params):

@@ -1,6 +1,7 @@
 """`jumpseat serve`: reads the options, then imports the daemon.
 
-Editor users wait while the daemon starts, so `import_daemon` makes the most expensive import cheaper.
+Users of an editor wait while the daemon starts. `import_daemon` shortens this wait if it is called before the
+rest of the daemon is imported.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ def main(argv: Sequence[str], *, not_shared: str | None = None) -> int:
 
     Args:
         argv: the arguments after the command's name.
-        not_shared: why this process serves the client instead of the shared daemon, for the log; None if the
+        not_shared: the reason why the shared daemon does not serve this client, for the log; None if the
             client has not asked for the shared daemon.
     """
     options = parse_flags(argv, "attach" if not_shared else "serve")

@@ -25,7 +25,7 @@ def find_folders(params: InitializeParams) -> Sequence[Path]:
 
 
 async def read_workspace_rules(session: Session, params: TurnParams) -> WorkspaceRules | None:
-    """Return the rules of the first folder, or else of the working directory.
+    """Return the rules of the first workspace folder in the params, or else of the session's directory.
 
     Returns:
         None if the client does not ask for the rules.

@@ -23,14 +23,15 @@ def relay_prompts(
 ) -> Iterator[Callable[[SignInPrompt | SignInPage], None]]:
     """Yield a function that sends a prompt to the client.
 
-    If the params say so, the function also asks the client to open the page.
+    If the params set `open_browser`, the function also asks the client to open the page of the sign-in. On
+    exit, such requests are cancelled if the client has not answered them.
     """
     fields = {"requestId": call.request_id, "token": call.params.token, "provider": provider}
-    shown = {key: value for key, value in fields.items() if value is not None}
+    known_fields = {key: value for key, value in fields.items() if value is not None}
     opening: list[asyncio.Task[Any]] = []
 
     def on_prompt(prompt: SignInPrompt | SignInPage) -> None:
-        session.outbox.notify("auth/prompt", {**shown, **to_wire(prompt)})
+        session.outbox.notify("auth/prompt", {**known_fields, **to_wire(prompt)})
         if call.params.open_browser:
             page = {"uri": prompt.verification_uri, "external": True}
             opening.append(asyncio.create_task(session.client_requests.send("window/showDocument", page)))

@@ -17,7 +17,7 @@ CALL_ID = "call"
 
 
 async def tools_run(session: Session, call: MethodCall[ToolsRunParams]) -> dict[str, Any]:
-    """Run one call, with the rules and the approvals of a turn.
+    """Run one tool call. The same rules and approvals apply as to a call in a chat.
 
     Raises:
         InvalidRequestError: there is no such tool, or a rule denies it.
@@ -37,5 +37,5 @@ async def tools_run(session: Session, call: MethodCall[ToolsRunParams]) -> dict[
         result = await tools.run(ToolUseBlock(CALL_ID, definition.name, params.arguments, ""), sink.send)
     finally:
         await tools.aclose()
-    shaped: dict[str, Any] = {"content": to_wire(result.content)}
-    return {**shaped, "isError": True} if result.is_error else shaped
+    encoded: dict[str, Any] = {"content": to_wire(result.content)}
+    return {**encoded, "isError": True} if result.is_error else encoded

@@ -1,4 +1,4 @@
-"""Handles `tools/…` and `mcp/…`, and opens the tools of a chat or call. See `docs/protocol/tools.md`."""
+"""Handles `tools/…` and `mcp/…`, and opens tools for a chat or one call. See `docs/protocol/tools.md`."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def _begin(
 
 
 async def announce_changes(session: Session) -> None:
-    """From now on, notify the client about every change of its tools and of the sign-ins to servers."""
+    """Notify the client when its tools change or a sign-in to a tool server changes, from now on."""
     host = await open_tools(session)
     if session.announces_tools:
         return
@@ -102,7 +102,7 @@ async def announce_changes(session: Session) -> None:
 
 
 async def tools_decide(session: Session, call: MethodCall[ToolsDecideParams]) -> dict[str, Any]:
-    """Decide about a call that waits for an approval."""
+    """Apply the user's decision to a call that waits for an approval."""
     from jumpseat.tools.approvals import Decision  # Deferred: few chats have tools.
 
     params = call.params
@@ -124,7 +124,7 @@ async def tools_list(session: Session, call: MethodCall[ToolsListParams]) -> dic
 
 
 async def mcp_restart(session: Session, call: MethodCall[McpRestartParams]) -> dict[str, Any]:
-    """Start a server again, and return its row."""
+    """Restart a server, and return its row of `tools/list`."""
     host = await open_tools(session)
     server = host.find_server(call.params.server)
     await server.restart()
@@ -132,7 +132,7 @@ async def mcp_restart(session: Session, call: MethodCall[McpRestartParams]) -> d
 
 
 async def mcp_trust(session: Session, call: MethodCall[McpTrustParams]) -> dict[str, Any]:
-    """Trust a server of the workspace, or withdraw the trust, and return its row."""
+    """Trust a server of the workspace, or withdraw the trust, and return the server's row."""
     host = await open_tools(session)
     server = host.find_server(call.params.server)
     await server.prepare()

@@ -48,7 +48,10 @@ async def transcript_parse(session: Session, call: MethodCall[TranscriptParams])
 
 
 def _encode_front_matter(front: FrontMatter) -> dict[str, Any]:
-    """Return the values in the front matter. In a branch, even empty ones override the enclosing branch."""
+    """Return the values in the front matter, including empty values.
+
+    In a branch, an empty value overrides the value of the enclosing branch.
+    """
     values: dict[str, Any] = {}
     if front.system is not None:
         values["system"] = front.system
@@ -84,7 +87,10 @@ async def transcript_render(session: Session, call: MethodCall[TranscriptRenderP
 
 
 async def find_role_names(session: Session, model: str | None) -> RoleNames:
-    """Return the role names in headings: those configured for the model's provider, or the standard ones."""
+    """Return the role names in headings: those configured for the model's provider, or the standard names.
+
+    The result also has the names that are configured for other providers, which are recognised when reading.
+    """
     registry, standard = session.registry, RoleNames()
     tables = {name: registry.table(name).roles for name in registry.ids}
     names = {

@@ -34,14 +34,14 @@ MAX_DIAGNOSTICS = 100
 """The maximum number of diagnostics in a response; nobody reads more."""
 
 ERROR, WARNING = 1, 2
-"""The DiagnosticSeverity of LSP."""
+"""Values of LSP's DiagnosticSeverity."""
 
 _QUESTION = [{"role": "user", "content": "?"}]
-"""Replaces the messages if the text has none yet or they are invalid, because a chat needs a message."""
+"""The messages to check if those of the text are missing or invalid, because a chat needs a message."""
 
 
 async def transcript_check(session: Session, call: MethodCall[TranscriptParams]) -> dict[str, Any]:
-    """Return the errors and warnings that a chat with this text would have, with their ranges."""
+    """Return the errors and warnings that a chat with this text would cause, with their ranges."""
     text, syntax = call.params.text, SYNTAXES[call.params.format]
     takes_long = len(text) > LONG_TEXT
     try:
@@ -72,7 +72,10 @@ async def transcript_check(session: Session, call: MethodCall[TranscriptParams])
 
 
 def _decode_turn(read: Transcript) -> tuple[TurnRequest, list[Finding]]:
-    """Return the turn of a chat with this text, without invalid params, and a finding for each problem."""
+    """Return the request for a turn with this text, and a finding for each problem with its params.
+
+    Invalid params are left out of the request.
+    """
     given = {
         "messages": to_wire(read.messages) or _QUESTION,
         "model": read.front.model,
@@ -97,7 +100,11 @@ def _decode_turn(read: Transcript) -> tuple[TurnRequest, list[Finding]]:
 
 
 def _find_place(path: str, read: Transcript) -> LinePart:
-    """Return the place of a chat's param in the text, or the first line if the param is not in the text."""
+    """Return the place of a param of `chat/start` in the text.
+
+    A problem with all messages together is placed at the last message, and a problem with a param that is not
+    in the text at the first line.
+    """
     if path in read.front.places:
         return read.front.places[path]
     sections = [section for section in read.turns if section.message is not None]
