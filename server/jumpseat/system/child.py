@@ -140,7 +140,7 @@ class Child(asyncio.SubprocessProtocol):
 
     @property
     def why(self) -> str | None:
-        """Why the process ended or is ending, as a clause ("it ended with exit code 3"); None before."""
+        """Why the process ended or is ending, as a clause ("it ended with exit code 3"); None until then."""
         return self._why
 
     async def wait_until_ended(self) -> str:
@@ -239,7 +239,7 @@ class Child(asyncio.SubprocessProtocol):
         self._set_deadline(LAST_OUTPUT_SECONDS, "")
         self._settle_if_read()
 
-    # -- the end
+    # -- the end of the process
 
     def _settle_if_read(self) -> None:
         if not self._outputs:
@@ -274,7 +274,7 @@ class Child(asyncio.SubprocessProtocol):
             return
         if self._deadline is not None:
             self._deadline.cancel()
-        self._handle_stderr(b"\n")
+        self._handle_stderr(b"\n")  # Report a last line that has no line ending.
         self._set_unusable(_exit_clause(self.return_code))
         assert self._transport is not None  # noqa: S101 - it has exited, so it had started
         assert self._why is not None  # noqa: S101 - `_set_unusable` has set it

@@ -16,7 +16,7 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Return the seconds by a clock that never goes backwards."""
+        """Return the seconds since an arbitrary moment, by a clock that never goes backwards."""
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -32,7 +32,7 @@ class SystemClock:
         return time.time()
 
     def monotonic(self) -> float:
-        """Return the seconds by a clock that never goes backwards."""
+        """Return the seconds since an arbitrary moment, by a clock that never goes backwards."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:

@@ -16,7 +16,7 @@ from jumpseat.system.environment import Environment
 from jumpseat.system.threads import run_blocking
 
 COMMAND_SECONDS = 10.0
-"""The time limit. A helper has enough time to request a token from a service, but not to ask the user."""
+"""The time limit. A program has enough time to request a token from a service, but not to ask the user."""
 
 MAX_OUTPUT_BYTES = 64 * 1024
 

@@ -1,7 +1,7 @@
 """The environment of a client's process: variables, working directory, jumpseat's directories.
 
-One daemon serves clients with different environments. So code below `rpc/` uses an `Environment`, and never
-`os.environ` or the current directory.
+One daemon serves clients with different environments. So code in the layers below `rpc/` uses an
+`Environment` for everything that depends on the client, and never `os.environ` or the current directory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ class Environment:
     """The umask for files that the user's commands create; -1 for the umask of this process."""
 
     withheld: set[str] = field(default_factory=set)
-    """Names of variables with providers' credentials, which commands do not receive. Names are only added."""
+    """Names of variables with providers' credentials. Commands do not receive these variables.
+
+    Names are added, but never removed.
+    """
 
     secrets: KnownSecrets = field(default_factory=KnownSecrets, repr=False)
     """The credentials of this client, to redact in its stored conversations."""
@@ -71,7 +74,7 @@ class Environment:
         directories = (self.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
         # A relative directory may be in a workspace written by someone else.
         absolute = [each for each in directories if Path(each).is_absolute()]
-        # With an empty path, `which` would use the `PATH` of this process.
+        # With an empty path, `shutil.which` would use the `PATH` of this process.
         return shutil.which(program, path=os.pathsep.join(absolute)) if absolute else None
 
     def expand_path(self, path: str | Path) -> Path:

@@ -1,7 +1,7 @@
-"""Open directories. Files are reached by the descriptor of their directory, without following links.
+"""Opens files by the descriptor of their directory, without following links.
 
-A path that was checked may lead elsewhere when it is used, because another program has replaced a directory
-by a link. A descriptor of the directory cannot be redirected.
+A path that was checked may lead elsewhere when it is used, if another program replaces a directory with a
+link in between. A descriptor of the directory cannot be redirected.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ HAS_DESCRIPTORS = sys.platform != "win32"
 """Whether directories have descriptors.
 
 Without descriptors, files are reached by their paths. If a directory is replaced by a link after the check,
-nothing notices it.
+the replacement goes unnoticed.
 """
 
-_DIRECTORY = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-# Linux's O_PATH also opens directories that may be searched but not read.
-_ON_THE_WAY = _DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
+_DIRECTORY_FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+# Linux's O_PATH also opens directories that this process can search but not read.
+_ENTER_FLAGS = _DIRECTORY_FLAGS | getattr(os, "O_PATH", os.O_RDONLY)
 
 
 class Folder:
@@ -57,7 +57,7 @@ class Folder:
                 raise NotADirectoryError(f"{path} is not a directory")
             return cls(path, None)
         root = Path(path.anchor)
-        folder = cls(root, os.open(root, _ON_THE_WAY))
+        folder = cls(root, os.open(root, _ENTER_FLAGS))
         for name in path.relative_to(root).parts:
             with folder:
                 if create:
@@ -66,14 +66,14 @@ class Folder:
         return folder
 
     def enter(self, *names: str) -> Self:
-        """Open a directory below this one by the names on the way to it."""
+        """Open a directory below this one. The names are the components of its relative path."""
         path = self.path.joinpath(*names)
         if self.descriptor is None:
             return type(self)(path, None)
         descriptor = os.dup(self.descriptor)
         for name in names:
             try:
-                inner = os.open(name, _ON_THE_WAY, dir_fd=descriptor)
+                inner = os.open(name, _ENTER_FLAGS, dir_fd=descriptor)
             finally:
                 os.close(descriptor)
             descriptor = inner
@@ -85,8 +85,8 @@ class Folder:
             with os.scandir(self.path) as entries:
                 yield from entries
             return
-        # The entries need an open descriptor that can be read.
-        descriptor = os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=self.descriptor)
+        # Descriptors with O_PATH cannot be read. Keep the new one open, because the entries' methods use it.
+        descriptor = os.open(".", os.O_RDONLY | _DIRECTORY_FLAGS, dir_fd=self.descriptor)
         try:
             with os.scandir(descriptor) as entries:
                 yield from entries
@@ -94,7 +94,7 @@ class Folder:
             os.close(descriptor)
 
     def find_status(self, name: str) -> os.stat_result | None:
-        """Return the status of an entry, even if it is a link; None if there is no such entry."""
+        """Return the status of an entry, without following a link; None if there is no such entry."""
         try:
             return os.stat(self.locate(name), dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -126,7 +126,7 @@ class Folder:
             return
         if sys.platform != "win32" and umask != -1:
             # `mkdir` has applied the umask of this process, which may be stricter.
-            descriptor = os.open(name, os.O_RDONLY | _DIRECTORY, dir_fd=self.descriptor)
+            descriptor = os.open(name, os.O_RDONLY | _DIRECTORY_FLAGS, dir_fd=self.descriptor)
             try:
                 os.fchmod(descriptor, 0o777 & ~umask)
             finally:

@@ -1,4 +1,4 @@
-"""Handles Ctrl-C while the command line is being imported, when an exception would print a traceback."""
+"""Handles Ctrl-C while the command line imports its modules, when an exception would print a traceback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def exit_on_interrupt() -> None:
 
 
 def raise_on_interrupt() -> None:
-    """Restore `KeyboardInterrupt` on Ctrl-C. Call this once the exception will be caught."""
+    """Restore `KeyboardInterrupt` on Ctrl-C. Call this when the caller is ready to catch the exception."""
     if signal.getsignal(signal.SIGINT) is _exit:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -83,7 +83,7 @@ class ProcessRegister:
         ]
 
     def forget(self, known: Sequence[dict[str, Any]]) -> None:
-        """Remove each entry that contains all keys and values of one of these.
+        """Remove each entry that contains all keys and values of an item of `known`.
 
         Raises:
             StateError: the file cannot be written.
@@ -101,7 +101,7 @@ class ProcessRegister:
 async def end_left_processes(places: Places) -> None:
     """End the children of daemons that were killed, with their process groups."""
     register = ProcessRegister(places)
-    # Most users never have such a child, so the file does not exist.
+    # For most users, no daemon has ever added a child, so the file does not exist.
     if not await run_blocking(register.path.exists):
         return
     try:
@@ -110,8 +110,8 @@ async def end_left_processes(places: Places) -> None:
             return
         try:
             running = await run_blocking(_signal_all, left, signal.SIGTERM)
-            end = asyncio.get_running_loop().time() + GRACE_SECONDS
-            while running and asyncio.get_running_loop().time() < end:
+            deadline = asyncio.get_running_loop().time() + GRACE_SECONDS
+            while running and asyncio.get_running_loop().time() < deadline:
                 await asyncio.sleep(POLL_SECONDS)
                 running = await run_blocking(_list_running, running)
         finally:

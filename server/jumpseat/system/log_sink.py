@@ -29,7 +29,7 @@ class LogSink:
             BlockingIOError: no data can be written now.
             OSError: the reader is gone, or the file cannot be written.
         """
-        # Windows cannot poll descriptors, so a write may block the log's thread there.
+        # Windows cannot poll descriptors, so a write may block the writing thread there.
         if self._output.may_block and sys.platform != "win32":
             poll = select.poll()
             poll.register(self._output.fileno, select.POLLOUT)

@@ -1,4 +1,4 @@
-"""Finds the `PATH` of the user's login shell, which an editor with a graphical interface often lacks."""
+"""Finds the `PATH` of the user's login shell. Graphical editors are often started with a shorter `PATH`."""
 
 from __future__ import annotations
 

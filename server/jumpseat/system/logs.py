@@ -53,7 +53,7 @@ class Log:
 
         self._sink = sink
         self._lock = threading.Lock()
-        # An `int` is the number of lines that were dropped in its place.
+        # An `int` stands for this number of lines, which were dropped.
         self._lines: deque[bytes | int] = deque()
         self._bytes = 0
         self._rest = b""
@@ -106,7 +106,7 @@ class Log:
         _writer.wake()
 
     def write_some(self) -> bool:
-        """Write lines until the sink blocks; return whether it accepted any. For the writing thread only."""
+        """Write lines until the sink blocks; return whether it accepted data. For the writing thread only."""
         progress = self.blocked = False
         # Stop after some lines. Otherwise a log that grows as fast as it is written would block the others.
         for _ in range(MAX_LINES):
@@ -161,11 +161,11 @@ class _Writer(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self._changed = threading.Condition()
-        self._work = False
+        self._has_work = False
         """Whether a log may have new lines."""
 
         self._logs: list[Log] = []
-        self._own: Log | None = None
+        self._process_log: Log | None = None
         """The log of the process."""
 
         self._level_before = logging.WARNING
@@ -186,14 +186,14 @@ class _Writer(logging.Handler):
                 threading.Thread(target=self._run, name="jumpseat-log", daemon=True).start()
             self._logs.append(log)
             if is_fallback:
-                self._own = log
+                self._process_log = log
             root.setLevel(min(each.level for each in self._logs))
 
     def wake(self) -> None:
         """Wake the writing thread to look for lines."""
-        if not self._work:
+        if not self._has_work:
             with self._changed:
-                self._work = True
+                self._has_work = True
                 self._changed.notify()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -207,7 +207,7 @@ class _Writer(logging.Handler):
     def _log_of_context(self) -> Log | None:
         log = _current.get()
         # Shared work may outlive the session that started it.
-        return self._own if log is None or log.closing else log
+        return self._process_log if log is None or log.closing else log
 
     def _is_logged(self, record: logging.LogRecord) -> bool:
         log = self._log_of_context()
@@ -224,19 +224,19 @@ class _Writer(logging.Handler):
             blocked = any(log.blocked for log in self._logs)
             if any(progress) or any(log.closing for log in self._logs):
                 pause = shortest
-            waits = all(log.blocked or log.is_empty() for log in self._logs)
+            can_wait = all(log.blocked or log.is_empty() for log in self._logs)
             with self._changed:
-                if waits and not self._work:
+                if can_wait and not self._has_work:
                     self._changed.wait(pause if blocked else None)
                     pause = min(2 * pause, longest)
-                self._work = False
+                self._has_work = False
 
     def _end(self, log: Log) -> bool:
         """Close and remove a log. Return whether it was the last log, in which case the thread must end."""
         with self._changed:
             self._logs.remove(log)
-            if self._own is log:
-                self._own = None
+            if self._process_log is log:
+                self._process_log = None
             root = logging.getLogger()
             if self._logs:
                 root.setLevel(min(each.level for each in self._logs))
@@ -258,7 +258,7 @@ def open_log(level: str, sink: LogSink | None, *, is_fallback: bool = False) -> 
     Args:
         level: the lowest level to log: a level name of `logging`, in any case.
         sink: the output, which the log owns from now on; None to drop all lines.
-        is_fallback: whether records go to this log if they do not belong to another open log.
+        is_fallback: whether this is the log of the process, for records that have no other open log.
     """
     log = Log(logging.getLevelNamesMapping()[level.upper()], sink)
     _writer.add(log, is_fallback=is_fallback)

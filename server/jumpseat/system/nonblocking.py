@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 
 PTMX = (5, 2)
-"""The device numbers of /dev/ptmx on Linux, which creates a new terminal each time it is opened."""
+"""The device numbers of Linux's /dev/ptmx, which creates a new terminal each time it is opened."""
 
 
 class NonBlockingDescriptor:
@@ -22,7 +22,7 @@ class NonBlockingDescriptor:
     def __init__(self, descriptor: int, access: int) -> None:
         """
         Args:
-            descriptor: a file of any kind.
+            descriptor: the descriptor of a file, pipe, socket, terminal or device.
             access: `os.O_RDONLY` or `os.O_WRONLY`.
 
         Raises:
@@ -39,11 +39,11 @@ class NonBlockingDescriptor:
         elif stat.S_ISSOCK(mode):
             self._socket = socket.socket(fileno=descriptor)
         elif (stat.S_ISFIFO(mode) or os.isatty(descriptor)) and os.get_blocking(descriptor):
-            own = _open_again(descriptor, access)
-            self.may_block = own is None
-            if own is not None:
+            reopened = _open_again(descriptor, access)
+            self.may_block = reopened is None
+            if reopened is not None:
                 os.close(descriptor)
-                self.fileno = own
+                self.fileno = reopened
 
     def read(self, count: int) -> bytes:
         """Read at most this many bytes; empty at the end of the input.

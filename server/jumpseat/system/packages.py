@@ -1,4 +1,4 @@
-"""The command that installs a package into the environment of this program, for hints."""
+"""The command, for hints, that installs packages into the Python environment of this process."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from importlib.util import find_spec
 
 
 def install_command(*arguments: str) -> str:
-    """Return the shell command that installs packages into the environment of this process.
+    """Return the shell command that installs packages into the Python environment of this process.
 
     The command uses this environment's pip, or uv if the environment was created without pip. A bare `pip`
     could belong to another environment.
+
+    Args:
+        arguments: the arguments of `pip install`.
     """
     pip = [sys.executable, "-m", "pip", "install"]
     uv = ["uv", "pip", "install", "--python", sys.executable]

@@ -1,7 +1,7 @@
 """The directories of jumpseat: configuration, state, and downloaded data.
 
-`$JUMPSEAT_HOME` overrides all three with one directory, for tests and portable use; `$JUMPSEAT_CONFIG` names
-the configuration file.
+`$JUMPSEAT_HOME` replaces all three with one directory, for tests and portable use. `$JUMPSEAT_CONFIG` names
+the configuration file, even if `$JUMPSEAT_HOME` is set.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def make_private(directory: Path) -> None:
     try:
         directory.mkdir(0o700, exist_ok=True)
     except FileNotFoundError:
-        # `parents=True` would use the default mode, and `StateFile` rejects secrets in such directories.
+        # `parents=True` would create parents with the default mode. `StateFile` rejects secrets there.
         make_private(directory.parent)
         directory.mkdir(0o700, exist_ok=True)
 

@@ -1,4 +1,4 @@
-"""Finds out whether another process runs and when it started, and makes a child end with its parent."""
+"""Finds out whether another process runs and when it started, and makes this process end with its parent."""
 
 from __future__ import annotations
 
