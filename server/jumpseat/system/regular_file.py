@@ -59,7 +59,7 @@ def open_regular(
         OSError: see `read_regular`.
     """
     no_follow = 0 if follow else getattr(os, "O_NOFOLLOW", 0)
-    # Check the descriptor instead of the path, because the file could be replaced in between.
+    # Check the opened file, not the path: the file could be replaced between the check and the opening.
     descriptor = os.open(path, _FLAGS | no_follow, dir_fd=directory)
     try:
         status = os.fstat(descriptor)

@@ -22,14 +22,14 @@ which few files have.
 """
 
 _NEEDS_WRITING_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY)
-"""The errors if a new file cannot replace the old one, or cannot have the old owner or access list.
+"""The errors that occur if a new file cannot replace the old one, or cannot have its owner or access list.
 
 EBUSY occurs if the old file is a mount point.
 """
 
 
 class FileChangedError(OSError):
-    """Another program has created, changed or removed the file in the meantime."""
+    """Another program has created, changed or removed the file since its status was read."""
 
     def __init__(self, name: str) -> None:
         super().__init__(errno.ESTALE, "another program has just changed it", name)
@@ -133,7 +133,7 @@ def _write_and_rename(
                 if before is not None:
                     _copy_rights(folder, name, descriptor, before)
                 elif umask != -1:
-                    # The file was created with the umask of this process, which may be stricter.
+                    # `_create_beside` gave access to the owner only.
                     os.fchmod(descriptor, 0o666 & ~umask)
             os.fsync(descriptor)
         _check_unchanged(folder, name, before)
@@ -173,13 +173,13 @@ if sys.platform == "linux":
     def _copy_attributes(folder: Folder, name: str, descriptor: int) -> None:
         old = _open_existing(folder, name)
         try:
-            before, wanted = _read_attributes(descriptor), _read_attributes(old)
+            present, wanted = _read_attributes(descriptor), _read_attributes(old)
         finally:
             os.close(old)
-        for each in before.keys() - wanted.keys():
+        for each in present.keys() - wanted.keys():
             os.removexattr(descriptor, each)
         for each, value in wanted.items():
-            if before.get(each) != value:
+            if present.get(each) != value:
                 os.setxattr(descriptor, each, value)
 
     def _read_attributes(descriptor: int) -> dict[str, bytes]:

@@ -18,7 +18,7 @@ An example is `ollama`, the usual key for a server that does not check keys.
 """
 
 SHORTEST_BEGINNING = 6
-"""The minimum length of a secret's beginning to withhold.
+"""The minimum length at which the beginning of a secret is withheld.
 
 A shorter beginning reveals nothing: many secrets begin with `sk-`.
 """
@@ -28,11 +28,11 @@ _CREDENTIAL = re.compile(r"api_key|auth|key|token|secret|cookie|password", re.IG
 _WITH_SCHEME = re.compile(rf"[A-Za-z][\w-]* +(?P<credential>\S{{{SHORTEST_REDACTED},}})")
 """Matches the value of an authorization header: a scheme such as `Bearer`, and a credential.
 
-The credential may also occur alone.
+The credential is also redacted on its own, because it may occur without the scheme.
 """
 
 RECENT = 100
-"""The number of short-lived values to redact although they are no longer in use."""
+"""The number of short-lived values that are still redacted after their use has ended."""
 
 
 class Secret:
@@ -74,7 +74,7 @@ class KnownSecrets:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._forms: dict[str, frozenset[str]] = {}
-        """The forms of each secret that are redacted, by its value."""
+        """Maps the value of each secret to the forms that are redacted."""
 
         self._in_use: WeakValueDictionary[str, Secret] = WeakValueDictionary()
         """The secrets that still exist, by their values."""
@@ -90,8 +90,8 @@ class KnownSecrets:
 
         Args:
             secret: the secret. A text of fewer than `SHORTEST_REDACTED` characters is not redacted.
-            short_lived: whether the value is replaced after some time. It is then dropped once it is not in
-                any `Secret` object and `RECENT` other values have been added since.
+            short_lived: whether the value is replaced after some time. A short-lived value is dropped once no
+                `Secret` object contains it and `RECENT` other such values have been added after it.
 
         Returns:
             The `Secret` with this value that was added first, if it still exists, else `secret`.
@@ -175,7 +175,7 @@ def _forms_of(value: str) -> frozenset[str]:
 class SecretFilter(logging.Filter):
     """Redacts the secrets of this process in log records.
 
-    Add it to the handler, because libraries log through their own loggers.
+    Add it to a handler instead of a logger, because libraries log through their own loggers.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 T = TypeVar("T")
 
 MAX_LINGERING = 64
-"""The maximum number of values of a kind, including values in use.
+"""The default number of values of one kind, including values in use, above which lingering values are closed.
 
 Without this limit, a client whose keys change constantly could leave any number of values behind.
 """
@@ -25,8 +25,8 @@ class _Entry:
     value: Any = field(repr=False)
     close: Callable[[Any], Awaitable[None]]
     holders: int = 0
-    end: asyncio.TimerHandle | None = None
-    """A timer that closes the value at the end of `linger`."""
+    timer: asyncio.TimerHandle | None = None
+    """Closes the value when it has lingered long enough; None if the value is not lingering."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,10 +45,10 @@ class Reference(Generic[T]):
 
 
 class Shared:
-    """Shared values. Each lives from its first use until some time after its last. Belongs to one event loop.
+    """Shared values, for one event loop. Each lives from its first use until some time after its last use.
 
-    A key contains everything that the value depends on, including credentials. So two users only share a
-    value if each of them would create an equal one. Keys are never shown.
+    A key contains everything that the value depends on, so two users share a value only if each of them would
+    create an equal one. A key may include credentials, so never log it.
     """
 
     def __init__(self, *, lingering: bool = False) -> None:
@@ -83,11 +83,11 @@ class Shared:
         if entry is None:
             kind = key[0] if isinstance(key, tuple) else key
             entry = self._entries[key] = _Entry(kind, make(), close)
-            self._end_surplus(kind, most)
+            self._close_surplus(kind, most)
         entry.holders += 1
-        if entry.end is not None:
-            entry.end.cancel()
-            entry.end = None
+        if entry.timer is not None:
+            entry.timer.cancel()
+            entry.timer = None
 
         async def release() -> None:
             entry.holders -= 1
@@ -95,30 +95,31 @@ class Shared:
                 return
             if linger <= 0 or not self._lingering:
                 # Shield the closing, so that a cancelled holder does not leave the value half closed.
-                await asyncio.shield(self._end(key, entry))
+                await asyncio.shield(self._start_closing(key, entry))
             else:
-                entry.end = asyncio.get_running_loop().call_later(linger, self._end, key, entry)
-                await asyncio.shield(asyncio.gather(*self._end_surplus(entry.kind, most)))
+                entry.timer = asyncio.get_running_loop().call_later(linger, self._start_closing, key, entry)
+                await asyncio.shield(asyncio.gather(*self._close_surplus(entry.kind, most)))
 
         return Reference(cast(T, entry.value), release)
 
     async def aclose(self) -> None:
-        """Close all values without a holder. Each of the others is closed at its last release."""
+        """Close all values without a holder. From now on, the last release of a value closes it."""
         self._lingering = False
         for key, entry in list(self._entries.items()):
             if not entry.holders:
-                self._end(key, entry)
+                self._start_closing(key, entry)
         await asyncio.gather(*self._closing)
 
-    def _end_surplus(self, kind: Hashable, most: int) -> list[asyncio.Task[None]]:
+    def _close_surplus(self, kind: Hashable, most: int) -> list[asyncio.Task[None]]:
         same_kind = [(key, entry) for key, entry in self._entries.items() if entry.kind == kind]
-        lingering = [(entry.end.when(), key, entry) for key, entry in same_kind if entry.end is not None]
+        lingering = [(entry.timer.when(), key, entry) for key, entry in same_kind if entry.timer is not None]
         lingering.sort(key=lambda each: each[0])
-        return [self._end(key, entry) for _, key, entry in lingering[: max(0, len(same_kind) - most)]]
+        surplus = lingering[: max(0, len(same_kind) - most)]
+        return [self._start_closing(key, entry) for _, key, entry in surplus]
 
-    def _end(self, key: Hashable, entry: _Entry) -> asyncio.Task[None]:
-        if entry.end is not None:
-            entry.end.cancel()
+    def _start_closing(self, key: Hashable, entry: _Entry) -> asyncio.Task[None]:
+        if entry.timer is not None:
+            entry.timer.cancel()
         # Delete the entry first, so that the next user creates a new value instead of using a closing one.
         del self._entries[key]
         task = asyncio.get_running_loop().create_task(_close(entry))

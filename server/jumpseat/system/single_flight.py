@@ -1,4 +1,4 @@
-"""Runs work at most once at a time. All callers during a run share its result or exception."""
+"""Runs work for several callers, but never twice at once. All callers during a run share its outcome."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ class WorkCancelled(asyncio.CancelledError):
 
 
 class SingleFlight(Generic[T]):
-    """Runs one coroutine at a time. If a caller is cancelled, the work continues for the others."""
+    """Runs one coroutine at a time, which continues even if its callers are cancelled.
+
+    With `ends_with_its_callers`, the coroutine is cancelled when its last caller is.
+    """
 
     def __init__(self, *, ends_with_its_callers: bool = False) -> None:
         """

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class StartLimit:
-    """The recent starts of one program."""
+    """A limit for the number of starts of one program within a period."""
 
     def __init__(self, most: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         """
@@ -22,7 +22,7 @@ class StartLimit:
         self._starts: deque[float] = deque(maxlen=most)
 
     def count(self) -> float | None:
-        """Count a start and return None if it is allowed, else return the seconds until it is."""
+        """If a start is allowed now, count it and return None. Otherwise, return the seconds until one is."""
         # The deque contains the last `most` starts, the oldest first.
         now = self._clock()
         if len(self._starts) == self._starts.maxlen and now - self._starts[0] < self._seconds:
@@ -31,7 +31,7 @@ class StartLimit:
         return None
 
     def give_back(self) -> None:
-        """Stop counting the last start."""
+        """Remove the last start from the count."""
         self._starts.pop()
 
     def clear(self) -> None:

@@ -25,7 +25,7 @@ from jumpseat.system.regular_file import read_regular
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 10.0
-"""How long to wait for the lock, which other processes only hold while they write one small file."""
+"""How long to wait for the lock. Other processes hold it only while they update one small file."""
 
 LEFTOVER_SECONDS = 60.0
 """The age in seconds above which a temporary file cannot belong to a write in progress."""
@@ -38,7 +38,7 @@ MAX_BYTES = 16 * 1024 * 1024
 
 VERSION_KEY = "version"
 VERSION = 1
-"""The version of all files. A file with a higher version was written by a newer jumpseat."""
+"""The format version of all state files. A file with a higher version was written by a newer jumpseat."""
 
 
 class StateError(Exception):
@@ -61,8 +61,8 @@ class StateFile:
         """
         Args:
             path: the file. The file and its directory may not exist yet.
-            private: whether the file has secrets. If other users can then open the file or its directory, the
-                file is rejected.
+            private: whether the file has secrets. A private file is rejected if other users can open it or
+                its directory, or if the file or its directory is a symbolic link.
         """
         self.path = path
         self._private = private
@@ -70,11 +70,12 @@ class StateFile:
     def read(self) -> dict[str, Any]:
         """Return the content without its version; empty if there is no file.
 
-        A file that still is not a JSON object after `UNFINISHED_SECONDS` is renamed and logged, and counts as
-        empty.
+        A file that is still not a JSON object after `UNFINISHED_SECONDS` is broken. It is renamed, a warning
+        is logged, and the returned content is empty.
 
         Raises:
-            StateError: the file cannot be opened, or is private and other users can open it.
+            StateError: the file cannot be read; a private file is rejected (see `__init__`); or a broken file
+                cannot be locked or renamed.
         """
         content = self._read()
         if content is None:
@@ -88,7 +89,7 @@ class StateFile:
         """Replace the content atomically. Hold the lock if the new content depends on the old one.
 
         Raises:
-            StateError: the file belongs to a newer version, or cannot be written.
+            StateError: the file was written by a newer version of jumpseat, or cannot be written.
         """
         body = self._encode(content)
         if len(body) > MAX_BYTES:  # `read` would reject the file.
@@ -110,9 +111,9 @@ class StateFile:
             return changed
 
     def erase(self, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> list[Path]:
-        """Update the file to remove a secret from it, and remove all copies of the file as well.
+        """Update the file to remove a secret from it, and remove all temporary and broken copies of the file.
 
-        If there is no disk space for a new file, the old one is overwritten.
+        If a new file cannot be written, for example because the disk is full, the old one is overwritten.
 
         Returns:
             The copies that could not be removed.
@@ -206,11 +207,11 @@ class StateFile:
         return f"Make {self.path.parent} writable, or set JUMPSEAT_HOME to a directory that is."
 
     def _read(self) -> dict[str, Any] | None:
-        """Return the content; None if the file is broken."""
+        """Return the content; empty if there is no file, None if the file is broken."""
         self._refuse_linked_directory()
         try:
             follow = not self._private
-            body = read_regular(self.path, MAX_BYTES, follow=follow, check=self._refuse_open_to_others)
+            body = read_regular(self.path, MAX_BYTES, follow=follow, check=self._refuse_if_others_can_open)
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -233,7 +234,7 @@ class StateFile:
             time.sleep(0.01)
         return content
 
-    def _refuse_open_to_others(self, status: os.stat_result) -> None:
+    def _refuse_if_others_can_open(self, status: os.stat_result) -> None:
         if self._private and sys.platform != "win32":
             directory = self.path.parent
             for path, found, mode in ((directory, directory.stat(), "700"), (self.path, status, "600")):

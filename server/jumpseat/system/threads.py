@@ -1,6 +1,6 @@
 """Runs functions outside the event loop: `run_blocking` is for waiting, `compute` for long computations.
 
-Both run the function in the caller's context, which determines the log of its session.
+Both run the function in the caller's `contextvars` context, so it logs to the log of the caller's session.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 MANY_THREADS = 256
-"""The maximum number of threads in a process that serves many clients.
+"""The maximum number of threads for blocking functions in a process that serves many clients.
 
 asyncio's default on two processors is six. A single client with a hanging network drive could block them all.
 """
 
-# There is only one thread, because each busy thread delays the event loop by up to a switch interval whenever
-# the loop continues.
+# Use only one thread: whenever the event loop wants to continue, each busy thread can delay it by up to one
+# switch interval of the interpreter.
 _computing = ThreadPoolExecutor(1, "compute")
 _lock: ContextVar[asyncio.Lock | None] = ContextVar("jumpseat_compute", default=None)
 
@@ -43,13 +43,14 @@ async def run_blocking(function: Callable[[*Ts], T], /, *args: *Ts, within: floa
 
     Raises:
         TimeoutError: the function took longer.
-        RuntimeError: with a time limit, the function raised an exception that would end the event loop, such
-            as `SystemExit`. The message is the name of the exception's class.
+        RuntimeError: with a time limit, the function raised an exception that must not reach the event loop,
+            such as `SystemExit` or `StopIteration`. The message is the name of the exception's class.
     """
     if within is None:
         return await asyncio.to_thread(function, *args)
     future: Future[T] = Future()
-    future.set_running_or_notify_cancel()  # A cancelled caller can no longer cancel the future.
+    # Otherwise a cancelled caller would cancel the future, and the thread could not set its result.
+    future.set_running_or_notify_cancel()
 
     def run() -> None:
         try:

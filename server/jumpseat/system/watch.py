@@ -14,10 +14,10 @@ from typing import Self, TypeAlias
 from jumpseat.system.threads import run_blocking
 
 INTERVAL_SECONDS = 1.0
-"""The maximum delay until a change is noticed."""
+"""The default number of seconds between two polls."""
 
 _RECENT_NS = 2 * 10**9
-"""The age below which a file may have been written again without changing its stamp."""
+"""The age in nanoseconds below which a file may have been written again without changing its stamp."""
 
 Stamp: TypeAlias = tuple[int, int, int]
 """The time of the last modification in nanoseconds, the inode, and the size in bytes."""
@@ -35,13 +35,13 @@ def stamp_of(path: Path) -> Stamp | None:
 class Watcher:
     """Iterates over the sets of changed paths: `async for changed in Watcher([path]): ...`.
 
-    The constructor reads the `stat` of each file, which blocks. Changes since then are reported. A file that
+    The constructor calls `stat` for each file, which blocks. Changes since then are reported. A file that
     appears or disappears has changed too. Several changes between two polls are reported once. Leaving or
     cancelling the loop does not lose any change: the next iteration reports it.
 
-    A replaced file is reported immediately, because it is complete. If a file changes in place, appears or
-    disappears, an editor may be between truncating and writing it. Such a file is reported by the first poll
-    that finds it unchanged since the previous poll.
+    By default, a replaced file is reported by the next poll, because it is complete. If a file changes in
+    place, appears or disappears, an editor may be between truncating and writing it. Such a file is reported
+    by the first poll that finds it unchanged since the previous poll.
     """
 
     def __init__(
