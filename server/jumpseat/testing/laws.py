@@ -83,20 +83,20 @@ class _Laws:
         self.open, self.seen, self.prose = {}, 0, None
 
     def take(self, event: StreamEvent, at: str) -> None:
-        """Check the next event. `at` is its name in messages."""
+        """Check the next event. `at` is its name in failure messages."""
         check(not self.done, f"{at} comes after done, which must be the last event.")
         match event:
             case TextStartEvent() | ThinkingStartEvent() | ToolUseStartEvent():
                 self._start(event, at)
             case TextDeltaEvent() | ThinkingDeltaEvent() | ToolUseDeltaEvent():
-                self._delta(event, at)
+                self._add_delta(event, at)
             case TextDoneEvent() | ThinkingDoneEvent() | ToolUseDoneEvent():
                 self._finish(event, at)
             case BlockDoneEvent():
-                self._number(event.block, at)
+                self._expect_next_number(event.block, at)
                 check(self.prose is None, f"{at} comes while block {self.prose} is still open.")
                 whole = isinstance(event.content, RedactedThinkingBlock | OtherBlock | ImageBlock)
-                check(whole, f"{at} contains a {_kind(event.content)}, which has events of its own.")
+                check(whole, f"{at} contains a {_class_name(event.content)}, which has events of its own.")
                 check(event.content.origin is not None, f"{at} contains a block without an origin.")
             case UsageEvent():
                 assert_usage(event.usage, at)
@@ -104,7 +104,7 @@ class _Laws:
                 self.restart()
             case DoneEvent():
                 check(not self.open, f"{at} comes while blocks {sorted(self.open)} are still open.")
-                _stop_reason(event.stop_reason, at)
+                _check_stop_reason(event.stop_reason, at)
                 self.done = True
             case StartEvent() | RetryEvent() | ToolApprovalEvent() | ToolStatusEvent():
                 raise AssertionError(f"{at} is an event of the turn engine, not of an adapter.")
@@ -113,30 +113,32 @@ class _Laws:
             case _:
                 assert_never(event)
 
-    def _number(self, block: int, at: str) -> None:
+    def _expect_next_number(self, block: int, at: str) -> None:
         check(block == self.seen, f"{at} has the block number {block}; the next one is {self.seen}.")
         self.seen += 1
 
     def _start(self, event: TextStartEvent | ThinkingStartEvent | ToolUseStartEvent, at: str) -> None:
-        self._number(event.block, at)
+        self._expect_next_number(event.block, at)
         check(self.prose is None, f"{at} comes before block {self.prose} is done.")
         if not isinstance(event, ToolUseStartEvent):
             self.prose = event.block
-        self.open[event.block] = (_stem(event), [])
+        self.open[event.block] = (_block_kind(event), [])
 
-    def _delta(self, event: TextDeltaEvent | ThinkingDeltaEvent | ToolUseDeltaEvent, at: str) -> None:
+    def _add_delta(self, event: TextDeltaEvent | ThinkingDeltaEvent | ToolUseDeltaEvent, at: str) -> None:
         kind, pieces = self._find_open_block(event, at)
-        check(kind == _stem(event), f"{at} belongs to a block that started as {kind}.")
+        check(kind == _block_kind(event), f"{at} belongs to a block that started as {kind}.")
         piece = event.argument_delta if isinstance(event, ToolUseDeltaEvent) else event.text
         check(piece != "", f"{at} is empty.")
         pieces.append(piece)
 
     def _finish(self, event: TextDoneEvent | ThinkingDoneEvent | ToolUseDoneEvent, at: str) -> None:
         kind, pieces = self._find_open_block(event, at)
-        check(kind == _stem(event), f"{at} belongs to a block that started as {kind}.")
+        check(kind == _block_kind(event), f"{at} belongs to a block that started as {kind}.")
         del self.open[event.block]
         cls, field = _CONTENT[type(event)]
-        check(type(event.content) is cls, f"{at} contains a {_kind(event.content)}, not a {cls.__name__}.")
+        check(
+            type(event.content) is cls, f"{at} contains a {_class_name(event.content)}, not a {cls.__name__}."
+        )
         whole = getattr(event.content, field)
         check("".join(pieces) == whole, f"{at} says {whole!r}, but its deltas join to {''.join(pieces)!r}.")
         check(event.content.origin is not None, f"{at} contains a block without an origin.")
@@ -213,7 +215,8 @@ def assert_response(response: Response, *, provider: str, model: str) -> None:
     )
     for number, block in enumerate(content):
         check(
-            isinstance(block, BLOCK_CLASSES), f"content[{number}] is a {_kind(block)}, which is not a block."
+            isinstance(block, BLOCK_CLASSES),
+            f"content[{number}] is a {_class_name(block)}, which is not a block.",
         )
         origin = block.origin
         check(origin is not None, f"content[{number}] ({block.type}) has no origin.")
@@ -223,7 +226,7 @@ def assert_response(response: Response, *, provider: str, model: str) -> None:
             f"content[{number}] ({block.type}) names the origin {named} instead of {(provider, model)}.",
         )
         if isinstance(block, ToolUseBlock):
-            _tool_call(block, f"content[{number}]")
+            _check_tool_call(block, f"content[{number}]")
     text = "".join(block.text for block in content if isinstance(block, TextBlock))
     check(response.text == text, f"text is {response.text!r}, but the text blocks join to {text!r}.")
     calls = [block for block in content if isinstance(block, ToolUseBlock)]
@@ -232,7 +235,7 @@ def assert_response(response: Response, *, provider: str, model: str) -> None:
         len(set(ids)) == len(ids), f"the ids of the calls are {ids}; each must be unique within one answer."
     )
     check(list(response.tool_calls) == calls, "tool_calls are not the tool_use blocks of content.")
-    _stop_reason(response.stop_reason, "the response")
+    _check_stop_reason(response.stop_reason, "the response")
     check(response.provider == provider, f"provider is {response.provider!r}, not {provider!r}.")
     check(response.model, "model is empty; it must name the model that answered.")
     if response.usage is not None:
@@ -240,26 +243,28 @@ def assert_response(response: Response, *, provider: str, model: str) -> None:
     check(tuple(response.as_message().content) == tuple(content), "as_message() changes the content.")
 
 
-def _tool_call(block: ToolUseBlock, at: str) -> None:
+def _check_tool_call(block: ToolUseBlock, at: str) -> None:
     check(
         block.id, f"{at} is a call without an id; if the provider sends none, the adapter must generate one."
     )
     check(block.name, f"{at} has no tool name; a call without a name must be dropped with a warning.")
-    check(isinstance(block.raw, str), f"{at}.raw is the text of the arguments, not a {_kind(block.raw)}.")
+    check(
+        isinstance(block.raw, str), f"{at}.raw is the text of the arguments, not a {_class_name(block.raw)}."
+    )
     readable = block.arguments is not None
     check(readable or block.error, f"{at} has neither arguments nor an error that says why.")
 
 
-def _stop_reason(reason: Any, at: str) -> None:
+def _check_stop_reason(reason: Any, at: str) -> None:
     check(
         reason in FINAL_STOP_REASONS,
         f"{at} has the stop reason {reason!r}, which is not one of {', '.join(FINAL_STOP_REASONS)}.",
     )
 
 
-def _stem(event: StreamEvent) -> str:
+def _block_kind(event: StreamEvent) -> str:
     return type(event).type.rpartition("_")[0]
 
 
-def _kind(value: object) -> str:
+def _class_name(value: object) -> str:
     return type(value).__name__

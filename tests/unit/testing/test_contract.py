@@ -31,7 +31,7 @@ from tests.unit.testing.broken import (
 pytestmark = pytest.mark.slow
 
 TEXT = "a_text_becomes_blocks_streamed_and_not"
-ARRIVAL = "a_recorded_answer_gives_the_expected_response_in_every_arrival"
+ARRIVAL = "a_recorded_answer_gives_the_expected_response_however_it_arrives"
 REPLAY = "provider_data_is_sent_back_byte_for_byte"
 MIXED = "many_simultaneous_chats_do_not_mix"
 
@@ -227,7 +227,7 @@ def test_a_secret_that_is_too_short_to_be_hidden_fails():
     contract = contract_for(broken.Good)
     contract.secret = "short"
     with pytest.raises(AssertionError, match="`secret` must have 12 characters or more"):
-        run(contract, "a_credential_reaches_the_provider_and_no_message")
+        run(contract, "a_credential_reaches_the_provider_but_no_message")
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class Call:
     name: str
     pieces: Sequence[str] = ('{"a"', ": 1}")
     input: Any = None
-    """The same input, parsed, for answers that are not streamed."""
+    """The same input, parsed, for answers that are not streamed. None stands for the default `pieces`."""
 
 
 FakeBlock = Thought | Redacted | Words | Call
@@ -81,7 +81,7 @@ def event(kind: str, **data: Any) -> tuple[str, dict[str, Any]]:
 
 def block_events(index: int, block: FakeBlock) -> list[Event]:
     """Return the events of one block from its start to its stop."""
-    start, deltas = _parts(block)
+    start, deltas = _start_and_deltas(block)
     return [
         event("content_block_start", index=index, content_block=start),
         *(event("content_block_delta", index=index, delta=delta) for delta in deltas),
@@ -92,11 +92,11 @@ def block_events(index: int, block: FakeBlock) -> list[Event]:
 def message_stream(
     *blocks: FakeBlock, stop_reason: str | None = None, usage: dict[str, Any] | None = None
 ) -> list[Event]:
-    """Return the events of an answer with these blocks. `message_delta` contains the usage."""
+    """Return the events of an answer with these blocks. `usage` is sent in the `message_delta` event."""
     events: list[Event] = [event("message_start", message=message()), event("ping")]
     for index, block in enumerate(blocks):
         events += block_events(index, block)
-    reason = stop_reason or _natural_end(blocks)
+    reason = stop_reason or _usual_stop_reason(blocks)
     delta = {"stop_reason": reason, "stop_sequence": None}
     events.append(event("message_delta", delta=delta, usage=usage or {"output_tokens": 5}))
     events.append(event("message_stop"))
@@ -105,7 +105,7 @@ def message_stream(
 
 def message_body(*blocks: FakeBlock, stop_reason: str | None = None, **more: Any) -> dict[str, Any]:
     """Return the answer of `message_stream` as one body."""
-    return message([_whole(block) for block in blocks], stop_reason or _natural_end(blocks), **more)
+    return message([_whole(block) for block in blocks], stop_reason or _usual_stop_reason(blocks), **more)
 
 
 def error_body(kind: str, text: str, **more: Any) -> dict[str, Any]:
@@ -113,11 +113,11 @@ def error_body(kind: str, text: str, **more: Any) -> dict[str, Any]:
     return {"type": "error", "error": {"type": kind, "message": text, **more}, "request_id": "req_fake"}
 
 
-def _natural_end(blocks: Sequence[FakeBlock]) -> str:
+def _usual_stop_reason(blocks: Sequence[FakeBlock]) -> str:
     return "tool_use" if any(isinstance(block, Call) for block in blocks) else "end_turn"
 
 
-def _parts(block: FakeBlock) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _start_and_deltas(block: FakeBlock) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     match block:
         case Thought():
             deltas = [{"type": "thinking_delta", "thinking": piece} for piece in block.pieces]
@@ -136,7 +136,7 @@ def _parts(block: FakeBlock) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def _whole(block: FakeBlock) -> dict[str, Any]:
-    start, _ = _parts(block)
+    start, _ = _start_and_deltas(block)
     match block:
         case Thought():
             return {**start, "thinking": "".join(block.pieces), "signature": block.signature}

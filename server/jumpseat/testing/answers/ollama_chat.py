@@ -27,7 +27,7 @@ Line = Mapping[str, Any] | Gate
 
 
 def part(content: str = "", *, model: str = "qwen3:4b", done: bool = False, **message: Any) -> dict[str, Any]:
-    """Return an object of a streamed answer, but not the last one.
+    """Return an object of a streamed answer. For the last one, see `last`.
 
     Args:
         message: further keys of the object's message, such as `thinking` and `tool_calls`.
@@ -45,7 +45,7 @@ def last(done_reason: str | None = "stop", content: str = "", **extra: Any) -> d
 def call(
     name: str, arguments: Any = None, *, call_id: str | None = None, index: int | None = 0
 ) -> dict[str, Any]:
-    """Return a tool call. Older servers send neither an id nor a correct index."""
+    """Return a tool call, by default as older servers send it: without an id, and always with index 0."""
     function = {"name": name, "arguments": {} if arguments is None else arguments}
     if index is not None:
         function["index"] = index
@@ -60,7 +60,7 @@ def lines(*objects: Line, **headers: str) -> Reply:
 
 
 def ndjson(*objects: Mapping[str, Any]) -> bytes:
-    """Return the body of `lines`."""
+    """Return the body of the answer that `lines` returns."""
     return lines(*objects).body
 
 

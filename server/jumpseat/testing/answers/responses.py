@@ -76,7 +76,7 @@ def response_stream(*items: Item, end: str | None = "completed", **more: Any) ->
     """Return the events of an answer that consists of these items.
 
     Args:
-        items: the whole output items.
+        items: the output items, as in the body of an answer that is not streamed.
         end: the status at the end; None to leave out the terminal event.
         more: further members of the response object in the terminal event.
     """

@@ -33,16 +33,16 @@ class CancelChecks(ContractBase):
     async def test_a_cancel_in_mid_stream_closes_the_connection(self) -> None:
         """Cancel the task that awaits the next event."""
         async with self.open_stage() as stage:
-            stage.answer(self._endless())
+            stage.answer(self._endless_answer())
             started = asyncio.Event()
 
-            async def reads() -> None:
+            async def read_events() -> None:
                 async with events_of(stage.adapter, self._story()) as events:
                     async for event in events:
                         if isinstance(event, TextDeltaEvent):
                             started.set()
 
-            chat = asyncio.create_task(reads())
+            chat = asyncio.create_task(read_events())
             await _wait_for(started, chat)
             request = await stage.wait_for_chat()
             await _cancel_and_wait(chat)
@@ -53,7 +53,7 @@ class CancelChecks(ContractBase):
     async def test_closing_the_events_in_mid_stream_closes_the_connection(self) -> None:
         """Close the iterator between two events."""
         async with self.open_stage() as stage:
-            stage.answer(self._endless())
+            stage.answer(self._endless_answer())
             async with events_of(stage.adapter, self._story()) as events:
                 async for event in events:
                     if isinstance(event, TextDeltaEvent):
@@ -65,7 +65,7 @@ class CancelChecks(ContractBase):
     async def test_a_second_cancel_while_the_first_is_under_way_leaks_nothing(self) -> None:
         """Cancel twice, as happens if a client cancels and then disconnects."""
         async with self.open_stage() as stage:
-            stage.answer(self._endless())
+            stage.answer(self._endless_answer())
             chat = asyncio.create_task(stage.collect_events(self._story()))
             request = await stage.wait_for_chat(chats=[chat])
             chat.cancel()
@@ -77,7 +77,7 @@ class CancelChecks(ContractBase):
     def _story(self) -> ChatRequest:
         return ChatRequest(messages=(Message.user("Tell a long story."),), model=self.model)
 
-    def _endless(self) -> Reply:
+    def _endless_answer(self) -> Reply:
         half = up_to(self.answers().text_answer([BEFORE, AFTER], streamed=True), BEFORE)
         return replace(half, pieces=(*half.pieces, Gate()))
 

@@ -35,13 +35,13 @@ class ConcurrencyChecks(ContractBase):
     async def test_many_simultaneous_chats_do_not_mix(self) -> None:
         """Run chats with different models, tools and answers, some of which fail or are cancelled."""
         script = self.answers()
-        all_arrived, ends = Gate(), Gate()
+        all_arrived, never_opened = Gate(), Gate()
 
         def answer(request: RecordedRequest) -> Reply:
             number = int(_ASKED.findall(request.body.decode())[0])
             streamed = script.asks_to_stream(request)
             word = f"marker-{number}-answered"
-            match _role(number):
+            match _outcome(number):
                 case "fails":
                     reply = script.error_answer(500, f"{word} with a failure.")
                 case "calls":
@@ -51,7 +51,7 @@ class ConcurrencyChecks(ContractBase):
                     )
                 case "is cancelled":
                     reply = up_to(script.text_answer([word, " and more"], streamed=True), word)
-                    reply = replace(reply, pieces=(*reply.pieces, ends))
+                    reply = replace(reply, pieces=(*reply.pieces, never_opened))
                 case _:
                     reply = script.text_answer([word, f" by {number}"], streamed=streamed)
             return replace(reply, held=all_arrived)
@@ -72,7 +72,7 @@ class ConcurrencyChecks(ContractBase):
                     raise AssertionError(f"chat {number} of {CHATS}: {result}") from result
             for request in stage.chats:
                 self._assert_own_request(request.body.decode())
-                if _role(int(_ASKED.findall(request.body.decode())[0])) == "is cancelled":
+                if _outcome(int(_ASKED.findall(request.body.decode())[0])) == "is cancelled":
                     check(
                         await _in_time(request.disconnected.wait),
                         "a cancelled chat among others keeps its connection open.",
@@ -83,25 +83,28 @@ class ConcurrencyChecks(ContractBase):
             messages=(Message.user(f"marker-{number}-asked"),),
             model=self.models[number % len(self.models)],
             tools=(ToolDefinition(f"tool-{number}", f"Tool of marker-{number}-asked."),),
-            stream=number % 2 == 0 or _role(number) == "is cancelled",
+            stream=number % 2 == 0 or _outcome(number) == "is cancelled",
         )
-        fold, events, role = Fold(stage.provider, request.model), [], _role(number)
+        fold, events, outcome = Fold(stage.provider, request.model), [], _outcome(number)
         try:
             async with events_of(stage.adapter, request) as incoming:
                 async for event in incoming:
                     fold.add(event)
                     events.append(event)
-                    if role == "is cancelled" and isinstance(event, TextDeltaEvent):
+                    if outcome == "is cancelled" and isinstance(event, TextDeltaEvent):
                         break
         except ChatError as error:
-            is_expected = role == "fails" and isinstance(error, ServerError)
-            check(is_expected, f"it {role}, and ended with {type(error).__name__}: {error.message}")
-            # An adapter may replace the provider's message with a better one, but not mix up the chats.
+            is_expected = outcome == "fails" and isinstance(error, ServerError)
+            name = type(error).__name__
+            check(
+                is_expected, f"it ended with {name}, but its script says that it {outcome}: {error.message}"
+            )
+            # An adapter may replace the provider's message, but not with the message of another chat.
             others = set(_ANSWERED.findall(error.message)) - {str(number)}
             check(not others, f"its error has the words of the chats {sorted(others)}: {error.message!r}.")
             return
-        check(role != "fails", "its failure was not raised.")
-        if role == "is cancelled":
+        check(outcome != "fails", "its failure was not raised.")
+        if outcome == "is cancelled":
             text = "".join(event.text for event in events if isinstance(event, TextDeltaEvent))
             check(text == f"marker-{number}-answered", f"it received {text!r}.")
             return
@@ -110,7 +113,7 @@ class ConcurrencyChecks(ContractBase):
 
     def _assert_own(self, response: Response, number: int, stage: Stage, model: str) -> None:
         assert_response(response, provider=stage.provider, model=model)
-        if _role(number) == "calls":
+        if _outcome(number) == "calls":
             calls = [(call.name, dict(call.arguments or {})) for call in response.tool_calls]
             expected = [(f"tool-{number}", {"place": f"marker-{number}-answered"})]
             check(calls == expected, f"its calls are {calls!r}, not {expected!r}.")
@@ -127,7 +130,7 @@ class ConcurrencyChecks(ContractBase):
         check(model in body, f"chat {number} was not sent to the model {model!r}: {body}")
 
 
-def _role(number: int) -> str:
+def _outcome(number: int) -> str:
     """Return how the chat with this number ends."""
     return {3: "is cancelled", 5: "calls", 7: "fails"}.get(number % 10, "answers")
 

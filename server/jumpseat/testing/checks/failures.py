@@ -1,6 +1,6 @@
-"""Checks that each failure raises the right class with a message and the answer received so far.
+"""Checks that each failure raises an error of the right class, with a message and the answer received so far.
 
-`jumpseat/chat/errors.py` lists the classes.
+`jumpseat/chat/errors.py` defines the classes.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class FailureChecks(ContractBase):
     @run_as_test
     async def test_an_html_page_of_a_proxy_becomes_a_sentence(self) -> None:
         """Check that HTML never reaches the user."""
-        self.answers()
+        self.answers()  # This skips the check if there is no script.
         async with self.open_stage() as stage:
             stage.answer(Reply.raw(_HTML.encode(), 502, "text/html; charset=utf-8"))
             self._assert_error(await stage.collect_failure(self.hello()), ServerError, stage, 502)
@@ -101,14 +101,14 @@ class FailureChecks(ContractBase):
     @run_as_test
     async def test_a_body_that_is_not_an_answer_is_a_protocol_error(self) -> None:
         """Send a sign-in page with status 200, then an empty body."""
-        self.answers()
+        self.answers()  # This skips the check if there is no script.
         async with self.open_stage() as stage:
             for body, kind in ((_HTML.encode(), "text/html"), (b"", "application/json")):
                 stage.answer(Reply.raw(body, 200, kind))
                 self._assert_error(await stage.collect_failure(self.hello()), ProtocolError, stage, None)
 
     @run_as_test
-    async def test_a_credential_reaches_the_provider_and_no_message(self) -> None:
+    async def test_a_credential_reaches_the_provider_but_no_message(self) -> None:
         """Check this even if the provider's message contains the credential."""
         script = self.answers()
         if self.secret is None:
@@ -161,7 +161,7 @@ class FailureChecks(ContractBase):
         self, reply: Reply, gate: Gate | None, classes: tuple[type[ChatError], ...]
     ) -> None:
         async with self.open_stage() as stage:
-            # The events and the partial response below need one reply each.
+            # The first reply is for the events below, the second for the partial response.
             stage.answer(reply, replace(reply, ending="close") if gate is None else reply)
             events: list[StreamEvent] = []
             try:
@@ -185,7 +185,7 @@ class FailureChecks(ContractBase):
             check(again.text == "Again.", f"after a failure the next chat's text is {again.text!r}.")
 
     def _half(self) -> Reply:
-        """Return a streamed answer that ends after the first of its two texts but is a complete HTTP body."""
+        """Return a streamed answer that ends after the first half of its text but is a complete HTTP body."""
         whole = self.answers().text_answer([BEFORE, AFTER], streamed=True)
         return up_to(whole, BEFORE)
 
@@ -209,7 +209,7 @@ class FailureChecks(ContractBase):
 
 
 def up_to(reply: Reply, words: str) -> Reply:
-    """Return the answer up to the write that contains these words.
+    """Return the answer up to and including the write that contains these words.
 
     Raises:
         AssertionError: no single write contains them, so the script does not stream the answer.

@@ -64,7 +64,7 @@ class InterfaceChecks(ContractBase):
     """The checks of the promises in `adapters/base/interface.py`."""
 
     def test_constructing_does_no_input_or_output(self) -> None:
-        """Check this because a client that starts may construct the adapters of all its providers."""
+        """Check this because the start of a client may construct the adapters of all providers."""
         http = HttpClient()
         with watched_input_and_output() as opened:
             adapter = self.make_adapter("http://127.0.0.1:9", http)
@@ -108,7 +108,7 @@ class InterfaceChecks(ContractBase):
 
     @run_as_test
     async def test_settings_and_watched_files_need_no_request(self) -> None:
-        """Check the rows of settings, the files to watch and the replacements of edits."""
+        """Check the settings rows, the files to watch and the result of `inline_output`."""
         async with self.open_stage() as stage:
             adapter = stage.adapter
             for name, row in adapter.settings_rows.items():
@@ -149,9 +149,9 @@ class InterfaceChecks(ContractBase):
 
     @run_as_test
     async def test_the_list_of_models_has_valid_rows_of_this_provider(self) -> None:
-        """Check that unknown limits are absent, not 0."""
+        """Check also that unknown limits are absent, not 0."""
         if self.speaks_http:
-            self.answers()
+            self.answers()  # This skips the check if there is no script.
         async with self.open_stage() as stage:
             try:
                 models = await stage.adapter.list_models()

@@ -1,6 +1,6 @@
 """Checks against a real provider, for adapters whose provider cannot be scripted.
 
-They check the laws of events and the shape of the response, because the model may answer anything.
+They check only the laws of events and the shape of the response, because the model may answer anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class LiveChecks(ContractBase):
 
     @run_as_test
     async def test_a_real_provider_answers_and_accepts_its_answer_in_the_next_chat(self) -> None:
-        """Chat with and without streaming, concurrently, and after a cancel."""
+        """Chat with and without streaming, continue with the answer, cancel a chat, and chat concurrently."""
         if self.live_request is None:
             pytest.skip("this contract has no `live_request`")
         request = self.live_request

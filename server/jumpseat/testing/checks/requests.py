@@ -1,6 +1,6 @@
 """Checks that the provider receives every part of a request once.
 
-They search the request's JSON for texts and numbers, so they apply to every dialect.
+The checks search the request's JSON for texts and numbers, so they apply to every dialect.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RequestChecks(ContractBase):
 
     @run_as_test
     async def test_on_delta_gets_every_event(self) -> None:
-        """Check this also with an async `on_delta`, and if the answer is not streamed."""
+        """Use an async `on_delta`, with and without streaming."""
         script = self.answers()
         async with self.open_stage() as stage:
             for streamed in (True, False):
@@ -107,7 +107,7 @@ class RequestChecks(ContractBase):
 
     @run_as_test
     async def test_the_system_prompt_reaches_the_provider_and_is_not_a_user_message(self) -> None:
-        """Search for it, because its place depends on the dialect."""
+        """Search the whole request for it, because its place depends on the dialect."""
         script = self.answers()
         async with self.open_stage() as stage:
             stage.answer(script.text_answer(["Yes."], streamed=True))
