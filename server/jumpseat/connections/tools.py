@@ -64,7 +64,7 @@ async def begin_turn_with_tools(
     from jumpseat.tools.server import CallContext  # Deferred: most clients use no tools.
 
     host = await open_tools(session)
-    # Clients choose the ids of turns, so two clients may choose the same id.
+    # The turn's id would not do as a key: clients choose these ids, so two clients may choose the same one.
     key = uuid4().hex if conversation_id is None else await _find_root(session, conversation_id)
     return host.begin_turn(
         selectors,
@@ -78,7 +78,7 @@ async def begin_turn_with_tools(
 
 
 async def _find_root(session: Session, conversation_id: str) -> str:
-    """Return the conversation from which this one was forked, perhaps in several steps, or itself."""
+    """Follow `fork_of` back from this conversation, and return the id of the first conversation."""
     from jumpseat.conversations.forks import find_root  # Deferred: most clients use no tools.
 
     if not can_be_kept(conversation_id):

@@ -9,7 +9,7 @@ from pygls.uris import to_fs_path
 
 
 def path_of_uri(uri: Any) -> Path | None:
-    """Return the absolute path of a `file:` URI; None if it is not one."""
+    """Return the path of a `file:` URI; None for other values and for paths that are not absolute."""
     if not isinstance(uri, str) or not uri.startswith("file:"):
         return None
     try:

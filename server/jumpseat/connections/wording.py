@@ -14,7 +14,7 @@ def insert_commands(value: Any, commands: Mapping[str, str] | None) -> Any:
     """Insert the client's commands into every `message` and `hint` of an object for the wire.
 
     Args:
-        value: a JSON value with texts of the daemon, never with parts of a conversation.
+        value: a JSON value with the daemon's own texts; it must not contain parts of a conversation.
         commands: see `use_client_commands`.
     """
     if commands is None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAX_NAMES = 20
-"""The maximum number of names in a note or a warning."""
+"""The maximum number of file names in a note or a warning."""
 
 _FILE = re.compile(r"^(?=diff --(?:git|cc|combined) )", re.MULTILINE)
 _HEADER = re.compile(r"diff --(git|cc|combined) (.+)")
@@ -20,7 +20,7 @@ _ESCAPES = dict(zip(b"abtnvfr", b"\a\b\t\n\v\f\r", strict=True))
 
 @dataclass(frozen=True, slots=True)
 class ShortenedDiffs:
-    """Texts whose diffs have at most a given size."""
+    """Texts with Git's diffs, after long files were left out or cut off."""
 
     texts: Sequence[str]
     """The given texts, in the same order. A text is empty if everything in it is left out."""
@@ -62,7 +62,7 @@ class _Part:
     """A part of a text: the diff of one file, or other text."""
 
     owner: int
-    """The index of the text."""
+    """The index of the given text that contains the part."""
 
     text: str
     is_file: bool
@@ -135,7 +135,7 @@ def _find_name(text: str) -> str:
 
 
 def _unquote(name: str) -> str:
-    """Decode a name that Git quoted like a string in C, with the bytes of other characters in octal."""
+    """Decode a name that Git quoted like a string in C, with unusual bytes as octal escapes."""
     if not name.startswith('"'):
         return name
     return _ESCAPE.sub(_unescape, _encode(name[1:-1])).decode("utf-8", "replace")

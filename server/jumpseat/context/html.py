@@ -1,4 +1,4 @@
-"""Turns HTML into text in a child process (`html_program.py`), which ends with the request."""
+"""Turns HTML into text in a child process (`html_program.py`) that does not outlive the request."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ CPU_SECONDS = 15
 """The maximum CPU time. It matters if the parent dies and cannot kill the process."""
 
 MAX_TITLE = 300
-"""The maximum length of a title in characters, as for other names that a model sees."""
+"""The maximum length of a title in characters."""
 
 _WITHOUT_TEXT = frozenset(
     {
@@ -40,7 +40,7 @@ _WITHOUT_TEXT = frozenset(
 )  # fmt: skip
 """The elements without text for a reader: code, media, navigation and controls.
 
-A form is not one of them, because some sites put the whole page into one.
+`form` is not in the set, because some sites put the whole page into a form.
 """
 
 _CODE_OR_ESCAPE = re.compile(
@@ -126,7 +126,10 @@ def _is_without_text(name: str, attributes: Mapping[str, str | None]) -> bool:
 
 
 def _replace_tables(tables: Sequence[Node]) -> None:
-    """Replace tables, which would remain HTML: data tables with text, layout tables with their parts."""
+    """Turn data tables into text, and layout tables into `div` elements.
+
+    The conversion to Markdown would leave tables as HTML.
+    """
     kinds = [(table, table.query_one(_LAYOUT) is not None) for table in tables]
     for table, is_layout in reversed(kinds):  # Inner tables come first.
         if is_layout:

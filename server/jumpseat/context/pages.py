@@ -25,7 +25,7 @@ MAX_BYTES = 1024 * 1024
 """The maximum length of a page's text."""
 
 MAX_HTML_BYTES = 2 * MAX_BYTES
-"""How much of an HTML page is read, in bytes; most of it is often markup and scripts."""
+"""The maximum number of bytes to read from an HTML page. Most of a page is often markup and scripts."""
 
 NOTE = "[The page is too long; the rest was left out.]"
 
@@ -43,7 +43,7 @@ _ENCODINGS = re.compile(
     r"shift[_-]jis|euc-(jp|kr)|iso-2022-jp|gbk|gb2312|gb18030|big5",
     re.IGNORECASE,
 )
-"""The encodings of texts on the web. Python has others, some of which take quadratic time to decode."""
+"""The usual encodings on the web. Python has others, some of which take quadratic time to decode."""
 
 
 async def read_page(url: str, config: Config) -> ContextBlock:

@@ -49,7 +49,7 @@ def read_rules(folder: Path) -> WorkspaceRules:
     texts: dict[Path, str] = {}
     warnings = []
     for name in RULE_FILES:
-        # Resolve all links first, because any directory on the path may be one.
+        # Resolve all links first, because any directory on the path may be a link.
         file = Path(os.path.realpath(root / name))
         try:
             if not file.is_relative_to(root):
@@ -62,9 +62,9 @@ def read_rules(folder: Path) -> WorkspaceRules:
             warnings.append(WarningEvent("rules_skipped", f"{name} was not read: {why}."))
             continue
         if texts[file]:
-            # Projects often make one file a link to another; its text is sent once.
+            # Projects often make one file a link to another. The text that they share is sent once.
             names.setdefault(file, []).append(name)
-    parts = [_mark(named, texts[file]) for file, named in names.items()]
+    parts = [_put_in_fence(named, texts[file]) for file, named in names.items()]
     return WorkspaceRules(tuple(chain.from_iterable(names.values())), "\n\n".join(parts), warnings)
 
 
@@ -77,8 +77,8 @@ def _read_text(file: Path, name: str) -> str:
     return cut_off(text, MAX_BYTES, note) if text.strip() else ""
 
 
-def _mark(names: Sequence[str], text: str) -> str:
-    """Return the text under a heading, in a fence that it cannot close."""
+def _put_in_fence(names: Sequence[str], text: str) -> str:
+    """Return the text under a heading, in a fence that the text cannot close."""
     named = " and ".join(f"`{name}`" for name in names)
     fence = make_fence(text)
     end = "" if text.endswith("\n") else "\n"

@@ -1,4 +1,4 @@
-"""The branches of a session: the conversation with the session's id, and the forks it has used."""
+"""The branches of a session: the conversation with the session's id, and the forks that the session used."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class KeptSession:
     """The branch that the session used last."""
 
     choices: Mapping[str, Any] | None
-    """The choices of its last turn; None if the session has not used the conversation."""
+    """The choices of the session's last turn; None if the session has not used the conversation."""
 
     usage: Usage | None
-    """The usage of the branch's last turn that reported one."""
+    """The last usage that a turn of this branch reported."""
 
     cost: Cost | None
     """The total cost of the turns in all branches."""
@@ -38,7 +38,7 @@ def find_branches(family: Iterable[State], session_id: str) -> list[State]:
 
 
 def find_session(state: State) -> tuple[str, datetime]:
-    """Return the id of the session under which a conversation is listed, and the time of its last use."""
+    """Return the id of the session under which a conversation is listed, and the session's last use of it."""
     if state.id in state.sessions or not state.sessions:
         return state.id, _find_last_use(state, state.id)
     return max(((id_, use.at) for id_, use in state.sessions.items()), key=lambda each: each[1])
@@ -57,7 +57,7 @@ def describe_session(branches: Sequence[State], session_id: str) -> KeptSession:
 
 
 def is_deleted_with(state: State, session_id: str) -> bool:
-    """Whether deleting a session deletes this branch: their ids are equal, or only the session used it."""
+    """Whether deleting a session deletes a branch: the ids are equal, or no other session used the branch."""
     return state.id == session_id or state.sessions.keys() == {session_id}
 
 

@@ -11,7 +11,7 @@ from jumpseat.system.state_file import StateError
 
 
 def directory_key(directory: str) -> str:
-    """Return the form of an absolute directory that is stored and compared; it ends with a separator."""
+    """Return the form in which an absolute directory is stored and compared; it ends with a separator."""
     key = os.path.normcase(os.path.normpath(directory)).rstrip(os.sep) + os.sep
     # A name that is not valid UTF-8 contains lone surrogates, which SQLite cannot store.
     return key.encode("utf-8", "backslashreplace").decode()

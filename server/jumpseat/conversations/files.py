@@ -21,7 +21,7 @@ from jumpseat.system.state_file import StateError
 from jumpseat.system.watch import Stamp
 
 CACHED_BYTES = 16 << 20
-"""The maximum total size of files whose states are cached; the last state is always cached."""
+"""The maximum total size of files whose states are cached; the state that was used last is always cached."""
 
 SUFFIX = ".jsonl"
 
@@ -42,7 +42,7 @@ def is_id(text: str) -> bool:
 
 
 def parse_file_name(file_name: str) -> tuple[str, bool] | None:
-    """Return the id of the conversation that a file belongs to, and whether it is only a copy.
+    """Return the id of the conversation that a file belongs to, and whether the file is only a copy.
 
     The result is None if the file does not belong to a conversation.
     """
@@ -243,7 +243,7 @@ class Files:
         return self.read(read.state.id)
 
     def delete(self, conversation_id: str, copies: Iterable[Path]) -> bool:
-        """Delete the conversation's file and these copies; return False if it had no file.
+        """Delete the conversation's file and these copies; return whether the file existed.
 
         Raises:
             OSError: a file cannot be deleted.
@@ -282,7 +282,7 @@ def _read_rest(descriptor: int, size: int) -> bytes:
 
 
 def _fold(read: ReadFile, data: bytes) -> None:
-    """Fold new bytes, which start at the file's offset, into its state."""
+    """Fold the bytes after `read.offset` into the state."""
     start = read.offset
     read.new_texts, read.unannounced = [], 0
     for end, line in lines.decode_lines(data):
@@ -291,7 +291,7 @@ def _fold(read: ReadFile, data: bytes) -> None:
                 raise DamagedError("a line is not JSON")
             read.new_texts += read.state.apply(line)
         except DamagedError:
-            # A newer version's file is not damaged if this version cannot read all of it.
+            # If a newer version wrote the file, a line that this version cannot read is not damage.
             read.is_damaged = read.state.version <= FORMAT_VERSION
             break
         read.offset = start + end

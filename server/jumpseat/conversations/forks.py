@@ -24,7 +24,7 @@ def new_fork_id(parent: str, now: datetime) -> str:
 
 
 def find_root(find_row: Callable[[str], Row | None], conversation_id: str) -> str:
-    """Return the conversation from which this one was forked, perhaps in several steps, or itself."""
+    """Follow `fork_of` back from this conversation, and return the id of the first conversation."""
     seen: list[str] = []
     name: str | None = conversation_id
     while name is not None and name not in seen:
@@ -35,7 +35,10 @@ def find_root(find_row: Callable[[str], Row | None], conversation_id: str) -> st
 
 
 class Forks:
-    """Records each fork as an empty file in a directory per parent; neither name contains the parent's id."""
+    """Records each fork as an empty file, in a directory for each parent.
+
+    The names of these files and directories contain a digest of the parent's id instead of the id.
+    """
 
     def __init__(self, directory: Path) -> None:
         """
@@ -45,7 +48,7 @@ class Forks:
         self._directory = directory / DIRECTORY
 
     def list_forks(self, parent: str) -> list[str]:
-        """Return the ids of the forks of a conversation, and of any others with the same digest."""
+        """Return the ids of the forks of all conversations whose ids have the same digest as `parent`."""
         try:
             return sorted(each.name for each in (self._directory / _digest(parent)).iterdir())
         except OSError:

@@ -1,8 +1,8 @@
 """The index of the kept conversations: a SQLite cache for lists, searches and notifications about changes.
 
 All its contents come from the conversations' files, and it is rebuilt if it is missing, damaged or of another
-version. Several daemons may use it simultaneously. A failure of the index is logged and does not lose any
-conversation: while its file cannot be used, an index in memory replaces it.
+version. Several daemons may use it simultaneously. A failure of the index is logged, and does not affect the
+conversations. While the index's file cannot be used, an index in memory replaces it.
 
 Indexing many files takes a long time. So a request for a list indexes files for a moment, newest first, and
 returns the conversations indexed so far. A thread indexes the rest in short transactions, so that other
@@ -176,7 +176,11 @@ class ConversationIndex:
             time.sleep(PAUSE_SECONDS)
 
     def _clean_if_due(self, tables: IndexTables) -> float | None:
-        """Run one cleaning transaction; return the seconds until the next task, None if there is no task."""
+        """Run one cleaning transaction if it is due and nothing remains to be indexed.
+
+        Returns:
+            The seconds until the thread must continue; None if it has nothing to do.
+        """
         if self._pending or self._stale:
             return 0.0
         at = None if tables is self._memory else read_due_time(tables)
@@ -197,12 +201,13 @@ class ConversationIndex:
     def _run(
         self, action: Callable[[IndexTables], T], *, fill_seconds: float, in_background: bool = False
     ) -> T:
-        """Open the index if necessary, write pending changes, and call `action`.
+        """Open the index if necessary, write pending changes, and return the result of `action`.
 
         Args:
             action: called with the tables.
             fill_seconds: the time for which stale files are indexed first.
-            in_background: whether to fail, instead of using memory, if another process has locked the file.
+            in_background: whether to fail if the index was closed or another process has locked its file.
+                Otherwise, an index in memory replaces a locked file.
 
         Raises:
             StateError: the directory is not safe.
@@ -238,7 +243,7 @@ class ConversationIndex:
             self._write_stale(tables, fill_seconds)
         except sqlite3.Error as error:
             if not is_locked(error):
-                raise  # The caller reopens the index, which then reads the files.
+                raise  # The caller reopens the index, and so reads the files that are not indexed.
         if self._pending or self._stale:
             self._start_work()
         return action(tables)
@@ -251,7 +256,7 @@ class ConversationIndex:
         self._close_file()
         tables = self._open_file()
         if not tables.prepare():
-            # Delete the file, not only its tables, because only a new file can be set to shrink.
+            # Delete the file, not only its tables: `auto_vacuum` can be set only in a new file.
             self._close_file()
             self._delete_file()
             tables = self._open_file()

@@ -1,8 +1,8 @@
 """Removes the remains of deleted conversations from the index: texts, trigrams, ids and free pages.
 
-Deleting a conversation removes its row. The rest is removed in the next cleaning, for many deletions at once.
-FTS5 drops the trigrams of deleted texts only when it merges all segments, which takes seconds for a large
-index. So a cleaning consists of short transactions, and any process may run the next one.
+Deleting a conversation removes its row. The next cleaning removes the rest, for many deletions together. FTS5
+drops the trigrams of deleted texts only when it merges all segments, which takes seconds for a large index.
+So a cleaning consists of short transactions, and any process can run the next transaction.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Reads the tables of the index: pages of a list, searches, and changes since a number.
+"""Reads the tables of the index: pages of a list, searches, and changes after a given one.
 
-A cursor contains the position of its page's last row, and the number of the last change at that time. The
-next page starts with the rows before that position that have changed since, followed by the rows after it. So
-a row that moves to the front in the meantime is not lost, and no row is repeated unless it has changed.
+A cursor contains the position of its page's last row, and the number of the last change when the page was
+read. The next page starts with the rows before that position that have changed since, followed by the rows
+after the position. So a row that moves to the front in the meantime is not lost, and no row is repeated
+unless it has changed.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ def read_page(
     generation, changes = connection.execute("SELECT generation, changes FROM state").fetchone()
     after = _decode_cursor(cursor) if cursor is not None else None
     if after is not None and after.generation != generation:
-        # The index was rebuilt: its rows have the same order, but their changes have new numbers.
+        # The index was rebuilt: its rows have the same order, but their changes have new numbers. So the
+        # changes since the previous page are unknown and are left out.
         after = after._replace(changes=changes)
     conditions = _build_filter(directory, query, trigrams=trigrams, by_session=by_session)
 

@@ -28,16 +28,19 @@ CLEAN_SECONDS = 10.0
 """The time from a deletion to the cleaning, which also removes the remains of the deletions in between."""
 
 CLEAN_PRUNED_SECONDS = 600.0
-"""The same time for a deletion by pruning, which may delete a conversation after every turn."""
+"""The time from a deletion by pruning to the cleaning. Pruning may delete a conversation after every turn."""
 
 MANY_REMOVED = 100
-"""The number of deletions after which a cleaning starts soon, even if pruning caused them."""
+"""The number of deletions after which a cleaning starts after `CLEAN_SECONDS`, even if all are by pruning."""
 
 LOCK_SECONDS = 1.0
-"""The time for which a statement waits for another process. A transaction takes a tenth of it at most."""
+"""The time for which a statement waits for another process. Most transactions take at most a tenth of it."""
 
 TEXTS_BITS = 20
-"""The number of low bits in the id of a text that number it within its conversation."""
+"""The number of low bits in a text's id. They number the text within its conversation.
+
+The other bits are the number of the conversation.
+"""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -91,7 +94,7 @@ def connect(name: str) -> IndexTables:
     """Open a file, or ":memory:". One thread at a time may use the connection; transactions are explicit."""
     connection = sqlite3.connect(name, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA secure_delete = ON")
-    # A transaction that spills its pages would lock out readers before its end.
+    # A transaction that spills its pages would lock out readers before it commits.
     connection.execute("PRAGMA cache_spill = OFF")
     return IndexTables(connection)
 
@@ -123,9 +126,9 @@ def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") 
 
 
 class IndexTables:
-    """The tables, with the statements that write.
+    """The tables, with the statements that write to them.
 
-    Call `prepare` first. Call the other methods within a transaction.
+    Call `prepare` first. Call the methods that write within a transaction.
     """
 
     # Avoid statements that may fail after changing only some of their rows (`INSERT … SELECT`, `UPDATE`
@@ -139,7 +142,7 @@ class IndexTables:
         self._kind = VERSION * 2 + self.trigrams
 
     def are_ours(self) -> bool:
-        """Whether the tables have this version."""
+        """Whether the tables have this version, and trigrams exactly if this SQLite supports them."""
         (kind,) = self.connection.execute("PRAGMA user_version").fetchone()
         return bool(kind == self._kind)
 
@@ -181,7 +184,7 @@ class IndexTables:
 
         Args:
             row: the conversation's current row.
-            stamp: its file's stamp.
+            stamp: the stamp of the conversation's file.
             texts: the texts of its messages.
             session: the session of which the conversation is a branch, and the time of the branch's last use.
             add: whether to add the texts to the earlier ones instead of replacing them.
@@ -225,8 +228,8 @@ class IndexTables:
         (removed,) = self.connection.execute(
             "SELECT count(*) FROM (SELECT 1 FROM removed LIMIT ?)", [MANY_REMOVED]
         ).fetchone()
-        is_rare = pruned and removed < MANY_REMOVED
-        clean_at = time.time() + (CLEAN_PRUNED_SECONDS if is_rare else CLEAN_SECONDS)
+        can_wait = pruned and removed < MANY_REMOVED
+        clean_at = time.time() + (CLEAN_PRUNED_SECONDS if can_wait else CLEAN_SECONDS)
         # A cleaning that has begun (stage > 0) does not remove these texts, so schedule the next one.
         for column, condition in (("clean_at", "stage = 0"), ("clean_next", "stage > 0")):
             self.connection.execute(
@@ -257,7 +260,7 @@ class IndexTables:
 
     def _put_texts(self, number: int, title: str, texts: Iterable[str], *, add: bool) -> None:
         first, last = _text_id_range(number)
-        # The title comes first, so that it can be replaced when it changes.
+        # The title has the first id, so that it can be replaced when it changes.
         self._remove_texts(first, first if add else last)
         (highest,) = self.connection.execute(
             "SELECT coalesce(max(id), ?) FROM texts WHERE id BETWEEN ? AND ?", [first, first, last]

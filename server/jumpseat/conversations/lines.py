@@ -1,4 +1,4 @@
-"""An append-only file of JSON lines: reads its intact part, appends, and sets damaged files aside."""
+"""Handles append-only files of JSON lines: decodes the intact part, appends, and sets damaged files aside."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from jumpseat.chat.nul import replace_escaped_nul
 logger = logging.getLogger(__name__)
 
 _BINARY: int = getattr(os, "O_BINARY", 0)
-_OWN: int = getattr(os, "O_NOFOLLOW", 0) | _BINARY
+_OPEN_FLAGS: int = getattr(os, "O_NOFOLLOW", 0) | _BINARY
 
 TORN = "torn"
-"""The type of the line that follows an incomplete line left by a crash, and states its length."""
+"""The type of the line that is written after an incomplete line, to state its length in bytes."""
 
 
 def encode_lines(lines: Iterable[Mapping[str, Any]]) -> bytes:
@@ -45,10 +45,10 @@ def _encode_line(line: Mapping[str, Any]) -> bytes:
 
 
 def decode_lines(data: bytes) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Yield each complete line with the offset of its end; None for a damaged line.
+    """Yield the offset of each complete line's end, and the line; for a damaged line, yield None and stop.
 
-    A torn line is skipped together with the `TORN` line after it. Data after the last line ending is
-    incomplete and skipped too.
+    An incomplete line is skipped if a `TORN` line follows it, and so is that `TORN` line. Data after the last
+    line ending is incomplete and skipped too.
     """
     start = 0
     broken: tuple[int, int] | None = None
@@ -87,13 +87,13 @@ def join_bytes(tail: bytes) -> bytes:
 
 
 def create(path: Path, data: bytes) -> int:
-    """Create a file and return its descriptor. If that fails, no file remains.
+    """Create a file and return its descriptor. If writing fails, the file is deleted.
 
     Raises:
         FileExistsError: the file exists.
         OSError: the file cannot be written.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _OWN, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS, 0o600)
     try:
         _write(descriptor, data)
     except BaseException:
@@ -110,7 +110,7 @@ def append(path: Path, data: bytes, *, size: int) -> int:
     Raises:
         OSError: the file cannot be written.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _OWN)
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _OPEN_FLAGS)
     try:
         _write(descriptor, data)
     except BaseException:

@@ -21,8 +21,11 @@ Clean: TypeAlias = Callable[[Message], Message]
 Last: TypeAlias = Literal["none", "open", "lost", "unfinished", "finished"]
 """The state of a conversation's last turn.
 
-There is no turn (none), it runs in a living process (open), its process was killed (lost), it failed or was
-cancelled (unfinished), or it ended with a whole answer (finished).
+none: the conversation has no turn.
+open: a living process runs the turn.
+lost: the process that ran the turn was killed.
+unfinished: the turn failed or was cancelled.
+finished: the turn ended with a whole answer.
 """
 
 
@@ -53,7 +56,7 @@ class Placing:
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """The rank of this place among those in other conversations; the turn gets the highest one."""
+        """The rank of this place. A turn gets the place with the highest rank in any conversation."""
         return self.kind != "fork", self.base
 
 
@@ -73,7 +76,7 @@ def place_turn(
     # The keys count our messages, the values count the client's equal messages.
     common = dict(_find_common(ours, messages, clean))
     end = common.get(inputs)
-    # The messages end with the last question again.
+    # The client's messages end with the last question, so the client wants another answer.
     if end is not None and facts.last != "none" and not _has_content(messages[end:]):
         return Placing("retry", inputs, len(messages))
     if facts.last != "open":
@@ -129,7 +132,7 @@ def _find_common(
 def _match_next(
     ours: Sequence[Message], our_count: int, theirs: Sequence[Message], their_count: int, clean: Clean
 ) -> tuple[int, int] | None:
-    """Return how many more messages of each side are equal; None if the next ones differ."""
+    """Return how many of our next messages equal how many of the client's; None if the next ones differ."""
     if our_count == len(ours):
         return None
     mine = clean(ours[our_count])
@@ -164,7 +167,10 @@ def _join_messages(
     words: MessageWords,
     clean: Clean = lambda message: message,
 ) -> Iterator[tuple[int, list[ContentBlock]]]:
-    """Yield the joined content of two or more messages of this role, if it is as long as `words`."""
+    """Yield the number and the joined content of messages from `start` on that are as long as `words`.
+
+    There are at least two of them, all with this role.
+    """
     content: list[ContentBlock] = []
     others = length = 0
     for count, message in enumerate(islice(messages, start, None), start=1):

@@ -31,7 +31,7 @@ PAUSE_SECONDS = 0.02
 """The pause between two batches, in which waiting turns are written."""
 
 SCAN_SHARE = 0.01
-"""The maximum share of the time that scans may use."""
+"""The maximum CPU time of scans, as a share of the elapsed time."""
 
 SCAN_VALID_SECONDS = 600.0
 """The time for which a scan is valid. Changes by other processes are not noticed meanwhile."""
@@ -71,6 +71,8 @@ class _Scan:
     """The result of a scan and of the deletions after it."""
 
     total: int
+    """The size of all remaining files in bytes."""
+
     oldest_ns: float
     """The modification time of the oldest remaining conversation that may be deleted."""
 
@@ -78,7 +80,7 @@ class _Scan:
     """The value of `Pruner._written` when the scan began."""
 
     ended: float
-    """The end of the scan on the monotonic clock."""
+    """The time after the deletions, on the monotonic clock."""
 
 
 class Pruner:

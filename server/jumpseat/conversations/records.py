@@ -20,7 +20,7 @@ from jumpseat.system.secrets import KnownSecrets
 _STRUCTURE = frozenset(
     ("type", "id", "forkOf", "session", "turn", "owner", "at", "createdAt", "base", "turnEnds")
 )
-"""The keys of lines that refer to other lines and files. Their values are not redacted."""
+"""The keys for the structure of a file, such as types, ids and times. Their values are not redacted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class NewTurn:
 
     client: str | None = None
     session: str | None = None
-    """The id of the client's session that continues this conversation. It may be a conversation's id too."""
+    """The id of the kept session that continues this conversation. It can be the id of the conversation."""
 
     choices: Mapping[str, Any] = field(default_factory=dict)
     """The session's choices, such as its model. They are restored with the session."""
@@ -86,7 +86,7 @@ def build_fork_header(
     now: datetime,
     secrets: KnownSecrets,
 ) -> dict[str, Any]:
-    """Return the first line of a fork, with its own copy of the messages, so that its parent may be deleted.
+    """Return the first line of a fork. It contains the messages, so that the parent can be deleted.
 
     `turn` is the turn with which the fork starts; its client may differ from the parent's client.
     """
@@ -120,7 +120,8 @@ def build_begin_line(
 ) -> dict[str, Any]:
     """Return the line for the start of a turn after `base` messages of the conversation with this `state`.
 
-    If the turn forks the conversation, the line goes to the fork, whose header does not repeat the choices.
+    If the turn forks the conversation, the line belongs to the fork. It then contains the session's choices,
+    because the fork's header does not.
     """
     line = _build_line(
         turn.secrets,

@@ -1,4 +1,4 @@
-"""Redacts a client's secrets in the data that is stored for it."""
+"""Redacts a client's secrets in the data that is stored for the client."""
 
 from __future__ import annotations
 

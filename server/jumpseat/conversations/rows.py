@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class KeptConversation:
-    """A whole conversation, as a chat needs it to continue."""
+    """A whole conversation, with everything that a chat needs to continue it."""
 
     row: Row
     messages: tuple[Message, ...]
@@ -41,7 +41,7 @@ class KeptConversation:
 
 
 def derive_title(messages: Iterable[Message]) -> str:
-    """Return the first line of the first question, shortened at a word."""
+    """Return the first line of the user's first text, shortened between words if possible."""
     for message in messages:
         if message.role == "user":
             for block in message.content:

@@ -2,7 +2,7 @@
 
 Some clients preserve only text and tool calls: they drop other blocks, join, split and trim the texts of an
 answer, and serialise arguments again. The result is still the same answer. A changed word, call or order
-makes it a different one.
+makes it a different answer.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class MessageWords(NamedTuple):
     """The part of a message that every client preserves, equal for the same content."""
 
     digest: int
-    """A hash of the texts without white space and of the other blocks; 0 if there are none."""
+    """A hash of the texts without white space and of the other compared blocks; 0 if there are neither."""
 
     others: int
-    """The number of blocks other than texts."""
+    """The number of compared blocks other than texts."""
 
     length: int
     """The number of UTF-8 bytes of the texts, without white space."""
