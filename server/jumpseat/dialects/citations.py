@@ -1,4 +1,4 @@
-"""Reads citations: `url_citation` and others in OpenAI's dialects, locations in the Anthropic dialect."""
+"""Reads citations: annotations (`url_citation`) in OpenAI's dialects, locations in the Anthropic dialect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from jumpseat.chat import CitationEvent
 from jumpseat.dialects.loose_values import count_in, text_in
 
-# The members of Anthropic's locations with the start and the end of the cited passage, by unit.
+# This maps each unit to the members of an Anthropic location with the start and the end of the passage.
 _PLACES = {
     "character": ("start_char_index", "end_char_index"),
     "page": ("start_page_number", "end_page_number"),
@@ -25,7 +25,8 @@ def citation_of(source: Mapping[str, Any], block: int | None) -> CitationEvent:
     """
     titles = (source.get(name) for name in ("title", "document_title", "filename"))
     passages = (source.get(name) for name in ("cited_text", "content", "snippet"))
-    # In `file_citation`, `index` is a position in the text. In citations with a URL, it numbers the sources.
+    # In a `file_citation`, `index` is a position in the text. In a citation with a URL, `index` is the number
+    # of the source.
     index = count_in(source.get("index"))
     start = count_in(source.get("start_index"))
     return CitationEvent(
@@ -43,7 +44,7 @@ def _location(source: Mapping[str, Any]) -> Mapping[str, Any] | None:
     for unit, (first, last) in _PLACES.items():
         start = count_in(source.get(first))
         if start is not None:
-            ends = {"document": source.get("document_index"), "end": source.get(last)}
-            known = {name: count for name, value in ends.items() if (count := count_in(value)) is not None}
+            others = {"document": source.get("document_index"), "end": source.get(last)}
+            known = {name: count for name, value in others.items() if (count := count_in(value)) is not None}
             return {"unit": unit, "start": start, **known}
     return None

@@ -12,7 +12,7 @@ MAX_NAME = 300
 """The maximum length of a name in characters: enough for a path, too short for an injected prompt."""
 
 _NOT_PLAIN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029`]+")
-_LANGUAGE = re.compile(r"[^\w+#.-]")
+_NOT_LANGUAGE = re.compile(r"[^\w+#.-]")
 
 
 def render_context(block: ContextBlock) -> str:
@@ -23,7 +23,7 @@ def render_context(block: ContextBlock) -> str:
         ", ".join(filter(None, (*(f"`{name}`" for name in names), _format_lines(block.range)))) or "Context"
     )
     fence = make_fence(block.text)
-    language = _LANGUAGE.sub("", block.language_id or "")
+    language = _NOT_LANGUAGE.sub("", block.language_id or "")
     end = "" if block.text.endswith("\n") or not block.text else "\n"
     return f"{heading}:\n{fence}{language}\n{block.text}{end}{fence}"
 
@@ -54,6 +54,7 @@ def _format_lines(span: Range | None) -> str:
     if span is None:
         return ""
     first, last = span.start.line + 1, span.end.line + 1
+    # A range that ends at the start of a line does not include that line.
     if span.end.character == 0 and last > first:
         last -= 1
     return f"line {first}" if first == last else f"lines {first}-{last}"

@@ -1,6 +1,6 @@
 """Lists the parameters that OpenAI's reasoning models reject, and predicts which models think by default.
 
-For models that are not in the table, the adapter learns from the endpoint's errors. Source:
+For models that are not in `HABITS`, the adapter learns from the endpoint's errors. Source:
 `tests/dialect_rows/chat_completions.py`.
 """
 
@@ -37,11 +37,11 @@ _MORE = (*_LEVELS, "xhigh")
 _PRO = ("medium", "high", "xhigh")
 
 
-def _on(*efforts: str) -> ReasoningHabit:
+def _default_on(*efforts: str) -> ReasoningHabit:
     return ReasoningHabit(True, True, efforts=("none", *efforts))
 
 
-def _off(*efforts: str) -> ReasoningHabit:
+def _default_off(*efforts: str) -> ReasoningHabit:
     return ReasoningHabit(False, True, efforts=("none", *efforts))
 
 
@@ -52,19 +52,19 @@ def _always(*efforts: str) -> ReasoningHabit:
 _NEVER = ReasoningHabit(False, True, ever=False)
 
 HABITS: tuple[tuple[str, ReasoningHabit], ...] = (
-    ("gpt-5.6", _on(*_MORE, "max")),
+    ("gpt-5.6", _default_on(*_MORE, "max")),
     ("gpt-5.5-pro", _always(*_PRO)),
-    ("gpt-5.5", _on(*_MORE)),
+    ("gpt-5.5", _default_on(*_MORE)),
     ("gpt-5.4-pro", _always(*_PRO)),
-    ("gpt-5.4", _off(*_MORE)),
+    ("gpt-5.4", _default_off(*_MORE)),
     ("gpt-5.3-chat", _always(*_LEVELS)),
-    ("gpt-5.3", _off(*_MORE)),
+    ("gpt-5.3", _default_off(*_MORE)),
     ("gpt-5.2-pro", _always(*_PRO)),
     ("gpt-5.2-chat", _always(*_LEVELS)),
-    ("gpt-5.2", _off(*_MORE)),
+    ("gpt-5.2", _default_off(*_MORE)),
     ("gpt-5.1-codex", _always(*_LEVELS)),
     ("gpt-5.1-chat", _always(*_LEVELS)),
-    ("gpt-5.1", _off(*_LEVELS)),
+    ("gpt-5.1", _default_off(*_LEVELS)),
     ("gpt-5-chat", _NEVER),
     ("gpt-5", _always("minimal", *_LEVELS)),
     *((f"o{number}", _always(*_LEVELS)) for number in range(1, 10)),
@@ -87,7 +87,7 @@ SAMPLING = (
 def habit_of(model: str) -> ReasoningHabit | None:
     """Return the habit of a model, or None if it is unknown."""
     for prefix, habit in HABITS:
-        # The prefix `o1` includes `o1-mini`, but not `o1x`.
+        # The prefix `o1` matches `o1-mini`, but not `o1x`.
         if re.match(re.escape(prefix) + r"(?![a-z0-9])", model):
             return habit
     return None
@@ -98,7 +98,7 @@ def thinks_by_default(model: str, can_think: bool | None) -> bool:
 
     Args:
         model: the model's name; a gateway's prefix (`openai/`) is ignored.
-        can_think: whether the model can think at all; None if unknown. This decides for models that are
+        can_think: whether the model can think at all; None if unknown. Used only for models that are
             neither in `HABITS` nor Claude models.
     """
     habit = habit_of(model.rpartition("/")[2])
@@ -129,7 +129,7 @@ def find_refusals_while_reasoning(model: str, body: Mapping[str, Any]) -> dict[s
 
     Args:
         model: the model's name in the request.
-        body: the complete request.
+        body: the complete body.
 
     Returns:
         The reasons by parameter. Each is the predicate of a sentence about the model, such as "does not
