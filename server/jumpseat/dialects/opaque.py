@@ -1,7 +1,7 @@
 """Reads and writes `opaque`: the text of a JSON object whose keys belong to the dialect that wrote it.
 
-All dialects share the key `CALL_ID`. If a provider uses one id for two tool calls of an answer, the second
-call gets a different id in the conversation. `CALL_ID` then contains the provider's id, which requests use.
+All dialects share the key `CALL_ID`. If a provider uses one id for two tool calls of a turn, the second call
+gets a different id in the conversation. `CALL_ID` then contains the provider's id, which requests use.
 """
 
 from __future__ import annotations

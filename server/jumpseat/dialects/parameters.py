@@ -1,4 +1,4 @@
-"""Merges the parameters of a request's body, and leaves out some of them with a warning.
+"""Merges the parameters of a request's body, removes some of them, and creates the warning about that.
 
 `jumpseat.config` rejects parameters that a provider's table must not set, such as `messages`.
 """
@@ -52,7 +52,7 @@ def dropped_parameter_warning(name: str, reason: str) -> WarningEvent:
 def omit(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Return the body without these parameters.
 
-    A dotted name removes a member. If its object is empty without the member, the object is removed too.
+    A dotted name removes a member of an object. If the object is then empty, it is removed too.
     """
     kept = dict(body)
     for name in names:

@@ -60,7 +60,7 @@ _BAD_KEY = re.compile(
 )
 _RATE = re.compile(r"rate[ _-]?limit|too many requests", re.IGNORECASE)
 
-# Errors in mid-stream do not have a status; it is derived from their code or type.
+# An error in mid-stream does not have a status, so one is derived from its code, type or message.
 _STATUS_OF_WORD: tuple[tuple[re.Pattern[str], int], ...] = (
     (_RATE, 429),
     (re.compile(r"authentication|unauthorized|invalid_api_key", re.IGNORECASE), 401),
@@ -79,7 +79,7 @@ _STACK = re.compile(
 )
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _ESCAPE = re.compile(r"(\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(\x07|\x1b\\|$)", re.DOTALL)
-# This matches C0, C1, and the characters that reorder or break a line.
+# This matches the control characters (C0 and C1), and the characters that reorder or break a line.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]+")
 
 
@@ -143,7 +143,7 @@ def _parse_fault(source: dict[str, Any], text: Any) -> ProviderFault:
     if code is None and isinstance(details, dict) and isinstance(details.get("error_code"), str):
         code = details["error_code"]  # Anthropic's code is more exact than its type.
     fault = ProviderFault("" if text is None else str(text), code, word("type"), word("param"))
-    # If the shape is unknown, its texts are more informative than a status alone.
+    # The texts of an unknown shape are more informative than a status alone.
     return fault if fault.words else replace(fault, message="\n".join(_texts_in(source)))
 
 

@@ -73,7 +73,7 @@ def stop_reason_of(word: str) -> StopReason | None:
 
 
 def choose_stop_reason(known: str | None, word: Any) -> str | None:
-    """Return the stop reason to report. If an answer has two, the one for an incomplete answer wins.
+    """Return the provider's word to report. If an answer has two, the one for an incomplete answer wins.
 
     Args:
         known: the provider's word so far.

@@ -26,7 +26,7 @@ class InfillPiece:
     model: str = ""
     id: str = ""
     stop_reason: str = ""
-    """The provider's stop reason, which the last part with text contains."""
+    """The provider's stop reason. Another part with the usage may follow."""
 
     usage: Usage | None = None
     is_last: bool = False
@@ -82,8 +82,8 @@ class InfillDecoder:
         Raises:
             ProtocolError: the answer has no stop reason.
         """
-        # The stop reason alone does not end an answer, because OpenAI sends the usage after it. Some servers
-        # then omit `[DONE]`.
+        # `feed_event` does not end an answer at its stop reason, because OpenAI sends the usage after that.
+        # The answer ends here if the server also omits `[DONE]`.
         return [] if self.complete else self._finish_answer()
 
     def _decode_part(self, part: Mapping[str, Any]) -> InfillPiece:
@@ -110,9 +110,9 @@ class InfillDecoder:
 
 
 def read_openai_piece(part: Mapping[str, Any]) -> InfillPiece:
-    """Read a part of an answer of `/completions`, or of Mistral's `/fim/completions`.
+    """Read a part of an answer from `/completions`, or from Mistral's `/fim/completions`.
 
-    Mistral's answers have the shape of answers in a chat.
+    Mistral's answers have the shape of chat completions.
     """
     choice = next(iter(mappings_in(part.get("choices"))), {})
     message = mapping_in(choice.get("delta")) or mapping_in(choice.get("message"))
@@ -126,7 +126,7 @@ def read_openai_piece(part: Mapping[str, Any]) -> InfillPiece:
 
 
 def read_llama_piece(part: Mapping[str, Any]) -> InfillPiece:
-    """Read a part of an answer of llama.cpp's `/infill`."""
+    """Read a part of an answer from llama.cpp's `/infill`."""
     text, model = text_in(part.get("content")), text_in(part.get("model"))
     if part.get("stop") is not True:
         return InfillPiece(text, model)
@@ -137,7 +137,7 @@ def read_llama_piece(part: Mapping[str, Any]) -> InfillPiece:
 
 
 def read_ollama_piece(part: Mapping[str, Any]) -> InfillPiece:
-    """Read a line of an answer of Ollama's `/api/generate`."""
+    """Read a line of an answer from Ollama's `/api/generate`."""
     text, model = text_in(part.get("response")), text_in(part.get("model"))
     if part.get("done") is not True:
         return InfillPiece(text, model)
@@ -147,7 +147,7 @@ def read_ollama_piece(part: Mapping[str, Any]) -> InfillPiece:
 
 
 _LLAMA_REASONS = {"limit": "length", "word": "stop"}
-"""The usual words for the stop reasons that only llama.cpp uses, or uses with another meaning."""
+"""The usual words for stop reasons that only llama.cpp sends; `word` means that a stop sequence was found."""
 
 
 def _read_usage(part: Mapping[str, Any], sent: str, generated: str) -> Usage | None:

@@ -35,7 +35,7 @@ class OllamaChatDecoder:
             provider: the configured provider's id, for origins and errors.
             model: the model's name in the request.
             id_suffix: the suffix of generated call ids; None for a random suffix. The call ids of one
-                conversation must differ, and an answer has no id from which to derive them.
+                conversation must differ, and an answer has no id from which a suffix could be derived.
         """
         self.complete = False
         self._provider = provider
@@ -78,7 +78,7 @@ class OllamaChatDecoder:
         return events
 
     def finish(self) -> list[StreamEvent]:
-        """Raise an error if the input has ended before `done`."""
+        """Raise the error that `feed_body` deferred, or an error if the input ended before `done`."""
         if self._failure is not None:
             raise self._failure
         if not self.complete:

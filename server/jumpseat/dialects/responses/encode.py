@@ -29,7 +29,7 @@ class ResponsesFacts:
     """Whether the endpoint pads streamed deltas by default, as OpenAI's own endpoint does."""
 
     takes_unfollowed: bool = True
-    """Whether the endpoint accepts reasoning at the end of an earlier answer, which OpenAI's does not."""
+    """Whether the endpoint accepts an earlier answer that ends with reasoning. OpenAI's does not."""
 
     efforts: Collection[str] = COMMON
     """The efforts that the model accepts."""
@@ -53,7 +53,7 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
         if facts.obfuscates:
             body["stream_options"] = {"include_obfuscation": False}
     body["store"] = False
-    if may_reason(request.model):  # The API rejects `include` for other models.
+    if may_reason(request.model):  # The API rejects this value for other models.
         body["include"] = [ENCRYPTED_REASONING]
     extra = merge_parameters(facts.parameters, request.settings)
     tools = join_lists(map(_encode_tool, request.tools), extra.pop("tools", ()))
@@ -69,7 +69,7 @@ def encode(request: ChatRequest, facts: ResponsesFacts) -> dict[str, Any]:
         summary = {} if request.thinking == "off" else {"summary": "auto"}
         body["reasoning"] = {"effort": effort, **summary}
     if isinstance(request.output_mode, JsonSchemaOutput):
-        # `strict` must be false, because the API rejects it for schemas with an optional property.
+        # If `strict` were true, the API would reject schemas with an optional property.
         schema = {"name": "output", "schema": dict(request.output_mode.schema), "strict": False}
         body["text"] = {"format": {"type": "json_schema", **schema}}
     elif request.output_mode == "json":
@@ -91,7 +91,7 @@ def _encode_tool(tool: ToolDefinition) -> dict[str, Any]:
         "type": "function",
         "name": tool.name,
         "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
-        # This must be sent: a server may default to true, and then reject schemas with an optional property.
+        # This must be sent: a server whose default is true would reject schemas with an optional property.
         "strict": False,
     }
     if tool.description:

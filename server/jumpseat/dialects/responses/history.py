@@ -40,7 +40,7 @@ from jumpseat.dialects.user_parts import document_name, document_url, image_url,
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 MAX_CALL_ID = 64
-"""The maximum length of a `call_id` in characters; other providers may use longer ids."""
+"""The maximum length of a `call_id` in characters; the ids of other providers may be longer."""
 
 
 def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, Any]]:
@@ -69,7 +69,7 @@ def input_items(messages: Sequence[Message], origin: Origin) -> list[dict[str, A
 
 
 def without_encrypted_content(request: ChatRequest) -> ChatRequest | None:
-    """Return the request without encrypted reasoning; None if unchanged.
+    """Return the request without encrypted reasoning and the items that depend on it; None if unchanged.
 
     Only the endpoint that created encrypted reasoning can read it.
     """
@@ -91,7 +91,7 @@ def without_item_ids(request: ChatRequest) -> ChatRequest | None:
 
 
 def without_unfollowed(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the items without reasoning that ends an answer, which some endpoints reject."""
+    """Return the items without reasoning at the end of an answer, because some endpoints reject that."""
     kept: list[dict[str, Any]] = []
     is_followed = False
     for item in reversed(items):
@@ -106,12 +106,12 @@ def without_unfollowed(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _is_bound(block: ContentBlock) -> bool:
-    """Whether only the endpoint that created a block accepts it."""
+    """Whether a block is accepted only by the endpoint that created it."""
     match block:
         case ThinkingBlock():
             return block.signature is not None
         case OtherBlock() | ImageBlock():
-            # Items of hosted tools refer to their reasoning by id, and are rejected without it.
+            # The item of a hosted tool belongs to a reasoning item, and is rejected without that.
             return block.opaque is not None
         case TextBlock() | DocumentBlock() | ContextBlock() | ToolUseBlock() | ToolResultBlock():
             return False
@@ -224,7 +224,7 @@ def _encode_assistant(run: Sequence[Message], origin: Origin) -> list[dict[str, 
 
 
 def _encode_message(text: str, known: dict[str, Any]) -> dict[str, Any]:
-    # The item's id is left out: it would require the preceding reasoning, which may be missing.
+    # Omit the item's id: with it, the API would require the preceding reasoning, which may be missing.
     item: dict[str, Any] = {"type": "message", "role": "assistant", "status": "completed"}
     if isinstance(known.get("phase"), str):
         item["phase"] = known["phase"]
