@@ -2,7 +2,7 @@
 
 JSON writes a character beyond U+FFFF as two escapes (a surrogate pair). Some providers split their deltas
 between these two halves. A piece that begins or ends with a half is a `CutText`. As a `str`, it has U+FFFD in
-place of the half, because a half cannot be encoded. `join_pieces` and `Joiner` use the half itself.
+place of the half, because a half cannot be encoded as UTF-8. `join_pieces` and `Joiner` use the half itself.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Joiner:
         return _HALF.sub(REPLACEMENT, text[: len(text) - len(self._half)])
 
     def finish(self) -> str:
-        """Return U+FFFD if the other half of a character did not arrive."""
+        """Return U+FFFD if a half is still waiting; an empty text otherwise."""
         half, self._half = self._half, ""
         return REPLACEMENT if half else ""
 

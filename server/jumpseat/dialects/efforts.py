@@ -18,14 +18,16 @@ _QUOTED = re.compile(rf"['\"`]({'|'.join(EFFORTS)})['\"`]")
 
 
 def nearest_effort(level: ThinkingLevel, efforts: Collection[str]) -> str | None:
-    """Return the effort for a level: the nearest, or the lowest for `off` if the model always thinks.
+    """Return the accepted effort that is nearest to a level.
+
+    For `off`, this is the lowest effort if the model cannot turn thinking off.
 
     Args:
         level: the requested level.
         efforts: the efforts that the model accepts.
 
     Returns:
-        The effort, or None if no effort of the model expresses the level.
+        The effort; None if the model accepts no effort, or only `none` although the level is not `off`.
     """
     wanted = "none" if level == "off" else level
     if wanted in efforts:
@@ -36,7 +38,7 @@ def nearest_effort(level: ThinkingLevel, efforts: Collection[str]) -> str | None
 
 
 def effort_warning(model: str, level: ThinkingLevel, effort: str | None) -> WarningEvent | None:
-    """Create the warning for a level that the model does not support, if necessary.
+    """Create the warning for a level that the model does not support; None if no warning is needed.
 
     Args:
         model: the model's name.
@@ -57,7 +59,7 @@ def effort_warning(model: str, level: ThinkingLevel, effort: str | None) -> Warn
 
 
 def efforts_after_refusal(message: str, sent: str, efforts: Collection[str]) -> Collection[str] | None:
-    """Return the efforts that remain after an endpoint rejected one; None if it rejects every effort.
+    """Return the efforts that remain after an endpoint rejected one; None if the endpoint rejects them all.
 
     Args:
         message: the endpoint's error message, which may list the supported values.
@@ -68,7 +70,7 @@ def efforts_after_refusal(message: str, sent: str, efforts: Collection[str]) -> 
     listed = _QUOTED.findall(match[1]) if match else []
     if listed and sent not in listed:
         return listed
-    # If the message quotes an unusual effort, the endpoint rejects only that effort.
+    # A message that quotes a rare effort is about that effort only, so the others remain.
     if sent not in ("low", "medium", "high") and sent in _QUOTED.findall(message):
         return [each for each in efforts if each != sent]
     return None

@@ -18,7 +18,7 @@ _FORMATS = {"iVBOR": "image/png", "/9j/": "image/jpeg", "UklGR": "image/webp", "
 
 
 def generated_image(source: str, opaque: str | None = None) -> ImageBlock | OtherBlock:
-    """Create the block for a generated image; an `other` block if a client could not send it back.
+    """Create the block for a generated image; an `other` block if clients could not send the image back.
 
     Args:
         source: base64, a `data:` URL or an `https:` URL.

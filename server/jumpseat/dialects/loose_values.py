@@ -15,7 +15,7 @@ _MAX_COUNT = 2**53
 
 
 def text_in(value: Any) -> str:
-    """Return the text, or ""."""
+    """Return the text; "" for anything else."""
     return value if isinstance(value, str) else ""
 
 
@@ -25,7 +25,7 @@ def texts_in(value: Any) -> list[str]:
 
 
 def mapping_in(value: Any) -> Mapping[str, Any]:
-    """Return the object, or an empty one."""
+    """Return the object; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
@@ -47,7 +47,7 @@ def count_in(value: Any) -> int | None:
 
 
 def limit_in(value: Any) -> int | None:
-    """Return the integer if it is at least 1, or None."""
+    """Return the integer if it is at least 1; None for anything else."""
     return value if type(value) is int and value > 0 else None
 
 

@@ -74,7 +74,7 @@ class Attempts:
         """Whether this attempt has produced part of a content block."""
 
     async def run(self) -> DoneEvent:
-        """Run attempts until one succeeds, and return its end event, which is not sent to the sink.
+        """Run attempts until one succeeds, and return its `DoneEvent`, which is not sent to the sink.
 
         Raises:
             ChatError: the last attempt failed.

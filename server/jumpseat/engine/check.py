@@ -31,7 +31,7 @@ class Finding:
 async def check_turn(registry: Registry, turn_request: TurnRequest, tokens: TokenMemory) -> list[Finding]:
     """Resolve and plan a request as a chat would, and return all errors and warnings.
 
-    The answers that the connection remembers are not used.
+    Unlike a chat, the check does not restore blocks from the answers that the connection remembers.
 
     Args:
         registry: the providers.

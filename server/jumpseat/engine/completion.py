@@ -23,7 +23,7 @@ from jumpseat.providers import Registry, ResolvedModel, resolve_model
 Extent: TypeAlias = Literal["line", "block"]
 
 MAX_TOKENS = {"line": 64, "block": 256}
-"""The default limits by extent. Users rarely accept longer texts, and would have to wait for them."""
+"""The default limits in tokens, by extent. Users rarely accept longer texts, which also take longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ async def run_completion(registry: Registry, wanted: CompletionRequest) -> tuple
     """Return the response of the model, and the text to insert at the place.
 
     Raises:
-        InfillUnsupportedError: the model or its provider cannot fill in.
+        InfillUnsupportedError: the model or its provider cannot fill in a text.
         ChatError: the request failed.
     """
     target = await resolve_model(registry, wanted.model)
@@ -58,7 +58,7 @@ async def run_completion(registry: Registry, wanted: CompletionRequest) -> tuple
         target.add_nearest_models(error)
         raise
     text = response.text
-    for stop in planned.request.stop_sequences:  # Not every provider stops there.
+    for stop in planned.request.stop_sequences:  # Not every provider stops at a stop sequence.
         text = text.partition(stop)[0]
     return response, text.removesuffix("\r") if wanted.extent == "line" else text
 

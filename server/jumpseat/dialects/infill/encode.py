@@ -14,7 +14,7 @@ from jumpseat.dialects.ollama_chat import ServerFacts
 from jumpseat.dialects.ollama_chat.encode import TOP_LEVEL
 
 TEMPERATURE = 0
-"""Selects the most probable text, so that the same place always has the same completion."""
+"""Selects the most probable text, so that the same place always gets the same completion."""
 
 
 def encode_openai(request: ChatRequest) -> dict[str, Any]:
@@ -50,8 +50,8 @@ def encode_llama(request: ChatRequest) -> dict[str, Any]:
 def encode_ollama(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
     """Return the JSON body for Ollama's `/api/generate`.
 
-    The options of the provider's table are sent too, because another context size or number of layers would
-    make the server load the model again.
+    The options of the provider's table are sent too. If the context size or the number of layers differed
+    from those of the provider's chats, the server would load the model again.
     """
     place = _place_of(request)
     options: dict[str, Any] = {"num_predict": request.max_tokens, "temperature": TEMPERATURE}
@@ -63,7 +63,7 @@ def encode_ollama(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": request.model,
         "prompt": place.prefix,
-        # Without a suffix, the server applies the template of a chat.
+        # Without a suffix, the server would apply the model's chat template.
         "suffix": place.suffix or "\n",
         "stream": request.stream,
         "options": _with_stop(options, request),

@@ -55,7 +55,7 @@ class ServerFacts:
     """The properties of the server and the model that the encoder depends on."""
 
     provider: str
-    """The configured provider's id; thinking of another origin is left out."""
+    """The configured provider's id; thinking blocks from another origin are left out."""
 
     num_ctx: int | None = None
     """The context size to request, in tokens; None for the server's default, which may be 4096."""
@@ -76,8 +76,8 @@ class ServerFacts:
 def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
     """Return the JSON body of the request.
 
-    Blocks that the dialect does not support (`redacted_thinking`, `other`) and thinking of another provider
-    or model are left out. `find_losses` returns a warning for anything else that is left out.
+    Blocks that the dialect does not support (`redacted_thinking`, `other`) and thinking blocks from another
+    provider or model are left out. `find_losses` returns a warning for anything else that is left out.
 
     Raises:
         RequestError: an image is not base64, or is a URL, which the server does not fetch.
@@ -102,8 +102,9 @@ def encode(request: ChatRequest, facts: ServerFacts) -> dict[str, Any]:
         body["format"] = dict(request.output_mode.schema)
     elif request.output_mode == "json":
         body["format"] = "json"
-    # If these were true, a server with a full context would silently drop the oldest messages, or the
-    # beginning of the answer. If they are false, it returns an error, or the done reason `length`.
+    # When the context is full, the server would by default drop the oldest messages (`truncate`) or the
+    # beginning of the answer (`shift`) silently. With these values, it returns an error for a prompt that is
+    # too long, and ends an answer that is too long with the done reason `length`.
     body["truncate"] = False
     body["shift"] = False
     options: dict[str, Any] = {"num_predict": request.max_tokens}

@@ -124,7 +124,7 @@ class ResponsesDecoder:
             self._decode_item_event(action, event)
 
     def _decode_item_event(self, action: str, event: Mapping[str, Any]) -> None:
-        # Events of hosted tools are ignored here, because `output_item.done` has their complete item.
+        # Events of hosted tools are ignored here, because `output_item.done` contains the complete item.
         text, _, step = action.rpartition(".")
         if text in _TEXTS and step in ("delta", "done"):
             self._send_response({})
@@ -213,7 +213,8 @@ class ResponsesDecoder:
 
     def _skip_unreadable(self, name: str, data: str) -> list[StreamEvent]:
         """Skip an event that is not a JSON object."""
-        # If it was a delta, the `done` event repeats its text. `lossy` makes the items check for lost text.
+        # If it was a delta, a later `done` event repeats its text. Set `lossy`, so that the items
+        # check for lost text.
         if not self._items.lossy:
             self._items.lossy = True
             message = f"{self._provider} sent an event that is not a JSON object: {clean_message(data[:80])}"

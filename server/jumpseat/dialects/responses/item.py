@@ -23,8 +23,12 @@ class Item:
     """One output item."""
 
     number: int
+    """The item's position among the answer's items, in first-seen order."""
+
     kind: str
     index: int | None
+    """The `output_index` of the item's events; None if they have none."""
+
     ids: set[str] = field(default_factory=set)
     fields: dict[str, Any] = field(default_factory=dict)
     texts: dict[Slot, list[str]] = field(default_factory=dict)
@@ -34,7 +38,7 @@ class Item:
     """The parts that are complete."""
 
     open: Slot | None = None
-    """The part that was emitted last."""
+    """The part to which the last emitted piece belongs."""
 
     cited: set[tuple[Any, ...]] = field(default_factory=set)
     waiting: list[Callable[[], None]] = field(default_factory=list)

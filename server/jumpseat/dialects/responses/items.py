@@ -34,7 +34,7 @@ from jumpseat.dialects.responses.replay import (
 
 
 class OutputItems:
-    """The items of one answer, whose blocks are passed to the assembler."""
+    """The output items of one answer. The blocks that they become are passed to the assembler."""
 
     def __init__(self, provider: str, blocks: BlockAssembler) -> None:
         self._provider = provider
@@ -66,13 +66,13 @@ class OutputItems:
         kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
         known = self._find_known(_read_index(index), name, kind)
         if known is not None and known.ids and name and name not in known.ids:
-            # The id is new, so this is another item at the same index. It completes the known item, unless
-            # they are calls, which may overlap.
+            # The id is new, so this is another item at the same index. The known item is therefore complete,
+            # unless both are calls, which may overlap.
             if kind not in CALLS:
                 self._finish(known, {})
             known = None
         if known is not None and known.begun and _is_elsewhere(known, index):
-            known = None  # This is another item, because the same id occurs at another index.
+            known = None  # The same id at another index belongs to another item.
         item = known or self._add_item(kind, _read_index(index), name)
         item.begun = True
         item.fields.update(fields)
@@ -82,7 +82,7 @@ class OutputItems:
         return item
 
     def end(self, index: Any, fields: Mapping[str, Any]) -> None:
-        """Complete an item; a repetition is ignored."""
+        """Complete an item; do nothing if it is already complete."""
         kind, name = text_in(fields.get("type")), text_in(fields.get("id"))
         known = self._find_known(_read_index(index), name, kind)
         if known is not None and known.done and kind in CALLS and _is_elsewhere(known, index):
@@ -119,7 +119,7 @@ class OutputItems:
             )
 
     def end_all(self, output: Any) -> None:
-        """Complete all items, with the final list of items, which may be absent or incomplete."""
+        """Complete all items, using the answer's final list of items, which may be absent or incomplete."""
         # Ids and indices in the list may differ from those in the events, so items are matched by position
         # within each kind.
         unmatched: dict[str, Iterator[Item]] = {}
@@ -148,7 +148,7 @@ class OutputItems:
         placed = next((item for item in alike if index is not None and item.index == index), None)
         named = next((item for item in alike if name and name in item.ids), None)
         if placed is not None and (name in placed.ids or named is None):
-            # Some servers use index 0 for every item: a new id at the index of a complete item is a new item.
+            # A new id at the index of a complete item means a new item: some servers always use index 0.
             return None if placed.done and name and name not in placed.ids else placed
         if named is not None:
             return named

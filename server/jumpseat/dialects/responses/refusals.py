@@ -38,7 +38,7 @@ def find_known_refusals(model: str, body: Mapping[str, Any]) -> dict[str, str]:
 
     Args:
         model: the model's name in the request.
-        body: the complete request.
+        body: the complete body.
 
     Returns:
         The reasons by parameter; a member of a parameter has a dotted name (`reasoning.effort`). Each reason

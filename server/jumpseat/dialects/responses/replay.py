@@ -6,10 +6,10 @@ This module owns the keys of `opaque`, which the decoder writes and the encoder 
 - `text`: the item's `id` and `phase`, and `refusal: true` for a refusal. Texts with the same `id` and `phase`
   are parts of one item.
 - `thinking`: the item's `id`, its `summary` unless that equals the block's text, and other members, such as
-  OpenRouter's `format`. The block's `signature` is the encrypted content. For signed plain reasoning, the
-  block's `signature` is the item's `signature`; `opaque` then contains it too, and also the item's `content`
-  unless that equals the block's text.
-- `tool_use`: all members except `call_id`, `name`, `arguments`, `input`, `status`, and a `type` of
+  OpenRouter's `format`. The block's `signature` is the encrypted content. If the reasoning is not encrypted
+  but signed, the block's `signature` is the item's `signature`. `opaque` then also contains that signature,
+  and the item's `content` unless that equals the block's text.
+- `tool_use`: all members except `call_id`, `name`, `arguments`, `input`, `status`, and a `type` that equals
   `function_call`.
 - `image`: the item that generated the image, without its `result`, which is the image itself.
 - `other`: the complete item.
@@ -113,13 +113,13 @@ def generated_image_of(item: Mapping[str, Any]) -> ImageBlock | OtherBlock | Non
 
 
 def image_item(block: ImageBlock) -> dict[str, Any] | None:
-    """Return the input item for a generated image; None if no item generated it."""
+    """Return the input item for a generated image; None if the image's `opaque` does not contain the item."""
     item = read_opaque(block.opaque)
     return {**item, "result": block.source} if item else None
 
 
 def is_custom_call(opaque: str | None) -> bool:
-    """Whether the input of a call is free text, which also changes the type of its result."""
+    """Whether the input of a call is free text. The result's item then also has a different type."""
     return read_opaque(opaque).get("type") == "custom_tool_call"
 
 
