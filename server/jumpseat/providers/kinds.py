@@ -61,7 +61,7 @@ SIGN_IN_PROVIDER = "copilot"
 def merge_tables(config: Config) -> dict[str, ProviderConfig]:
     """Return every provider's table by id, built-in providers first.
 
-    An invalid table is reduced to its kind. Its error is raised when its adapter is created.
+    An invalid table is reduced to its kind. `Registry.adapter` raises the error of the table.
     """
     built_in = {kind: ProviderConfig(kind=kind, name=KINDS[kind].display_name) for kind in BUILT_IN}
     kinds = config.kinds_of_faulty_providers
@@ -72,6 +72,6 @@ def merge_tables(config: Config) -> dict[str, ProviderConfig]:
     for name, table in tables.items():
         # A table that only changes a built-in provider may omit `kind`.
         if not table.kind and name in BUILT_IN:
-            own = {"kind": name, "name": table.name or built_in[name].name}
-            tables[name] = table.model_copy(update=own)
+            completed = {"kind": name, "name": table.name or built_in[name].name}
+            tables[name] = table.model_copy(update=completed)
     return tables

@@ -15,7 +15,7 @@ from jumpseat.providers.registry import Registry
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 5.0
-"""The time to wait for each provider when the models of several are listed."""
+"""The time limit for the list of each provider, counted from the start of the fetch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ async def list_all_models(
 ) -> tuple[list[ModelInfo], list[ProviderFailure]]:
     """Return the models of several providers, fetched concurrently, and the failures.
 
-    If a known list is still being refreshed, the result contains both its models and a failure.
+    If a provider's list is known but a new one has not arrived in time, the result contains both the known
+    models and a failure.
     """
 
     async def list_one(provider: str) -> tuple[Sequence[ModelInfo], ChatError | None]:

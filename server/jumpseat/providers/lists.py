@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 Rows = dict[str, KnownModel]
 
 CURRENT_SECONDS = 600.0
-"""A request for a list that is older than this also fetches the list again, in the background."""
+"""When a list older than this is returned, it is also fetched again, in the background."""
 
 FAILURE_SECONDS = 10.0
 """The time for which a failure is cached, so that clients that ask often do not repeat a failing request."""
@@ -37,8 +37,8 @@ class _Fetch:
 
     task: asyncio.Task[Rows | Exception]
     start: Moment
-    is_late: bool = False
-    """Whether a caller has stopped waiting. If so, the end of the fetch must be announced."""
+    must_announce: bool = False
+    """Whether to announce the result even if the list has not changed, because a caller stopped waiting."""
 
 
 class ModelLists:
@@ -69,8 +69,8 @@ class ModelLists:
 
         self._fetches: dict[str, _Fetch] = {}
         self._failures: dict[str, tuple[Exception, Moment]] = {}
-        self._forgotten: set[str] = set()
-        """Providers whose next list must be requested, instead of reusing a recent response."""
+        self._without_reuse: set[str] = set()
+        """Providers whose next fetch must send a request, and must not reuse a recent response."""
 
         self._outdated: set[str] = set()
         """Providers whose list must be fetched again, even if a fetch is in progress."""
@@ -85,13 +85,13 @@ class ModelLists:
         rows = self._lists.get(provider)
         if rows is not None or not received:
             return rows
-        before = self._received.get(provider)
-        if before is None or before[0] is not received:
-            before = self._received[provider] = (
+        cached = self._received.get(provider)
+        if cached is None or cached[0] is not received:
+            cached = self._received[provider] = (
                 received,
                 facts.complete_rows(received, self._table(provider)),
             )
-        return before[1]
+        return cached[1]
 
     @property
     def listed(self) -> list[str]:
@@ -103,7 +103,7 @@ class ModelLists:
         self._lists.pop(provider, None)
         self._received.pop(provider, None)
         self._failures.pop(provider, None)
-        self._forgotten.add(provider)
+        self._without_reuse.add(provider)
         if provider in self._fetches:
             self._outdated.add(provider)
         self._on_change(provider)
@@ -115,7 +115,7 @@ class ModelLists:
             self._start_fetch(provider)
 
     async def aclose(self) -> None:
-        """Cancel the running requests."""
+        """Cancel the fetches in progress."""
         tasks = [fetch.task for fetch in self._fetches.values()]
         for task in tasks:
             task.cancel()
@@ -127,8 +127,8 @@ class ModelLists:
         Args:
             provider: the configured provider's id.
             refresh: fetch the list now.
-            patience: seconds from the start of the request after which the caller stops waiting; the request
-                continues.
+            patience: seconds after which the caller stops waiting, while the fetch continues; None for no
+                limit. They count from the start of the fetch, which an earlier call may have started.
 
         Raises:
             StillListingError: the list did not arrive in time.
@@ -136,7 +136,7 @@ class ModelLists:
         """
         known, failure = self._lists.get(provider), self._recent_failure(provider)
         if refresh:
-            self._forgotten.add(provider)
+            self._without_reuse.add(provider)
             self._outdated.add(provider)
         elif known is not None and provider not in self._outdated:
             if self._list_times[provider].age() > CURRENT_SECONDS and failure is None:
@@ -148,7 +148,7 @@ class ModelLists:
         left = None if patience is None else max(0.0, patience - fetch.start.age())
         await asyncio.wait({fetch.task}, timeout=left)
         if not fetch.task.done():
-            fetch.is_late = True
+            fetch.must_announce = True
             raise StillListingError(
                 f"{provider} has not listed its models yet.",
                 provider=provider,
@@ -187,15 +187,15 @@ class ModelLists:
             has_changed = has_failed if known is None else result != known
             self._lists[provider], self._list_times[provider] = result, Moment.now()
         # From here on, a new caller starts a request of its own.
-        if self._fetches.pop(provider).is_late or has_changed:
+        if self._fetches.pop(provider).must_announce or has_changed:
             self._on_change(provider)
         return result
 
     async def _fetch_current(self, provider: str) -> Rows:
         """Fetch a list, repeatedly if it is out of date when it arrives."""
         while True:
-            # Clear the mark before the request. The response may lack a change that is reported from now on,
-            # so such a change must set the mark again.
+            # Clear the mark before the request, not after it: a change that is reported during the request
+            # sets the mark again, because the response may lack the change.
             self._outdated.discard(provider)
             try:
                 rows = await self._request(provider)
@@ -209,17 +209,17 @@ class ModelLists:
     async def _request(self, provider: str) -> Rows:
         await self._prepare(provider)
         adapter = self._adapter(provider)
-        is_forgotten = provider in self._forgotten
-        self._forgotten.discard(provider)
+        may_reuse = provider not in self._without_reuse
+        self._without_reuse.discard(provider)
         try:
-            if isinstance(adapter, SharesModels) and not is_forgotten:
+            if isinstance(adapter, SharesModels) and may_reuse:
                 listed = await adapter.recent_models()
             else:
                 listed = await adapter.list_models()
         except BaseException:
-            if is_forgotten:
-                self._forgotten.add(provider)
+            if not may_reuse:
+                self._without_reuse.add(provider)
             raise
         await facts.preload_snapshot(self._table(provider))
-        # Use a thread, because the facts of a long list take seconds.
+        # Use a thread, because collecting the facts for a long list takes seconds.
         return await compute(True, facts.complete_rows, listed, self._table(provider))

@@ -18,7 +18,7 @@ LIST_SECONDS = 5.0
 
 
 def list_known_names(registry: Registry, provider: str) -> list[str]:
-    """Return the models of the provider's fetched list, else of its configuration."""
+    """Return the models of the provider's list if it is known, else those in the provider's table."""
     known = registry.known_models(provider)
     return registry.table(provider).model_names if known is None else list(known)
 
@@ -37,7 +37,7 @@ async def explain_default_fault(registry: Registry, name: str, provider: str | N
     """Explain why a name cannot become the default model, as the end of a sentence; None if it can.
 
     A chat may use a model that its provider does not list, but a wrong default would break the chats of all
-    clients. If no list is known, any model may become the default.
+    clients. If the provider's list is not known, only the prefix is checked.
 
     Args:
         registry: The connection's providers.

@@ -30,7 +30,7 @@ class ResolvedModel:
     """The source of each known fact in `info`."""
 
     listed: Sequence[str] = ()
-    """The models of the provider's list, or of its configuration."""
+    """The models of the provider's list if it is known, else those in the provider's table."""
 
     @property
     def nearest_models(self) -> list[str]:
@@ -136,7 +136,7 @@ def _find_known_default(registry: Registry, provider: str, adapter: Adapter) -> 
 def _find_listed_spelling(
     registry: Registry, provider: str, adapter: Adapter, name: str
 ) -> tuple[str, Sequence[str]]:
-    """Return the provider's spelling of a name, without a request, and the listed or configured models.
+    """Return the provider's spelling of a name, and the models of its list or its table. Send no request.
 
     The spelling is the name itself if no model matches.
 

@@ -19,7 +19,7 @@ DEFECTS = (Exception, SystemExit)
 """Exceptions that are defects of a plug-in. `sys.exit` must not end the daemon."""
 
 CLOSE_SECONDS = 5.0
-"""The timeout for closing a plug-in's event stream. The turn then ends without waiting any longer."""
+"""The time limit for closing a plug-in's event stream. The turn then ends even if this fails."""
 
 _EVENTS = get_args(StreamEvent)
 
@@ -40,8 +40,8 @@ _ASYNC_METHODS = (
     "handle_file_change",
 )
 
-# The daemon also calls these methods for chats of other providers, which must not fail. After a defect, each
-# call therefore returns the value listed here.
+# The daemon may also call these methods during a chat with another provider, and a defect of this plug-in
+# must not make that chat fail. A call that fails because of a defect therefore returns the value given here.
 _QUERIES: Mapping[str, Any] = {
     "cached_models": (),
     "inline_output": None,
@@ -52,7 +52,7 @@ _QUERIES: Mapping[str, Any] = {
 
 
 def find_fault(adapter: object) -> str | None:
-    """Explain why an object is not an adapter; None if it is one.
+    """Explain why an object is not a valid adapter; None if it is one.
 
     The explanation is the end of a sentence about the plug-in.
 
@@ -76,7 +76,7 @@ def find_fault(adapter: object) -> str | None:
 
 
 def guard(adapter: Adapter, provider: str, origin: str) -> None:
-    """Wrap the methods of a plug-in's adapter and account so that they report its defects.
+    """Wrap the methods of a plug-in's adapter and account so that errors and the log name the plug-in.
 
     Args:
         adapter: an adapter in which `find_fault` found no fault.

@@ -61,7 +61,7 @@ class Plugins:
             try:
                 self._loaded[kind] = self._load_factory(kind)
             except ConfigError as error:
-                self._loaded[kind] = error  # Do not import it again: that would fail too, and take time.
+                self._loaded[kind] = error  # Cache the error: another import would fail too.
 
     def is_loaded(self, kind: str) -> bool:
         """Whether `make` returns without blocking."""
@@ -95,8 +95,8 @@ class Plugins:
             raise ConfigError(message, provider=provider, hint=_LOG_HINT) from error
         if fault is not None:
             message = f"providers.{provider}.kind: the {origin} {fault}."
-            raise ConfigError(message, provider=provider, hint=_OTHER_VERSION)
-        for key in _find_undeclared(adapter, table):
+            raise ConfigError(message, provider=provider, hint=_VERSION_HINT)
+        for key in _find_undeclared_keys(adapter, table):
             logger.warning("unknown key providers.%s.%s is ignored by the %s", provider, key, origin)
         return adapter
 
@@ -125,7 +125,7 @@ class Plugins:
         if not callable(factory):
             raise ConfigError(
                 f"the plug-in {kind} of {plugin.origin} is not callable, so it cannot create an adapter.",
-                hint=_OTHER_VERSION,
+                hint=_VERSION_HINT,
             )
         callable_factory: AdapterFactory = factory
         return callable_factory
@@ -147,7 +147,7 @@ class Plugins:
 
 
 _LOG_HINT = "See the daemon's log. Update or remove the plug-in, and restart the daemon."
-_OTHER_VERSION = "Install a version of the plug-in that works with this daemon, and restart the daemon."
+_VERSION_HINT = "Install a version of the plug-in that works with this daemon, and restart the daemon."
 
 
 def _discover() -> dict[str, Plugin]:
@@ -161,13 +161,13 @@ def _discover() -> dict[str, Plugin]:
 
 
 def _name_distribution(entry_point: EntryPoint) -> str:
-    # The metadata of an incomplete distribution on the path lacks its name.
+    # An incompletely installed distribution may have metadata without a name.
     name = entry_point.dist.name if entry_point.dist is not None else None
     return f"{name} {entry_point.dist.version}" if name and entry_point.dist else entry_point.value
 
 
-def _find_undeclared(adapter: Adapter, table: ProviderConfig) -> list[str]:
-    """Return the keys of the table that are neither common nor declared by the plug-in."""
+def _find_undeclared_keys(adapter: Adapter, table: ProviderConfig) -> list[str]:
+    """Return the keys of the table that are neither common to all kinds nor declared by the plug-in."""
     declared: set[str] = set()
     for name, field in (adapter.options.model_fields if adapter.options else {}).items():
         declared |= {name, *([field.alias] if field.alias else [])}

@@ -1,7 +1,8 @@
 """Splits model names into provider and model.
 
-A misspelled provider, as in `antropic:claude-x`, is rejected, because the prompt would otherwise go to
-another vendor. A tag, as in `qwen3:4b`, is part of the model's name.
+A misspelled provider, as in `antropic:claude-x`, is rejected. Otherwise the whole name would count as a model
+of the default provider, and the prompt would go to the wrong vendor. A tag, as in `qwen3:4b`, is part of the
+model's name.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def split_name(name: str | None, ids: Collection[str]) -> tuple[str | None, str 
 
     Args:
         name: `provider:model` or a bare model name; None for the default.
-        ids: The configured providers.
+        ids: the ids of all providers, including built-in ones.
     """
     if name is None:
         return None, None
@@ -73,7 +74,7 @@ async def explain_prefix_fault(name: str, tables: Mapping[str, ProviderConfig]) 
         provider
         for provider, table in tables.items()
         if provider not in near
-        and _find_vendor(table) in near_vendor  # The vendor is configured with another id.
+        and _find_vendor(table) in near_vendor  # The vendor is configured under another id.
     ]
     message = f"begins with {prefix!r}, which is not a provider"
     if not near and service not in (None, prefix):
@@ -102,7 +103,7 @@ def _is_one_slip(one: str, other: str) -> bool:
 def _find_vendor(table: ProviderConfig) -> str | None:
     """Return the vendor whose models the provider offers, or else the provider's kind.
 
-    None if the kind is named after a vendor, but the provider's address is on another host.
+    None if the kind is named after a vendor, but the provider's address is not a vendor's own host.
     """
     return find_catalogue(table) or (table.kind if table.kind not in CATALOGUES else None)
 

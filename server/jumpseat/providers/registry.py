@@ -86,7 +86,7 @@ class Registry:
         """
         tables, faults, default = self._tables, self.config.faults, _read_default(self.config)
         self.config = config
-        # Reuse the object of an unchanged table: its adapter uses the object, which caches values of sources.
+        # Keep the object of an unchanged table: the adapter uses it, and it caches the values of its sources.
         self._tables = {
             provider: tables[provider] if tables.get(provider) == table else table
             for provider, table in merge_tables(config).items()
@@ -131,10 +131,10 @@ class Registry:
     @property
     def user_defined(self) -> Sequence[str]:
         """The ids of the providers in the user's configuration, and of those that the client added."""
-        # If a client only has settings for a built-in provider, it does not define that provider.
-        only_settings = self.config.from_client.intersection(BUILT_IN)
+        # A client's table for a built-in provider changes this provider, but does not add one.
+        changed_only = self.config.from_client.intersection(BUILT_IN)
         tables = [*self.config.providers, *self.config.faults]
-        return [provider for provider in tables if provider not in only_settings]
+        return [provider for provider in tables if provider not in changed_only]
 
     @property
     def from_client(self) -> Set[str]:
@@ -212,7 +212,7 @@ class Registry:
         self.announce(AuthChanged(status))
 
     async def watch_files(self, interval: float = INTERVAL_SECONDS) -> None:
-        """Notify adapters when other processes change their files, until cancelled.
+        """Notify the adapters' accounts when another process changes the accounts' files, until cancelled.
 
         Args:
             interval: seconds between polls.
@@ -225,7 +225,7 @@ class Registry:
                 if account is None or not files:
                     continue
                 stamps = await run_blocking(list, map(stamp_of, files))
-                # Notify at the first poll too, because the file may have changed since the adapter read it.
+                # Notify at the first poll too, because a file may have changed since the adapter read it.
                 if known.get(provider) != stamps:
                     try:
                         await account.handle_file_change()
@@ -237,7 +237,7 @@ class Registry:
     async def prepare(self, *providers: str) -> None:
         """Import the plug-ins of these providers in a thread, so that `adapter` does not block.
 
-        If an import fails, `adapter` raises its error later.
+        If an import fails, `adapter` raises the error later.
         """
         for provider in providers:
             table = None if provider in self._adapters else self._tables.get(provider)
@@ -326,7 +326,7 @@ class Registry:
         return () if caching is None else caching.cached_models()
 
     def known_models(self, provider: str) -> Mapping[str, KnownModel] | None:
-        """Return the models that were last listed, by name; None if they have not been listed yet."""
+        """Return the models last fetched, or else last read for a chat, by name; None if there are none."""
         return self._lists.rows(provider, self.received_models(provider))
 
     def known_model(self, provider: str, model: str) -> KnownModel | None:

@@ -23,7 +23,7 @@ class Service:
     """The usual environment variable for the provider's key; None if it does not need a key."""
 
     next_step: str = ""
-    """The step before the first chat; empty if there is none."""
+    """The command to run before the first chat; empty if there is none. Setting the key is not included."""
 
 
 def _compatible_service(name: str, title: str, base_url: str, default_model: str) -> Service:
@@ -71,11 +71,13 @@ SERVICES: Mapping[str, Service] = {
 }
 
 WITH_KEY = tuple(name for name, service in SERVICES.items() if service.variable is not None)
-"""The ids of the services with an API key, which `jumpseat keys set` adds."""
+"""The ids of the services that need an API key. `jumpseat keys set` adds each of them."""
 
 
 def explain_how_to_add(name: str, file: Path) -> str | None:
-    """Explain in a sentence how to add a well-known provider that has no table; None for other names.
+    """Explain in a sentence how to add a well-known provider to the configuration.
+
+    None if the name is not known, or if the provider works without a table.
 
     Args:
         name: the provider's id, or the name of its catalogue in the snapshot.

@@ -53,14 +53,14 @@ class SnapshotRow:
     supports_tool_use: bool
     supports_thinking: bool
     supports_json: bool | None
-    """True or None: the source reports only support for schemas, and a model without it may support JSON."""
+    """True or None: the source reports only which models support schemas. Others may still support JSON."""
 
     deprecated: bool
 
 
 def find_catalogue(table: ProviderConfig) -> str | None:
     """Return the catalogue of a provider; None if the provider's address is not a vendor's own host."""
-    # Another server may run a model of the same name with a different context length.
+    # Only the vendor's host counts: another server may run a model of this name with another context length.
     address = table.url or table.base_url
     if address is None:
         return _KIND_CATALOGUES.get(table.kind)

@@ -2,7 +2,7 @@
 
 A name consists of a vendor (`anthropic/…`), a stem and a version (a date, or `latest`). Case and separators
 (`.`, `-`, `_`) are ignored. Two names match if their stems are equal and their vendors and versions do not
-differ; a missing vendor or version matches any.
+differ; a missing vendor or version matches any. A name that ends in `latest` also matches dated names.
 """
 
 from __future__ import annotations
@@ -75,16 +75,16 @@ def parse_spelling(name: str) -> Spelling:
 def find_candidates(name: str, listed: Iterable[str], *, complete: bool = True) -> list[str]:
     """Return the listed names that match a name best: one, none or several.
 
-    An exact match excludes all others. Otherwise an equal version is better than a missing one, and then an
-    equal vendor is better than a missing one. `…-latest` matches the newest of the names that differ only in
-    the date.
+    An exact match excludes all others. Otherwise an equal version is better than a missing one. Only if this
+    leaves several names, an equal vendor is better than a missing one. `…-latest` matches the newest of the
+    names that differ only in the date.
 
     Args:
         name: the name to look up.
         listed: the names of one provider, each once.
-        complete: whether the list contains all models of the provider. If not, the provider may have the
-            dated model that `name` means. Then a dated name matches an undated one only if the provider seems
-            not to use dates of that form.
+        complete: whether `listed` contains all models of the provider. If not, it may lack the dated model
+            that `name` means. A dated name then matches an undated one only if the date is compact and no
+            listed name has a compact date.
     """
     names = list(listed)
     if name in names:
@@ -112,7 +112,8 @@ def _may_drop_date(searched: Spelling, listed: Iterable[Spelling], *, complete: 
         return False  # The list contains this model with other dates.
     if complete:
         return True
-    # Providers with dashed dates list dated and undated names of one model.
+    # Providers that use dashed dates offer a model under its dated and its undated name, so the dated name
+    # probably exists too.
     return searched.date_form == "compact" and all(each.date_form != "compact" for each in spelled)
 
 
