@@ -52,7 +52,7 @@ class Progress:
         self._outbox.notify("$/progress", {"token": self._token, "value": value})
 
     def end(self) -> None:
-        """Report the end of the wait."""
+        """Report that the progress has ended. Call this only while `is_shown` is true."""
         self._outbox.notify("$/progress", {"token": self._token, "value": {"kind": "end"}})
         self.is_shown = False
 
@@ -80,11 +80,11 @@ class DeltaSink(Sink):
             request_id: the JSON-RPC id of the `chat/start`.
             turn_id: the id of the turn.
             stream: whether to send deltas; if False, only progress is sent.
-            coalesce_ms: the shortest time between two delta notifications; 0 sends each immediately.
+            coalesce_ms: milliseconds between notifications of merged deltas; 0 sends each delta immediately.
             commands: the client's commands, to be named in error hints.
             progress_token: the client's `workDoneToken`.
             transcript: adds the text for a transcript to each delta.
-            on_begin: called once, when the first event is sent.
+            on_begin: called once, before the first event is sent.
             on_answer: called each time the provider begins an answer, including retries.
         """
         self.turn_id = turn_id

@@ -74,17 +74,18 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 def _make_edit(old: str, new: str) -> dict[str, Any]:
     """Return LSP's TextEdit for the lines that differ, so that the cursor and marks elsewhere stay."""
     before, after = _LINE.findall(old), _LINE.findall(new)
-    start = 0
-    while start < min(len(before), len(after)) and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    last = len(before) - end
-    position = {"line": last, "character": 0}
-    if before and last == len(before) and not before[-1].endswith(("\n", "\r")):
-        position = {"line": last - 1, "character": len(before[-1].encode("utf-16-le")) // 2}
+    head = 0  # The number of equal lines at the start.
+    while head < min(len(before), len(after)) and before[head] == after[head]:
+        head += 1
+    tail = 0  # The number of equal lines at the end.
+    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    line = len(before) - tail
+    end = {"line": line, "character": 0}
+    # After a line without a line ending, there is no next line whose start could end the range.
+    if before and line == len(before) and not before[-1].endswith(("\n", "\r")):
+        end = {"line": line - 1, "character": len(before[-1].encode("utf-16-le")) // 2}
     return {
-        "range": {"start": {"line": start, "character": 0}, "end": position},
-        "newText": "".join(after[start : len(after) - end]),
+        "range": {"start": {"line": head, "character": 0}, "end": end},
+        "newText": "".join(after[head : len(after) - tail]),
     }

@@ -15,7 +15,7 @@ from jumpseat.providers import ProviderDescription
 
 
 def to_wire(value: Any) -> Any:
-    """Convert any value of these types to JSON-ready objects.
+    """Convert a value of a type from `chat/` to values that can be written as JSON.
 
     Raises:
         TypeError: the value has no wire form.

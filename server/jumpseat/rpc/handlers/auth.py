@@ -13,7 +13,7 @@ from jumpseat.providers import SIGN_IN_PROVIDER, ensure_default_provider, no_def
 from jumpseat.providers import sign_in as sign_in_to
 from jumpseat.rpc.encode import object_to_wire
 from jumpseat.rpc.handlers.server_sign_ins import (
-    is_of_server,
+    is_tool_server,
     server_status,
     sign_in_to_server,
     sign_out_of_server,
@@ -25,18 +25,18 @@ from jumpseat.rpc.params import AuthStatusParams, SignInParams, SignOutParams
 
 async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> dict[str, Any]:
     """Return whether a provider can be used, with which account, and the next step."""
-    if is_of_server(call.params.provider):
+    if is_tool_server(call.params.provider):
         await announce_changes(session)
         return await server_status(session, call)
     registry = session.registry
     provider = call.params.provider or await ensure_default_provider(registry)
     if provider is None:
         why = no_default_error(registry)
-        # `auth/signIn` without a provider signs in to `SIGN_IN_PROVIDER`. That provider is signed out now:
-        # otherwise it would be the default.
-        unused = await registry.auth_status(SIGN_IN_PROVIDER)
-        unused = replace(unused, message=f"{why.message} {why.hint}")
-        return _encode_status(session, unused)
+        # Return the status of the provider that `auth/signIn` signs in to if none is named. That provider is
+        # signed out now: otherwise it would be the default.
+        signed_out = await registry.auth_status(SIGN_IN_PROVIDER)
+        signed_out = replace(signed_out, message=f"{why.message} {why.hint}")
+        return _encode_status(session, signed_out)
     status = await registry.auth_status(provider, refresh=call.params.refresh)
     if status.state == "signed_in" and status.plan is None and status.chat_enabled is None:
         # The adapter has a sign-in, but has not requested the account and its plan.
@@ -46,7 +46,7 @@ async def auth_status(session: Session, call: MethodCall[AuthStatusParams]) -> d
 
 async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
     """Sign in and respond with the final state. The notification `auth/prompt` has the code for the user."""
-    if is_of_server(call.params.provider):
+    if is_tool_server(call.params.provider):
         await announce_changes(session)
         return await sign_in_to_server(session, call)
     provider = call.params.provider or SIGN_IN_PROVIDER
@@ -56,7 +56,7 @@ async def sign_in(session: Session, call: MethodCall[SignInParams]) -> dict[str,
 
 async def sign_out(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:
     """Delete the stored credential and respond with the remaining state."""
-    if is_of_server(call.params.provider):
+    if is_tool_server(call.params.provider):
         await announce_changes(session)
         return await sign_out_of_server(session, call)
     provider = call.params.provider or SIGN_IN_PROVIDER

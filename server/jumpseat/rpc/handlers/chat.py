@@ -25,7 +25,7 @@ T = TypeVar("T", bound=StreamParams)
 
 
 def reserve_turn(session: Session, call: MethodCall[TurnParams]) -> None:
-    """Record the turn's id, and check that the turn can be kept if the client wants to keep it.
+    """Record the turn's id. If the client asks to keep the turn, check first whether this is possible.
 
     Raises:
         RpcFault: the turn's id belongs to another turn in flight, or the conversation's id is not valid.
@@ -102,7 +102,7 @@ def create_sink(
 
 
 def encode_failure(session: Session, error: ChatError, turn_id: str) -> HandlerOutcome:
-    """Return the outcome of a failed turn, with the partial answer."""
+    """Return the outcome of a failed turn, with the partial answer if there is one."""
     reported = session.encode_error(error)
     if error.partial is not None:
         reported.data["partial"] = result_to_wire(error.partial, turn_id)

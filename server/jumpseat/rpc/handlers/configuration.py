@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 DID_CHANGE = "workspace/didChangeConfiguration"
 SHOW_MESSAGE = "window/showMessage"
 ERROR = 1
-"""The MessageType of LSP."""
+"""LSP's `MessageType` of an error."""
 
 
 def listener_of(session: Session) -> ConfigurationListener:
@@ -31,7 +31,7 @@ def listener_of(session: Session) -> ConfigurationListener:
 
 
 async def did_change_configuration(session: Session, call: MethodCall[DidChangeConfigurationParams]) -> None:
-    """Reread the file; `settings.jumpseat`, if present, replaces the overlay."""
+    """Reread the configuration file; `settings.jumpseat`, if present, replaces the overlay."""
     overlay = call.params.settings.get("jumpseat")
     if not isinstance(overlay, dict | list | None):
         logger.warning("%s: settings.jumpseat must be an object; it is ignored", DID_CHANGE)

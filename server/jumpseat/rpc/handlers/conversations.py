@@ -32,7 +32,7 @@ DID_CHANGE = "conversations/didChange"
 
 
 async def conversations_list(session: Session, call: MethodCall[ConversationsListParams]) -> dict[str, Any]:
-    """Return a page of the kept conversations, the last changed first."""
+    """Return a page of the kept conversations, most recently changed first."""
     params, library = call.params, session.library
     directory = None if params.cwd is None else str(session.environment.absolute_path(params.cwd))
     # Even the access to `library.index` belongs in the thread, because its first use imports SQLite.
@@ -109,8 +109,8 @@ def follow_conversations(session: Session) -> None:
     directory = conversations_directory(session.environment.places.state_dir)
 
     async def follow() -> None:
-        # The number of a change is never lower than its time. So every later change has a number above the
-        # current time, and the index need not be read now.
+        # The number of a change is at least its time in microseconds. So every later change has a number
+        # above the current time, and there is no need to read the last number from the index.
         known = time.time_ns() // 1000
         watcher = await run_blocking(lambda: Watcher([directory / "index.sqlite3"], settled=False))
         # Wait before pruning, so that pruning does not delay a short command.

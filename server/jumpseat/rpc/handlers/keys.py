@@ -19,7 +19,7 @@ from jumpseat.system.threads import run_blocking
 
 
 async def keys_set(session: Session, call: MethodCall[KeysSetParams]) -> dict[str, Any]:
-    """Try a key by listing the provider's models, and store the key unless the provider refuses it."""
+    """Store a key. With `test`, list the provider's models first, and do not store a key that is refused."""
     provider, key = call.params.provider, call.params.key.strip()
     environment, file = session.environment, session.registry.config.file
     if (why := explain_invalid_key(key, environment)) is not None:

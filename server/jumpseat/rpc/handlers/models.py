@@ -52,7 +52,10 @@ class _Claims(TypedDict):
 
 
 def _list_claims(registry: Registry, provider: str) -> _Claims:
-    """Return the capabilities from the configuration or a probe, without the adapter's assumptions."""
+    """Return the capabilities that the configuration or a probe states, and whether the adapter can infill.
+
+    The adapter's assumptions about capabilities are left out.
+    """
     values, sources = registry.capabilities(provider)
     stated = {name: getattr(values, name) and source != "static" for name, source in sources.items()}
     infills = registry.adapter(provider).traits.infills
@@ -87,7 +90,9 @@ async def models_set_policy(session: Session, call: MethodCall[SetPolicyParams])
 
 
 async def _find_default_model(session: Session, listed: str | None = None) -> str | None:
-    """Return the id of the model that a chat would use if it did not name a model; None if it is unknown.
+    """Return the id of the model that a chat would use if it did not name a model.
+
+    None if the id is unknown, or if the model belongs to a provider that is not listed.
 
     Args:
         listed: the provider whose models are listed; None if all providers are listed.

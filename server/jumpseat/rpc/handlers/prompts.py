@@ -21,8 +21,8 @@ async def prompts_list(session: Session, call: MethodCall[NoParams]) -> dict[str
     config = session.registry.config
     rows = []
     for name, prompt in sorted(config.offered_prompts.items()):
-        facts = {"description": prompt.description, "model": prompt.model}
-        given = {key: value for key, value in facts.items() if value is not None}
+        optional = {"description": prompt.description, "model": prompt.model}
+        given = {key: value for key, value in optional.items() if value is not None}
         flags = {"usesInput": prompt.uses_input, "takesDiff": prompt.takes_diff}
         rows.append({**_identify(config, name), **given, **flags})
     return {"prompts": rows}

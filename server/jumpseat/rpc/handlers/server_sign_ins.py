@@ -1,4 +1,4 @@
-"""Handles `auth/…` for tool servers, whose provider is `mcp:NAME`. See `docs/protocol/tools.md`."""
+"""Handles `auth/…` for tool servers, if `provider` is `mcp:NAME`. See `docs/protocol/tools.md`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MESSAGES = {
 }
 
 
-def is_of_server(provider: str | None) -> bool:
+def is_tool_server(provider: str | None) -> bool:
     """Whether an id names a tool server."""
     return provider is not None and provider.startswith(MCP_PREFIX)
 
@@ -39,20 +39,20 @@ def is_of_server(provider: str | None) -> bool:
 async def server_status(session: Session, call: MethodCall[AuthStatusParams]) -> dict[str, Any]:
     """Return the state of the sign-in to a server, without a request."""
     server = await _find_server(session, call.params.provider)
-    return _encode(server, await _translate(server.read_sign_in()))
+    return _encode(server, await _convert_state_errors(server.read_sign_in()))
 
 
 async def sign_in_to_server(session: Session, call: MethodCall[SignInParams]) -> dict[str, Any]:
     """Sign in to a server and respond with the final state; `auth/prompt` has the page for the user."""
     server = await _find_server(session, call.params.provider)
     with relay_prompts(session, call, f"{MCP_PREFIX}{server.name}") as on_page:
-        return _encode(server, await _translate(server.sign_in(on_page)))
+        return _encode(server, await _convert_state_errors(server.sign_in(on_page)))
 
 
 async def sign_out_of_server(session: Session, call: MethodCall[SignOutParams]) -> dict[str, Any]:
     """Delete the stored credential of a server and respond with the remaining state."""
     server = await _find_server(session, call.params.provider)
-    return _encode(server, await _translate(server.sign_out()))
+    return _encode(server, await _convert_state_errors(server.sign_out()))
 
 
 def follow_server_sign_ins(session: Session, host: ToolHost) -> None:
@@ -62,9 +62,9 @@ def follow_server_sign_ins(session: Session, host: ToolHost) -> None:
     async def follow() -> None:
         path = SignInStore(session.environment.places).path
         watcher = await run_blocking(lambda: Watcher([path]))
-        known = await _read_all(host)
+        known = await _read_states(host)
         async for _ in watcher:
-            before, known = known, await _read_all(host)
+            before, known = known, await _read_states(host)
             for name, status in known.items():
                 if status != before.get(name):
                     session.outbox.notify("auth/didChange", status)
@@ -72,8 +72,8 @@ def follow_server_sign_ins(session: Session, host: ToolHost) -> None:
     session.run_in_background("following the sign-ins to servers", follow)
 
 
-async def _read_all(host: ToolHost) -> Mapping[str, dict[str, Any]]:
-    """Return the states of all sign-ins that can be read."""
+async def _read_states(host: ToolHost) -> Mapping[str, dict[str, Any]]:
+    """Return the state of each sign-in that can be read, by the name of the server."""
     known = {}
     for server in host.servers.values():
         try:
@@ -88,7 +88,7 @@ async def _find_server(session: Session, provider: str | None) -> ToolServer:
     return host.find_server((provider or "").removeprefix(MCP_PREFIX), "provider")
 
 
-async def _translate(work: Awaitable[ServerSignIn]) -> ServerSignIn:
+async def _convert_state_errors(work: Awaitable[ServerSignIn]) -> ServerSignIn:
     try:
         return await work
     except StateError as error:
