@@ -75,7 +75,7 @@ class Recording:
         return "error" in self.expected
 
     def reply(self, slice_size: int | None = None) -> Reply:
-        """Return the answer for a script, in writes of `slice_size` bytes, or as a single write."""
+        """Return the recorded answer as a reply in writes of `slice_size` bytes, or in a single write."""
         headers = {"content-type": _CONTENT_TYPES[self.form], **self.expected.get("headers", {})}
         status = self.expected.get("status", 200)
         whole = Reply((self.body,), status, headers, chunked=self.streamed)
@@ -86,21 +86,21 @@ class Recording:
         """The recorded chat, or None. Its `model` is empty if the recording does not name one."""
         if not self.params:
             return None
-        ask = turn_from_wire(ChatStartParams.model_validate(self.params))
+        turn = turn_from_wire(ChatStartParams.model_validate(self.params))
         request = ChatRequest(
-            messages=ask.messages,
-            model=ask.model or "",
-            system=ask.system,
-            tools=ask.tools,
-            tool_choice=ask.tool_choice,
-            stop_sequences=ask.stop_sequences,
-            output_mode=ask.output_mode,
-            thinking=ask.thinking,
-            settings=ask.settings,
-            conversation_id=ask.conversation_id,
-            initiator=ask.initiator,
+            messages=turn.messages,
+            model=turn.model or "",
+            system=turn.system,
+            tools=turn.tools,
+            tool_choice=turn.tool_choice,
+            stop_sequences=turn.stop_sequences,
+            output_mode=turn.output_mode,
+            thinking=turn.thinking,
+            settings=turn.settings,
+            conversation_id=turn.conversation_id,
+            initiator=turn.initiator,
         )
-        return request if ask.max_tokens is None else replace(request, max_tokens=ask.max_tokens)
+        return request if turn.max_tokens is None else replace(request, max_tokens=turn.max_tokens)
 
     def assert_matches(self, response: Response) -> None:
         """Assert that the response has every expected value.
@@ -126,10 +126,10 @@ class Recording:
 
 
 def load_recordings(folder: Path) -> list[Recording]:
-    """Return all recordings in a folder, in the order of their names.
+    """Return all recordings in a folder, sorted by name.
 
     Raises:
-        ValueError: a file is missing or has unknown keys.
+        ValueError: a file is missing or not valid.
     """
     bodies = sorted(folder.glob("*.body.*"), key=lambda path: path.name)
     names = [path.name.partition(".body.")[0] for path in bodies]
@@ -140,7 +140,7 @@ def load_recordings(folder: Path) -> list[Recording]:
 
 
 def through_the_wire(message: Message) -> Message:
-    """Return the message as it arrives after a client stored it as JSON and sent it with its next chat.
+    """Return the message as the daemon receives it back from a client that stored it as JSON.
 
     Raises:
         ValueError: the message cannot be written as JSON in UTF-8, or is not valid in the params of a chat.
@@ -175,19 +175,19 @@ def _load(folder: Path, name: str, body: Path) -> Recording:
     form = body.name.rpartition(".")[2]
     if form not in _CONTENT_TYPES:
         raise ValueError(f"{body} must end in one of {', '.join(_CONTENT_TYPES)}.")
-    expected = _object(folder / f"{name}.expected.json", needed=True)
+    expected = _read_object(folder / f"{name}.expected.json", required=True)
     unknown = sorted(expected.keys() - Recording.EXPECTED.keys())
     if unknown:
         raise ValueError(f"{name}.expected.json has unknown keys: {', '.join(unknown)}.")
     if expected.get("made") not in ("recorded", "written") or not expected.get("source"):
         raise ValueError(f"{name}.expected.json must say how the answer was `made`, and its `source`.")
-    params = _object(folder / f"{name}.request.json", needed=False)
+    params = _read_object(folder / f"{name}.request.json", required=False)
     return Recording(name, body.read_bytes(), form, expected, params)  # type: ignore[arg-type]  # one of the keys
 
 
-def _object(path: Path, *, needed: bool) -> dict[str, Any]:
+def _read_object(path: Path, *, required: bool) -> dict[str, Any]:
     if not path.is_file():
-        if needed:
+        if required:
             raise ValueError(f"{path} is missing. It must contain the expected response.")
         return {}
     value = json.loads(path.read_text("utf-8"))

@@ -1,7 +1,7 @@
 """The interface of scripts, which write a provider's answers.
 
-The package `answers` has a script for each known dialect. If the provider uses other paths, pass them to the
-script. For another dialect, subclass `Script`.
+The package `answers` has a script for each known dialect. If the provider's paths differ from the script's
+defaults, pass them to the script. For another dialect, subclass `Script`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Script:
         raise NotImplementedError
 
     def text_answer(self, pieces: Sequence[str], *, streamed: bool) -> Reply:
-        """Return an answer with one text."""
+        """Return an answer that consists of one text block in these pieces."""
         return self.answer(Answer(text=pieces), streamed=streamed)
 
     def tool_call_answer(self, call_id: str, name: str, arguments: str, *, streamed: bool) -> Reply:
@@ -55,7 +55,13 @@ class Script:
         return self.answer(Answer(calls=[(call_id, name, _halves(arguments))]), streamed=streamed)
 
     def error_answer(self, status: int, message: str, **headers: str) -> Reply:
-        """Return an error. Underscores in header names stand for hyphens. Must be overridden."""
+        """Return an error response. Must be overridden.
+
+        Args:
+            status: the HTTP status.
+            message: the error's message.
+            headers: further headers; underscores in their names stand for hyphens.
+        """
         raise NotImplementedError
 
     def asks_to_stream(self, request: RecordedRequest) -> bool:
@@ -63,11 +69,14 @@ class Script:
         return self.parse_request(request).get("stream") is True
 
     def parse_request(self, request: RecordedRequest) -> Any:
-        """Return a chat's request as a JSON value. Override this if bodies are not JSON."""
+        """Return the body of a chat request as a JSON value. Override this if bodies are not JSON."""
         return request.json
 
     def prepare(self, upstream: FakeUpstream, models: Sequence[str]) -> None:
-        """Script the answers to other requests, such as for the list of models. By default, do nothing."""
+        """Script the answers to requests other than chats, such as for the list of models.
+
+        By default, do nothing.
+        """
 
 
 def _halves(text: str) -> list[str]:

@@ -61,7 +61,7 @@ class ContractBase:
     secret: ClassVar[str | None] = None
     """The credential that `make_adapter` configures; None skips the checks that search for it.
 
-    It needs at least 12 characters: shorter ones may occur in ordinary text and are not redacted.
+    It needs at least 12 characters: shorter credentials may occur in ordinary text and are not redacted.
     """
 
     live_request: ClassVar[ChatRequest | None] = None
@@ -96,16 +96,19 @@ class ContractBase:
         return [] if self.recordings is None else load_recordings(self.recordings)
 
     def hello(self, **changes: Any) -> ChatRequest:
-        """Return a greeting to the first model."""
+        """Return a greeting to the first model, with `changes` to the fields of the request."""
         return replace(ChatRequest(messages=(Message.user("Hello."),), model=self.model), **changes)
 
     def request_of(self, recording: Recording) -> ChatRequest:
-        """Return the recorded request, or else a greeting. It asks for a stream if the answer is streamed."""
+        """Return the recorded request, or a greeting if none was recorded.
+
+        The request asks for a stream if the recorded answer is streamed.
+        """
         request = recording.request or self.hello()
         return replace(request, model=request.model or self.model, stream=recording.streamed)
 
     def answers(self) -> Script:
-        """Return the dialect's script, or skip the check if there is none."""
+        """Return the dialect's script. Skip the check if there is none or the adapter does not use HTTP."""
         if not self.speaks_http:
             pytest.skip("this adapter does not send HTTP requests")
         if self.script is None:
@@ -172,10 +175,10 @@ class Stage:
 
         Args:
             number: the number of chats to wait for.
-            chats: the running chats, none of which may end before that.
+            chats: the running chats, none of which may end before the provider has received that many chats.
 
         Raises:
-            AssertionError: the chats did not arrive; the message has the reason.
+            AssertionError: the chats did not arrive, or one of `chats` ended; the message has the reason.
         """
         arrival = asyncio.create_task(self._wait_for_arrival(number))
         await asyncio.wait({arrival, *chats}, return_when=asyncio.FIRST_COMPLETED)
@@ -205,7 +208,7 @@ class Stage:
         """Return all events of one attempt.
 
         Raises:
-            ChatError: the adapter raised this error.
+            ChatError: the attempt failed.
         """
         async with events_of(self.adapter, request) as events:
             return [event async for event in events]

@@ -54,7 +54,7 @@ class ThreadedUpstream:
         self._upstream.script(*replies, path=path)
 
     def default(self, reply: Scripted, path: str | None = None) -> None:
-        """Set the reply that is sent while the queues are empty."""
+        """Set the reply to send while no queued reply applies, for one path or for any path."""
         self._upstream.default(reply, path=path)
 
     def forget(self) -> None:
@@ -70,7 +70,7 @@ class ThreadedUpstream:
         return self._run(self._upstream.wait_for_request(number))
 
     def wait_for_disconnect(self, number: int = 1) -> None:
-        """Wait until the client of the request with this number disconnects before the answer has ended."""
+        """Wait until the client of the request with this number abandons the answer by disconnecting."""
         self._run(self._upstream.wait_for_disconnect(number))
 
 

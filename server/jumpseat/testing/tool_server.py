@@ -29,7 +29,8 @@ from jumpseat.tools.server import CallContext, Tool, ToolCall, ToolError, ToolOu
 from jumpseat.tools.workspace import Workspace
 from jumpseat.wire import write_json
 
-CONCURRENT_CALLS = 20
+CONVERSATIONS = 20
+"""The number of conversations in which all sample calls run at the same time."""
 
 
 class ToolServerContract:
@@ -106,22 +107,25 @@ class ToolServerContract:
 
     @run_as_test
     async def test_a_wrong_call_fails_with_a_sentence(self) -> None:
-        """Call a tool that does not exist, and every tool with arguments that nobody expects."""
+        """Call an unknown tool, then call each tool except that of `endless_call` with unknown arguments.
+
+        A call that does not succeed must raise a `ToolError` with a message.
+        """
         async with self.open_server() as server:
             tools = [tool.name for tool in await server.list_tools()]
-            unending = {self.endless_call[0]} if self.endless_call else set()
-            for tool in ("a tool that does not exist", *(each for each in tools if each not in unending)):
-                await _check_failure(server, self.make_call(tool, {"\u0000nobody expects this": [None]}))
+            endless = {self.endless_call[0]} if self.endless_call else set()
+            for tool in ("a tool that does not exist", *(each for each in tools if each not in endless)):
+                await _check_wrong_call(server, self.make_call(tool, {"\u0000nobody expects this": [None]}))
 
     @run_as_test
     async def test_calls_run_at_the_same_time(self) -> None:
-        """Run the sample calls many times in several conversations."""
+        """Run all sample calls in each of several conversations."""
         self._need_calls()
         async with self.open_server() as server:
             await server.list_tools()
             calls = [
                 self.make_call(tool, arguments, f"conversation {number}")
-                for number in range(CONCURRENT_CALLS)
+                for number in range(CONVERSATIONS)
                 for tool, arguments in self.calls.items()
             ]
             outputs = await asyncio.gather(*(_run(server, call) for call in calls))
@@ -149,7 +153,7 @@ class ToolServerContract:
 
 
 async def _run(server: ToolServer, call: ToolCall) -> ToolOutput:
-    """Preview a call and run it, as the daemon does if a rule allows it."""
+    """Preview a call and run it, as the daemon does if a rule allows the call."""
     return await server.call(replace(call, approved=await server.preview(call)))
 
 
@@ -170,7 +174,7 @@ def _check_output(tool: str, output: ToolOutput) -> None:
         check(not is_text, f"the output of {tool} consists of text only; return a string.")
 
 
-async def _check_failure(server: ToolServer, call: ToolCall) -> None:
+async def _check_wrong_call(server: ToolServer, call: ToolCall) -> None:
     try:
         output = await _run(server, call)
     except ToolError as error:

@@ -45,14 +45,17 @@ class Gate:
 
 Piece = bytes | Gate
 Event = Mapping[str, Any] | str | bytes | tuple[str, Mapping[str, Any]] | Gate
-"""JSON for a `data:` line, a literal data value, raw bytes, a pair of event name and JSON, or a gate."""
+"""JSON for a `data:` line, a literal data value, raw bytes, a pair of an event name and JSON, or a gate."""
 
 Ending = Literal["complete", "stall", "close", "reset"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One scripted answer. The `*_after` methods count bytes of the body before any transfer coding."""
+    """One scripted answer.
+
+    The `*_after` methods count bytes of the body before any transfer coding; None stands for the whole body.
+    """
 
     pieces: Sequence[Piece] = ()
     status: int = 200
@@ -75,7 +78,7 @@ class Reply:
 
     @classmethod
     def raw(cls, body: bytes, status: int = 200, content_type: str = "text/plain", **headers: str) -> Reply:
-        """Return a reply with any body and its length."""
+        """Return a reply with these bytes as its body, not chunked."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return cls((body,), status, {"content-type": content_type, **named})
 
@@ -122,7 +125,7 @@ class Reply:
         return replace(self, ending="reset", ending_after=count)
 
     def writes(self) -> Iterator[Piece]:
-        """Yield the writes in order, up to the end of the answer."""
+        """Yield the writes and gates in order, up to the point where `ending` takes effect."""
         left = len(self.body) if self.ending_after is None else self.ending_after
         for piece in self.pieces:
             if isinstance(piece, Gate):
@@ -174,7 +177,8 @@ _NOT_SCRIPTED = Reply.json({"error": {"message": "no reply is scripted", "type":
 class FakeUpstream:
     """The scripted server. It answers from the queue for the path, or else from the queue for any path.
 
-    If both queues are empty, it sends the default reply.
+    If both queues are empty, it sends the default reply for the path, or else the default reply for any path.
+    Without a default reply, it sends an error with the status 500.
 
     Args:
         port: the port on 127.0.0.1; 0 for a free one.
@@ -213,7 +217,7 @@ class FakeUpstream:
         self._queues[path].extend(replies)
 
     def default(self, reply: Scripted, path: str | None = None) -> None:
-        """Set the reply that is sent while the queues are empty."""
+        """Set the reply to send while no queued reply applies, for one path or for any path."""
         self._defaults[path] = reply
 
     def forget(self) -> None:
@@ -235,7 +239,7 @@ class FakeUpstream:
             assert not still_open, f"{len(still_open)} connections are still open"
 
     async def wait_for_disconnect(self, number: int = 1) -> None:
-        """Wait until the client of the request with this number disconnects before the answer has ended."""
+        """Wait until the client of the request with this number abandons the answer by disconnecting."""
         request = await self.wait_for_request(number)
         async with asyncio.timeout(WAIT_SECONDS):
             await request.disconnected.wait()
@@ -275,7 +279,7 @@ class FakeUpstream:
             async with self._arrived:
                 self.requests.append(request)
                 self._arrived.notify_all()
-            # Read while the answer is written, to detect a disconnect of the client.
+            # Read while the answer is written, to detect that the client disconnects.
             watch = asyncio.ensure_future(reader.read(1))
             try:
                 if not await _answer(self._reply_to(request), request, watch, writer):
