@@ -20,10 +20,10 @@ class Decision:
     """How long to remember the decision; None if it applies only to this call."""
 
     scope: Literal["tool", "server"] = "tool"
-    """Whether a remembered decision covers the tool, or all tools that its server has now."""
+    """Whether a remembered decision covers the tool, or all current tools of its server."""
 
     message: str | None = None
-    """The user's words for the model about a denial."""
+    """A message from the user to the model that explains a denial."""
 
 
 class Approvals:
@@ -34,7 +34,10 @@ class Approvals:
 
     @contextmanager
     def open(self, turn_id: str, tool_use_id: str) -> Iterator[Awaitable[Decision]]:
-        """Accept a decision about a call inside the context. Ask the user there, then await the decision."""
+        """Accept a decision about a call until the context ends.
+
+        Inside the context, ask the user, then await the yielded decision.
+        """
         key = (turn_id, tool_use_id)
         decided = self._pending[key] = asyncio.get_running_loop().create_future()
         try:

@@ -1,6 +1,6 @@
-"""Stores the user's decisions for all conversations in a file.
+"""Stores in a file which tools the user has allowed for all conversations.
 
-`memory.py` has the decisions for one conversation, and `turn_tools.py` those for one turn.
+`memory.py` has the decisions that apply to one conversation, and `turn_tools.py` those for one turn.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ logger = logging.getLogger(__name__)
 MAX_VERSIONS = 20
 """The maximum number of versions of a tool to remember.
 
-A tool has several versions if servers with the same name differ between workspaces.
+Versions differ in their digest. A tool has several current versions if servers with the same name differ
+between workspaces.
 """
 
 

@@ -13,7 +13,10 @@ MAX_TEXT = 2000
 """The maximum number of characters to show of each text in a call's arguments."""
 
 MAX_ARGUMENTS = 20_000
-"""The maximum number of characters to show of all texts in a call's arguments together."""
+"""The maximum number of characters to show of all texts in a call's arguments together.
+
+Beyond this limit, each text still shows up to 40 characters.
+"""
 
 MAX_ITEMS = 200
 """The maximum number of items to show of each array or object."""
@@ -29,7 +32,7 @@ def escape(text: str, *, lines: bool = False) -> str:
     """Replace each control, bidirectional or invisible character with its escape, as in `\\u202e`.
 
     Args:
-        lines: whether to preserve line endings and tabs.
+        lines: whether to preserve line feeds and tabs.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -49,13 +52,13 @@ def make_title(text: str) -> str:
 
 
 def summarize_call(server: str, tool: str, arguments: Mapping[str, Any]) -> str:
-    """Describe a call of any tool by the names of the server and the tool, and the shortened arguments."""
+    """Return the names of the server and the tool, and the shortened arguments, as one text."""
     shown = write_json(show_arguments(arguments)).decode() if arguments else ""
     return f"{server}/{tool} {shown}".rstrip()
 
 
 def show_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments for display. Texts are escaped; long texts are cut, and state their length."""
+    """Return the arguments for display. Texts are escaped; long texts are cut and show their length."""
     shown: dict[str, Any] = _Shortener().show(arguments, 0)
     return shown
 

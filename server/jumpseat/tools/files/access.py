@@ -27,7 +27,10 @@ MAX_READ_TEXTS = 5000
 """The maximum number of digests to remember for each conversation; the oldest are forgotten first."""
 
 MEMORY_KEY = "files"
-"""The key of the file tools in `CallContext.memory`. A plug-in cannot have this name."""
+"""The key of the file tools in `CallContext.memory`, whose keys are names of tool servers.
+
+No plug-in can have this name.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class ChangeTool(FileTool[A], Generic[A]):
     def __init__(self, resources: FileResources) -> None:
         """
         Args:
-            resources: has the locks of files that are being changed.
+            resources: the source of the lock for each file.
         """
         self._resources = resources
 
@@ -211,7 +211,7 @@ class WriteTool(ChangeTool[WriteArguments]):
 
 
 async def _finish(change: Coroutine[Any, Any, T]) -> T:
-    """Wait for a change that cannot be stopped. Even after a cancel, return the result of the change."""
+    """Wait for a change that cannot be stopped. Return its result even if the caller is cancelled."""
     result, _ = await run_to_end(asyncio.ensure_future(change))
     return result
 

@@ -14,7 +14,7 @@ _NAME = re.compile(r"\.netrc|\.env(\..*)?|id_(?!.*\.pub$).*|.*\.(pem|key|p12)", 
 
 def is_credential_path(names: Iterable[str]) -> bool:
     """Whether a path names a file with credentials, judged by its file name and its directories."""
-    # Some file systems ignore the case of names, and Windows ignores dots and spaces at their end.
+    # Some file systems ignore the case of names, and Windows ignores dots and spaces at the end of names.
     *folders, name = (each.lower().rstrip(". ") or each for each in names)
     return _NAME.fullmatch(name) is not None or not _FOLDERS.isdisjoint((*folders, name))
 

@@ -40,7 +40,7 @@ def take_lines(
     """
     lines = _Lines(pieces)
     taken: list[str] = []
-    # `complete` is the number of fragments up to the end of the last complete line.
+    # `complete` is the number of fragments in `taken` up to the end of the last complete line.
     end, size, complete = first - 1, 0, 0
     is_cut = False
     for number, fragment in lines.select(first, last):
@@ -73,7 +73,10 @@ class _Lines:
         self._is_at_end = False
 
     def select(self, first: int, last: int | None) -> Iterator[tuple[int, str]]:
-        """Yield the fragments of these lines, each with the number of its line."""
+        """Yield the fragments of these lines, each with the number of its line.
+
+        A fragment is a line, or the part of a line that is in one piece.
+        """
         while last is None or self._next <= last:
             number = self._next
             piece = self._read()

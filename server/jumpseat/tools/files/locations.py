@@ -54,7 +54,7 @@ class Locator:
         """Resolve a path with all its links.
 
         Raises:
-            ToolError: the path cannot exist.
+            ToolError: the path is not valid, or `refuse_devices` refuses it.
         """
         spelled = self._first / text
         if sys.platform == "win32":
@@ -117,7 +117,7 @@ def refuse_devices(path: PurePath, folder: PurePath) -> None:
 
     Args:
         path: the path.
-        folder: the workspace folder. If it is on a server, paths on that server are allowed.
+        folder: the workspace folder. If it is on a share of a server, paths on the same share are allowed.
 
     Raises:
         ToolError: the path is refused.

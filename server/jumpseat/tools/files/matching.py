@@ -34,7 +34,7 @@ class Matcher:
             raise ValueError(str(error)) from None
 
     def find_lines(self, text: str) -> Iterator[tuple[int, str]]:
-        """Yield the number of each line that matches, counted from 1, and its text around the match."""
+        """Yield each line that matches: its number, counted from 1, and its text, which may be cut."""
         text = normalize(text)
         # Most texts have no match. A search of the whole text shows that faster than a search of each line.
         if self._find(text) is None:

@@ -67,7 +67,7 @@ class ReadTool(FileTool[ReadArguments]):
 def _take_lines(
     unsaved: UnsavedFile | None, location: Location, call: FileCall[ReadArguments]
 ) -> tuple[CurrentText | None, Excerpt]:
-    """Return the current text and the requested lines. A file larger than `MAX_TEXT` has no current text."""
+    """Return the current text, or None if the file is larger than `MAX_TEXT`, and the requested lines."""
     current = _read_file(location) if unsaved is None else read_unsaved(unsaved, location)
     max_bytes = call.max_bytes - ROOM_FOR_NOTES
     first, last = call.arguments.start_line or 1, call.arguments.end_line
@@ -98,7 +98,7 @@ def _take_lines_of_large_file(location: Location, first: int, last: int | None, 
         ):
             start = stream.peek(START_BYTES)
             check_no_private_key(start, location)
-            pieces = _decode_lines(stream, TextForm.detect(start[:MAX_MARK]))
+            pieces = _decode_pieces(stream, TextForm.detect(start[:MAX_MARK]))
             return take_lines(pieces, first, last, max_bytes, count_all=False)
     except NotTextError:
         raise make_binary_error(location) from None
@@ -106,7 +106,7 @@ def _take_lines_of_large_file(location: Location, first: int, last: int | None, 
         raise describe(error, location) from None
 
 
-def _decode_lines(stream: io.BufferedReader, form: TextForm) -> Iterator[str]:
+def _decode_pieces(stream: io.BufferedReader, form: TextForm) -> Iterator[str]:
     """Yield the text of a file in pieces with line feeds as line endings."""
     line_endings = io.IncrementalNewlineDecoder(None, translate=True)
     for piece in form.decode(iter(partial(stream.read, PIECE), b"")):

@@ -65,7 +65,9 @@ def replace_once(text: str, old: str, new: str, name: str) -> Replacement:
     if plain.find(old, start + 1) >= 0:
         raise ToolError(f"oldText occurs more than once in {name}. Add the lines around it to oldText.")
     passage = convert_line_endings(new, find_line_ending(text) or "\n")
-    return Replacement(text, _find(text, plain, start), _find(text, plain, start + len(old)), passage)
+    return Replacement(
+        text, _convert_position(text, plain, start), _convert_position(text, plain, start + len(old)), passage
+    )
 
 
 def replace_all(text: str, new: str) -> Replacement:
@@ -81,7 +83,7 @@ def replace_all(text: str, new: str) -> Replacement:
     return Replacement(text, 0, len(text), passage)
 
 
-def _find(text: str, plain: str, position: int) -> int:
+def _convert_position(text: str, plain: str, position: int) -> int:
     """Convert a position in the normalized form of a text into a position in the text itself."""
     if len(text) == len(plain):
         return position

@@ -1,6 +1,6 @@
-"""The child process that lists and searches folders; its parent is `scanning.py`.
+"""The child process of a scan, which lists or searches folders. `scanning.py` starts it.
 
-A search needs its own process for three reasons:
+A scan needs its own process for three reasons:
 
 - A model's regular expression may need exponential time and gigabytes of memory. Python's matcher holds the
   GIL meanwhile, so a thread could not be stopped.
@@ -34,7 +34,7 @@ from jumpseat.tools.files.text import MAX_TEXT, NotTextError, decode
 from jumpseat.tools.files.walking import Entry, Walk
 
 MAX_MEMORY = 1024 * 1024 * 1024
-"""The maximum address space of the process, in bytes; a match that needs more fails."""
+"""The maximum address space of the process, in bytes, on Linux only; a match that needs more fails."""
 
 
 class ScanOrder(TypedDict):
@@ -43,8 +43,8 @@ class ScanOrder(TypedDict):
     roots: list[tuple[str, str]]
     """The resolved path of each file or folder to scan, and a prefix for the result.
 
-    The result names an entry of a folder by the prefix and the path below the folder, and a file by the
-    prefix alone.
+    If the root is a folder, the result names each entry by the prefix and the path below the folder. If the
+    root is a file, the result names it by the prefix alone.
     """
 
     recursive: bool
@@ -78,7 +78,7 @@ class ScanSummary(TypedDict, total=False):
     """Whether the time limit was reached."""
 
     credentials: int
-    """The number of files that were skipped because they may contain credentials."""
+    """The number of files that were skipped because they may contain credentials or belong to jumpseat."""
 
     large: int
     """The number of files that were skipped because of their size."""
@@ -107,9 +107,9 @@ class Scan:
         self._matcher = None if pattern is None else Matcher(pattern, is_regex=order["regex"])
         self._end = time.monotonic() + order["seconds"]
         self._own = frozenset(map(Path, order["own"]))
-        self._names: defaultdict[Path, list[str]] = defaultdict(list)
+        self._unsaved_names: defaultdict[Path, list[str]] = defaultdict(list)
         for path in map(Path, order["unsaved"]):
-            self._names[path.parent].append(path.name)
+            self._unsaved_names[path.parent].append(path.name)
 
     def run(self) -> Iterator[tuple[str | int, ...]]:
         """Yield the lines of the result."""
@@ -145,7 +145,7 @@ class Scan:
                 root,
                 recursive=self._order["recursive"],
                 skipped=self._own if is_search else frozenset(),
-                unsaved=self._names,
+                unsaved=self._unsaved_names,
             )
             length = len(root.as_posix().rstrip("/")) + 1
             for entry in walk:

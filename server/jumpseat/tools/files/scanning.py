@@ -41,7 +41,7 @@ The process checks the limit itself, but cannot interrupt a regular expression.
 """
 
 BEGINNING = b"[]\n"
-"""The first line of the output."""
+"""The first line of the output, which shows that the process has read its order."""
 
 MAX_OUTPUT_BYTES = 4 * 1024 * 1024
 """The maximum size of the output. A process that writes more is killed."""
@@ -66,7 +66,7 @@ class ListTool(FileTool[ListArguments]):
     def __init__(self, resources: FileResources) -> None:
         """
         Args:
-            resources: has the permits of scans.
+            resources: the source of the permits for scans.
         """
         self._resources = resources
 
@@ -108,7 +108,7 @@ class SearchTool(FileTool[SearchArguments]):
     def __init__(self, resources: FileResources) -> None:
         """
         Args:
-            resources: has the permits of scans.
+            resources: the source of the permits for scans.
         """
         self._resources = resources
 
@@ -160,7 +160,7 @@ async def _find_unsaved_texts(context: CallContext) -> dict[str, str]:
 
 
 def _make_order(locator: Locator, roots: Sequence[Location], most: int, recursive: bool) -> ScanOrder:
-    """Return the order to list these places."""
+    """Return an order that makes the child process list these places."""
     return {
         "roots": [(str(root.path), _make_prefix(root)) for root in roots],
         "recursive": recursive,
@@ -186,7 +186,7 @@ class _ScanProcess(Child):
     def __init__(self) -> None:
         super().__init__(closed_seconds=SCAN_SECONDS)
         self.has_begun = asyncio.Event()
-        """Set when the process has read its order, or has ended."""
+        """Set when the process has read its order, or can no longer be used."""
 
         self._output = bytearray()
 

@@ -27,7 +27,7 @@ LINE_ENDING = re.compile(r"\r\n|\r|\n")
 
 
 class NotTextError(Exception):
-    """The bytes are neither UTF-8 nor UTF-16 with a byte order mark, or contain null characters."""
+    """The bytes are neither UTF-8 nor UTF-16 with a byte order mark, or their text has null characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def normalize(text: str) -> str:
 
 
 def convert_line_endings(text: str, line_ending: str) -> str:
-    """Return the text with these line endings."""
+    """Return the text with `line_ending` in place of each line ending."""
     return normalize(text).replace("\n", line_ending) if line_ending != "\n" else normalize(text)
 
 
