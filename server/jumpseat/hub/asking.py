@@ -33,7 +33,7 @@ def ask_all(operation: str, seconds: float) -> tuple[list[tuple[bool, dict[str, 
     """
     try:
         own = daemon_files(places_of_process().state_dir, make=False).pointer
-    except CannotShareError:  # A daemon cannot use this state directory either.
+    except CannotShareError:  # A daemon cannot use this state directory either, so none runs.
         return [], []
     message = {"op": operation, "installation": read_installation_stamp()}
     deadline = time.monotonic() + seconds

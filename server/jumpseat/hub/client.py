@@ -19,7 +19,7 @@ from jumpseat.hub.names import DaemonFiles, daemon_files, read_pointer
 from jumpseat.hub.start import start_daemon
 
 ANSWER_SECONDS = 5.0
-"""The time limit for the shared daemon to respond, which includes its start."""
+"""The time limit for the shared daemon to respond, including the time that it takes to start."""
 
 _POLL_SECONDS = 0.01
 """The interval at which a client looks for the daemon while another client starts it."""

@@ -16,10 +16,10 @@ class NoAnswerError(Exception):
 
 
 def daemon_status() -> dict[str, Any]:
-    """Return the status of the daemon that a new client would use, and of other daemons in `others`.
+    """Return the status of the daemon that a new client would use.
 
-    If a new client would have to start a daemon, the status is `{"running": False}`. `others` is left out if
-    it would be empty.
+    If a new client would have to start a daemon, the status is `{"running": False}`. If other daemons run,
+    the key `others` lists their statuses.
 
     Raises:
         NoAnswerError: a daemon does not answer.
@@ -47,7 +47,7 @@ def stop_daemons() -> bool:
 
 
 def _ask_all(operation: str, seconds: float) -> list[tuple[bool, dict[str, Any] | None]]:
-    """Return the answers of the running daemons, as the first list of `asking.ask_all`."""
+    """Return the first list that `asking.ask_all` returns: the answers of the running daemons."""
     answers: list[tuple[bool, dict[str, Any] | None]] = []
     unresponsive: list[int] = []
     if sys.platform != "win32":

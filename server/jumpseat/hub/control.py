@@ -1,6 +1,6 @@
 """Messages on the control socket: a length in four bytes, then a JSON object.
 
-Descriptors are sent with the first byte.
+File descriptors are sent with a message's first byte.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from jumpseat.hub.failures import CannotShareError, NoDaemonError
 from jumpseat.hub.run_directory import find_fault
 
 MAX_BYTES = 4 * 1024 * 1024
-"""The maximum size of a message. Linux allows an environment of about 2 MiB by default."""
+"""The maximum size of a message.
+
+A hello contains the client's environment, which Linux limits to about 2 MiB by default.
+"""
 
 LENGTH = struct.Struct("!I")
 
@@ -39,7 +42,9 @@ class MalformedMessageError(Exception):
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """Return a message with its length. Undecodable bytes of variables (surrogates) become JSON escapes.
+    """Return a message as JSON, after its length.
+
+    Python represents undecodable bytes in environment variables as surrogates; these become JSON escapes.
 
     Raises:
         CannotShareError: the message is too long.
@@ -101,7 +106,10 @@ def _read_peer_uid(connection: socket.socket) -> int:
 
 
 class ControlChannel:
-    """A client's end of the control socket. Every wait ends at a deadline in terms of `time.monotonic`."""
+    """A client's end of the control socket.
+
+    Deadlines are times by `time.monotonic`. If a deadline is None, a method waits forever.
+    """
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -122,7 +130,7 @@ class ControlChannel:
             self.socket.sendall(data)
 
     def receive(self, deadline: float | None) -> dict[str, Any] | None:
-        """Return the next message, or None after the last one. If the deadline is None, wait forever.
+        """Return the next message, or None after the last one.
 
         Raises:
             OSError: the connection was lost, or the deadline has passed.
@@ -152,7 +160,7 @@ def connect(path: Path, deadline: float) -> ControlChannel:
 
     Raises:
         NoDaemonError: no daemon of this user listens there, or the socket's directory is not safe.
-        CannotShareError: the daemon did not accept before the deadline, or the daemon's user is unknown.
+        CannotShareError: the daemon did not accept the connection in time, or the daemon's user is unknown.
     """
     fault = find_fault(path.parent)
     if fault is not None:
@@ -164,7 +172,7 @@ def connect(path: Path, deadline: float) -> ControlChannel:
             try:
                 connection.connect(os.fspath(path))
                 break
-            except BlockingIOError:  # The backlog is full, and connect does not wait for it.
+            except BlockingIOError:  # The backlog is full, and `connect` does not wait for a free place.
                 time.sleep(_RETRY_SECONDS)
         if read_peer_uid(connection) != os.getuid():
             raise NoDaemonError("the socket belongs to another user")

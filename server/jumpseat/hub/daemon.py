@@ -1,7 +1,7 @@
-"""The process of the shared daemon: `python -m jumpseat.hub.daemon STATE RUNDIR LOCK READY`.
+"""The process of the shared daemon: `python -m jumpseat.hub.daemon STATE RUNDIR LOCK PIPE`.
 
 `start.py` starts this process. LOCK is the descriptor of the lock, which the process holds until it listens.
-READY is the descriptor of a pipe, on which the process reports that it listens, or why it cannot start.
+PIPE is the descriptor of a pipe, on which the process reports that it listens, or why it cannot start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_LOG_BYTES = 1024 * 1024
 """The maximum size of the log. A longer log is renamed, and replaces the previous renamed log."""
 
 MAX_OPEN_FILES = 16_384
-"""The limit of open files to request. Each client uses a few. The inherited limit may be only 256."""
+"""The limit on open files to set. Each client uses a few, and the inherited limit may be only 256."""
 
 
 def main() -> None:
@@ -30,22 +30,22 @@ def main() -> None:
     if os.fork():
         os._exit(0)
     state_dir, directory = map(Path, sys.argv[1:3])
-    lock, ready = map(int, sys.argv[3:5])
-    for descriptor in (lock, ready):
+    lock, pipe = map(int, sys.argv[3:5])
+    for descriptor in (lock, pipe):
         os.set_inheritable(descriptor, False)
     os.umask(0o077)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     _raise_file_limit()
     try:
-        _serve(state_dir, directory, lock, ready)
+        _serve(state_dir, directory, lock, pipe)
     except Exception as error:
         # The process that started this one shows the reason to its client.
         with suppress(OSError):
-            os.write(ready, f"{type(error).__name__}: {error}"[:1000].encode())
+            os.write(pipe, f"{type(error).__name__}: {error}"[:1000].encode())
         raise
 
 
-def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
+def _serve(state_dir: Path, directory: Path, lock: int, pipe: int) -> None:
     from jumpseat.hub.names import daemon_files, read_installation_stamp
 
     installation = read_installation_stamp()  # Read the stamp before importing the code it covers.
@@ -71,8 +71,8 @@ def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
         call_on_signals(hub.stop)
         os.close(lock)
         with suppress(OSError):  # The process that started this one may have given up.
-            os.write(ready, READY)
-        os.close(ready)
+            os.write(pipe, READY)
+        os.close(pipe)
         await hub.run()
 
     with asyncio.Runner() as runner:
@@ -83,7 +83,7 @@ def _serve(state_dir: Path, directory: Path, lock: int, ready: int) -> None:
 
 
 def rotate(log: Path) -> None:
-    """Redirect stderr to a new log if the log is too long or is not the file that stderr writes to."""
+    """Rename the log if it is too long. Redirect stderr to the log unless it already writes to that file."""
     with suppress(OSError):
         status = os.fstat(2)
         with suppress(FileNotFoundError):
@@ -104,7 +104,8 @@ def open_log(path: Path) -> int:
         OSError: the log cannot be opened.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.open(path, flags | os.O_NONBLOCK, 0o600)  # Do not wait if it is a pipe without a reader.
+    # With `O_NONBLOCK`, the call fails if the log is a pipe without a reader. Otherwise, it would wait.
+    return os.open(path, flags | os.O_NONBLOCK, 0o600)
 
 
 def _raise_file_limit() -> None:

@@ -1,6 +1,6 @@
 """The shared daemon: accepts connections on the control socket and ends when no client needs it.
 
-On its connection, a client sends a hello, waits until the daemon answers `ready`, and sends `go`.
+To attach, a client sends a hello, waits until the daemon answers `ready`, and sends `go`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ END_SECONDS = 5.0
 """The time limit for the sessions to end. Each of them has shorter limits of its own."""
 
 CLOSE_SECONDS = 1.0
-"""The time limit for shared values to close at the end."""
+"""The time limit for closing shared values when the daemon ends."""
 
 
 class Hub:
@@ -69,7 +69,7 @@ class Hub:
         Args:
             listener: the control socket, which is listening.
             ownership: the pointer and the socket's path.
-            installation: the result of `read_installation_stamp`, called before the imports.
+            installation: the result of `read_installation_stamp` before the daemon's code was imported.
             on_disconnect: called whenever a connection has ended.
         """
         listener.setblocking(False)
@@ -176,7 +176,7 @@ class Hub:
         task.add_done_callback(lambda task: self._end_connection(task, connection))
 
     def _end_connection(self, task: asyncio.Task[None], connection: ControlConnection) -> None:
-        connection.close()  # Close it here, because a task that is cancelled early never runs `_serve`.
+        connection.close()  # Not in `_serve`, which never runs if its task is cancelled before it starts.
         self._tasks.discard(task)
         self._waiting.pop(task, None)
         self._open_spare()
@@ -207,7 +207,7 @@ class Hub:
                     await connection.send({**self.status(), "current": current})
                 case "stop":
                     self.stop()
-                    # Keep this connection open until the process ends, because the client waits for that.
+                    # The client waits for the process to end, so this connection must stay open until then.
                     await asyncio.get_running_loop().create_future()
         except (OSError, MalformedMessageError) as error:  # TimeoutError is an OSError.
             logger.info("a connection ended: %s", type(error).__name__)
@@ -221,7 +221,7 @@ class Hub:
         return not isinstance(installation, str) or installation == self._installation
 
     def _retire(self) -> None:
-        """Stop accepting clients. The installation has changed, so they expect a daemon with the new code."""
+        """Stop accepting clients, because the installation has changed and they expect its new code."""
         if not self._retired:
             logger.info("the installation has changed: the daemon no longer accepts clients")
             self._retired = True
@@ -249,7 +249,7 @@ class Hub:
         if self._stopping:
             return
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a connection is a task
+        assert task is not None  # noqa: S101 - each connection is served by a task
         self._clients[client] = task
         logger.info("process %d is attached", client.pid)
         try:
@@ -309,7 +309,7 @@ class Hub:
 
 
 def measure_memory() -> int:
-    """Return the resident memory of this process, or its peak on systems without /proc."""
+    """Return this process's resident memory in bytes, or its peak on systems without /proc."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
         return pages * resource.getpagesize()

@@ -21,7 +21,7 @@ RETRY_SECONDS = 0.5
 
 
 def idle_seconds(client: AttachedClient | None) -> float:
-    """Return the seconds to wait after this client has left. None stands for the default.
+    """Return the seconds to wait after this client has left. If the client is None, return the default.
 
     Blocks while the client's configuration file is read.
     """

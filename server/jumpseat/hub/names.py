@@ -39,7 +39,7 @@ _MAX_BYTES = 16 * 1024
 
 
 class DaemonFiles(NamedTuple):
-    """The files of the daemon that this process may use."""
+    """The files of the daemon for this process's host, version and installation."""
 
     lock: Path
     pointer: Path
@@ -94,7 +94,7 @@ def _installation_id() -> str:
 
 def read_installation_stamp() -> str:
     """Return a stamp that changes when a package, such as a plug-in, is installed, upgraded or removed."""
-    # pip and similar tools rename files into these directories, which changes their times.
+    # pip and similar tools rename files into these directories, which changes the directories' times.
     directories = {Path(__file__).parents[2], *map(Path, site.getsitepackages())}
     return " ".join(str(each.stat().st_mtime_ns) for each in sorted(directories) if each.is_dir())
 
@@ -111,7 +111,7 @@ def read_pointer(path: Path) -> Pointer | None:
 
 
 def find_pointers(directory: Path) -> Iterator[tuple[Path, Pointer]]:
-    """Yield each pointer in the directory to a daemon of this host, with the path of the pointer.
+    """Yield the path and the content of each pointer in this directory, for daemons of this host only.
 
     The daemons may be of any version and installation, and may be retired.
     """

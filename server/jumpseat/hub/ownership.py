@@ -27,7 +27,7 @@ from jumpseat.system.state_file import StateFile
 BACKLOG = 512
 
 LOCK_SECONDS = 1.0
-"""How long a stopped daemon waits for the lock. After that, a stale pointer remains."""
+"""How long a stopped daemon waits for the lock. If it does not get the lock, a stale pointer remains."""
 
 _POLL_SECONDS = 0.02
 
@@ -50,7 +50,7 @@ class Ownership:
         self.socket_path = directory / f"{secrets.token_hex(8)}.sock"
 
     def publish(self) -> socket.socket:
-        """Listen on a new socket and write the pointer to it. The caller must hold the lock.
+        """Listen on a new socket and write a pointer that names the socket. The caller must hold the lock.
 
         Raises:
             OSError: the socket cannot be created.
@@ -62,8 +62,8 @@ class Ownership:
         try:
             listener.bind(os.fspath(self.socket_path))
             listener.listen(BACKLOG)
-            # An existing pointer does not lead to a running daemon. Remove the file, because `write` would
-            # follow a symbolic link.
+            # An existing pointer does not lead to a running daemon. Remove it, because it may be a symbolic
+            # link, which `write` would follow.
             self._pointer.unlink(missing_ok=True)
             StateFile(self._pointer).write(pointer)
         except BaseException:
@@ -90,20 +90,20 @@ class Ownership:
     def remove(self) -> None:
         """Remove the socket, and the pointer if it belongs to this daemon. The caller must hold the lock."""
         with suppress(OSError):
-            if self._has_pointer():
+            if self._owns_pointer():
                 self._pointer.unlink()
         with suppress(OSError):
             self.socket_path.unlink()
 
     def retire(self) -> None:
-        """Rename the pointer to make room for the next daemon. `status` and `stop` still find it."""
+        """Rename the pointer to make room for the next daemon. `status` and `stop` still find this daemon."""
         aside = self._pointer.with_name(f"{self._pointer.stem}-{self.socket_path.stem}{RETIRED}")
         with suppress(OSError):
-            if self._has_pointer():
+            if self._owns_pointer():
                 self._pointer.rename(aside)
                 self._pointer = aside
 
-    def _has_pointer(self) -> bool:
+    def _owns_pointer(self) -> bool:
         pointer = read_pointer(self._pointer)
         return pointer is not None and pointer.socket == self.socket_path
 
@@ -126,7 +126,7 @@ class Ownership:
         )
 
     def _remove_stale(self) -> None:
-        """Remove the sockets of earlier daemons of this installation that were killed."""
+        """Remove the sockets of killed daemons of this installation, and the pointers of the retired ones."""
         for path, pointer in find_pointers(self._pointer.parent):
             is_retired = path.suffix == RETIRED and path.name.startswith(f"{self._pointer.stem}-")
             if path != self._pointer and (not is_retired or _is_listening(pointer.socket)):

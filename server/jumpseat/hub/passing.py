@@ -36,7 +36,7 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None, protocol: st
     from jumpseat.hub.client import with_daemon
     from jumpseat.system.paths import places_of_process
 
-    # Check the standard streams first: if one is closed, the next socket would get its number.
+    # Check this first: if a standard stream is closed, the next socket or file would get its number.
     blocking = _read_blocking_modes()
     try:
         places = places_of_process()
@@ -74,7 +74,7 @@ def pass_streams(options: Mapping[str, Any], log_file: Path | None, protocol: st
         return channel
 
     channel = with_daemon(places.state_dir, variables, use)
-    _end_on_signals(channel)
+    _end_session_on_signals(channel)
     try:
         # From here on, the daemon reads the client's stream, so falling back is no longer possible.
         channel.send({"op": "go"}, None)
@@ -108,7 +108,7 @@ def _describe_process() -> dict[str, Any]:
 
 
 def _open_log(file: Path) -> int:
-    # The daemon cannot open the log, because `/dev/stderr` and the umask belong to this process.
+    # Open the log in this process, because the daemon has another umask and another `/dev/stderr`.
     from jumpseat.system.log_files import open_log
 
     try:
@@ -133,8 +133,11 @@ class _TooLateError(Exception):
     pass
 
 
-def _end_on_signals(channel: Any) -> None:
-    """On SIGTERM, SIGINT or SIGHUP, end the session. The daemon then sends the exit code as usual."""
+def _end_session_on_signals(channel: Any) -> None:
+    """Make SIGTERM, SIGINT and SIGHUP end the session. The daemon then sends the exit code as usual.
+
+    If the session does not end in time, `_TooLateError` is raised.
+    """
 
     def end(*_: object) -> None:
         import socket

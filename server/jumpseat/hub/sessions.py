@@ -101,16 +101,16 @@ class AttachedClient:
 
         The session also ends when the attach process does, because that closes the connection.
         """
-        # Most daemons do not have clients of both protocols, so import the client's protocol here.
+        # Import the protocol only now, because most daemons have clients of one protocol only.
         module = await run_blocking(import_module, CONTRACTS[self.protocol])
         contract: Contract = module.CONTRACT
         streams = connection.take_descriptors()
 
-        async def follow() -> None:
+        async def stop_on_disconnect() -> None:
             await connection.wait_until_ended()
             self.stop.set()
 
-        following = asyncio.create_task(follow())
+        watcher = asyncio.create_task(stop_on_disconnect())
         try:
             return await serve_connection(
                 contract,
@@ -124,8 +124,8 @@ class AttachedClient:
             logger.warning("a client's streams cannot be used: %s", error.strerror)
             return 1
         finally:
-            following.cancel()
-            await asyncio.wait([following])  # Until this task has ended, it still watches the socket.
+            watcher.cancel()
+            await asyncio.wait([watcher])  # Until this task has ended, it still watches the socket.
 
     def _set_session(self, session: Session) -> None:
         self.session = session

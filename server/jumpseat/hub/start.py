@@ -24,7 +24,7 @@ INHERITED = frozenset(
         *("HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ"),
         # The keyring and the browser belong to the user, whichever client needs them.
         *("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"),
-        # Python needs these to find jumpseat.
+        # Python uses these to find jumpseat, and to decide whether and where to write bytecode.
         *("PYTHONHOME", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONPLATLIBDIR"),
         *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "SYSTEMROOT"),
     }
@@ -68,7 +68,8 @@ def start_daemon(
         os.close(writer)
         writer = -1
         answer = _read_all(reader, deadline)
-        # The process forks the daemon and ends immediately, so that the daemon is not a child of this one.
+        # The new process forks the daemon and ends immediately, so that the daemon is not a child of the
+        # current process.
         started.wait(max(0.1, deadline - time.monotonic()))
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise CannotShareError(f"the daemon cannot be started ({error})") from None
