@@ -88,7 +88,7 @@ async def add_provider(
         environment: the user's environment.
 
     Raises:
-        InvalidRequestError: no template has the kind.
+        InvalidRequestError: no template is of this kind.
         ConfigError: the provider exists, a value is not valid, or the file cannot be changed.
     """
     kinds = sorted({template.kind for template in TEMPLATES})

@@ -74,7 +74,9 @@ async def check_file(path: Path | None, environment: Environment) -> Checkup:
 async def _find_further_faults(
     config: Config, found: Collection[KeyPath], prompts: Mapping[str, Any]
 ) -> AsyncIterator[tuple[KeyPath, str, bool]]:
-    """Yield the faults that reading the file does not find: path, message, and whether it is an error.
+    """Yield the faults that are not found by reading the file.
+
+    Each fault is a path, a message, and whether the fault is an error or only a warning.
 
     Args:
         config: the configuration without invalid values.
@@ -129,9 +131,14 @@ def _find_server_faults(config: Config) -> Iterator[tuple[KeyPath, str, bool]]:
 async def _find_table_faults(
     registry: Registry, provider: str, known: Collection[KeyPath]
 ) -> AsyncIterator[tuple[KeyPath, str, bool]]:
-    """Yield the faults of one provider as `_find_further_faults` does, with paths below its table.
+    """Yield the faults of one provider in the form of `_find_further_faults`, but with paths below its table.
 
     An adapter reports one fault at a time, so the table is checked again after each faulty value is removed.
+
+    Args:
+        registry: the providers.
+        provider: the provider's id.
+        known: the paths of the values that were already found to be invalid, which are not in the table.
     """
     table: ProviderConfig | None = registry.table(provider)
     for path, message in find_value_warnings(registry.table(provider)):
@@ -143,7 +150,7 @@ async def _find_table_faults(
             adapter_faults, notes = await _find_adapter_fault(registry.config, provider, table)
             for path, message in notes:
                 yield path, message, False
-            # A fault without a path may result from the removal of a faulty value.
+            # Ignore a fault without a path after other faults: the removal of a value may have caused it.
             faults = [fault for fault in adapter_faults if fault[0] or not seen]
         new = [fault for fault in faults if fault[0] not in seen]
         if not new:
@@ -159,7 +166,7 @@ async def _find_adapter_fault(
 ) -> tuple[list[tuple[KeyPath, str]], list[tuple[KeyPath, str]]]:
     """Return the fault that prevents the creation of a provider's adapter, if any, and the adapter's notes.
 
-    Each of them is a path below the provider's table and a message.
+    The fault and each note are a path below the provider's table and a message.
     """
     registry = Registry(config.model_copy(update={"providers": {provider: table}}))
     try:

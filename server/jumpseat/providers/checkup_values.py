@@ -25,7 +25,7 @@ from jumpseat.system.secrets import names_credential
 
 
 def find_value_faults(provider: str, table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Yield each fault: its path below the table, and a message that completes a sentence.
+    """Yield each fault: its path below the table, and a message that completes a sentence about the path.
 
     Args:
         provider: the id of the provider or MCP server, as in `name_table`.
@@ -55,7 +55,7 @@ def find_network_faults(provider: str, table: ProviderConfig) -> Iterator[tuple[
 _DOLLAR = re.compile(r"(?<![\w$])\$[A-Za-z_]\w*")
 _LITERAL = "has a $NAME, which is taken literally; to read a variable, use env:NAME as the whole value"
 _FILLED = ("env", "headers")
-"""The keys whose values may contain `${name}`, unless they name a source."""
+"""The keys in whose values `${name}` is replaced, unless a value names a source."""
 
 
 def find_value_warnings(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
@@ -66,7 +66,7 @@ def find_value_warnings(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
         name = value.removeprefix("env:")
         if prefix == "env:" and name and not environment.get(name).strip():
             yield path, f"names the variable {name}, which is not set here"
-        elif prefix in (None, "file:") and _is_literal(value, filled=prefix is None and path[0] in _FILLED):
+        elif prefix in (None, "file:") and _has_literal(value, filled=prefix is None and path[0] in _FILLED):
             yield path, _LITERAL
         elif path[0] in credential_keys(table) and is_unset_variable(value, environment):
             yield (
@@ -75,10 +75,10 @@ def find_value_warnings(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
             )
     for key in ("base_url", "url", "query"):
         for path, text in _list_texts((key,), getattr(table, key)):
-            if _is_literal(text, filled=True):
+            if _has_literal(text, filled=True):
                 yield path, _LITERAL
-    secret = (*table.headers, *table.query)
-    if table.api_key is not None or any(map(names_credential, secret)):
+    names = (*table.headers, *table.query)
+    if table.api_key is not None or any(map(names_credential, names)):
         for key in ("base_url", "url"):
             address = getattr(table, key) or ""
             plain, _, host = address.partition("://")
@@ -86,8 +86,8 @@ def find_value_warnings(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
                 yield (key,), "sends a key over plain http to another machine; use https"
 
 
-def _is_literal(text: str, *, filled: bool) -> bool:
-    """Whether a text contains a reference to a variable that is not replaced.
+def _has_literal(text: str, *, filled: bool) -> bool:
+    """Whether a text refers to a variable in a form that is taken literally here.
 
     Args:
         text: a configured value.
@@ -97,7 +97,7 @@ def _is_literal(text: str, *, filled: bool) -> bool:
 
 
 def split_location(provider: str, message: str) -> tuple[KeyPath, str]:
-    """Split a message into its leading path, if it has one, and the rest. The path is below the table."""
+    """Split a message into its leading path, relative to the table, and the rest. The path may be empty."""
     key, space, rest = message.rstrip(".").partition(" ")
     key, prefix = key.removesuffix(":"), name_table(provider)
     if space and (key == prefix or key.startswith(f"{prefix}.")):
@@ -106,7 +106,7 @@ def split_location(provider: str, message: str) -> tuple[KeyPath, str]:
 
 
 def list_sources(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Yield every value that may name a source, with its path below the table."""
+    """Yield every value that can name a source, with its path below the table."""
     for key in (*credential_keys(table), "proxy"):
         if isinstance(value := getattr(table, key, None), str):
             yield (key,), value
@@ -124,7 +124,7 @@ def credential_keys(table: ProviderConfig) -> tuple[str, ...]:
 
 
 def _list_templates(table: ProviderConfig) -> Iterator[tuple[KeyPath, str]]:
-    """Yield every value in which `${name}` is replaced."""
+    """Yield every text in which `${name}` is replaced, with its path below the table."""
     for key in ("base_url", "url", "query", "parameters"):
         yield from _list_texts((key,), getattr(table, key))
     for key in _FILLED:

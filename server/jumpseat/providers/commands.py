@@ -18,16 +18,16 @@ class HintedCommand:
     """A command-line command that occurs in hints."""
 
     arguments: str
-    """A pattern for the words after `jumpseat`; its group `name` is the name of the provider or model."""
+    """A pattern for the words after `jumpseat`; its group `name`, if any, matches a provider or a model."""
 
     purpose: str
-    """The imperative clause for clients without such a command; `{name}` is that name."""
+    """The imperative clause for clients without such a command; `{name}` stands for the group `name`."""
 
     client_key: str | None = None
     """The key in `initializationOptions.commands`; None if no client has such a command."""
 
     def format_clause(self, name: str | None, commands: Mapping[str, str]) -> str:
-        """Return the clause for a client with these commands, in lower case."""
+        """Return the clause for a client with these commands. It begins with a lower-case letter."""
         command = commands.get(self.client_key) if self.client_key is not None else None
         if command is None:
             return self.purpose.format(name=name)

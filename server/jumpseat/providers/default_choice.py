@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 async def ensure_default_provider(registry: Registry) -> str | None:
     """Return the provider for models that are named without one.
 
-    The configured provider precedes the saved one. If there is neither, a provider is chosen and saved. None
-    means that the user must choose or set up a provider.
+    A configured default takes precedence over a saved one. If there is neither, a provider is chosen and
+    saved. None means that the user must choose or set up a provider.
 
     Raises:
         ConfigError: `default_provider` names a provider that does not exist.
@@ -42,8 +42,8 @@ async def ensure_default_provider(registry: Registry) -> str | None:
     if saved is not None:
         registry.note_missing_default(saved)
     chosen = await _choose(registry)
-    # Save the choice so that it does not change when providers are added. Do not save a choice among the
-    # providers of a client's overlay, because other workspaces have other overlays.
+    # Save the choice so that it does not change when providers are added. Do not save it if the client's
+    # overlay adds providers, because they affect the choice and other workspaces have other overlays.
     if chosen is not None and not registry.from_client:
         await registry.saved.save_daemon_choice(chosen, registry.ids)
         # Another daemon may have saved its choice first.
@@ -66,8 +66,8 @@ async def _choose(registry: Registry) -> str | None:
         return registry.user_defined[0]
     states = {provider: await _read_state(registry, provider) for provider in BUILT_IN}
     usable = [provider for provider, state in states.items() if state not in ("signed_out", "expired")]
-    # A provider that uses another program's sign-in is the last choice: the sign-in may not work here, and
-    # conversations would go to a vendor that the user has not set up.
+    # A provider that is signed in at this point uses another program's sign-in. It is the last choice: the
+    # sign-in may not work here, and conversations would go to a vendor that the user has not set up.
     return min(usable, key=lambda provider: states[provider] == "signed_in", default=None)
 
 
@@ -88,7 +88,7 @@ async def _read_state(registry: Registry, provider: str) -> AuthState:
 
 
 async def sign_in(registry: Registry, provider: str, on_prompt: Callable[[SignInPrompt], None]) -> AuthStatus:
-    """Sign in to a provider, which becomes the default unless one is configured.
+    """Sign in to a provider, and save it as the default (see `save_default_provider`).
 
     Args:
         registry: the connection's providers.
@@ -105,7 +105,10 @@ async def sign_in(registry: Registry, provider: str, on_prompt: Callable[[SignIn
 
 
 async def save_default_provider(registry: Registry, provider: str) -> None:
-    """Save a provider as the default, unless one is configured. Failures are logged."""
+    """Save a provider as the default, unless a default is configured or the client added this provider.
+
+    A failure is only logged.
+    """
     if registry.config.default_provider is not None or provider in registry.from_client:
         return
     await registry.saved.load()
@@ -120,7 +123,7 @@ async def save_default_provider(registry: Registry, provider: str) -> None:
 
 
 def no_default_error(registry: Registry) -> ChatError:
-    """Return the error for a name without a provider if there is no default provider."""
+    """Return the error for a model that is named without a provider while there is no default provider."""
     if registry.user_defined:
         return RequestError(
             f"Several providers are configured ({', '.join(registry.user_defined)}) and none is the default.",

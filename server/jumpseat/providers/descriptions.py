@@ -16,7 +16,7 @@ from jumpseat.providers.registry import Registry
 logger = logging.getLogger(__name__)
 
 PROBE_SECONDS = 5.0
-"""The timeout of one probe. A description waits for all probes."""
+"""The timeout of one probe. `describe_providers` waits for all probes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,10 @@ class ProviderDescription:
     kind: str
     is_default: bool
     configured: bool
+    """Whether the provider is set up well enough to try a chat."""
+
     built_in: bool
-    """Whether it is built in and the user has not configured it."""
+    """Whether the provider exists although no configuration defines it."""
 
     auth_method: AuthMethod | None
     """None if the provider cannot be used, for example because its table is invalid."""

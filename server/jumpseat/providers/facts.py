@@ -96,7 +96,7 @@ def complete_rows(models: Sequence[ModelInfo], table: ProviderConfig) -> dict[st
 def find_facts_by_name(
     provider: str, model: str, table: ProviderConfig, max_context_tokens: int | None
 ) -> KnownModel | None:
-    """Return the facts of a model that is not in any fetched list; None if there are none.
+    """Return the facts of a model that is not in any fetched list; None if no facts are known.
 
     Args:
         provider: the configured provider's id.
@@ -139,6 +139,6 @@ def _read_snapshot_facts(table: ProviderConfig, model: str) -> Mapping[str, Any]
         if getattr(table.capabilities, capability) is not None:
             facts[fact] = None
     if names[0] != model:
-        # The display name of a model with another date may contain that date.
+        # The row may be of a model with another date, and its display name may contain that date.
         facts["name"] = None
     return facts

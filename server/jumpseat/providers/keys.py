@@ -1,4 +1,4 @@
-"""Sets and removes providers' API keys, to which the configuration file then refers.
+"""Stores and removes providers' API keys, and updates the references to them in the configuration file.
 
 The command line and the daemon both use this module. A key is never written to the configuration file.
 """
@@ -97,8 +97,8 @@ def find_key_slot(provider: str, file: Path, environment: Environment) -> KeySlo
 
     Raises:
         RequestError: there is no such provider.
-        ConfigError: the provider does not use a key, or already has one that jumpseat did not store, or the
-            file cannot be read.
+        ConfigError: the provider does not use a key, jumpseat did not store the key that it already has, or
+            the file cannot be read.
     """
     configuration = ConfigurationFile(file)
     table = configuration.providers.get(provider)
@@ -117,7 +117,11 @@ def find_key_slot(provider: str, file: Path, environment: Environment) -> KeySlo
 
 
 def _find_replaceable_source(provider: str, file: ConfigurationFile, environment: Environment) -> str | None:
-    """Return a provider's `api_key` that a new key can replace; None if the table has none."""
+    """Return the `api_key` in a provider's table, which a new key can replace; None if the table has none.
+
+    Raises:
+        ConfigError: the provider has a key that jumpseat did not store.
+    """
     table = file.providers[provider]
     before = table.get("api_key")
     if before is None or is_stored(before, environment):
@@ -214,7 +218,7 @@ async def set_key(
 
 
 async def remove_key(provider: str, file: Path, environment: Environment) -> RemovedKey | None:
-    """Delete a provider's stored key, and restore the source that it replaced in the configuration file.
+    """Delete a provider's stored key. In the configuration file, restore the source that the key replaced.
 
     Returns None if the provider has no key, or one that jumpseat did not store.
 
