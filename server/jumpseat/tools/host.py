@@ -55,7 +55,7 @@ class ToolHost:
         self._always = AlwaysAllowed(config.environment.places)
         self._states = acquire_states(config.environment)
         self._folder = folder
-        self._own = {server.name: server for server in servers}
+        self._built_in = {server.name: server for server in servers}
         self._configured: Mapping[str, ToolServer] = {}
         self._configure()
 
@@ -63,14 +63,14 @@ class ToolHost:
         self.on_change()
 
     def _configure(self) -> None:
-        self._servers = dict(self._own)
+        self._servers = dict(self._built_in)
         if self._config.mcp or self._config.faults_of_mcp or self._configured:
             from jumpseat.tools.mcp.configured import create_servers  # Deferred: few users have MCP servers.
 
             self._configured = create_servers(self._config, self._folder, self._configured)
-            for name in self._configured.keys() & self._own.keys():
+            for name in self._configured.keys() & self._built_in.keys():
                 logger.warning("the configured server %s is not used: the name is already taken", name)
-            self._servers = {**self._configured, **self._own}
+            self._servers = {**self._configured, **self._built_in}
         for server in self._servers.values():
             server.on_change = self._announce
 
@@ -106,8 +106,8 @@ class ToolHost:
             selectors: the tools that the client selected, as in `files/*`.
             context: the context of the turn's calls.
             turn_id: the id of the turn.
-            max_rounds: the client's limit of requests to the provider. A lower configured limit takes
-                precedence.
+            max_rounds: the client's limit on the turn's requests to the provider. A lower configured limit
+                takes precedence.
             has_conversation_id: whether later turns can belong to the same conversation.
             can_ask: whether the client can ask the user for an approval.
             own_servers: further servers by name; they replace other servers with the same name.

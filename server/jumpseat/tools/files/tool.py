@@ -81,7 +81,7 @@ class FileTool(ABC, Generic[A]):
 
     @property
     def definition(self) -> Tool:
-        """The tool for the list of the server."""
+        """The tool as the server lists it."""
         return Tool(
             name=self.name,
             title=self.title,

@@ -42,7 +42,7 @@ class Walk:
         Args:
             root: the absolute path of the folder, without links. It is read even if Git ignores it.
             recursive: whether to read the folders below.
-            skipped: folders that are not read.
+            skipped: folders that are listed, but not read.
             unsaved: the names of files with unsaved changes, by the path of their folder. These files are
                 listed even if they do not exist on the disk.
         """
@@ -67,7 +67,7 @@ class Walk:
                 names, rules = waiting.popleft()
                 try:
                     folder = root.enter(*names)
-                except OSError:  # It was removed, replaced by a link, or may not be read.
+                except OSError:  # It was removed or replaced by a link, or the user cannot read it.
                     self.unreadable += 1
                     continue
                 with folder:

@@ -35,6 +35,7 @@ LISTEN_AGAIN_SECONDS = 10.0
 """The delay before a lost subscription to changes of the tools is reopened."""
 
 MAX_PAGES = 1000
+"""The maximum number of pages that are read of one tool list."""
 
 Streams: TypeAlias = tuple[Any, Any]
 """The SDK's streams of incoming and outgoing messages."""
@@ -57,10 +58,10 @@ class Connection:
         """
         Args:
             name: the name of the server, for the log.
-            open_streams: returns a context that connects to the server, and disconnects at its end.
+            open_streams: returns a context manager that connects on entry and disconnects on exit.
             results: receives the results that the transport takes out of messages; None if the
                 transport leaves messages unchanged.
-            on_list: called after the tools were listed again.
+            on_list: called after each attempt to list the tools again, even if it failed.
             on_end: called once when a connection that was ready has ended, for whatever reason.
         """
         self.tools: Sequence[Tool] = ()
@@ -71,13 +72,13 @@ class Connection:
         self._on_end = on_end
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the connection has started. It has the exception if the start failed."""
+        """Done when the connection is ready, or has the exception with which the start failed."""
 
         self._closing = asyncio.Event()
         """Set when the connection has to end."""
 
         self._changed = asyncio.Event()
-        """Set when the server has announced a change of its tools."""
+        """Set when the tools have to be listed again."""
 
         self._session: ClientSession | None = None
         self._dispatcher: LeanDispatcher | None = None
@@ -128,10 +129,10 @@ class Connection:
             try:
                 return await self._call(tool, arguments, report_progress)
             except MCPError as error:
-                # The server did not run the call, because other arguments must be repeated in headers. The
-                # list of tools says which.
                 if error.code != HEADER_MISMATCH:
                     raise
+                # The server did not run the call, because some arguments are missing from the headers. The
+                # current list of tools says which arguments the SDK must also send as headers.
                 await self._list()
                 return await self._call(tool, arguments, report_progress)
         except MCPError as error:
@@ -154,7 +155,7 @@ class Connection:
         )
         return answer.output
 
-    # -- the owner
+    # -- the task that owns the connection
 
     async def _own(self) -> None:
         try:
@@ -182,7 +183,7 @@ class Connection:
             if isinstance(error, MCPError):
                 error = ToolError(describe(error))
             self._ready.set_exception(error)
-            self._ready.exception()  # If nobody awaits `_ready` any more, asyncio would log the error.
+            self._ready.exception()  # Otherwise, asyncio logs the error if nobody awaits `_ready`.
 
     async def _run(self) -> None:
         info = types.Implementation(name="jumpseat", version=jumpseat.__version__)
@@ -205,9 +206,9 @@ class Connection:
         """List the tools again after each change, until the connection is closed or lost."""
         capabilities = session.server_capabilities
         listening = None
-        changes = bool(capabilities and capabilities.tools and capabilities.tools.list_changed)
-        if changes and session.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            # Servers with an older version send notifications without a subscription.
+        announces_changes = bool(capabilities and capabilities.tools and capabilities.tools.list_changed)
+        if announces_changes and session.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            # With an older protocol version, the server sends notifications without a subscription.
             listening = asyncio.create_task(self._listen(session))
         try:
             while not self._closing.is_set():
@@ -286,7 +287,8 @@ async def _negotiate(session: ClientSession) -> None:
             await session.initialize()
             return
         except MCPError as error:
-            # A slow server may process `discover` after our time limit, and then refuse `initialize`.
+            # A slow server may process `discover` after our time limit, and then refuse `initialize`. If
+            # that happens, try both once more.
             if error.code != UNSUPPORTED_PROTOCOL_VERSION or attempt:
                 raise
         except (ValidationError, RuntimeError) as error:

@@ -109,18 +109,18 @@ class Remote:
     url: str
     headers: Mapping[str, str] = field(repr=False)
     provider: str
-    """See `Definition`."""
+    """See `Definition.provider`."""
 
     table: ProviderConfig = field(repr=False)
     """The network options."""
 
     @property
     def key(self) -> Hashable:
-        """A value that is equal for equal servers with equal networks."""
+        """A value that is equal if the id, URL, headers, network options and environment are equal."""
         network = (self.table.proxy, self.table.ca_file, str(self.table.client_cert))
         environment = self.table.origin.environment
-        own = (environment.places.state_dir, frozenset(environment.variables.items()))
-        return ("remote", self.sign_in_key, frozenset(self.headers.items()), network, own)
+        client = (environment.places.state_dir, frozenset(environment.variables.items()))
+        return ("remote", self.sign_in_key, frozenset(self.headers.items()), network, client)
 
     @property
     def sign_in_key(self) -> str:
@@ -190,8 +190,8 @@ def find_directory(definition: Definition, folder: Path | None) -> Path:
     home = environment.directory / environment.expand_path("~")
     if definition.table.cwd is None:
         # A program that all workspaces share must not depend on the workspace that used it first.
-        follows = definition.is_of_workspace or definition.table.scope != "user"
-        return folder if follows and folder is not None else home
+        uses_workspace = definition.is_of_workspace or definition.table.scope != "user"
+        return folder if uses_workspace and folder is not None else home
     path = environment.expand_path(definition.table.cwd)
     if path.is_absolute():
         return path

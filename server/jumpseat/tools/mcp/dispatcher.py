@@ -31,7 +31,7 @@ class Results:
         self._results: dict[str, Any] = {}
 
     def expect(self, request_id: object) -> None:
-        """Store the result of this request when it arrives. Results of unexpected requests are dropped."""
+        """Store the result of this request when it arrives. Results of other requests are dropped."""
         self._expected.add(str(request_id))
 
     def take(self, request_id: object) -> Any:
@@ -77,10 +77,10 @@ class LeanDispatcher(JSONRPCDispatcher[TransportContext]):
         super().__init__(read, write)
         self._on_end = on_end
         self.listed: Sequence[Tool] = ()
-        """The tools on the page of the tool list that was received last."""
+        """The tools on the page that was received last; a tool list can have several pages."""
 
         self._results = results
-        self._numbers = count(1)
+        self._request_ids = count(1)
 
     async def run(self, *args: Any, **more: Any) -> None:
         """Handle messages until the connection ends; see the base class."""
@@ -98,7 +98,7 @@ class LeanDispatcher(JSONRPCDispatcher[TransportContext]):
     ) -> dict[str, Any]:
         """Send a request and return its result; see the base class."""
         options: CallOptions = {**opts} if opts else {}
-        request_id = options.setdefault("request_id", next(self._numbers))
+        request_id = options.setdefault("request_id", next(self._request_ids))
         self._results.expect(request_id)
         try:
             answered = await super().send_raw_request(method, params, options, **more)

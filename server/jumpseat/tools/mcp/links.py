@@ -31,7 +31,7 @@ from jumpseat.wire.line_child import LineChild
 
 logger = logging.getLogger(__name__)
 
-MAX_WORDS_CHARACTERS = 600
+MAX_LAST_OUTPUT_CHARACTERS = 600
 """The maximum length of a program's last output in a message."""
 
 
@@ -42,13 +42,13 @@ def open_link(
     on_list: Callable[[], None],
     on_end: Callable[[ServerLink], None],
 ) -> ServerLink:
-    """Return the link to a server, which is not connected yet.
+    """Return a link to a server. Call `start` to connect.
 
     Args:
         name: the name of the server, for messages.
         target: the program or the URL.
         environment: the environment of the client.
-        on_list: called after the tools were listed again.
+        on_list: called after each attempt to list the tools again, even if it failed.
         on_end: called with the link if its connection ends before `aclose` is called.
     """
     if isinstance(target, Program):
@@ -73,7 +73,7 @@ class ServerLink(ABC):
 
     @property
     def has_started_program(self) -> bool:
-        """Whether the link has started a program. The end of the connection is then the program's failure."""
+        """Whether a program was started. The end of the connection then counts as a program failure."""
         return False
 
     @property
@@ -168,7 +168,7 @@ class ProgramLink(ServerLink):
                 logger.warning("%s may outlive a killed daemon: %s", self._name, error.message)
             await self._connect(lambda: _open_streams(child), None).start()
         except ToolError as error:
-            why = await self._find_failure(str(error))
+            why = await self._describe_failure(str(error))
             await self.aclose(0)
             raise ServerUnavailableError(why) from None
         except BaseException:
@@ -203,7 +203,7 @@ class ProgramLink(ServerLink):
             await self._child.wait_until_ended()
             raise ToolError(self.explain_end()) from None
 
-    async def _find_failure(self, message: str) -> str:
+    async def _describe_failure(self, message: str) -> str:
         child = self._child
         assert child is not None  # noqa: S101 - it was started
         if child.running:
@@ -220,8 +220,8 @@ class ProgramLink(ServerLink):
     def _last_words(self) -> str:
         """Return a sentence with the last output of the program; empty if there is none."""
         words = redact(" / ".join(self._child.last_lines)) if self._child is not None else ""
-        if len(words) > MAX_WORDS_CHARACTERS:
-            words = f"…{words[-MAX_WORDS_CHARACTERS:]}"
+        if len(words) > MAX_LAST_OUTPUT_CHARACTERS:
+            words = f"…{words[-MAX_LAST_OUTPUT_CHARACTERS:]}"
         return f" Its last output: {words}" if words else ""
 
 
@@ -231,7 +231,7 @@ async def _open_streams(child: LineChild) -> AsyncIterator[Streams]:
 
 
 class RemoteLink(ServerLink):
-    """The link to a URL, with streamable HTTP."""
+    """The link to a URL, over streamable HTTP."""
 
     def __init__(
         self,

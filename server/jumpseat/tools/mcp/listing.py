@@ -25,7 +25,7 @@ _HEADER_MARK = b"x-mcp-header"
 
 
 def read_tools(listed: Sequence[Any]) -> list[Tool]:
-    """Return the tools of a list that can be used. Their names are unique."""
+    """Return the usable tools of a list. If several tools have the same name, only the last is returned."""
     tools = {tool.name: tool for each in listed[:MAX_TOOLS] if (tool := _read_tool(each)) is not None}
     if len(tools) < len(listed):
         logger.warning("%d of %d listed tools cannot be used", len(listed) - len(tools), len(listed))
@@ -33,7 +33,10 @@ def read_tools(listed: Sequence[Any]) -> list[Tool]:
 
 
 def select_annotated(listed: Sequence[Any]) -> list[Any]:
-    """Return the tools with arguments that are also sent as headers. The SDK needs only these tools."""
+    """Return the names and schemas of the tools with arguments that are also sent as headers.
+
+    The SDK needs nothing else of the list.
+    """
     return [
         {key: value for key, value in each.items() if key in ("name", "inputSchema")}
         for each in listed

@@ -1,7 +1,7 @@
 """Selects the notifications that this client uses.
 
-A server may send any number of other notifications, such as log messages, and each would take the SDK 0.1 ms
-of CPU time.
+A server may send any number of other notifications, such as log messages, and the SDK would need 0.1 ms
+of CPU time for each.
 """
 
 from __future__ import annotations

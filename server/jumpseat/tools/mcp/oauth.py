@@ -39,7 +39,10 @@ NO_REDIRECT = "http://127.0.0.1/callback"
 
 
 class StoredCredentials:
-    """The storage of one sign-in, with the interface that the SDK requires. Failures to store are logged."""
+    """The storage of one sign-in, with the interface that the SDK requires.
+
+    Failures to read or store it are only logged.
+    """
 
     context: OAuthContext
     """The state of the SDK's flow. The creator of this object sets it."""
@@ -83,10 +86,10 @@ class StoredCredentials:
         self._stamp = stamp
         return True
 
-    async def refuse(self, access_token: str) -> None:
+    async def discard_refused(self, access_token: str) -> None:
         """Remove the stored tokens with this access token, which is no longer accepted."""
         logger.info("the token of a server was refused")
-        await self._change(self.store.refuse, self._key, access_token)
+        await self._change(self.store.discard_refused, self._key, access_token)
 
     async def forget_client(self) -> None:
         """Remove the current registration, which the authorization server may no longer know."""
@@ -171,7 +174,7 @@ class StoredAuth(OAuthClientProvider):
             await self._credentials.sync()
             if self._read_token() == token:
                 if not self.context.can_refresh_token():
-                    await self._credentials.refuse(token)
+                    await self._credentials.discard_refused(token)
                     return
                 # Let the token count as expired, so that the SDK's flow begins with a refresh.
                 self.context.token_expiry_time = 1.0
@@ -189,7 +192,7 @@ class StoredAuth(OAuthClientProvider):
         self._sign(request, token)
         response = yield request
         if response.status_code == 401 and token is not None:
-            await self._credentials.refuse(token)
+            await self._credentials.discard_refused(token)
 
     def _read_token(self) -> str | None:
         tokens = self.context.current_tokens
@@ -204,7 +207,7 @@ class StoredAuth(OAuthClientProvider):
     async def _handle_refusal(self, response: Any, token: str) -> None:
         if await read_error(response) == "invalid_client":
             await self._credentials.forget_client()
-        await self._credentials.refuse(token)
+        await self._credentials.discard_refused(token)
         # Another process may have refreshed the token at the same time.
         await self._credentials.sync()
 

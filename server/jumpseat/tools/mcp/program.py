@@ -17,9 +17,10 @@ from jumpseat.wire.line_child import LineChild
 logger = logging.getLogger(__name__)
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""The size of the longest message of a server."""
+"""The maximum size of a message from a server. Each message is one line."""
 
 MAX_LOGGED_CHARACTERS = 2000
+"""The length at which a line of the program's stderr is cut in the log."""
 
 
 async def start_program(name: str, program: Program, environment: Environment) -> LineChild:
@@ -59,8 +60,8 @@ async def start_program(name: str, program: Program, environment: Environment) -
 async def _find(name: str, program: Program, environment: Environment) -> tuple[str, Mapping[str, str]]:
     """Return the path of the program, and its environment variables.
 
-    If the program is found only on the `PATH` of the login shell, the variables contain that `PATH` too,
-    because a program such as `npx` runs other programs from it.
+    If the program is found only on the `PATH` of the login shell, that `PATH` replaces the one in the
+    variables, because a program such as `npx` runs other programs from it.
     """
     wanted = program.command[0]
     if Path(wanted).name != wanted:

@@ -1,4 +1,4 @@
-"""The combined state of all runs of one definition. All clients of the daemon see it."""
+"""The combined state of all runs of one definition. Clients with the same state directory share it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINGER_SECONDS = 24 * 3600.0
 """How long the tools that were listed last are remembered after the last client has left."""
 
 _ORDER: tuple[ServerState, ...] = ("running", "starting", "needs_sign_in", "failed")
-"""The states by precedence. The first state in this order that any run has is shown."""
+"""The states by precedence. If runs have different states, the one that comes first here is shown."""
 
 
 class RecordedRun(ABC):
@@ -24,7 +24,7 @@ class RecordedRun(ABC):
     error: str | None = None
     """Why the server is not running, as a sentence without secrets.
 
-    None if the server is running, was never started, or was stopped on purpose.
+    None if the server is running or starting, was never started, or was stopped on purpose.
     """
 
     @property
@@ -53,7 +53,7 @@ class ServerRecord:
 
     @property
     def error(self) -> str | None:
-        """Why a run failed or ended; None if another run is running or starting."""
+        """Why a run failed or ended; None if any run is running or starting."""
         if self.state in ("running", "starting"):
             return None
         return next((run.error for run in self.runs if run.error is not None), None)
@@ -65,7 +65,7 @@ class ServerRecord:
 
 
 async def _close(record: ServerRecord) -> None:
-    """Do nothing: nothing is open."""
+    """Do nothing: a record has nothing to close."""
 
 
 def acquire_record(environment: Environment, identity: str) -> Reference[ServerRecord]:

@@ -48,7 +48,7 @@ MISSING = (
 
 
 class ServerRun(RecordedRun):
-    """One running server with its restarts. Belongs to the event loop on which it is used."""
+    """Starts, restarts and stops one server. Belongs to the event loop on which it is used."""
 
     def __init__(
         self, name: str, target: Program | Remote, environment: Environment, record: ServerRecord
@@ -75,7 +75,7 @@ class ServerRun(RecordedRun):
 
         self._turns = 0
         self._clients = 0
-        self._idle: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
         """The timer that stops the server."""
 
         self._tasks: set[asyncio.Task[None]] = set()
@@ -97,9 +97,9 @@ class ServerRun(RecordedRun):
     def begin_turn(self) -> None:
         """Keep the server running until `end_turn`."""
         self._turns += 1
-        if self._idle is not None:
-            self._idle.cancel()
-            self._idle = None
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
 
     def end_turn(self) -> None:
         """End a turn. After the last turn, the server stops when it has been idle long enough."""
@@ -129,10 +129,10 @@ class ServerRun(RecordedRun):
     def _watch_idleness(self) -> None:
         """Start the timer that stops the server, unless a turn uses the server."""
         if self._turns == 0 and self._link is not None:
-            if self._idle is not None:
-                self._idle.cancel()
+            if self._idle_timer is not None:
+                self._idle_timer.cancel()
             loop = asyncio.get_running_loop()
-            self._idle = loop.call_later(self.idle_seconds, self._stop_soon)
+            self._idle_timer = loop.call_later(self.idle_seconds, self._stop_soon)
 
     def _stop_soon(self) -> None:
         if self._turns == 0 and self._link is not None:
@@ -229,8 +229,8 @@ class ServerRun(RecordedRun):
 
     async def close(self) -> None:
         """Stop the server for good, within half a second."""
-        if self._idle is not None:
-            self._idle.cancel()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         await self._start_flight.aclose()
         self._link = None
         await asyncio.gather(*(link.aclose(CLOSE_SECONDS) for link in self._links))
@@ -295,7 +295,7 @@ class ServerRun(RecordedRun):
             self._end_soon(link)
 
     def _lose(self, link: ServerLink) -> None:
-        """Report that a connection has ended by itself, and do not use it any more."""
+        """Report that a connection has ended by itself, and no longer use it."""
         self._link = None
         self._has_died = link.has_started_program
         why = link.explain_end()
@@ -310,7 +310,7 @@ class ServerRun(RecordedRun):
 
 
 async def import_with_sdk(name: str) -> ModuleType:
-    """Import a module of ours that imports the SDK, in a thread.
+    """In a thread, import a module of jumpseat that imports the SDK.
 
     Raises:
         ServerUnavailableError: the SDK is not installed.

@@ -58,7 +58,9 @@ class McpServer(ToolServer):
         self._environment = environment
         self._trust = TrustStore(environment.places)
         self._sign_ins = SignInStore(environment.places)
-        self._untrusted = f"The server {self.name} is defined by the workspace, and you have not trusted it."
+        self._untrusted_message = (
+            f"The server {self.name} is defined by the workspace, and you have not trusted it."
+        )
         self._is_trusted = not definition.is_of_workspace
         self._record = acquire_record(environment, definition.identity)
         self._record.value.listeners.add(self._announce)
@@ -68,7 +70,7 @@ class McpServer(ToolServer):
         self._patterns = [Selector(definition.name, pattern) for pattern in definition.table.tools]
         self._is_closed = False
         self._fault: str | None = None
-        """Why this client's definition of the server cannot be resolved."""
+        """Why this client's definition of the server could not be resolved; None if it could."""
 
     def _announce(self) -> None:
         self.on_change()
@@ -144,7 +146,7 @@ class McpServer(ToolServer):
         """
         await self.prepare()
         if not self._is_trusted:
-            raise ServerUnavailableError(self._untrusted)
+            raise ServerUnavailableError(self._untrusted_message)
         try:
             target = await resolve(self.definition, folder)
         except ServerUnavailableError as error:
@@ -244,7 +246,7 @@ class McpServer(ToolServer):
         """Sign in with OAuth in the browser; see the base class."""
         await self.prepare()
         if not self._is_trusted:
-            raise RequestError(self._untrusted)
+            raise RequestError(self._untrusted_message)
         if (state := await self._check_supports_sign_in()) is not None:
             return state
         try:

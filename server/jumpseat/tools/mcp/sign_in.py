@@ -110,7 +110,7 @@ class _InteractiveAuth(OAuthClientProvider):
         self._receiver = receiver
         self._on_page = on_page
         self._state = ""
-        """The parameter `state` of the page that was shown last. The redirect has the same one."""
+        """The parameter `state` of the page that was shown last. The redirect must have the same value."""
 
         self._has_unknown_client = False
         self._failure: ChatError | None = None
@@ -133,7 +133,10 @@ class _InteractiveAuth(OAuthClientProvider):
         """Whether this sign-in has requested a new registration."""
 
     async def reach_server(self, http: HttpClient) -> bool:
-        """Send a request, which starts the sign-in if the server needs one. Return whether it needs one.
+        """Send a request, which starts the sign-in if the server needs one.
+
+        Returns:
+            Whether the server needs a sign-in.
 
         Raises:
             ChatError: the server cannot be reached, or refuses the new token.
@@ -148,7 +151,7 @@ class _InteractiveAuth(OAuthClientProvider):
         tokens = self.context.current_tokens
         if status == 401:
             if tokens is not None:
-                await self._credentials.refuse(tokens.access_token)
+                await self._credentials.discard_refused(tokens.access_token)
             raise AuthenticationError(
                 f"The server {self._name} refuses the token that it has asked for.", provider=remote.provider
             )
@@ -175,7 +178,7 @@ class _InteractiveAuth(OAuthClientProvider):
     async def end(self) -> None:
         """Forget a stored registration that did not lead to a redirect.
 
-        The authorization server may no longer know it, and only show the user an error.
+        Perhaps the authorization server no longer knows it, and has only shown the user an error.
         """
         if self._is_unproven:
             await self._credentials.forget_client()
@@ -200,7 +203,11 @@ class _InteractiveAuth(OAuthClientProvider):
             await flow.aclose()
 
     async def _find_registration(self, request: Any) -> Any:
-        """Return the stored registration as a response, if the request asks for a registration; else None."""
+        """If the request asks for a registration, return a response with the stored registration.
+
+        Returns:
+            None for other requests, and if no suitable registration is stored.
+        """
         metadata = self.context.oauth_metadata
         if metadata is None or str(request.url) != str(metadata.registration_endpoint):
             return None
@@ -231,7 +238,10 @@ class _InteractiveAuth(OAuthClientProvider):
         self._on_page(SignInPage(url, urlsplit(url).netloc, expires_at))
 
     def _check_page(self, url: str) -> None:
-        """Check that the page has the issuer's scheme and host. Requests to the issuer use https or loopback.
+        """Check that the page has the issuer's scheme and host.
+
+        The daemon sends requests to an issuer only over https or to a loopback address. So a page that passes
+        this check is not loaded over plain http from another machine.
 
         Raises:
             ProtocolError: the page is on another host, or has another scheme.

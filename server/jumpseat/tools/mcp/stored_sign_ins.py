@@ -1,6 +1,7 @@
 """The stored sign-ins to MCP servers: tokens, and the daemon's registrations with authorization servers.
 
-One registration is stored for each issuer. A new registration for each sign-in would fill the issuer's list.
+One registration is stored for each issuer. A new registration for each sign-in would fill the issuer's list
+of registered clients.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SECRETS = ("access_token", "refresh_token", "client_secret")
 
 @dataclass(frozen=True, slots=True)
 class ServerCredential:
-    """A sign-in to one server. Its tables have the form in which the authorization server sent them."""
+    """A sign-in to one server. Its tables have the form in which they were received."""
 
     tokens: Mapping[str, Any] | None = field(default=None, repr=False)
     """The response of the token endpoint; None if the access token has been refused since."""
@@ -80,7 +81,7 @@ class SignInStore:
         return sign_in
 
     def write(self, key: str, sign_in: ServerCredential) -> None:
-        """Store a sign-in. Its registration is stored for other servers with the same issuer too."""
+        """Store a sign-in. Servers with the same issuer share its registration."""
         _register_secrets(sign_in)
 
         def change(content: dict[str, Any]) -> dict[str, Any]:
@@ -92,7 +93,7 @@ class SignInStore:
 
         self._file.update(change)
 
-    def refuse(self, key: str, access_token: str) -> None:
+    def discard_refused(self, key: str, access_token: str) -> None:
         """Remove the tokens of a sign-in, if it still has this access token, which is no longer accepted."""
 
         def change(content: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from jumpseat.wire import Invalid
 from jumpseat.wire.line_child import LineChild
 
 MESSAGES_PER_SLICE = 20
-"""The number of messages after which other tasks may run."""
+"""After this many messages, other tasks can run."""
 
 
 class ReadStream:
@@ -78,7 +78,7 @@ class WriteStream:
         self._child.send(item.message.model_dump(by_alias=True, mode="json", exclude_unset=True))
 
     async def aclose(self) -> None:
-        """Do nothing: see `ReadStream`."""
+        """Do nothing: see `ReadStream.aclose`."""
 
     async def __aenter__(self) -> Self:
         return self

@@ -53,10 +53,10 @@ def test_everything_secret_is_redacted_from_the_first_write_on(store: SignInStor
 def test_only_the_refused_token_is_removed(store: SignInStore) -> None:
     store.write("a", FIRST)
     store.write("b", SECOND)
-    store.refuse("a", "an-older-token")
-    store.refuse("c", "first-access-token")
+    store.discard_refused("a", "an-older-token")
+    store.discard_refused("c", "first-access-token")
     assert store.read("a") == FIRST
-    store.refuse("a", "first-access-token")
+    store.discard_refused("a", "first-access-token")
     refused = store.read("a")
     assert refused is not None
     assert (refused.access_token, refused.tokens, refused.client) == (None, None, FIRST.client)
@@ -97,7 +97,7 @@ def test_values_of_another_kind_count_as_missing(store: SignInStore, content: ob
     assert getattr(store.read("a"), "access_token", None) is None
     assert store.find_client("https://one.example") is None
     assert store.find_redirect_uri() is None
-    store.refuse("a", "x")
+    store.discard_refused("a", "x")
     store.forget_client("c1")
     store.write("a", FIRST)
     assert store.read("a") == FIRST
