@@ -16,7 +16,7 @@ editor.
 
 Exit codes:
     0: jumpseat is installed.
-    20: The installation failed. The previous one still works.
+    20: The installation failed. Any previous installation still works.
     21: The installation was cancelled.
     Any other: This Python or uv cannot install jumpseat, but another one may.
 
@@ -116,7 +116,8 @@ class Installer:
         new = self._directory / "current.json.new"
         new.write_text(json.dumps({"key": self._key, "program": program}), "utf-8")
         new.replace(self._directory / "current.json")
-        self._remove_all_but(program, before.get("program", program))
+        # Keep the previous environment, for editors and daemons that still use it.
+        self._remove_environments_except(program, before.get("program", program))
         return name
 
     def _fill_environment(self, environment: Path, python: str, requirements: list[str]) -> None:
@@ -141,15 +142,15 @@ class Installer:
         return self._run("Checking the installation", [program, "--version"])[0]
 
     def _read_current(self) -> dict[str, str]:
-        """Return the key and the program of the installation, or nothing if the file is absent or corrupt."""
+        """Return the object in `current.json`, or an empty one if the file is absent or corrupt."""
         with contextlib.suppress(OSError, ValueError):
             current = json.loads((self._directory / "current.json").read_text("utf-8"))
             if isinstance(current, dict) and all(isinstance(current.get(name), str) for name in CURRENT):
                 return current
         return {}
 
-    def _remove_all_but(self, *programs: str) -> None:
-        # Keep the previous environment, for editors and daemons that still use it.
+    def _remove_environments_except(self, *programs: str) -> None:
+        """Remove every environment that contains none of the programs."""
         kept = {Path(program).parent.parent.name for program in programs}
         for entry in self._directory.iterdir():
             if entry.is_dir() and entry.name not in kept:
@@ -159,7 +160,7 @@ class Installer:
     def _lock(self) -> Iterator[None]:
         # If this process is killed, the system releases the lock: child processes do not inherit it.
         with (self._directory / "lock").open("ab") as file:
-            while not _is_locked_by_us(file):
+            while not _try_lock(file):
                 self._show("Waiting for another installation")
                 if self._cancelled.wait(POLL_SECONDS):
                     raise CancelError
@@ -171,7 +172,7 @@ class Installer:
         lines: list[str] = []
         output: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         shown = title
-        # Run in our own directory: files in a workspace could set the modules of `python -m` or uv's index.
+        # Run in our own directory: files in a workspace may shadow modules for `python -m` or set uv's index.
         process = subprocess.Popen(
             command,
             cwd=self._directory,
@@ -205,14 +206,14 @@ class Installer:
         return lines
 
     def _show(self, message: str) -> None:
-        # pip prints nothing for minutes, so the seconds show that it is working.
+        # pip may print nothing for minutes. The seconds show that the installation is still running.
         line = f"{message} ({time.monotonic() - self._began:.0f} s)"
         if line != self._shown:
             self._shown = line
             print(line, flush=True)
 
 
-def _is_locked_by_us(file: IO[bytes]) -> bool:
+def _try_lock(file: IO[bytes]) -> bool:
     try:
         if sys.platform == "win32":
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -255,10 +256,10 @@ def _find_reason(lines: list[str]) -> str:
     return re.sub(r"^\s*error:\s*", "", last, flags=re.IGNORECASE).strip()
 
 
-def own_requirements(directory: Path) -> list[str]:
-    """Return the requirements for the wheel in a plug-in's directory, or for the checkout that contains it.
+def default_requirements(directory: Path) -> list[str]:
+    """Return the requirements for the wheel in the directory, or else for the checkout around the directory.
 
-    jumpseat is never named alone: a package index could have another package of that name.
+    They always have a URL: a package index could have an unrelated package with the name jumpseat.
     """
     wheels = sorted(directory.glob("jumpseat-*.whl"))
     if not wheels and (directory.parent / "server" / "jumpseat").is_dir():
@@ -286,7 +287,7 @@ def main() -> int:
     installer = Installer(arguments.directory.absolute(), arguments.key, arguments.uv)
     threading.Thread(target=installer.watch_stdin, daemon=True).start()
     try:
-        requirements = arguments.requirements or own_requirements(Path(__file__).resolve().parent)
+        requirements = arguments.requirements or default_requirements(Path(__file__).resolve().parent)
         ending, code = f"{installer.install(requirements, arguments.again)} is installed.", 0
     except CancelError:
         ending, code = "The installation of jumpseat was cancelled.", CANCELLED
