@@ -6,7 +6,8 @@
 
 ;;; Commentary:
 
-;; Sign-in with a code and a page, sign-out, and the state of accounts.
+;; Sign-in with a code on a page, sign-out, the state of accounts, the logs, and
+;; the checks of `jumpseat-doctor'.
 
 ;;; Code:
 
@@ -18,7 +19,7 @@
 daemon's request.  :cancelled is set if the user cancelled before :request was
 known.")
 (defvar jumpseat-account--count 0 "The number of sign-ins so far.")
-(defvar jumpseat-account--states nil "An alist of providers and account states.")
+(defvar jumpseat-account--states nil "An alist from the id of a provider to its account's state.")
 (defvar jumpseat-account--signing-out nil "Whether this Emacs is signing out.")
 
 ;;; Sign-in
@@ -38,8 +39,8 @@ known.")
   (interactive)
   (when jumpseat-account--sign-in
     (let ((request (plist-get jumpseat-account--sign-in :request)))
-      ;; jsonrpc.el hides the ids of requests, so the daemon sends the id of
-      ;; this one with the code.
+      ;; jsonrpc.el hides the ids of requests.  The id of this request is unknown
+      ;; until the daemon sends it with the code.
       (if (null request)
           (plist-put jumpseat-account--sign-in :cancelled t)
         (jumpseat--rpc-notify "$/cancelRequest" (list :id request))
@@ -172,7 +173,8 @@ With a prefix argument, read the name of PROVIDER."
 ;;; Quotas and accounts
 
 (defun jumpseat-account--describe-quota (account)
-  "Describe the most used quota of ACCOUNT in a few words, or return nil."
+  "Describe the quota of ACCOUNT with the smallest percentage left.
+Return nil if no quota has a limit."
   (let ((least (car (sort (seq-filter
                            (lambda (each) (and (not (jumpseat--true-p (plist-get each :unlimited)))
                                                (plist-get each :percentRemaining)))
@@ -268,7 +270,8 @@ With a prefix argument, read the name of PROVIDER."
       (goto-char (point-max)))))
 
 (defun jumpseat-account--choose-mark (ok)
-  "Return the mark for a check with the result OK, which is nil if it was not made."
+  "Return the mark for OK, the result of a check.
+OK is nil if the check was not made."
   (cond ((jumpseat--true-p ok) "✓") ((eq ok :json-false) "✗") (t "–")))
 
 (defun jumpseat-account--format-check (check)
@@ -278,7 +281,7 @@ With a prefix argument, read the name of PROVIDER."
         (when (plist-get check :hint) (list (concat "      " (plist-get check :hint))))))
 
 (defun jumpseat-doctor (provider)
-  "Let the daemon check what PROVIDER needs, and show what it found."
+  "Have the daemon check everything that PROVIDER needs, and show the results."
   (interactive (list (jumpseat--account-read-provider "Check the provider")))
   (jumpseat--models-providers
    (jumpseat--make-callback

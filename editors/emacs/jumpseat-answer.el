@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; Writes answers into chats.  The daemon's deltas contain the lines of the
-;; transcript.
+;; Writes answers into chats.  The daemon's deltas contain the text to insert, in
+;; the format of the chat.
 
 ;;; Code:
 
@@ -24,7 +24,7 @@
   (folded nil)               ; the end of the last folded call or result
   (written nil)              ; whether text follows the heading
   (thinking nil)             ; the start of an unfinished thinking block
-  (notices nil)              ; sentences and links, the last one first
+  (notices nil)              ; warnings and citations, the newest first
   model                      ; the provider and model that answer
   usage
   conversation)              ; the kept conversation that the turn belongs to
@@ -74,7 +74,7 @@ BRANCH is nil outside of branches."
                                      (and overlay (overlay-buffer overlay) overlay)))))
 
 (defun jumpseat-answer--restart (answer)
-  "Discard the blocks of ANSWER after the provider has started again."
+  "Discard the text of ANSWER, because the provider has started it again."
   (jumpseat--writer-replace (jumpseat--answer-writer answer) (jumpseat--answer-lead answer))
   (setf (jumpseat--answer-written answer) nil
         (jumpseat--answer-thinking answer) nil
@@ -87,7 +87,7 @@ BRANCH is nil outside of branches."
           (jumpseat--get delta :error :message)))
 
 (defun jumpseat-answer--describe-rules (delta)
-  "Name the files of the project's rules in DELTA, or return nil."
+  "List the files with the project's rules that DELTA names, or return nil."
   (let ((rules (plist-get delta :rules)))
     (unless (seq-empty-p rules) (concat "rules: " (string-join rules ", ")))))
 
@@ -130,13 +130,13 @@ DELTA is a value of `$/progress'."
     ("thinking_start"
      (jumpseat-answer--show-label answer "thinking …")
      (jumpseat--view-update :state 'thinking :detail nil)
-     ;; Do not fold a block that starts while the block above it is unfinished:
-     ;; it has no text yet.
+     ;; A block that starts while the block above it is unfinished has no text
+     ;; yet, so there is nothing to fold.
      (when (plist-get delta :transcript)
        (setf (jumpseat--answer-thinking answer)
              (copy-marker (- (jumpseat--writer-end (jumpseat--answer-writer answer))
                              (length (jumpseat--format-thinking (jumpseat--format-here)))
-                             ;; A blank line follows.
+                             ;; The line ending, and a blank line below it.
                              2)))))
     ((or "thinking_done" "done")
      (jumpseat-answer--fold answer)
@@ -184,7 +184,7 @@ DELTA is a value of `$/progress'."
                              (jumpseat--workspace-folder))))
        (jumpseat--workspace-refresh folder)))
     (_
-     ;; A block that arrives whole may also be an image.
+     ;; A block that arrives whole can be of another type, such as an image.
      (when (member (jumpseat--get delta :content :type) '(nil "tool_use" "tool_result"))
        (jumpseat-answer--show-label answer "running tools …")
        (jumpseat--view-update :state 'calling :detail nil))
@@ -198,7 +198,8 @@ DELTA is a value of `$/progress'."
 
 (defun jumpseat--answer-close (answer after err stopped)
   "End ANSWER: show its model, its notices and ERR, and append AFTER.
-STOPPED is non-nil if the user stopped it."
+AFTER is the text below the answer; it is empty if the model wrote nothing.
+STOPPED is non-nil if the user stopped the answer."
   (let ((writer (jumpseat--answer-writer answer)))
     (when (jumpseat--writer-live-p writer)
       (when (jumpseat--answer-thinking answer)

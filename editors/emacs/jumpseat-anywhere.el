@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; Sends the region or the text before point of any buffer, and writes the
-;; answer at point, or into the kill ring, the echo area, another buffer or a
-;; chat.
+;; Sends the region, or the text before point, of any buffer, and writes the
+;; answer below that text, or into the kill ring, the echo area, another buffer
+;; or a chat.
 
 ;;; Code:
 
@@ -26,7 +26,7 @@
 
 (cl-defstruct (jumpseat-anywhere--sink (:constructor jumpseat-anywhere--make-sink) (:copier nil))
   writer                     ; writes the answer into a buffer, or is nil
-  end                        ; a function that is called with the whole text, or nil
+  end                        ; nil, or a function to call with the whole text
   (lead "")                  ; the text between the question and the answer
   (note nil))                ; the overlay that shows that the answer is awaited
 
@@ -71,7 +71,8 @@
     (setf (jumpseat-anywhere--sink-note sink) nil)))
 
 (defun jumpseat-anywhere--write (sink request delta)
-  "Write DELTA of REQUEST to SINK; stop if the user has undone the text."
+  "Write DELTA of REQUEST to SINK.
+Stop REQUEST if the user has deleted or undone the text."
   (when-let ((writer (jumpseat-anywhere--sink-writer sink)))
     (cond
      ((not (jumpseat--writer-live-p writer))
@@ -121,7 +122,8 @@ KEYS are further keys of `jumpseat-request'."
     (push request jumpseat-anywhere--requests)))
 
 (defun jumpseat--anywhere-find-text ()
-  "Return the region, or else the text before point, in a cons with its end."
+  "Return a cons of the text to send and the position of its end.
+The text is the region, or else everything before point."
   (let* ((bounds (or (jumpseat--region-active) (list (point-min) (point))))
          (text (apply #'buffer-substring-no-properties bounds)))
     (when (string-blank-p text) (user-error "There is no text before point to send"))

@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; Adds a question about the region to the last chat, and copies code from a
-;; chat into a file.
+;; chat into the kill ring or another buffer.
 
 ;;; Code:
 
@@ -31,14 +31,14 @@ A question would otherwise be inserted in the middle of the answer."
   "Add TEXT, a message with its heading, at the end of this chat."
   (save-restriction
     (widen)
-    ;; Replace the heading that a chat ends with.
+    ;; Drop the empty question at the end of the chat: TEXT has its own heading.
     (goto-char (jumpseat--transcript-drop-empty-question))
     (insert (if (bobp) "" "\n\n") text "\n")
     (goto-char (point-max))))
 
 (defun jumpseat-ask (question &optional beg end)
   "Ask QUESTION in the last chat, about the region if it is active.
-An empty question only puts the region, from BEG to END, into the chat."
+If QUESTION is empty, add the region, from BEG to END, without sending it."
   (interactive
    (let ((region (jumpseat--region-active)))
      (jumpseat-ask--check-idle)
@@ -67,7 +67,7 @@ An empty question only puts the region, from BEG to END, into the chat."
 ;;; Code blocks
 
 (defun jumpseat-ask--find-block ()
-  "Return the bounds of the code block at point, or else of the last one."
+  "Return the bounds of the code in the block at point, or else in the last one."
   (save-excursion
     (save-restriction
       (widen)
@@ -91,7 +91,7 @@ If the code may contain escaped lines, the daemon removes the escapes."
     (if (not (string-match-p (jumpseat--format-escaped (jumpseat--format-here)) code))
         (funcall callback code)
       (jumpseat--transcript-parse
-       ;; The full stops protect blank lines at both ends.
+       ;; The full stops protect blank lines at both ends of the code.
        (concat (jumpseat--transcript-front-matter-text) (jumpseat-ask--find-heading (car block))
                "\n\n.\n" code ".\n")
        (jumpseat--make-callback
@@ -119,7 +119,7 @@ If the code may contain escaped lines, the daemon removes the escapes."
 
 (defun jumpseat-insert-code ()
   "Insert the code block at point, or the last one, into another buffer.
-This is the last buffer that is not a chat."
+The other buffer is the most recently used one that is not a chat."
   (interactive)
   (let ((target (or (jumpseat--chat-source)
                     (user-error "No file is open beside the chat: open one to insert the code"))))

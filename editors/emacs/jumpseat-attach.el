@@ -80,7 +80,7 @@ file to add."
   (jumpseat-add-directory (project-root (project-current t))))
 
 (defun jumpseat-add-page (url)
-  "Fetch the page URL, and add its text to the context of the last chat."
+  "Fetch the page at URL, and add its text to the context of the last chat."
   (interactive (list (read-string "Add page: " (thing-at-point 'url))))
   (let ((chat (jumpseat-attach--find-chat)))
     (jumpseat--context-fetch-page

@@ -32,7 +32,8 @@ Signal a `user-error' if there is none."
 (defun jumpseat-branch (title)
   "Start a branch with TITLE after the answer at point, in a chat in Org.
 The branch continues the conversation from there in another way.  Write a
-question in the branch, and send it as usual.  The branch at point is sent."
+question in the branch, and send it as usual: `jumpseat-send' sends the branch
+that contains point."
   (interactive
    (progn
      (unless (and jumpseat-chat-mode (derived-mode-p 'org-mode))

@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; Folds the tool calls and the results in a chat, shows their status, and asks
-;; the user about calls that need approval.  An approval request is shown below
-;; its call, and answered with keys or buttons.
+;; Folds tool calls, results, images and long context in a chat, shows the
+;; status of calls, and asks the user about calls that need approval.  An
+;; approval request is shown below its call, and answered with keys or buttons.
 
 ;;; Code:
 
@@ -90,8 +90,9 @@ Return the end of the last complete block, or BEG if there is none."
     beg))
 
 (defun jumpseat-calls--count-lines (beg end)
-  "Describe the number of lines in the fence from BEG to END."
-  ;; A text that ends in a line ending is followed by an empty line.
+  "Describe the number of lines of text in the block from BEG to END."
+  ;; If the text ends in a line ending, an empty line separates the text from
+  ;; the last line of the block.
   (let ((blank (save-excursion (goto-char end) (forward-line -1) (looking-at-p "\n"))))
     (jumpseat--view-count-lines beg end (if blank 3 2))))
 
@@ -140,7 +141,7 @@ Return the end of the last complete block, or BEG if there is none."
 
 (defun jumpseat-calls--find (id)
   "Return the overlay of the call ID, or nil.
-Other answers may have calls with the same id; the last one counts."
+If several answers have a call with this id, return the last one."
   (seq-find (lambda (each) (equal id (overlay-get each 'jumpseat-call)))
             (nreverse (jumpseat-calls--list 'jumpseat-call))))
 
@@ -243,15 +244,15 @@ It is turned on and off with the approval requests."
           (recenter (- (min (1+ lines) (1- (window-body-height))))))))))
 
 (defun jumpseat--calls-ask (turn request position)
-  "Show REQUEST of TURN, a `tool_approval' delta, at its call.
-If its call is not in this buffer, show it at POSITION."
+  "Show REQUEST, a `tool_approval' delta of TURN, at its call.
+If the call is not in this buffer, show REQUEST below POSITION."
   (let ((overlay (or (jumpseat-calls--find (plist-get request :toolUseId))
                      (let ((line (save-excursion (goto-char position) (line-end-position))))
                        (jumpseat--view-put-overlay line line 'message)))))
     (overlay-put overlay 'jumpseat-approval request)
     (overlay-put overlay 'jumpseat-turn turn)
     (jumpseat-approval-mode)
-    ;; The buttons show keys only if the mode is on.
+    ;; The mode must be on before the buttons are made, or they show no keys.
     (overlay-put overlay 'after-string
                  (concat jumpseat--view-cursor (jumpseat-calls--format-approval request)))
     (when (overlay-get overlay 'jumpseat-call)
@@ -281,12 +282,12 @@ If its call is not in this buffer, show it at POSITION."
                (and message (not (string-empty-p message)) (concat ": " message)))))))
 
 (defun jumpseat--calls-end ()
-  "Remove the approval requests of this buffer, whose turn has ended."
+  "Remove the approval requests of this buffer after the turn has ended."
   (mapc #'jumpseat-calls--forget-approval (jumpseat-calls--list 'jumpseat-approval)))
 
 ;;; Decisions
 
-(defun jumpseat-calls--find-asked ()
+(defun jumpseat-calls--find-approval ()
   "Return the overlay of the approval request at point, or else of the first one."
   (let ((asked (jumpseat-calls--list 'jumpseat-approval)))
     (or (seq-find (lambda (each) (<= (overlay-start each) (point) (overlay-end each))) asked)
@@ -311,15 +312,15 @@ If its call is not in this buffer, show it at POSITION."
 (defun jumpseat-allow ()
   "Allow the call at point, or else the first one that needs approval."
   (interactive)
-  (jumpseat-calls--decide (jumpseat-calls--find-asked) "allow"))
+  (jumpseat-calls--decide (jumpseat-calls--find-approval) "allow"))
 
 (defun jumpseat-deny (&optional reason)
   "Deny the call at point, or else the first one that needs approval.
 With a prefix argument, read a REASON for the model."
   (interactive (list (when current-prefix-arg
-                       (jumpseat-calls--find-asked)
+                       (jumpseat-calls--find-approval)
                        (read-string "Reason for denying (sent to the model): "))))
-  (apply #'jumpseat-calls--decide (jumpseat-calls--find-asked) "deny"
+  (apply #'jumpseat-calls--decide (jumpseat-calls--find-approval) "deny"
          (unless (string-empty-p (or reason "")) (list :message reason))))
 
 (defun jumpseat-calls--list-choices (request)
@@ -338,7 +339,7 @@ With a prefix argument, read a REASON for the model."
 (defun jumpseat-allow-remembered ()
   "Allow the call at point, and choose what else to allow from now on."
   (interactive)
-  (let* ((overlay (jumpseat-calls--find-asked))
+  (let* ((overlay (jumpseat-calls--find-approval))
          (request (overlay-get overlay 'jumpseat-approval))
          (buffer (current-buffer)))
     (when (seq-empty-p (plist-get request :remember))
@@ -353,7 +354,7 @@ With a prefix argument, read a REASON for the model."
 (defun jumpseat-show-diff ()
   "Show the diff of the call at point in Diff mode."
   (interactive)
-  (let* ((request (overlay-get (jumpseat-calls--find-asked) 'jumpseat-approval))
+  (let* ((request (overlay-get (jumpseat-calls--find-approval) 'jumpseat-approval))
          (text (jumpseat-calls--format-diff request)))
     (when (string-empty-p text) (user-error "This call does not change a file"))
     (with-current-buffer (get-buffer-create "*jumpseat diff*")

@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; `jumpseat-chat-mode' makes a buffer a chat, on top of Markdown mode if that
-;; is installed, or of Org mode.
+;; `jumpseat-chat-mode' makes a buffer a chat.  The major mode is Org mode,
+;; Markdown mode, or `jumpseat-plain-mode' if Markdown mode is not installed.
+;; This file also has the commands that open chats and move between turns.
 
 ;;; Code:
 
@@ -121,8 +122,8 @@ Write a question under the last heading, and send it with \\[jumpseat-send].
     (mapc #'jumpseat--view-clear '(message heading fold)))))
 
 (defun jumpseat--chat-fold ()
-  "Fold each call in this chat, and the thinking.
-The daemon finds the lines of the thinking."
+  "Fold each call, result, image and long context in this chat, and the thinking.
+The thinking is folded later, when the daemon has found its lines."
   (jumpseat--view-clear 'fold)
   (save-restriction
     (widen)
@@ -147,7 +148,7 @@ The daemon finds the lines of the thinking."
 ;;; Opening
 
 (defun jumpseat--chat-new (text format)
-  "Create a new chat with TEXT in FORMAT."
+  "Create a new chat with TEXT in FORMAT, and return its buffer."
   (let ((directory default-directory)
         (buffer (generate-new-buffer "*jumpseat*")))
     (with-current-buffer buffer
@@ -212,11 +213,12 @@ Do nothing if the user has edited that line."
    (jumpseat--chat-new (concat (jumpseat-chat--make-front-matter format)
                                (jumpseat--transcript-question format) "\n\n")
                        format))
-  ;; The chat is shown first, because it does not have to wait for the daemon.
+  ;; Show the chat with a standard heading first, without waiting for the daemon.
   (jumpseat-chat--fetch-heading))
 
 (defun jumpseat (&optional new)
-  "Open the last chat, or with a prefix argument NEW a new one."
+  "Open the last chat, or a new one if there is none.
+With a prefix argument NEW, always open a new chat."
   (interactive "P")
   (let ((chat (and (not new) (car (jumpseat--chat-list)))))
     (if chat (jumpseat--chat-show chat)

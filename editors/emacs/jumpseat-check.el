@@ -26,8 +26,9 @@
 
 (defun jumpseat-check--build-text ()
   "Return the text of this chat to check, or nil if there is nothing to check.
-This is the front matter with a short question, because the rest may be long.
-In a branch, it is the whole text, which contains the place of the branch."
+Usually, this is the front matter with a short question, because the rest may be
+long.  In a branch, or if the front matter is not terminated, it is the whole
+text."
   (save-restriction
     (widen)
     (let ((end (jumpseat--transcript-front-matter-end)))

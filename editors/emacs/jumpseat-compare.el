@@ -1,4 +1,4 @@
-;;; jumpseat-compare.el --- Compare a rewrite with its text  -*- lexical-binding: t; -*-
+;;; jumpseat-compare.el --- Compare a rewrite with the old text  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 
@@ -35,7 +35,7 @@
     new))
 
 (defun jumpseat--compare-diff (edit)
-  "Show the difference between this buffer and the text of EDIT."
+  "Show the difference that accepting EDIT would make to this buffer."
   (let ((new (save-restriction
                (widen)
                (jumpseat-compare--make-buffer edit))))
@@ -44,7 +44,7 @@
       (display-buffer new))))
 
 (defun jumpseat--compare-ediff (edit done)
-  "Compare this buffer in Ediff with the text in which EDIT is accepted.
+  "Compare this buffer in Ediff with a copy in which EDIT is accepted.
 Call DONE in this buffer when the user quits Ediff."
   (widen)
   (let ((source (current-buffer))
@@ -62,7 +62,7 @@ Call DONE in this buffer when the user quits Ediff."
                        90 t))))))
 
 (defun jumpseat-compare--format-conflicts (old new)
-  "Return the text OLD in which each hunk that leads to NEW is a conflict."
+  "Return OLD with a conflict in place of each hunk that differs in NEW."
   (let ((at 0) parts)
     (pcase-dolist (`(,old-beg ,old-end ,new-beg ,new-end) (jumpseat--hunks-compute old new))
       (push (substring old at old-beg) parts)

@@ -26,8 +26,8 @@
   (let ((sign (jumpseat--format-property (jumpseat--format-here))))
     (append (mapcar (lambda (each) (list (concat sign (car each) ": ") (cadr each)))
                     jumpseat-complete--keys)
-            ;; In Org, offer only these keys: other properties may belong to
-            ;; other programs.
+            ;; In Org, a setting is not a property of its own, because other
+            ;; properties may belong to other programs.
             (when (string-empty-p sign)
               (mapcar (lambda (row) (list (concat (plist-get row :key) ": ")
                                           (concat (jumpseat--models-describe-values row) ". "
@@ -53,7 +53,8 @@
                 (jumpseat--models-known-prompts))))
 
 (defun jumpseat-complete--build-result (beg items)
-  "Return ITEMS between BEG and point as `completion-at-point' expects them."
+  "Return a completion of the text between BEG and point with ITEMS.
+Its form is described in `completion-at-point-functions'."
   (when items
     (list beg (point) (mapcar #'car items)
           :exclusive 'no

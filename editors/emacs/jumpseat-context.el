@@ -42,10 +42,11 @@ In a directory, larger files are left out."
 (defconst jumpseat-context--media
   '(("png" . "image/png") ("jpg" . "image/jpeg") ("jpeg" . "image/jpeg") ("gif" . "image/gif")
     ("webp" . "image/webp") ("pdf" . "application/pdf"))
-  "The media types of images and documents, by the ends of their names.")
+  "The media types of images and documents, by file name extension.")
 
 (defun jumpseat-context--make-media-block (bytes type &optional name)
-  "Return the block for BYTES of the media TYPE, an image or the document NAME."
+  "Return the block for BYTES of the media TYPE, an image or a document.
+NAME is the file name of a document."
   (let ((source (base64-encode-string bytes t)))
     (if (string-prefix-p "image/" type)
         (list :type "image" :source source :mediaType type)
@@ -161,7 +162,8 @@ Items that no longer exist are removed."
 ;;; Items
 
 (defun jumpseat--context-region-item (beg end)
-  "Return an item for the text from BEG to END; it follows later edits."
+  "Return an item for the text from BEG to END.
+The item follows later edits of that text."
   (let ((overlay (make-overlay beg end nil nil t))
         (name (buffer-name)))
     (overlay-put overlay 'face 'jumpseat-context)
@@ -169,7 +171,8 @@ Items that no longer exist are removed."
     (jumpseat--context-make-item
      :overlay overlay
      :label (format "%s:%d-%d" name (line-number-at-pos beg t)
-                    ;; A line ending at the end belongs to the line before it.
+                    ;; The last character may be a line ending, which belongs to
+                    ;; the line before END.
                     (line-number-at-pos (max beg (1- end)) t))
      :build (lambda ()
               (when (and (overlay-buffer overlay)
@@ -220,7 +223,7 @@ Items that no longer exist are removed."
    :build (lambda () (list (jumpseat-context--make-media-block bytes type)))))
 
 (defun jumpseat--context-fetch-page (url callback)
-  "Fetch the page URL, and call CALLBACK with an item for its text."
+  "Fetch the page at URL, and call CALLBACK with an item for its text."
   (jumpseat--rpc-request
    "context/fetch" (list :url url)
    (jumpseat--make-callback

@@ -80,7 +80,7 @@ The oldest lines are removed."
 
 (defcustom jumpseat-package nil
   "The requirement for pip that \\[jumpseat-install] installs.
-Nil means the wheel in this package, or the checkout that contains it."
+Nil means the wheel in this package, or the checkout that this package is in."
   :type '(choice (const :tag "This version" nil) string))
 
 (defface jumpseat-note '((t :inherit shadow))
@@ -249,8 +249,8 @@ could not be started."
     (condition-case failure
         (let ((process (make-process :name "jumpseat-process" :buffer buffer :command command
                                      :noquery t :connection-type 'pipe :sentinel end)))
-          ;; A program that reads its input must fail instead of waiting.  If
-          ;; it has already ended, its input is gone.
+          ;; A program that reads its input must fail instead of waiting.  Closing
+          ;; the input signals an error if the program has already ended.
           (ignore-errors (process-send-eof process)))
       (file-error
        (kill-buffer buffer)

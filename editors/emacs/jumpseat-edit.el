@@ -17,7 +17,7 @@
 
 (cl-defstruct (jumpseat--edit (:constructor jumpseat--edit-make) (:copier nil))
   region                     ; the overlay over the text
-  sent                       ; the text that was sent, with the accepted hunks
+  sent                       ; the text that was sent, with the hunks accepted since
   (earlier nil)              ; the earlier values of `sent', which undo may restore
   instruction
   options                    ; a property list; see `jumpseat--rewrite-begin'
@@ -28,7 +28,7 @@
 
 ;;; The rewrites of a buffer
 
-(defvar-local jumpseat--edit-list nil "The open rewrites in this buffer, in no order.")
+(defvar-local jumpseat--edit-list nil "The open rewrites in this buffer, in no particular order.")
 
 (defun jumpseat--edit-start (edit)
   "Return the start of the text of EDIT."

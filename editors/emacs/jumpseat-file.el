@@ -57,12 +57,13 @@ model, followed by a heading.  In `jumpseat-directory', a heading is enough."
                      (file-in-directory-p buffer-file-name jumpseat-directory))))))))
 
   ;; Ignore local variables in a chat, because the model may have written them.
-  ;; The mode that they name would be chosen before `magic-mode-alist' is
-  ;; consulted, and `normal-mode' would reset any value that a hook sets.
+  ;; Otherwise, a mode that they name would be chosen before `magic-mode-alist'
+  ;; is consulted.  Setting `enable-local-variables' in a hook would not help,
+  ;; because `normal-mode' resets it.
   (advice-add 'inhibit-local-variables-p :before-until #'jumpseat--file-p)
   (add-to-list 'magic-mode-alist '(jumpseat--file-p . jumpseat--file-mode))
-  ;; A "coding:" among the local variables would decode the text before the
-  ;; buffer can be examined.
+  ;; Emacs decodes the text before `jumpseat--file-p' can examine it.  Without
+  ;; this rule, a "coding:" in the text would determine how.
   (let ((values (concat "\n\\(?:.+\n\\)\\{0,20\\}:?\\(?:conversation\\|model\\): .+\n"
                         "\\(?:.+\n\\)\\{0,20\\}"))
         (aside "\\(?:#.*\n\\|\n\\)\\{0,20\\}"))
@@ -71,7 +72,8 @@ model, followed by a heading.  In `jumpseat-directory', a heading is enough."
       (add-to-list 'auto-coding-regexp-alist (cons text 'utf-8)))))
 
 (defun jumpseat-file--record ()
-  "Record whether this buffer is a chat, even in another major mode later."
+  "Record whether this buffer is a chat.
+The record survives a change of the major mode."
   (setq jumpseat--file-is-chat jumpseat-chat-mode))
 
 (add-hook 'jumpseat-chat-mode-hook #'jumpseat-file--record)

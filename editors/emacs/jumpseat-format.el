@@ -31,7 +31,7 @@ A chat in Org is in Org mode; its file has the extension .org."
   thinking-end
   ;; Matches the first line of a block that is folded.  Group 1 is the text that
   ;; `block-end' needs, group 2 the type, and group 3 the pairs of keys and
-  ;; values.  Lines of a model that look like this are escaped.
+  ;; values.  If a model writes such a line, the line is escaped.
   block
   block-end                  ; a `format' string: with group 1 of `block', a regexp for the last line
   pair                       ; a `format' string: with a key, a regexp; its group 1 is the value
@@ -109,7 +109,7 @@ Return whether front matter begins there."
     (looking-at-p (concat (jumpseat--format-front format) "$"))))
 
 (defun jumpseat--format-of-file ()
-  "Return the format of the text in this buffer before its major mode is known."
+  "Return the format of this buffer, whose major mode is not yet set."
   (save-excursion
     (save-restriction
       (widen)

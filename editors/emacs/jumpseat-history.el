@@ -6,7 +6,8 @@
 
 ;;; Commentary:
 
-;; Picks a kept conversation, to continue, preview, fork, rename or delete it.
+;; The command that lets the user pick a kept conversation, and continue,
+;; preview, fork, rename or delete it.
 
 ;;; Code:
 
@@ -24,7 +25,7 @@
            " · "))))
 
 (defun jumpseat-history--number-names (items)
-  "Number the names of ITEMS that are not unique."
+  "Return ITEMS, with a number after each name that has occurred before."
   (let (seen)
     (mapcar (lambda (item)
               (let ((name (car item)) (number 1))
@@ -77,7 +78,8 @@ continue."
     (jumpseat-history--open id)))
 
 (defun jumpseat-history--go-to-branch (position)
-  "If POSITION is in the properties of a branch, go to the end of that branch."
+  "Go to the end of the branch that has POSITION in its properties.
+If POSITION is not in a branch, go to the end of the chat."
   (goto-char position)
   (let ((headlines (jumpseat--outline-list-headlines)))
     (goto-char (if headlines (jumpseat--outline-find-end (car headlines)) (point-max)))
