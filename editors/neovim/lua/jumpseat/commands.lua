@@ -110,7 +110,7 @@ end
 ---@field about string what it does, in the imperative
 ---@field run fun(args: table) receives the arguments of a user command, without the subcommand
 ---@field complete? fun(lead: string): string[]
----@field is_safe? boolean whether it works even if the user's options are invalid
+---@field allows_invalid_options? boolean whether it runs even if one of the user's options is invalid
 
 ---@type table<string, jumpseat.Subcommand>
 M.subcommands = {
@@ -173,7 +173,7 @@ M.subcommands = {
   reject = {
     about = 'discard the new text',
     run = function() require('jumpseat.edit').reject(current_buffer()) end,
-    is_safe = true,
+    allows_invalid_options = true,
   },
   ['accept-hunk'] = {
     about = 'accept the hunk at the cursor, else the first one below it, else the last one',
@@ -195,7 +195,7 @@ M.subcommands = {
     about = 'rewrite again, with another instruction if one is given',
     run = function(args) require('jumpseat.edit').rewrite_again(current_buffer(), args.args) end,
   },
-  stop = { about = 'stop the answer or the edit', run = stop, is_safe = true },
+  stop = { about = 'stop the answer or the edit', run = stop, allows_invalid_options = true },
   ['next-turn'] = {
     about = 'go to the next turn',
     run = function() require('jumpseat.chat.turns').move(current_buffer(), 1) end,
@@ -225,7 +225,7 @@ M.subcommands = {
   keys = {
     about = 'show the keys of chats',
     run = function() require('jumpseat.input.keys').show() end,
-    is_safe = true,
+    allows_invalid_options = true,
   },
   model = {
     about = 'choose the model of the chat, or elsewhere the default model',
@@ -283,7 +283,7 @@ M.subcommands = {
   log = {
     about = 'show the logs',
     run = function() require('jumpseat.account.status').open_logs() end,
-    is_safe = true,
+    allows_invalid_options = true,
   },
   install = {
     about = 'install the daemon (with !, reinstall it)',
@@ -291,13 +291,13 @@ M.subcommands = {
   },
 }
 
---- Run a subcommand, unless one of the user's options is invalid.
+--- Run a subcommand. If one of the user's options is invalid, warn instead, unless the subcommand allows that.
 ---@param name string
 ---@param args table
 function M.run(name, args)
   local subcommand = M.subcommands[name]
   local problem = require('jumpseat.core.config').check()[1]
-  if problem and not subcommand.is_safe then
+  if problem and not subcommand.allows_invalid_options then
     return require('jumpseat.core.log').warn(problem .. ' See :help jumpseat-options.')
   end
   subcommand.run(args)
@@ -333,7 +333,7 @@ function M.complete(lead, line)
 end
 
 --- Complete the argument of a command of an earlier release.
----@param alias string
+---@param alias string the command's name without `Jumpseat`
 ---@param lead string
 ---@return string[]
 function M.complete_alias(alias, lead) return M.complete(lead, ('Jumpseat %s '):format(alias:lower())) end

@@ -11,9 +11,9 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.turns')
 
 ---@class jumpseat.Tail a question with everything below it
 ---@field lines string[]
----@field branches { offset: integer, branch: jumpseat.Branch }[] each with its distance below the question, in lines
+---@field branches { offset: integer, branch: jumpseat.Branch }[] the branches below, with their distances in lines
 
----@class jumpseat.Branch the variants of a chat from one question on
+---@class jumpseat.Branch a question whose text and everything below it exist in several variants
 ---@field mark integer the mark at the question's heading
 ---@field tails (jumpseat.Tail|false)[] false for a variant whose text exists only in the buffer
 ---@field current integer
@@ -73,7 +73,7 @@ function M.move(buf, step)
   end)
 end
 
---- Return the number of the section with the last question at or above a row, or else with the first question.
+--- Find the last question at or above a row, or else the first question. Return the number of its section, from 1.
 ---@param parsed jumpseat.Parsed
 ---@param row integer from 0
 ---@return integer?
@@ -108,7 +108,7 @@ local function show_label(buf, branch)
   branch.label = view.show_label(buf, row_of(buf, branch), text)
 end
 
---- Remove the branches below a row from the buffer, and return them.
+--- Return the branches below a row, after removing their marks and labels from the buffer.
 ---@param buf integer
 ---@param row integer
 ---@return { offset: integer, branch: jumpseat.Branch }[]
@@ -128,8 +128,8 @@ local function detach_below(buf, row)
   return detached
 end
 
---- Store the buffer's text as the current variant. After an undo, the text may equal a variant that is already stored. That
---- variant then becomes the current one, and the variant that was undone is dropped.
+--- Store a tail as the current variant. After an undo, it may equal a variant that is already stored. That variant then
+--- becomes the current one, and the variant that was undone is dropped.
 ---@param branch jumpseat.Branch
 ---@param tail jumpseat.Tail
 local function store(branch, tail)
@@ -195,7 +195,7 @@ end
 
 --- Show another variant of the turn at the cursor, or else of the nearest turn above the cursor that has variants.
 ---@param buf integer
----@param step integer
+---@param step integer 1 for the next variant, -1 for the previous one
 function M.switch(buf, step)
   if not check_chat(buf) then return end
   local line, found = vim.api.nvim_win_get_cursor(0)[1], nil
@@ -221,7 +221,8 @@ function M.switch(buf, step)
   chat.fold(buf)
 end
 
---- The branches of unloaded buffers, each with the text below it: the text may differ when the buffer is loaded again.
+--- The branches of unloaded buffers. Each is stored with the text from its row to the end of the buffer, to find out whether
+--- that text is still the same when the buffer is loaded again.
 ---@type table<integer, { row: integer, lines: string[], branch: jumpseat.Branch }[]>
 local unloaded = {}
 
@@ -234,7 +235,7 @@ local function remember_branches(buf)
   branches[buf] = nil
 end
 
---- Mark the branches of a buffer that is loaded again, unless the text below them has changed.
+--- Restore the branches of a buffer that has been loaded again, except those whose text has changed.
 ---@param buf integer
 local function restore_branches(buf)
   for _, each in ipairs(unloaded[buf] or {}) do

@@ -3,10 +3,10 @@ local M = {}
 
 ---@class jumpseat.Chat
 ---@field buf integer
----@field preparing (fun())[]? the actions to run after the preparation of a question; nil if none is being prepared
+---@field preparing (fun())[]? while a question is prepared, the actions to run afterwards; nil at other times
 ---@field turn jumpseat.Turn?
 ---@field answer jumpseat.Answer? the answer of `turn`
----@field asked table<integer, string[]> the lines of each question when it was sent, by the index of its message
+---@field asked table<integer, string[]> the lines of each question when it was sent, by the index of its message, from 0
 
 ---@type table<integer, jumpseat.Chat>
 local chats = {}
@@ -29,7 +29,8 @@ end
 ---@return integer?
 function M.source() return source and vim.api.nvim_buf_is_loaded(source) and source or nil end
 
---- Let `@buffer` refer to this buffer from now on, if it is listed, has a name or some text, and is not a chat.
+--- Make `@buffer` refer to this buffer from now on. Ignore chats, buffers that are unlisted or have a 'buftype', and unnamed
+--- buffers with at most one line.
 ---@param buf integer
 function M.remember_source(buf)
   local is_file = vim.bo[buf].buftype == '' and vim.bo[buf].buflisted

@@ -20,18 +20,18 @@ end
 M.ADVICE = "Set it with :lua require('jumpseat').setup({ command = { '/path/to/jumpseat' } })"
 
 ---@class jumpseat.Options
----@field command? string[] the program, without `attach`; default: the one `:Jumpseat install` installed, else `jumpseat` on PATH
+---@field command? string[] the command before `attach`; default: what `:Jumpseat install` installed, else `jumpseat` on PATH
 ---@field args? string[] further arguments of `jumpseat attach`
 ---@field config? table the configuration overlay that is sent as `initializationOptions.config`
----@field model? string the model of new chats, edits and Lua questions
+---@field model? string the model of new chats, of edits, and of questions from Lua
 ---@field directory? string the directory for new chats
 ---@field tools? string[] selectors of the tools of new chats, such as `files/*`
 ---@field rules? boolean whether the daemon adds the rules of the workspace, such as AGENTS.md; default false
----@field keys? false|table<string, string|string[]|false> the keys of chats and reviews, by subcommand; false for none
+---@field keys? false|table<string, string|string[]|false> the keys of chats and reviews, by subcommand; false for no keys
 ---@field window? string where a chat opens: right, left, above, below, tab, float, or a command that opens a window
----@field size? number the columns or lines of that window, or, if less than 1, a fraction of the screen
+---@field size? number the columns or lines of a chat's window; if less than 1, a fraction of the screen
 ---@field picker? string the picker of the history: snacks, fzf-lua, telescope or select; default: the first one installed
----@field open_browser? boolean whether signing in may open a browser; default: not over SSH
+---@field open_browser? boolean whether signing in may open a browser; default: true, but false over SSH
 ---@field keep? boolean whether the daemon keeps the conversations; default true
 ---@field log_level? string the daemon's log level
 ---@field package? string the pip requirement that `:Jumpseat install` installs; default: the wheel in this plug-in, or the checkout

@@ -37,6 +37,7 @@ local function remove(line, headings)
   local rest = line:match('^\\+(.*)$')
   if rest and is_special(rest, headings) then line = line:sub(2) end
   if not line:find('\\:', 1, true) then return line end
+  -- Settings may also start the line, so put white space before it while the patterns are applied.
   line = ' ' .. line
   for _, word in ipairs(SETTINGS) do
     line = line:gsub('(' .. word .. '\\*)\\:', '%1:')

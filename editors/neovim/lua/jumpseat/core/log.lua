@@ -21,7 +21,8 @@ function M.path() return path_of('jumpseat.log') end
 ---@return string
 function M.daemon_path() return path_of('jumpseat-daemon.log') end
 
---- Wrap a command so that its stderr is appended to this log; vim.lsp.rpc would write it to the LSP log.
+--- Wrap a command so that its stderr is appended to the plug-in's log. Without the wrapper, as on Windows, vim.lsp.rpc writes
+--- stderr to the LSP log.
 ---@param command string[]
 ---@return string[]
 function M.with_stderr(command)
@@ -41,7 +42,7 @@ function M.last_line()
   return line:find(STAMPED) and '' or line
 end
 
---- Rename the log if it has grown too large, replacing the previously renamed one.
+--- If the log has grown too large, rename it to `jumpseat.log.1`, replacing an older file of that name.
 function M.rotate()
   vim.fn.mkdir(vim.fs.dirname(M.path()), 'p')
   local stat = vim.uv.fs_stat(M.path())
@@ -59,7 +60,7 @@ function M.write(format, ...)
   file:close()
 end
 
---- Return a handler for the output of a process, which arrives in pieces: it calls `write` with each complete line.
+--- Return a handler for the pieces in which a process's output arrives. The handler calls `write` with each complete line.
 ---@param write fun(line: string)
 ---@return fun(err?: string, piece?: string)
 function M.line_reader(write)

@@ -41,7 +41,7 @@ end
 ---@return integer
 function M.size_of_buffer(buf) return vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) end
 
---- Return the last line with text at or above this one (from 1), or 0 if there is none.
+--- Return the number of the last line that is not blank, at or above this line. Return 0 if all of these lines are blank.
 ---@param buf integer
 ---@param line integer from 1
 ---@return integer

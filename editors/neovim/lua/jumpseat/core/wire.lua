@@ -48,7 +48,7 @@ local function replace_invalid_utf8(value)
 end
 
 --- Prepare params for sending. Nil and an empty table become an empty object instead of an empty array. Bytes that are not
---- valid UTF-8 are replaced, because the daemon would never answer a message with such bytes.
+--- valid UTF-8 are replaced, because the daemon would never answer a message that contains such bytes.
 ---@param params table?
 ---@return table
 function M.prepare(params)

@@ -48,7 +48,8 @@ local listeners = {}
 ---@type table<string, fun(params: table): table>
 local handlers = {}
 
---- Call `listener` for each notification of this method. This module itself emits `end` when the process has ended.
+--- Call `listener` for each notification of this method. This module itself emits `end`, with an error as its params, when the
+--- process has ended or has failed to initialize.
 ---@param method string
 ---@param listener fun(params: table)
 function M.on(method, listener)
@@ -130,6 +131,7 @@ end
 ---@param line string the last line of its stderr
 ---@return jumpseat.Error
 local function describe_early_exit(command, code, line)
+  -- An old release prints that there is no command 'attach'.
   if line:find("'attach'", 1, true) then return describe_too_old(command, nil, 'attach') end
   local reason = line ~= '' and ': ' .. line:gsub('%.$', '') or ''
   local hint = ('See :Jumpseat log, or run `%s attach` in a terminal.'):format(table.concat(command, ' '))
@@ -155,14 +157,14 @@ local function handle_exit(gone, command, code, signal)
   local now = vim.uv.now() / 1000
   crashes = vim.tbl_filter(function(at) return now - at < RESTART_SECONDS end, crashes)
   table.insert(crashes, now)
-  local again = #crashes <= RESTARTS
+  local can_restart = #crashes <= RESTARTS
   local err = wire.error(
     'connection',
     ('jumpseat ended unexpectedly (code %d).'):format(code),
-    again and 'It was restarted.' or 'It ended too often to be restarted automatically. See :Jumpseat log.'
+    can_restart and 'It was restarted.' or 'It ended too often to be restarted automatically. See :Jumpseat log.'
   )
   log.error(err)
-  if again then M.start() end
+  if can_restart then M.start() end
   fail_all(gone, err)
 end
 
@@ -199,7 +201,7 @@ local function handle_initialize(new, command, err, result)
   end
 end
 
---- Send `initialize`, and wait for its answer.
+--- Send `initialize`, and pass its answer to `handle_initialize`, or an error if there is no answer in time.
 ---@param new jumpseat.Connection
 ---@param command string[]
 ---@param options jumpseat.Options
@@ -275,8 +277,8 @@ M.on('window/showMessage', function(params)
   log.notify(params.message, vim.log.levels.ERROR - math.min(params.type, 3) + 1)
 end)
 
---- Send a request, starting the daemon if necessary. Return a function that cancels the request. A cancelled request is
---- never answered, because vim.lsp.rpc drops the response.
+--- Send a request, starting the daemon if necessary. Return a function that cancels the request. The callback of a cancelled
+--- request is never called: vim.lsp.rpc drops the response.
 ---@param method string
 ---@param params table?
 ---@param callback jumpseat.Callback
@@ -318,7 +320,8 @@ function M.info() return connection and connection.info end
 ---@return boolean
 function M.is_started() return connection ~= nil end
 
---- End the process. There is no need to wait: the daemon also ends the session when its input closes.
+--- End the process without waiting for an answer. If Neovim exits first, the process's input closes, which also ends the
+--- session.
 function M.stop()
   local current = connection
   if not current then return end

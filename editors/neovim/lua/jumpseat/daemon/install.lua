@@ -5,7 +5,7 @@ local log = require('jumpseat.core.log')
 
 local M = {}
 
--- Do not normalize this path: the plug-in's directory may be a link into the repository.
+-- Do not normalize this path: the plug-in's directory may be a link into the repository, and `..` must start from its target.
 local PLUGIN = vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)) .. '/../../..'
 --- The script that all editors share. In a release, it is inside the plug-in's directory; in the repository, it is beside
 --- that directory.

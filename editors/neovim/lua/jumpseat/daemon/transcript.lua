@@ -28,7 +28,7 @@ function M.text(buf) return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, 
 ---@param callback fun(err: jumpseat.Error?, parsed: jumpseat.Parsed)
 function M.parse(text, callback) client.request('transcript/parse', { text = text }, callback) end
 
---- Render a message as Markdown, without the last line ending. In an answer, blank lines around each text are removed.
+--- Render a message as Markdown, without the last line ending. In an answer, blank lines around each text block are removed.
 ---@param message { role: string, content: table[] }
 ---@param model string?
 ---@param callback fun(err: jumpseat.Error?, text: string)
@@ -77,8 +77,8 @@ function M.front_matter(buf) return vim.api.nvim_buf_get_lines(buf, 0, M.front_m
 ---@return string?
 function M.find_value(buf, key)
   for _, line in ipairs(M.front_matter(buf)) do
-    local name = line:match('^' .. key .. ':%s*["\']?([^%s"\']+)')
-    if name then return name end
+    local value = line:match('^' .. key .. ':%s*["\']?([^%s"\']+)')
+    if value then return value end
   end
 end
 
@@ -93,7 +93,7 @@ end
 --- Replace the front matter with one that the daemon renders from these values.
 ---@param buf integer
 ---@param head { model: string?, system: string?, daemonTools: string[]?, settings: table?, conversationId: string? }
----@param write fun(change: fun()) makes the change
+---@param write fun(change: fun()) calls `change`, which changes the buffer
 ---@param callback fun(err: jumpseat.Error?)
 function M.set_front_matter(buf, head, write, callback)
   local params = {

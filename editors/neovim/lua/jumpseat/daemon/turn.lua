@@ -1,10 +1,11 @@
---- Turns: `chat/start` and `edit/start`, with their deltas delivered once per frame.
+--- Turns: `chat/start` and `edit/start`, with their deltas delivered at most once per frame.
 local client = require('jumpseat.daemon.client')
 
 local M = {}
 
 local FRAME_MS, LONGEST_PAUSE_MS = 16, 250
---- The share of the time that writing and drawing deltas may take. Highlighting a long chat takes longer than a frame.
+--- The share of the time that writing and drawing deltas may take. If they take long, as in a chat with much text to
+--- highlight, deltas are delivered less often.
 local SHARE = 0.25
 
 ---@class jumpseat.Outcome
@@ -20,7 +21,7 @@ local SHARE = 0.25
 ---@field private queued table[]
 ---@field private scheduled boolean
 ---@field private pause_ms number the delay before the next deltas are delivered
----@field private begun boolean
+---@field private begun boolean whether a delta was received
 ---@field private stopped boolean
 local Turn = {}
 Turn.__index = Turn
@@ -34,11 +35,11 @@ function Turn:_flush()
   local queued = self.queued
   if #queued == 0 then return end
   self.queued = {}
-  local begun = vim.uv.hrtime()
+  local start_ns = vim.uv.hrtime()
   self.on_deltas(queued)
-  -- A deferred function runs after the screen is drawn, so that the time includes the drawing.
+  -- A deferred function runs after the screen is drawn, so the measured time includes the drawing.
   vim.defer_fn(function()
-    local took = (vim.uv.hrtime() - begun) / 1e6
+    local took = (vim.uv.hrtime() - start_ns) / 1e6
     self.pause_ms = math.min(math.max(FRAME_MS, took / SHARE), LONGEST_PAUSE_MS)
   end, 0)
 end

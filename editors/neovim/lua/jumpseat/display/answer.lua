@@ -20,7 +20,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.answer')
 ---@field conversation string? the kept conversation that the turn belongs to
 ---@field private notices [string, string][] messages below the answer, with their highlight groups
 ---@field private round integer? the mark above the calls of the last round
----@field private is_round_over boolean? whether a result of that round was written
+---@field private is_round_over boolean? whether that round has a result, so that the next call starts a new round
 ---@field private is_unkept boolean? whether the daemon could not keep the turn
 local Answer = {}
 Answer.__index = Answer
@@ -108,10 +108,11 @@ end
 
 --- The labels at the heading while a block is written, by the delta that starts the block.
 local LABELS = { text_start = '…', thinking_start = 'thinking …', tool_use_start = 'calling a tool …' }
---- The deltas that complete a block which is folded.
+--- The deltas after which finished blocks are folded.
 local COMPLETE = { thinking_done = true, tool_use_done = true, block_done = true, done = true }
 
---- Write a batch of deltas as one change of the buffer. Thinking and calls are separate changes, because they are folded.
+--- Write a batch of deltas in as few changes of the buffer as possible. Thinking and calls need changes of their own, because
+--- they are folded as soon as they are written.
 ---@param deltas table[]
 function Answer:write(deltas)
   if not self.writer:is_valid() then return end
@@ -139,7 +140,7 @@ function Answer:write(deltas)
     state = vim.tbl_extend('force', state, view.changes(delta))
     self:_take_note(delta)
     if LABELS[type] then self:_show_label(LABELS[type]) end
-    -- Do not fold a block that starts while the block above it is unfinished: it has no text yet.
+    -- A thinking block that starts while the block above it is unfinished has no text yet, so do not set its mark.
     if type == 'thinking_start' and delta.transcript then
       flush()
       -- Use a mark, because the front matter above may be rewritten meanwhile.
@@ -154,7 +155,7 @@ function Answer:write(deltas)
   if next(state) then view.update(self.buf, state) end
 end
 
---- Show a message below the answer when it ends.
+--- Add a message that `close` shows below the answer.
 ---@param message string
 function Answer:add_notice(message) table.insert(self.notices, { message, 'JumpseatWarning' }) end
 
@@ -184,7 +185,7 @@ function Answer:remove()
   self.writer:replace('')
 end
 
---- Change the buffer in the undo step of the answer. Does nothing if the user has undone the answer.
+--- Change the buffer in the undo step of the answer, if the answer is still valid; see `Writer:is_valid`.
 ---@param change fun()
 function Answer:edit(change)
   if self.writer:is_valid() then self.writer:edit(change) end
@@ -199,8 +200,8 @@ function Answer:mark_kept()
   vim.bo[self.buf].modified = false
 end
 
---- End the answer: show the model, the notices and the error, and append `after`.
----@param after string
+--- End the answer: append `after`, and show the model, the notices and the error.
+---@param after string the next question's heading with blank lines, or empty if the answer has no text
 ---@param err jumpseat.Error?
 ---@param stopped boolean
 function Answer:close(after, err, stopped)

@@ -4,8 +4,8 @@ local M = {}
 local FOLDED = { image = true, context = true, tool_use = true, tool_result = true }
 local LONGEST_VALUE = 40
 local namespace = vim.api.nvim_create_namespace('jumpseat.folds')
---- The marks of calls that have ended, as on the command line.
-local MARKS = { completed = '✓', failed = '✗', denied = '✗' }
+--- The symbols of calls that have ended, as on the command line.
+local SYMBOLS = { completed = '✓', failed = '✗', denied = '✗' }
 
 ---@class jumpseat.Block a fenced block of a transcript
 ---@field kind string
@@ -35,16 +35,16 @@ end
 ---@param last integer exclusive
 ---@return jumpseat.Block[]
 function M.find_blocks(buf, first, last)
-  local blocks, open, marks = {}, nil, nil
+  local blocks, open, closing = {}, nil, nil
   for offset, line in ipairs(vim.api.nvim_buf_get_lines(buf, first, last, false)) do
-    if open and line == marks then
+    if open and line == closing then
       open.last = first + offset
       table.insert(blocks, open)
       open = nil
     elseif not open then
       local fence, kind, rest = line:match('^(```+)([%l_]+)(.*)$')
       if fence and FOLDED[kind] and (rest == '' or rest:find('^%s')) then
-        open, marks = { kind = kind, info = read_info(rest), first = first + offset }, fence
+        open, closing = { kind = kind, info = read_info(rest), first = first + offset }, fence
       end
     end
   end
@@ -132,7 +132,7 @@ end
 ---@field detail string?
 ---@field mark integer? the label at the call
 
----@type table<integer, table<string, jumpseat.CallStatus>> by buffer and call
+---@type table<integer, table<string, jumpseat.CallStatus>> by buffer and the call's id
 local statuses = {}
 
 --- Set the status of a call. The closed fold of the call shows the status. If the fold is open, a label shows it.
@@ -195,15 +195,15 @@ local function summarize_call(name, json)
 end
 
 ---@param result jumpseat.Block
----@return string mark
+---@return string symbol
 ---@return string summary
 local function describe_result(result)
   local lines = vim.fn.getline(result.first + 1, result.last - 1) --[[@as string[] ]]
-  if result.info.is_error == 'true' then return MARKS.failed, shorten(lines[1] or '') end
-  return MARKS.completed, count_of(lines[#lines] == '' and #lines - 1 or #lines, 'line')
+  if result.info.is_error == 'true' then return SYMBOLS.failed, shorten(lines[1] or '') end
+  return SYMBOLS.completed, count_of(lines[#lines] == '' and #lines - 1 or #lines, 'line')
 end
 
---- The text of a fold by the kind of its first block.
+--- Functions that return the text of a fold, by the kind of the fold's first block.
 ---@type table<string, fun(block: jumpseat.Block, result: jumpseat.Block?): string>
 local DESCRIPTIONS = {
   image = function(block)
@@ -226,21 +226,21 @@ local DESCRIPTIONS = {
     local json = table.concat(vim.fn.getline(block.first + 1, block.last - 1) --[[@as string[] ]], '\n')
     local text = summarize_call(block.info.name or '', json)
     if result then
-      local mark, summary = describe_result(result)
-      return ('%s %s · %s'):format(mark, text, summary)
+      local symbol, summary = describe_result(result)
+      return ('%s %s · %s'):format(symbol, text, summary)
     end
     local known = (statuses[vim.api.nvim_get_current_buf()] or {})[block.info.id]
     if not known then return text end
-    local mark = MARKS[known.status]
-    return (mark and mark .. ' ' or '')
+    local symbol = SYMBOLS[known.status]
+    return (symbol and symbol .. ' ' or '')
       .. text
       .. ' · '
       .. known.status
       .. (known.detail and ': ' .. known.detail or '')
   end,
   tool_result = function(block)
-    local mark, summary = describe_result(block)
-    return ('%s Result · %s'):format(mark, summary)
+    local symbol, summary = describe_result(block)
+    return ('%s Result · %s'):format(symbol, summary)
   end,
 }
 
@@ -250,7 +250,7 @@ function M.foldtext()
   local first, last = vim.v.foldstart, vim.v.foldend
   local blocks = M.find_blocks(vim.api.nvim_get_current_buf(), first - 1, last)
   if blocks[1] then return '▸ ' .. DESCRIPTIONS[blocks[1].kind](blocks[1], blocks[2]) end
-  -- The markup takes four lines: the two tags of `<details>`, and a blank line inside each.
+  -- The markup takes four lines: the two `<details>` tags, a blank line after the first, and one before the second.
   return ('▸ Thinking (%s)'):format(count_of(math.max(1, last - first + 1 - 4), 'line'))
 end
 

@@ -7,6 +7,7 @@ require('jumpseat.core.highlights')
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.view')
+--- The largest width of a message, in cells.
 local WIDTH = 76
 local WINBAR = "%{%v:lua.require'jumpseat.display.view'.winbar()%}"
 --- The number of bytes assumed for the longest character with its combining characters.
@@ -25,7 +26,7 @@ local LABELS = {
   approving = 'waiting for your approval',
 }
 
---- The commands that the window bar names in some states.
+--- The commands that the window bar names in some states instead of `:Jumpseat stop`.
 local HINTS = { approving = ':Jumpseat approve' }
 
 ---@class jumpseat.Status
@@ -34,7 +35,7 @@ local HINTS = { approving = ':Jumpseat approve' }
 ---@field model? string
 ---@field usage? table
 ---@field quota? string
----@field tokens? { tokens: integer, method: string } how much the next question would send
+---@field tokens? { tokens: integer, method: string } what the next question would send, and how that was counted
 
 ---@type table<integer, jumpseat.Status>
 local statuses = {}
@@ -72,7 +73,7 @@ function M.winbar()
   return escape(left) .. '%<' .. (fits and '%=%#JumpseatLabel#' .. hint or '')
 end
 
---- Return the changes of the display that a delta causes, for `update`.
+--- Return the changes that a delta makes to the displayed state, in the form that `update` takes.
 ---@param delta table
 ---@return table<string, any>
 function M.changes(delta)
@@ -181,7 +182,7 @@ end
 
 --- Split a text into pieces of at most this width.
 ---@param text string
----@param width integer
+---@param width integer in cells
 ---@return string[]
 function M.split(text, width)
   local pieces, at = {}, 1
@@ -235,17 +236,17 @@ end
 ---@class jumpseat.Message
 ---@field text string
 ---@field highlight string
----@field is_above boolean whether the message is shown above its line
+---@field is_above boolean whether the message is shown above the line with its mark, instead of below
 
----@type table<integer, table<integer, jumpseat.Message>> by buffer and mark: the messages below lines
+---@type table<integer, table<integer, jumpseat.Message>> by buffer and mark: the messages that are shown
 local messages = {}
 
---- Show a message below a line. With `id`, replace that message.
+--- Show a message below a line, or above it if `message.is_above` is set. With `id`, replace that message.
 ---@param buf integer
 ---@param row integer from 0
 ---@param message jumpseat.Message
 ---@param id integer? the mark of the message to replace
-local function put_below(buf, row, message, id)
+local function put_message(buf, row, message, id)
   local lines = vim.tbl_map(
     function(line) return { { line, message.highlight } } end,
     wrap(message.text, math.min(WIDTH, M.width_of(buf)))
@@ -266,7 +267,7 @@ function M.show_below(buf, row, text, highlight)
   -- A closed fold would hide the message with the line, so show the message above the next line.
   local is_folded = win and vim.api.nvim_win_call(win, function() return vim.fn.foldclosed(row + 1) end) ~= -1
   local is_above = is_folded and row + 1 < vim.api.nvim_buf_line_count(buf)
-  put_below(
+  put_message(
     buf,
     is_above and row + 1 or row,
     { text = text, highlight = highlight, is_above = is_above or false }
@@ -280,7 +281,7 @@ vim.api.nvim_create_autocmd({ 'WinResized', 'VimResized' }, {
     for buf, each in pairs(messages) do
       for id, message in pairs(vim.api.nvim_buf_is_loaded(buf) and each or {}) do
         local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, id, {})
-        if at[1] then put_below(buf, at[1], message, id) end
+        if at[1] then put_message(buf, at[1], message, id) end
       end
     end
   end,

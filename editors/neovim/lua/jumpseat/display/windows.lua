@@ -9,7 +9,7 @@ local COMMANDS = {
   below = 'botright split',
   tab = 'tab split',
 }
---- The share of the screen that a floating chat takes.
+--- The share of the screen's width, and of its height, that a floating chat takes.
 local SHARE = 0.8
 
 --- Return the place of a floating chat on the current screen.
@@ -38,7 +38,7 @@ local function open_float(buf)
   })
 end
 
---- Set the size of a split.
+--- Set the size of the current window, which is a split.
 ---@param position string
 ---@param size number columns or lines or, if less than 1, a fraction of the screen
 local function resize(position, size)
@@ -66,7 +66,7 @@ end
 
 --- Close a window, or show another buffer in it if it is the last one.
 ---@param win integer
----@param other integer? the buffer to show
+---@param other integer? the buffer to show; nil for a new one
 function M.close(win, other)
   if pcall(vim.api.nvim_win_close, win, false) then return end
   vim.api.nvim_win_call(win, function()

@@ -9,7 +9,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.writer')
 ---@field private last integer the mark at the end of the piece; text that is typed there stays after the mark
 ---@field private tick integer? `changedtick` after the last write
 ---@field private chunks string[] the texts written so far
----@field lost boolean whether the user has removed the piece
+---@field lost boolean whether writing must stop, for example because the user has deleted the piece
 ---@field private is_shared boolean whether something else has changed the buffer since the first write
 local Writer = {}
 Writer.__index = Writer
@@ -37,7 +37,7 @@ function Writer:_position(mark)
   local at = vim.api.nvim_buf_get_extmark_by_id(self.buf, namespace, mark, {})
   local count = vim.api.nvim_buf_line_count(self.buf)
   if at[1] < count then return at[1], at[2] end
-  -- Undo has removed the last lines of the buffer, and left the mark behind them.
+  -- Undo has removed the last lines of the buffer, and left the mark below the line that is now the last.
   return count - 1, #vim.api.nvim_buf_get_lines(self.buf, count - 1, count, false)[1]
 end
 
@@ -90,8 +90,8 @@ function Writer:edit(change)
   end)
 end
 
---- Return the windows that show the buffer, and the cursor position of each after an insertion at the end of the piece. The
---- position `end` is the end of the buffer.
+--- Return the windows that show the buffer, each with the position that its cursor gets when lines are inserted at the end
+--- of the piece. `end` stands for the end of the buffer.
 ---@private
 ---@param lines string[]
 ---@return table<integer, [integer, integer]|'end'>
@@ -102,10 +102,10 @@ function Writer:_plan_cursors(lines)
   local cursors = {}
   for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
     local line, column = unpack(vim.api.nvim_win_get_cursor(win))
-    local types = inserting and win == vim.api.nvim_get_current_win()
-    if line == count and not types then
+    local is_typing = inserting and win == vim.api.nvim_get_current_win()
+    if line == count and not is_typing then
       cursors[win] = 'end'
-    elseif line - 1 == row and column >= col and types then
+    elseif line - 1 == row and column >= col and is_typing then
       local offset = #lines > 1 and #lines[#lines] or col + #lines[1]
       cursors[win] = { line + #lines - 1, column - col + offset }
     elseif line - 1 > row then
@@ -117,8 +117,8 @@ function Writer:_plan_cursors(lines)
   return cursors
 end
 
---- Add text at the end of the piece. A window follows only if its cursor was on the last line. If the user is typing after
---- the piece, the cursor moves with the typed text.
+--- Add text at the end of the piece. The cursor of a window follows the text only if it was on the buffer's last line.
+--- If the user is typing after the piece, the cursor moves with the typed text.
 ---@param text string
 function Writer:append(text)
   -- A carriage return would be visible, and would be saved in the file.
@@ -127,12 +127,12 @@ function Writer:append(text)
   local lines = vim.split(text, '\n', { plain = true })
   local cursors = self:_plan_cursors(lines)
   local row, col = self:_position(self.last)
-  local is_below = #lines > 1
+  local adds_only_lines = #lines > 1
     and lines[1] == ''
     and col == #vim.api.nvim_buf_get_lines(self.buf, row, row + 1, false)[1]
   self:edit(function()
-    if is_below then
-      -- A change of the last line of a fold would take that line out of the fold.
+    if adds_only_lines then
+      -- Leave the line above unchanged: if it is the last line of a fold, a change would take it out of the fold.
       vim.api.nvim_buf_set_lines(self.buf, row + 1, row + 1, false, vim.list_slice(lines, 2))
     else
       vim.api.nvim_buf_set_text(self.buf, row, col, row, col, lines)
@@ -173,7 +173,8 @@ function Writer:_is_untouched()
   return table.concat(now, '\n') == table.concat(self.chunks)
 end
 
---- Replace the piece with this text, changing only the lines that differ. Does nothing if the user has edited the piece.
+--- Replace the piece with this text, changing only the lines from the first difference on. Return false, without a change, if
+--- the user has edited the piece.
 ---@param text string
 ---@return boolean done
 function Writer:replace(text)

@@ -42,7 +42,7 @@ local function load(name)
   return buf
 end
 
---- Show a buffer in its window, or else in the window of the last file, or in a new one.
+--- Show a buffer in its window, or else in the window of the last file, or else in a new window.
 ---@param buf integer
 local function show(buf)
   local source = chats.source()
@@ -71,7 +71,7 @@ local function name_of(buf)
   return name ~= '' and name or 'the unnamed buffer'
 end
 
---- Return the change that a code block makes: it replaces the lines that are similar, or is inserted below the cursor.
+--- Return the change that a code block makes: its lines replace similar lines, or else are inserted below the cursor.
 ---@param buf integer
 ---@param lines string[]
 ---@return jumpseat.Change
@@ -124,7 +124,7 @@ end
 
 --- Show the changes of a diff, in each of its files.
 ---@param block jumpseat.CodeBlock
----@param path string the argument of the command; if it is empty, the diff names its files
+---@param path string the file to change; if empty, the files that the diff names
 local function apply_patches(block, path)
   local patches = patch.parse(block.lines)
   if #patches == 0 then return log.warn('The diff does not change any lines.') end
@@ -147,7 +147,7 @@ end
 
 --- Show the code block at the cursor, or the last one, as a diff in its file.
 ---@param buf integer the chat
----@param path string the file; empty to find it
+---@param path string the file; if empty, find it from the block or use the last file
 function M.run(buf, path)
   local block = code.find_current(buf)
   if not block then return end
