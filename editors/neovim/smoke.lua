@@ -1,6 +1,6 @@
 -- The smallest Neovim client of jumpseat, and its smoke test: `nvim --headless -u NONE -l smoke.lua`.
--- JUMPSEAT_COMMAND is the daemon's command as a JSON array (default: jumpseat attach), JUMPSEAT_BASE_URL an
--- OpenAI-compatible API.
+-- JUMPSEAT_COMMAND is the daemon's command as a JSON array (default: jumpseat attach). JUMPSEAT_BASE_URL is the base
+-- URL of an OpenAI-compatible API.
 local TIMEOUT_MS = 20000
 local deltas, exit_code = {}, nil -- deltas: by turn id, in order
 

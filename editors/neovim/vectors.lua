@@ -1,5 +1,5 @@
--- Checks the transcript test vectors with Neovim's own JSON: `nvim --headless -u NONE -l vectors.lua`.
--- JUMPSEAT_VECTORS is the file of the vectors. JUMPSEAT_COMMAND is the same as in smoke.lua.
+-- Checks the transcript test vectors with Neovim's JSON encoder and decoder: `nvim --headless -u NONE -l vectors.lua`.
+-- JUMPSEAT_VECTORS is the path of the file with the vectors. JUMPSEAT_COMMAND is the same as in smoke.lua.
 local client = vim.lsp.rpc.start(vim.json.decode(vim.env.JUMPSEAT_COMMAND or '["jumpseat", "attach"]'), {})
 
 local function request(method, params)
@@ -18,7 +18,7 @@ local failed = {}
 for _, vector in ipairs(vectors) do
   local wanted = vector.rendered or vector.text
   local read = request('transcript/parse', { text = vector.text })
-  -- Send back the vector and the parsed conversation as this editor encodes them.
+  -- Have the daemon render the vector's conversation and the one it parsed, both as encoded by Neovim.
   for from, conversation in pairs({ vector = vector, wire = read }) do
     local text = request('transcript/render', { messages = conversation.messages, model = conversation.model,
       system = conversation.system, settings = conversation.settings }).text

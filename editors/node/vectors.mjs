@@ -1,5 +1,5 @@
-// Checks the transcript test vectors with Node's own JSON: `npm ci && node vectors.mjs`.
-// JUMPSEAT_VECTORS is the file of the vectors. JUMPSEAT_COMMAND is the same as in smoke.mjs.
+// Checks the transcript test vectors with Node's own JSON encoder and decoder: `npm ci && node vectors.mjs`.
+// JUMPSEAT_VECTORS is the path of the file with the vectors. JUMPSEAT_COMMAND is the same as in smoke.mjs.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ const failed = [];
 for (const vector of vectors) {
   const read = await connection.sendRequest("transcript/parse", { text: vector.text });
   assert.deepEqual(read.messages, vector.messages, vector.name);
-  // Render the vector, and the conversation that the daemon has parsed, as this library encodes them.
+  // Have the daemon render the vector's conversation and the one it parsed, both as encoded by Node.
   for (const [from, { messages, model, system, settings }] of Object.entries({ vector, wire: read })) {
     const { text } = await connection.sendRequest("transcript/render", { messages, model, system, settings });
     if (text !== (vector.rendered ?? vector.text)) failed.push([vector.name, from, text]);

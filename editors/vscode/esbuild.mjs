@@ -1,10 +1,10 @@
-// Builds the bundle: one file with everything except VS Code's own module. `--production` makes it small, `--watch` keeps it
-// current.
+// Builds the bundle: one file with all code except VS Code's own module. `--production` minifies the bundle, and
+// `--watch` builds it again after each change.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import * as esbuild from 'esbuild';
 
-/** The maximum size of the bundle. The README says how small the bundle is. */
+/** The maximum size of the bundle. The README states this limit and the current size. */
 const MAX_BYTES = 250_000;
 
 // A VSIX can contain only files of this directory, so copy the installer script.
@@ -12,14 +12,14 @@ mkdirSync('dist', { recursive: true });
 copyFileSync('../bootstrap.py', 'dist/bootstrap.py');
 
 /**
- * Uses VS Code's module as it is. For each file with `import * as vscode`, esbuild would copy its hundreds of properties
- * into a new object, which took almost half of the time that loading the extension took.
+ * Uses VS Code's module without copying it. For each file with `import * as vscode`, esbuild would otherwise copy the
+ * module's hundreds of properties into a new object. These copies took almost half of the extension's loading time.
  */
 const shareVscode = {
   name: 'share-vscode',
   setup: (build) => {
     let shared = 0;
-    // The paths of Windows have backslashes.
+    // Paths on Windows have backslashes.
     build.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path }) => {
       const source = await readFile(path, 'utf8');
       const contents = source.replace(
@@ -59,7 +59,7 @@ if (process.argv.includes('--watch')) {
   }
 }
 
-/** Return the licences of the packages in the bundle. They must be included in every copy. */
+/** Return the licences of the packages in the bundle. Every copy of the bundle must include these licences. */
 function noticesOf(files) {
   const found = files.map((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]);
   const packages = [...new Set(found.filter(Boolean))].sort();

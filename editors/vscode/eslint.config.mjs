@@ -5,7 +5,7 @@ import tseslint from 'typescript-eslint';
 const EXEMPT = 'CallExpression[callee.property.name=/^(t|trace|debug|info|warn|error)$/]';
 /** Properties whose texts VS Code shows. */
 const SHOWN = '/^(title|label|detail|description|placeHolder|prompt|tooltip|message)$/';
-/** Words that are not the product's name, an icon, a part of an identifier, or a command's URI. */
+/** Matches a word, except the product's name, an icon, a part of an identifier, and a part of a command's URI. */
 const WORDS = String.raw`/(^|[^\w$({.:~\/<-])(?!jumpseat\b)[A-Za-z]{2,}/`;
 const message =
   'Users see this text: pass it through l10n.t. If nobody sees it, disable the rule and say who reads it.';
@@ -32,7 +32,7 @@ export default tseslint.config(
     },
   },
   {
-    // A single word may be an identifier, so it is found only where VS Code certainly shows it.
+    // A literal of a single word may be an identifier, so it is an error only where VS Code certainly shows it.
     files: ['src/**/*.ts'],
     rules: {
       'no-restricted-syntax': [

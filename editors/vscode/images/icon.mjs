@@ -1,4 +1,4 @@
-// Draws icon.png: a bubble of a chat with three dots. Run `node images/icon.mjs` after a change.
+// Draws icon.png: a chat bubble with three dots. Run `node images/icon.mjs` after changing this file.
 import { writeFileSync } from 'node:fs';
 import { crc32, deflateSync } from 'node:zlib';
 
@@ -21,7 +21,7 @@ function inside(x, y, left, top, right, bottom, radius) {
   return dx * dx + dy * dy <= radius * radius;
 }
 
-/** The colour at a point, or nothing outside of the icon. */
+/** The colour at a point, or undefined if the point is outside of the icon. */
 function colour(x, y) {
   if (!inside(x, y, 0, 0, 256, 256, 52)) {
     return undefined;
@@ -52,19 +52,21 @@ function pixel(column, row) {
 
 function chunk(type, data) {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-  const ends = Buffer.alloc(8);
-  ends.writeUInt32BE(data.length, 0);
-  ends.writeUInt32BE(crc32(body), 4);
-  return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(data.length);
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(crc32(body));
+  return Buffer.concat([length, body, checksum]);
 }
 
 const header = Buffer.alloc(13);
 header.writeUInt32BE(SIZE, 0);
 header.writeUInt32BE(SIZE, 4);
-// 8 bits a channel, red, green, blue and alpha.
+// 8 bits per channel; colour type 6: red, green, blue and alpha.
 header.set([8, 6, 0, 0, 0], 8);
 const rows = [];
 for (let row = 0; row < SIZE; row++) {
+  // The row's filter type: none.
   rows.push(0);
   for (let column = 0; column < SIZE; column++) {
     rows.push(...pixel(column, row));

@@ -49,9 +49,9 @@ export class Launcher {
       installed: () => this.#installer.findInstalled(),
     });
     this.#reportLimits();
-    const { program, env } = found ?? (await this.#findOrInstall());
-    const behindProxy = { program, env: { ...env, ...buildProxyVariables(readProxySettings()) } };
-    return buildCommandLine(behindProxy, chosen, homedir(), process.pid);
+    const { program, env } = found ?? (await this.#installOrFindOlder());
+    const withProxy = { program, env: { ...env, ...buildProxyVariables(readProxySettings()) } };
+    return buildCommandLine(withProxy, chosen, homedir(), process.pid);
   }
 
   /** Log which of VS Code's network settings cannot be passed on. */
@@ -70,7 +70,7 @@ export class Launcher {
     }
   }
 
-  async #findOrInstall(): Promise<Found> {
+  async #installOrFindOlder(): Promise<Found> {
     if (this.#failure) {
       throw this.#failure;
     }

@@ -9,7 +9,7 @@ const REASONS: Record<string, string> = {
   pause_turn: l10n.t('The provider paused the answer before its end.'),
 };
 
-/** Describe why an answer is incomplete. Returns undefined if it is complete. */
+/** Describe why an answer with this stop reason is incomplete. Returns undefined for stop reasons without an entry. */
 export function describeCutOff(stopReason: string): string | undefined {
   return Object.hasOwn(REASONS, stopReason) ? REASONS[stopReason] : undefined;
 }

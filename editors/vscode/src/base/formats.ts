@@ -5,7 +5,7 @@ export function formatNumber(value: number): string {
   return value.toLocaleString(env.language);
 }
 
-/** Format an amount. Small amounts have more digits. */
+/** Format an amount of money. Amounts below 1 get more decimal places. */
 export function formatMoney(amount: number, currency: string): string {
   const digits = amount >= 1 || amount === 0 ? 2 : 4;
   const format = { minimumFractionDigits: digits, maximumFractionDigits: digits };

@@ -9,9 +9,9 @@ export interface ProxySettings {
 }
 
 /**
- * Return the environment variables that pass the proxy in VS Code's settings to a program. Each name is set in upper and in
- * lower case, so that the environment cannot override it in the other case. The user name and password are left out,
- * because other programs can read an environment.
+ * Return the environment variables that pass the proxy in VS Code's settings to a program. Each variable is set in
+ * upper and in lower case, because the program may prefer either name, and the environment may already contain it. The
+ * user name and password are left out, because other programs can read a process's environment.
  */
 export function buildProxyVariables({ proxy, noProxy, support }: ProxySettings): Record<string, string> {
   if (proxy === '' || support === 'off') {
@@ -30,7 +30,7 @@ export function buildProxyVariables({ proxy, noProxy, support }: ProxySettings):
   return Object.fromEntries(pairs) as Record<string, string>;
 }
 
-/** Whether the proxy URL contains credentials. Only the daemon's configuration may contain them. */
+/** Whether the proxy URL contains credentials, which are not passed on to the daemon. */
 export function hasCredentials(proxy: string): boolean {
   return CREDENTIALS.test(proxy);
 }

@@ -36,8 +36,8 @@ export function checksCertificates(): boolean {
 }
 
 /**
- * Return the param that adds the rules of the workspace, except in an untrusted folder. In the chat view, VS Code itself
- * attaches the files with the rules.
+ * Return the param that adds the rules of the workspace, if the user has enabled it and trusts the workspace. Chats in
+ * the chat view do not need it, because VS Code itself attaches the files with the rules there.
  */
 export function rulesParams(): { workspaceRules?: true } {
   const isOn = vscode.workspace.getConfiguration('jumpseat').get<boolean>('workspaceRules', false);

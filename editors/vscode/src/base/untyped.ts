@@ -1,10 +1,10 @@
 /**
  * Properties and classes that VS Code has at run time but `@types/vscode` does not declare. Each is used only if it
- * exists, and none of them needs a proposed API.
+ * exists. None of them needs a proposed API, except that VS Code ignores `isDefault` without proposed APIs.
  */
 import * as vscode from 'vscode';
 
-/** A setting of a model in VS Code's picker: a menu if it has `enum`. */
+/** A setting of a model in VS Code's picker, which shows it as a menu with the values of `enum`. */
 export interface ConfigurationProperty {
   type: 'string';
   title: string;
@@ -19,7 +19,7 @@ export interface ConfigurationProperty {
 export interface ModelRow extends vscode.LanguageModelChatInformation {
   /** Only `false` hides a model, except that VS Code 1.120 hid models without this key. */
   readonly isUserSelectable: boolean;
-  /** Whether new chats start with this model instead of the first by name. VS Code ignores it without proposed APIs. */
+  /** Whether new chats start with this model instead of the first by name. */
   readonly isDefault?: boolean;
   readonly multiplierNumeric?: number;
   readonly configurationSchema?: { properties: Record<string, ConfigurationProperty> };
@@ -58,7 +58,7 @@ export function binaryData(value: unknown): BinaryData | undefined {
   return { mimeType, read: () => Promise.resolve(data.call(value) as Uint8Array | Promise<Uint8Array>) };
 }
 
-/** Add details to a result, which VS Code shows below the answer: `ChatResult.details`. */
+/** Return a result with the details that VS Code shows below the answer: `ChatResult.details`. */
 export function addDetails(result: vscode.ChatResult, details: string): vscode.ChatResult {
   return { ...result, details } as vscode.ChatResult;
 }

@@ -22,7 +22,7 @@ import type {
   TurnMethod,
 } from './protocol';
 
-/** The connection to one process. When it is closed, pending requests are rejected with the reason given to `close`. */
+/** The connection to one process. `close` rejects pending requests with the reason that it is given. */
 export class Connection {
   readonly #rpc: MessageConnection;
   readonly #turns = new Map<string, (delta: Delta) => void>();
@@ -96,7 +96,7 @@ export class Connection {
     }
   }
 
-  /** Ask the daemon to end the session. Resolves when the request is written, or if it cannot be written. */
+  /** Ask the daemon to end the session. Resolves when `exit` has been written, or cannot be written. */
   async leave(): Promise<void> {
     if (!this.#closed) {
       this.#rpc.sendRequest('shutdown').catch(() => undefined);

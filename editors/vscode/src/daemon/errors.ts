@@ -14,7 +14,7 @@ export const Code = {
   cancelled: -32800,
 } as const;
 
-/** An error from the daemon, or one of this extension in the same form. */
+/** An error from the daemon, or an error of this extension in the same form. */
 export class DaemonError extends Error {
   override readonly name = 'DaemonError';
 

@@ -11,15 +11,15 @@ import type { Log } from '../base/log';
 import { createSetUpError } from './errors';
 import { findInDirectories } from './program';
 
-/** The script's exit codes. Any other code means that this Python or uv could not run the script. */
+/** The script's exit codes. Any other code means that the Python or uv that was tried could not run the script. */
 const [INSTALLED, FAILED, CANCELLED] = [0, 20, 21];
-const NAMES = ['python3', 'python', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
+const PYTHON_NAMES = ['python3', 'python', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
 const HINT = l10n.t(
   '"jumpseat: Show Log" shows all output, and "jumpseat: Restart Server" tries again. You can also set jumpseat.path to another program.',
 );
 
 interface InstallOptions {
-  /** The installer script that all editors share. It installs the daemon's wheel, which is beside it. */
+  /** The installer script that all editors share. It installs the daemon's wheel from the script's own directory. */
   script: string;
   /** The directory for the virtual environments. */
   storage: string;
@@ -46,7 +46,7 @@ export class Installer {
     this.#options = options;
   }
 
-  /** Return the installed program for this version of the extension, or undefined. */
+  /** Return the installed program for this version of the extension, or undefined if there is none. */
   async findInstalled(): Promise<string | undefined> {
     const [key, current] = [await this.#computeKey(), await this.#readCurrent()];
     return key !== undefined && current?.key === key ? current.program : undefined;
@@ -86,7 +86,7 @@ export class Installer {
     const { directories, platform, script } = this.#options;
     // Skip Apple's Python: it is too old, and if developer tools are missing, it offers to install them.
     const searched = directories.filter((each) => platform !== 'darwin' || each !== '/usr/bin');
-    const found = await Promise.all(NAMES.map((name) => findInDirectories(name, searched, platform)));
+    const found = await Promise.all(PYTHON_NAMES.map((name) => findInDirectories(name, searched, platform)));
     const pythons = new Set([...(await this.#options.pythons()), ...found]);
     const launchers = [...pythons].flatMap((python) => (python === undefined ? [] : [[python, script]]));
     const uv = await findInDirectories('uv', directories, platform);
@@ -95,7 +95,7 @@ export class Installer {
       : [...launchers, [uv, 'run', '--no-project', '--python', '>=3.11', script, '--uv', uv]];
   }
 
-  /** Run the script. Returns its last line and its exit code, which is undefined if the script could not be started. */
+  /** Run the script. Returns the last line of its stdout, and its exit code if it could be started. */
   async #run(
     [program = '', ...args]: string[],
     report: (message: string) => void,
@@ -104,8 +104,9 @@ export class Installer {
     const { env, log } = this.#options;
     let last = '';
     log.info([program, ...args].join(' '));
-    // A workspace must not choose uv's Python, so run it in the home directory.
+    // Run uv in the home directory, so that no file of a workspace chooses its Python.
     const child = spawn(program, args, { env, cwd: homedir(), windowsHide: true });
+    // The script cancels the installation when its stdin ends.
     const cancel = () => child.stdin.end();
     signal?.addEventListener('abort', cancel);
     if (signal?.aborted) {

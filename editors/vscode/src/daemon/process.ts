@@ -19,13 +19,13 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** The time limit for the rest of the output after the process has ended: a daemon that it started may keep the pipe open. */
+/** The time limit for output after the end of a process: a daemon that the process started may keep the pipe open. */
 const DRAIN_MS = 500;
 
 /** A running `jumpseat attach`. */
 export interface Child {
   readonly process: ChildProcessWithoutNullStreams;
-  /** Resolves when the process has ended and its output has been read. */
+  /** Resolves when the process has ended and its output has been read, or `DRAIN_MS` have passed since the end. */
   readonly exit: Promise<Exit>;
 }
 

@@ -75,7 +75,7 @@ async function findNamed(setting: string, around: Surroundings): Promise<string 
     : await findInDirectories(path, directoriesOf(around.env), around.platform);
 }
 
-/** Return the first program of this name. */
+/** Return the path of the program with this name in the first directory that has one. */
 export async function findInDirectories(
   name: string,
   directories: readonly string[],

@@ -29,7 +29,7 @@ export async function run(program: string, args: string[], options: RunOptions):
   }
   return await new Promise((resolve, reject) => {
     child.once('error', reject);
-    // `close` would wait for any child of the program that still has its output open.
+    // `close` would also wait for children of the program that keep the pipes of its output open.
     child.once('exit', (code) => {
       setImmediate(() => {
         resolve({ code, lines });

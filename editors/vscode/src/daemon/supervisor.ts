@@ -29,7 +29,7 @@ const TRY_AGAIN = l10n.t(
 );
 
 export interface DaemonOptions {
-  /** Find or install the program. This is called for each start; `byUser` is true if the user restarts the daemon. */
+  /** Find or install the program. This is called for each start; `byUser` is true if `restart` was called. */
   launch(byUser: boolean): Promise<Launch>;
   initializeParams(): InitializeParams;
   /** The functions that answer the daemon's requests to this window; `initializeParams` must announce the requests. */
@@ -39,7 +39,7 @@ export interface DaemonOptions {
   initializeMs?: number;
 }
 
-/** Thrown by a start that was replaced by a newer start of the process. `#connect` then waits for the newer start. */
+/** Thrown by a start that `restart` or `stop` has made obsolete. `#connect` then uses the newest start or a new one. */
 class Superseded extends Error {}
 
 interface Session {
@@ -140,23 +140,24 @@ export class Daemon implements Disposable {
     token: CancellationToken | undefined,
     use: (connection: Connection) => Promise<R>,
   ): Promise<R> {
-    let stop: Disposable | undefined;
-    const stopped = new Promise<never>((_, reject) => {
-      stop = token?.onCancellationRequested(() => {
+    let listener: Disposable | undefined;
+    const cancellation = new Promise<never>((_, reject) => {
+      listener = token?.onCancellationRequested(() => {
         reject(cancelled());
       });
     });
-    stopped.catch(() => undefined);
+    // Nothing else handles the rejection if the token is cancelled before the race begins.
+    cancellation.catch(() => undefined);
     try {
       if (token?.isCancellationRequested) {
         throw cancelled();
       }
-      const { connection } = await Promise.race([this.#connect(), stopped]);
+      const { connection } = await Promise.race([this.#connect(), cancellation]);
       return await use(connection);
     } catch (error) {
       throw asDaemonError(error);
     } finally {
-      stop?.dispose();
+      listener?.dispose();
     }
   }
 
@@ -253,7 +254,7 @@ export class Daemon implements Disposable {
     }
   }
 
-  /** Handle the end of a process. The process has crashed if `#leave` was not called for its session before. */
+  /** Handle the end of a process. The process has crashed unless `#leave` was called for its session. */
   #handleExit(session: Session, { code, signal }: Exit): void {
     const how = signal ?? l10n.t('code {0}', code ?? '?');
     this.#options.log.info(`jumpseat ended: ${how}`);

@@ -17,7 +17,7 @@ const NEEDED: (keyof Requests)[] = [
   'tools/run',
 ];
 
-/** Throw an error that says what to do if the daemon is too old or too new. */
+/** Throw an error with advice if the daemon is too old or too new for this extension. */
 export function checkVersion(info: InitializeResult, program: string): void {
   const abilities = info.capabilities.experimental?.jumpseat;
   const name = l10n.t('jumpseat {0} at {1}', info.serverInfo.version, program);

@@ -24,7 +24,7 @@ interface UsageCounts {
 /** The stop reasons that the caller expects: its own limit, and a pause after which it asks again. */
 const EXPECTED: ReadonlySet<string> = new Set(['max_tokens', 'pause_turn']);
 
-/** An answer that ended in a way that its reader may not expect. */
+/** Thrown for an answer that ended in a way that its reader may not expect. */
 class Incomplete extends Error {}
 
 /** Reports the deltas of one turn as parts: texts immediately, and tool calls when they are complete. */
@@ -33,7 +33,7 @@ export class Answer<P> {
   readonly #report: (part: P) => void;
   readonly #log: Log;
   readonly #id: string;
-  #answers = 0;
+  #responses = 0;
 
   constructor(id: string, parts: Parts<P>, report: (part: P) => void, log: Log) {
     this.#id = id;
@@ -45,13 +45,13 @@ export class Answer<P> {
   readonly take = (delta: Delta): void => {
     switch (delta.type) {
       case 'response':
-        this.#answers += 1;
+        this.#responses += 1;
         break;
       case 'text_delta':
         this.#send(this.#parts.text(delta.text));
         break;
       case 'thinking_delta':
-        this.#send(this.#parts.thinking(delta.text, `${this.#id}-${this.#answers}-${delta.block}`));
+        this.#send(this.#parts.thinking(delta.text, `${this.#id}-${this.#responses}-${delta.block}`));
         break;
       case 'thinking_done':
         this.#send(this.#parts.thinkingEnd());

@@ -23,7 +23,8 @@ export class ModelList {
   readonly #patienceMs: number;
   /** The models by provider, in the daemon's order. */
   #models = new Map<string, ModelInfo[]>();
-  #answered: ModelInfo[] = [];
+  /** The models that `waitForModels` last returned. */
+  #lastReturned: ModelInfo[] = [];
   #reading: Reading | undefined;
   #settings = new Map<string, ReadonlySet<string>>();
 
@@ -35,23 +36,26 @@ export class ModelList {
     this.#patienceMs = patienceMs;
   }
 
-  /** Return the models when all are listed, or those listed so far after a time limit. Rejects if the daemon cannot be used. */
+  /**
+   * Return the models when all providers' lists have been received. At the time limit, return the models received so
+   * far. Rejects if the daemon cannot be used.
+   */
   async waitForModels(): Promise<ModelInfo[]> {
     const reading = (this.#reading ??= this.#read());
     let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise<void>((resolve) => {
+    const timeLimit = new Promise<void>((resolve) => {
       timer = setTimeout(() => {
         reading.announcesChanges = true;
         resolve();
       }, this.#patienceMs);
     });
     try {
-      await Promise.race([reading.whole, enough]);
+      await Promise.race([reading.whole, timeLimit]);
     } finally {
       clearTimeout(timer);
     }
-    this.#answered = this.#flatten();
-    return this.#answered;
+    this.#lastReturned = this.#flatten();
+    return this.#lastReturned;
   }
 
   /** Request the lists, and announce any change. The daemon fetches old and failed lists again. */
@@ -95,7 +99,7 @@ export class ModelList {
     const reading: Reading = { whole, announcesChanges: false };
     whole.then(
       () => {
-        if (reading.announcesChanges && !isDeepStrictEqual(this.#flatten(), this.#answered)) {
+        if (reading.announcesChanges && !isDeepStrictEqual(this.#flatten(), this.#lastReturned)) {
           this.#onChange();
         }
       },

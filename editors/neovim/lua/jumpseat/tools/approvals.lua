@@ -1,4 +1,4 @@
---- Calls of tools that wait for the user's approval. Each is shown in a small window, one after the other.
+--- Shows the tool calls that wait for the user's approval in a small window, one at a time.
 local client = require('jumpseat.daemon.client')
 local compare = require('jumpseat.core.diff')
 local fire = require('jumpseat.core.event')
@@ -11,7 +11,7 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.approvals')
 
---- Keys that were typed before the window appeared must not decide.
+--- For this long after a window has opened by itself, its keys are ignored: the user may have typed them for the chat.
 local GUARD_MS = 300
 
 local REASONS = {
@@ -45,7 +45,7 @@ local function diff_file(change)
   return vim.list_extend(lines, vim.split(vim.trim(text), '\n', { plain = true }))
 end
 
---- Return the lines that describe a call: its title, the reason for the question, a hint, and its changes or arguments.
+--- Return the lines that describe a call: its title, the reason to ask, a hint, and the call's changes or arguments.
 ---@param delta table
 ---@param hint string
 ---@return string[]
@@ -129,7 +129,7 @@ local function deny_with_reason(approval)
   end)
 end
 
---- Highlight the title and the lines of a diff.
+--- Highlight the title, the lines between it and the first empty line, and the lines of a diff.
 ---@param buf integer
 ---@param has_diff boolean
 local function highlight(buf, has_diff)
@@ -215,7 +215,7 @@ local function show_status(buf, delta)
   if delta.status == 'completed' then vim.cmd('silent! checktime') end
 end
 
---- Handle the deltas of a turn that are about calls.
+--- Handle those deltas of a turn that concern tool calls, and ignore the others.
 ---@param buf integer the chat
 ---@param turn string
 ---@param deltas table[]

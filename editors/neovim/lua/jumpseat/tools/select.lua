@@ -51,11 +51,12 @@ end
 ---@return string[]
 local function to_selectors(selected, choices)
   local selectors, covered = {}, {}
+  -- A server's line comes before the lines of its tools, so a server that is selected as a whole covers its tools.
   for _, choice in ipairs(choices) do
     local is_whole = #choice.names > 0
       and vim.iter(choice.names):all(function(name) return selected[name] end)
     if is_whole and not covered[choice.names[1]] then
-      -- The line of a server comes before the lines of its tools.
+      -- Only the lines of tools are indented.
       local is_server = not vim.startswith(choice.line, '  ')
       table.insert(selectors, is_server and choice.names[1]:match('^[^/]+') .. '/*' or choice.names[1])
       for _, name in ipairs(choice.names) do
@@ -85,7 +86,7 @@ local function use(buf, selectors)
   end)
 end
 
---- Show the tools in a window in which keys select them.
+--- Show the tools in a window where the user selects them.
 ---@param buf integer
 ---@param result table
 ---@param selectors string[] the chat's selectors
@@ -113,7 +114,7 @@ end
 
 --- Select the tools of a chat.
 ---@param buf integer
----@param text string selectors that are separated by commas or blanks, `-` for none; empty to choose them in a window
+---@param text string selectors separated by commas or whitespace; `-` for none; empty to choose tools in a window
 function M.choose(buf, text)
   if not chats.get(buf) then return log.warn('This buffer is not a chat. :Jumpseat opens one.') end
   if text == '-' then return use(buf, {}) end

@@ -20,7 +20,7 @@ local function text_of(buf)
   return vim.bo[buf].endofline and text .. '\n' or text
 end
 
---- Whether a buffer has a file, and text that differs from it.
+--- Whether a buffer has a file name and unsaved changes.
 ---@param buf integer
 ---@return boolean
 local function is_unsaved(buf)

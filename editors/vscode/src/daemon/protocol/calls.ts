@@ -9,7 +9,7 @@ export interface FileDiff {
   newText: string;
 }
 
-/** A question about a call. `title` is one escaped line. */
+/** A question to the user: may this call run? `title` is one escaped line. */
 export interface ToolApproval {
   toolUseId: string;
   server: string;
@@ -19,7 +19,7 @@ export interface ToolApproval {
   arguments: Record<string, unknown>;
   diff?: FileDiff[];
   reason: 'ask' | 'rule' | 'changed' | 'outside';
-  /** How long the decision may be remembered; empty if each call needs its own decision. */
+  /** The choices for how long the decision is remembered; empty if each call needs its own decision. */
   remember: Remember[];
 }
 

@@ -1,4 +1,4 @@
-/** Completions: the text at one place of a document. */
+/** Completions: text that a model fills in at one position of a document. */
 import type { Usage } from './content';
 
 export interface CompletionParams {

@@ -124,7 +124,7 @@ export interface TurnParams {
   turnId?: string;
   conversationId?: string;
   keep?: boolean;
-  /** Adds the rules of the workspace to the system prompt. `start` lists the files. */
+  /** Adds the rules of the workspace to the system prompt. The `start` delta lists their files in `rules`. */
   workspaceRules?: boolean;
   workDoneToken?: string | number;
 }
@@ -145,7 +145,7 @@ export interface ChatParams extends TurnParams, ToolParams {
 export interface EditParams extends TurnParams {
   target: ContextBlock;
   instruction: string;
-  /** Texts that precede the target and are not rewritten. */
+  /** Texts that the instruction may refer to. They precede the target in the prompt, and are not rewritten. */
   context?: ContextBlock[];
 }
 

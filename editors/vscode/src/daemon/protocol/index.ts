@@ -38,9 +38,9 @@ export interface InitializeParams {
   initializationOptions?: {
     config?: object;
     protocolVersions?: number[];
-    /** The minimum time between two deliveries of deltas of one chat. */
+    /** The minimum time in milliseconds between two deliveries of deltas of one chat. */
     coalesceMs?: number;
-    /** The client's commands by purpose, as its user would enter them. Hints name them. */
+    /** The client's commands by purpose, as users enter them. The daemon's hints name these commands. */
     commands?: Record<string, string>;
   };
 }
@@ -103,7 +103,7 @@ export interface Requests {
   'auth/signOut': Call<{ provider?: string }, AuthStatus>;
 }
 
-/** The requests that send deltas. */
+/** The requests for which the daemon sends deltas. */
 export type TurnMethod = 'chat/start' | 'edit/start' | 'tools/run';
 
 /** The notifications of the daemon, by method. */

@@ -1,4 +1,4 @@
-/** The daemon's lists: models, providers with their accounts, kept conversations and prompts. */
+/** Models, providers with their accounts, saved settings, kept conversations, transcripts and prompts. */
 import type { Message, Range } from './content';
 
 export interface ModelInfo {
@@ -110,7 +110,7 @@ export interface Check {
   hint?: string;
 }
 
-/** The settings that the daemon saves for all clients, in the configuration's snake_case. In params, `null` deletes. */
+/** The settings that the daemon saves for all clients, in the configuration's snake_case. `null` in params deletes. */
 export interface SavedSettings {
   default_provider?: string | null;
   default_model?: string | null;
@@ -136,10 +136,12 @@ export interface Conversation extends ConversationRow {
   settings?: Record<string, unknown>;
 }
 
+/** One section of a transcript. Lines are counted from 0; `endLine` is exclusive. */
 export interface TranscriptTurn {
   role: 'user' | 'assistant';
   startLine: number;
   endLine: number;
+  /** The index of the section's message in the transcript's `messages`. */
   message?: number;
   thinking?: { startLine: number; endLine: number }[];
 }
@@ -171,9 +173,9 @@ export interface PromptRow {
 export interface PromptParams {
   name: string;
   input?: string;
-  /** The model of the question, if it overrides the model of the prompt. */
+  /** The model for the question. It overrides the prompt's own model. */
   model?: string;
-  /** The model of the question, unless the prompt has its own. */
+  /** The model for the question if the prompt has none of its own. */
   defaultModel?: string;
 }
 

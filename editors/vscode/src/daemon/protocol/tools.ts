@@ -32,7 +32,7 @@ export interface ToolRow {
   title?: string;
   description: string;
   decision: 'allow' | 'ask' | 'deny';
-  /** An estimate of what the definition costs in each request. */
+  /** An estimate of the tokens that the tool's definition costs in each request. */
   tokens: number;
 }
 
@@ -50,7 +50,7 @@ export interface WorkspaceEdit {
   }[];
 }
 
-/** The requests of the daemon, by method. */
+/** The requests that the daemon sends, by method. */
 export interface DaemonRequests {
   'workspace/unsaved': {
     params: { uris?: string[] };
@@ -59,7 +59,7 @@ export interface DaemonRequests {
   'workspace/applyEdit': { params: { edit: WorkspaceEdit }; result: { applied: boolean } };
 }
 
-/** Answers the requests of the daemon. */
+/** The functions that answer the daemon's requests. */
 export type Answers = {
   [M in keyof DaemonRequests]: (
     params: DaemonRequests[M]['params'],
