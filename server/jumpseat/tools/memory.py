@@ -1,4 +1,4 @@
-"""The data about a conversation that outlives its turns: decisions, and the data of tool servers."""
+"""Data that is remembered between the turns of a conversation: decisions, and the data of tool servers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_CONVERSATIONS = 1000
 LINGER_SECONDS = 24 * 3600.0
 """How long the shared daemon remembers conversations after its last client has left.
 
-Each command of a shell script may be such a client.
+Each command of a shell script is a separate client, so there may be no client between two commands.
 """
 
 
@@ -27,7 +27,7 @@ class ConversationState:
     """The digests of the tools that the user allowed for the conversation."""
 
     server_states: dict[str, Any] = field(default_factory=dict)
-    """The data of each tool server, by the server's name, such as the files that were read."""
+    """The data of each tool server, such as the list of files that were read; by the server's name."""
 
 
 class ConversationStates:

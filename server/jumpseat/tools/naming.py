@@ -14,11 +14,11 @@ _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
 def name_tools(tools: Iterable[tuple[str, str]]) -> dict[str, tuple[str, str]]:
     """Give each pair of a server and a tool a name for the model, `server__tool`.
 
-    Characters that providers do not accept are replaced by underscores, long names are cut, and names that
-    are then equal receive a numeric suffix.
+    Characters that providers do not accept are replaced by underscores, and long names are cut. If names are
+    then equal, all except the first receive a numeric suffix.
 
     Returns:
-        The pairs by the names for the model, sorted by name.
+        The pairs, by the names for the model, in the order of these names.
     """
     named: dict[str, tuple[str, str]] = {}
     for server, tool in sorted(set(tools)):

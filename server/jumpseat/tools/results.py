@@ -9,14 +9,15 @@ from jumpseat.tools.server import ToolOutput
 MAX_MEDIA = 5 * 1024 * 1024
 """The size of the largest image or document in a result, in characters of base64.
 
-Providers refuse larger ones.
+Providers refuse larger images and documents.
 """
 
 
 def limit_output(output: ToolOutput, kilobytes: float) -> ToolOutput:
-    """Shorten the text of an output to this size. A note in the middle says how much was left out.
+    """Shorten the text of an output to this many KiB. A note in the middle says how much was left out.
 
-    Images and documents do not count. A note replaces those that are larger than any provider accepts.
+    Images and documents do not count toward the size. Each one that no provider would accept, because it is
+    larger than `MAX_MEDIA`, is replaced by a note.
     """
     limit = int(kilobytes * 1024)
     if isinstance(output.content, str):

@@ -15,7 +15,7 @@ RuleDecision: TypeAlias = Literal["allow", "ask", "deny"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalQuestion:
-    """The question to the user whether a call may run."""
+    """A question to the user: may this call run?"""
 
     reason: ApprovalReason
     remember: Sequence[Remember]

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A server's name and a pattern of tool names, in which `*` matches any run of characters."""
+    """A server's name and a pattern for its tools' names, in which `*` matches any run of characters."""
 
     server: str
     tool: str

@@ -75,7 +75,10 @@ class Preview:
     """A description of a call. The user sees it when asked for approval."""
 
     title: str
-    """A description of the call without a full stop, such as `Edit src/main.py`. It is shown escaped."""
+    """A description of the call without a full stop, such as `Edit src/main.py`.
+
+    It is escaped before it is shown.
+    """
 
     diff: Sequence[FileDiff] = ()
     is_outside: bool = False
@@ -84,7 +87,7 @@ class Preview:
     subject: Any = None
     """The server's own data about the call, such as the resolved path.
 
-    `ToolServer.call` compares the data with the current state.
+    When the approved call runs, `ToolServer.call` can compare this data with the current state.
     """
 
     paths: Sequence[Path] = ()
@@ -136,7 +139,7 @@ class ServerSignIn:
     """The host on which the user signs in, if it is known."""
 
     expires_at: datetime | None = None
-    """When the token expires if it is not refreshed before."""
+    """When the token expires, unless it is refreshed earlier."""
 
 
 class ToolError(Exception):
@@ -159,7 +162,7 @@ class ServerStatus:
     """
 
     fingerprint: str | None = None
-    """Identifies the definition of a server that needs the user's trust."""
+    """Identifies the definition in `set_trust`; None if this type of server never needs the user's trust."""
 
     error: str | None = None
 
@@ -184,7 +187,7 @@ class ToolServer(ABC):
 
     @abstractmethod
     async def list_tools(self) -> Sequence[Tool]:
-        """Return the tools for a turn; start or connect to the server if necessary.
+        """Return the tools for a turn; start the server or connect to it if necessary.
 
         Raises:
             ServerUnavailableError: the server cannot be used.
@@ -252,7 +255,7 @@ class ToolServer(ABC):
         raise InvalidRequestError.at("server", "must be a server of the workspace")
 
     async def read_sign_in(self) -> ServerSignIn:
-        """Return the state of the sign-in, without a request.
+        """Return the state of the sign-in, without sending a request.
 
         Raises:
             ChatError: the definition of the server cannot be resolved.

@@ -50,7 +50,7 @@ from jumpseat.tools.server import (
 logger = logging.getLogger(__name__)
 
 DAEMON = "daemon"
-"""The provider in the origin of a tool's result, if the daemon has run the tool."""
+"""The provider that the origin of a tool's result names if the daemon ran the tool."""
 
 MANY_TOOLS = 500
 """The number of tools above which a loop over them runs in a thread."""
@@ -70,7 +70,7 @@ class OfferedTool:
 
 
 class TurnTools:
-    """The tools of one turn."""
+    """The tools of one turn. Call `open` before anything else, and `aclose` at the end of the turn."""
 
     def __init__(
         self,
@@ -97,8 +97,8 @@ class TurnTools:
             state: the state of the conversation, with the tools that the user allowed in earlier turns.
             has_conversation_id: whether later turns can belong to the same conversation.
             always: the tools that the user allowed for all conversations.
-            approvals: waits for the user's decisions; None if the client cannot ask. Calls that need an
-                approval are then denied.
+            approvals: waits for the user's decisions; None if the client cannot ask, so that calls that need
+                an approval are denied.
         """
         self.max_rounds = max_rounds
         self.max_calls = options.max_calls
@@ -128,7 +128,7 @@ class TurnTools:
         """The decisions for the rest of the turn, by the digest of the tool."""
 
         self._waiting: dict[str, str] = {}
-        """The digests of the tools whose calls wait for the user, by the id of the call.
+        """The digest of the tool for each call that waits for the user, by the id of the call.
 
         Calls whose decision cannot be remembered are not included.
         """
@@ -196,14 +196,14 @@ class TurnTools:
         """Raise a `RequestError` if too many tools are selected.
 
         Args:
-            servers: the name of the server of each tool.
+            servers: for each selected tool, the name of its server.
         """
-        most = self._options.max_tools
-        if len(servers) <= most:
+        limit = self._options.max_tools
+        if len(servers) <= limit:
             return
         largest = ", ".join(f"{name} ({count})" for name, count in Counter(servers).most_common(3))
         raise RequestError(
-            f"The turn has {len(servers)} tools, but at most {most} are allowed. The servers with the most "
+            f"The turn has {len(servers)} tools, but at most {limit} are allowed. The servers with the most "
             f"tools are {largest}.",
             hint="Select fewer tools, or raise max_tools in the table [tools] of the configuration.",
         )
@@ -282,7 +282,7 @@ class TurnTools:
         if question is None:
             return None
         digest = digest_of(offered.server, offered.tool)
-        # The earlier decision is a denial: a decision to allow the tool would have answered the question.
+        # An earlier decision must be a denial: if the user had allowed the tool, `remember` would be empty.
         if question.remember and digest in self._for_turn:
             return _describe_denial(self._for_turn[digest])
         if self._approvals is None:
@@ -309,7 +309,7 @@ class TurnTools:
             return ApprovalQuestion("rule", ())
         digest = digest_of(server, tool)
         earlier = self._for_turn.get(digest)
-        # True if this version of the tool is allowed, None if only another version is, else False.
+        # True if this version of the tool is allowed, None if only another version is allowed, else False.
         always_allowed = self._always.find(server, tool)
         if earlier is not None:
             is_allowed = earlier.is_allowed
@@ -332,7 +332,7 @@ class TurnTools:
             for tool_use_id, digest in list(self._waiting.items()):
                 if digest in digests:
                     self._approvals.decide(self._turn_id, tool_use_id, replace(decision, remember=None))
-        # A denial is remembered until the end of the turn at most.
+        # A denial is remembered at most until the end of the turn.
         if not decision.is_allowed or decision.remember not in choices:
             return
         if decision.remember == "conversation":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 EDITOR_SECONDS = 5.0
-"""The time limit for an answer of the editor. The editor does not ask its user first."""
+"""The time limit for an answer from the editor, which answers without asking its user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,15 @@ class Workspace:
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         """
         Args:
-            folders: the absolute paths of the workspace folders; relative paths start at the first one.
+            folders: the absolute paths of the workspace folders; relative paths are resolved against
+                the first one.
         """
         self.folders = tuple(folders)
 
     async def find_unsaved(self, uris: Sequence[str] | None = None) -> Sequence[UnsavedFile]:
-        """Return the unsaved files among these, or all unsaved files.
+        """Return the unsaved files.
 
-        The result may also contain saved files that the editor wants to change itself.
+        The result also contains saved files if the editor wants to make the changes to these files itself.
 
         Args:
             uris: the URIs of the files to check; None for all files.
@@ -53,7 +54,7 @@ class Workspace:
         return ()
 
     async def replace_text(self, file: UnsavedFile, text: str) -> bool:
-        """Replace the text of an unsaved file in the editor, if that text is still the one in `file`.
+        """Replace the text of an unsaved file in the editor, unless that text now differs from `file.text`.
 
         Returns:
             Whether the editor replaced the text.

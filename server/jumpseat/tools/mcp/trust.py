@@ -1,4 +1,4 @@
-"""Stores which definitions of servers in workspaces the user trusts."""
+"""Stores which of a workspace's definitions of tool servers the user trusts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE_NAME = "trusted_servers.json"
 
 
 class TrustStore:
-    """The fingerprints of trusted definitions, by folder and name of the server. The methods block."""
+    """The fingerprints of trusted definitions, by workspace folder and server name. Every method blocks."""
 
     def __init__(self, places: Places) -> None:
         self._file = StateFile(places.state_dir / FILE_NAME)
@@ -25,32 +25,32 @@ class TrustStore:
         Raises:
             StateError: the file cannot be read.
         """
-        return _fingerprints(self._file.read(), _name(folder)).get(server) == fingerprint
+        return _fingerprints(self._file.read(), _folder_key(folder)).get(server) == fingerprint
 
     def set(self, folder: Path, server: str, fingerprint: str, *, trusted: bool) -> None:
         """Trust a definition from now on, or withdraw the trust.
 
         Raises:
-            StateError: the file cannot be written.
+            StateError: the file cannot be read or written.
         """
-        name = _name(folder)
+        key = _folder_key(folder)
 
         def change(content: dict[str, Any]) -> dict[str, Any]:
-            known = {**_fingerprints(content, name), server: fingerprint}
+            known = {**_fingerprints(content, key), server: fingerprint}
             if not trusted:
                 del known[server]
             folders = content.get("trusted")
-            return {**content, "trusted": {**(folders if isinstance(folders, dict) else {}), name: known}}
+            return {**content, "trusted": {**(folders if isinstance(folders, dict) else {}), key: known}}
 
         self._file.update(change)
 
 
-def _name(folder: Path) -> str:
-    # Resolve links: if a link leads to another folder later, that folder is another workspace.
+def _folder_key(folder: Path) -> str:
+    # Resolve links: if a link is later changed to lead to another folder, the trust must not apply there.
     return os.path.realpath(folder)
 
 
-def _fingerprints(content: Mapping[str, Any], folder: str) -> Mapping[str, Any]:
+def _fingerprints(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     folders = content.get("trusted")
-    known = folders.get(folder) if isinstance(folders, Mapping) else None
+    known = folders.get(key) if isinstance(folders, Mapping) else None
     return known if isinstance(known, Mapping) else {}
