@@ -35,7 +35,7 @@ async def start_child(
         on_notification: see `Peer`.
         on_request: see `Peer`.
         on_log: called with each line of stderr, cut to a maximum length and without its line ending.
-        stall_seconds: the longest time without a read while bytes are waiting.
+        stall_seconds: the program is killed if it has unread input and reads nothing for this time.
 
     Raises:
         OSError: the program cannot be started.
@@ -52,7 +52,7 @@ class WatchedChild(system_child.Child):
         """
         Args:
             on_log: called with each line of stderr, cut to a maximum length and without its line ending.
-            stall_seconds: the longest time without a read while bytes are waiting.
+            stall_seconds: the program is killed if it has unread input and reads nothing for this time.
         """
         super().__init__()
         self._on_log = on_log
@@ -81,7 +81,7 @@ class WatchedChild(system_child.Child):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Make asyncio call `pause_writing` for any unsent byte, and `resume_writing` when all are sent."""
         super().connection_made(transport)
-        assert self._stdin is not None  # noqa: S101 - it was started with a pipe
+        assert self._stdin is not None  # noqa: S101 - the process was started with a pipe
         self._stdin.set_write_buffer_limits(high=0)
 
     def pause_writing(self) -> None:
@@ -94,8 +94,8 @@ class WatchedChild(system_child.Child):
         """Stop watching, because the program has read everything."""
         self._cancel_stall()
 
-    def _watch(self, taken: int) -> None:
-        self._stall = self._loop.call_later(self._stall_seconds, self._check_stall, taken)
+    def _watch(self, accepted: int) -> None:
+        self._stall = self._loop.call_later(self._stall_seconds, self._check_stall, accepted)
 
     def _cancel_stall(self) -> None:
         if self._stall is not None:
@@ -107,16 +107,16 @@ class WatchedChild(system_child.Child):
         assert self._stdin is not None  # noqa: S101 - only a started process is written to
         return self._sent - self._stdin.get_write_buffer_size()
 
-    def _check_stall(self, taken_before: int) -> None:
-        taken = self._accepted_bytes()
-        if taken == taken_before:
+    def _check_stall(self, accepted_before: int) -> None:
+        accepted = self._accepted_bytes()
+        if accepted == accepted_before:
             self.kill("it stopped reading what it was sent")
         else:
-            self._watch(taken)
+            self._watch(accepted)
 
 
 class FramedChild(WatchedChild):
-    """A running program that accepts requests. Created by `start_child`."""
+    """A running program that exchanges JSON-RPC messages in LSP frames. Created by `start_child`."""
 
     def __init__(
         self,
@@ -130,7 +130,8 @@ class FramedChild(WatchedChild):
             self.write,
             on_notification=on_notification,
             on_request=on_request,
-            # The lost input may have been an answer, so the reader must not skip to the next frame.
+            # Do not continue at the next frame: the lost input may have been a response, and its request
+            # would wait forever.
             on_malformed=lambda reason: self.kill(f"it sent something that is not a message ({reason})"),
         )
 

@@ -22,20 +22,20 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 MAX_HEADER_BYTES = 16 * 1024
 """The longest accepted header block; real ones are about 25 bytes long."""
 
-# This finds a header in garbage. The digits must end the line: line endings are escaped inside JSON strings,
-# so a header inside a string does not match. The repetitions are bounded, so a match has a maximum length.
-# The search therefore keeps at most that many bytes until the next piece of input arrives.
+# This finds a header in garbage. A line ending must follow the digits: JSON strings contain line endings only
+# as escapes, so a header inside a string does not match. The repetitions are bounded, so a match has a
+# maximum length, and the search keeps fewer bytes than that until the next piece of input arrives.
 _LENGTH_LINE = re.compile(rb"content-length[ \t]{0,16}:[ \t]{0,16}[0-9]{1,32}[ \t]{0,16}\r?\n", re.IGNORECASE)
 _LENGTH_LINE_MAX = 14 + 16 + 1 + 16 + 32 + 16 + 2
 
-_CANCELS = ("$/cancelRequest", "$/cancel_request")
-"""The notifications whose params name a request's id."""
+_CANCEL_METHODS = ("$/cancelRequest", "$/cancel_request")
+"""The notifications whose params contain the id of a request."""
 
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _DIGITS = re.compile(rb"[0-9]+")
 
-# These find the id of a rejected message without parsing it. Only short strings, such as the method, may
-# precede or follow the id.
+# These find the id of a rejected message without parsing the message. The id must be near one end: between it
+# and that end, only members with short strings, such as the method, are accepted.
 _ID = rb'"id"\s*:\s*(-?[0-9]{1,20}|"(?:[^"\\]|\\.){0,256}")\s*'
 _STRING_MEMBER = rb'"[^"\\]{0,64}"\s*:\s*"[^"\\]{0,256}"\s*'
 _FIRST_ID = re.compile(rb"\s*\{\s*(?:" + _STRING_MEMBER + rb",\s*)*" + _ID + rb"[,}]", re.DOTALL)
@@ -121,7 +121,7 @@ class MessageReader:
         self._charset_fault: str | None = None
         self._check: LimitCheck | None = None
         self._checked = 0
-        # The error of a body that exceeds a limit. The first and last bytes of the body may contain its id.
+        # The error of a body that exceeds a limit. The id is read from the first or last bytes of the body.
         self._excess: str | None = None
         self._head = self._tail = b""
 
@@ -228,8 +228,8 @@ class MessageReader:
         try:
             value = read_body(body, is_checked=is_checked)
         except ValueError:
-            # Scan the body again from its first byte: if its length is too large, it may include the next
-            # header or a part of it.
+            # Scan the body again from its first byte: if the Content-Length was too large, the body may
+            # include the next header or a part of that header.
             self._report("The body is not valid JSON in UTF-8.")
             self._state = _State.RESYNC
             return True
@@ -251,8 +251,9 @@ class MessageReader:
         return self._excess is not None
 
     def _resume_at_swallowed_header(self, end: int) -> bool:
-        """If the body contains a frame's header, which JSON text cannot, continue there and return True."""
-        # Detect a length that is too large as early as possible: the missing bytes may never arrive.
+        """If the body contains the header of a frame, continue there and return True."""
+        # JSON text cannot contain such a header, so the length is too large. Detect this as early as
+        # possible: the missing bytes may never arrive.
         while (found := self._buffer.find(b"\r\n\r\n", self._scanned, end)) >= 0:
             self._scanned = found + 1
             first = max(self._position, found + 2 - _LENGTH_LINE_MAX)
@@ -291,8 +292,9 @@ class MessageReader:
     def _reject_header(self, reason: str) -> None:
         """Report an invalid header and search for the next one."""
         self._report(reason)
-        # Search from the start of the header, because garbage may directly precede a valid one. But if its
-        # Content-Length was read, start at the invalid line, so that the same header is not found again.
+        # Search from the start of the rejected header, because it may be garbage directly before a valid
+        # header. But if its Content-Length was read, start at the invalid line: otherwise, the search would
+        # find the rejected header again.
         self._position = self._line_start if self._length_seen else self._header_start
         self._state = _State.RESYNC
 
@@ -331,12 +333,12 @@ def _find_id(head: bytes, tail: bytes) -> RequestId | None:
 
 
 def _restore_ids(value: Any, exact: Any) -> Any:
-    """Replace the ids in a message or batch with those in `exact`, the same value with U+0000 unchanged."""
+    """Replace the ids in a message or batch with those in `exact`, where U+0000 is not replaced."""
     if isinstance(exact, list):
         return [_restore_ids(*pair) for pair in zip(value, exact, strict=True)]
     if isinstance(exact, dict):
         if "id" in exact:
             value["id"] = exact["id"]
-        if exact.get("method") in _CANCELS and "params" in exact:
-            value["params"] = exact["params"]  # These params are the id of a request.
+        if exact.get("method") in _CANCEL_METHODS and "params" in exact:
+            value["params"] = exact["params"]  # These params contain the id of a request.
     return value

@@ -6,8 +6,8 @@ contains it must be answered, and an answer that contains it must be read. U+000
 Emacs before 30 cannot read U+0000.
 
 pydantic's parser and writer are fast, but fail at a depth of about 200 levels. The standard library handles
-deeper values, up to `MAX_DEPTH`. The functions import pydantic at their first call, so that a client imports
-it while its daemon is starting.
+deeper values, up to `MAX_DEPTH`. The functions import pydantic at their first call, so that a client can
+start its daemon first, and import pydantic while the daemon is starting.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ESCAPES = re.compile(
 _HAS_SURROGATES = re.compile(rb"\\u[dD][89a-fA-F]")
 
 # pydantic's errors for a text that may be valid JSON start with these words; a test checks them.
-_LIMITS = ("recursion limit exceeded", "number out of range")
+_LIMIT_ERRORS = ("recursion limit exceeded", "number out of range")
 
 
 def has_half(text: bytes | str) -> bool:
@@ -81,7 +81,7 @@ def read_json(
                 with contextlib.suppress(RecursionError):
                     return parse_halves(raw)
             raw = _ESCAPES.sub(_replace_half, raw)
-        elif not str(error).startswith(_LIMITS):
+        elif not str(error).startswith(_LIMIT_ERRORS):
             raise
     constant = None if allow_inf_nan else _refuse_constant
     return json.loads(raw.decode(), parse_int=_read_int, parse_constant=constant)
@@ -126,10 +126,11 @@ def _dump(value: Any) -> bytes:
 
 
 def _make_writable(value: Any) -> Any:
-    """Return the value with U+FFFD in place of characters that UTF-8 cannot encode, and null for NaN."""
+    """Return the value without characters that UTF-8 cannot encode, and without NaN and infinities."""
     match value:
         case str():
-            # UTF-8 cannot encode half a surrogate pair, which a file name that is not UTF-8 may contain.
+            # UTF-8 cannot encode half a surrogate pair. Python puts such halves into the names of files whose
+            # names are not valid UTF-8.
             return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case float():
             return value if math.isfinite(value) else None

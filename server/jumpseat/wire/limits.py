@@ -15,12 +15,12 @@ MAX_DEPTH = 600
 MAX_VALUES = 420_000
 """The maximum number of values in a text. Keys count too, and empty arrays and objects count twice.
 
-The parser holds the GIL for up to about 60 ms for so many values. A parsed transcript of 20,000 messages has
-fewer.
+The parser holds the GIL for up to about 60 ms to parse that many values. A transcript of 20,000 messages has
+fewer values.
 """
 
 MAX_DIGITS = 4300
-"""The maximum number of digits of an integer: Python's limit, because parsing takes quadratic time."""
+"""The maximum number of digits of an integer. Python has this limit because parsing takes quadratic time."""
 
 LONG_JSON_BYTES = 128 * 1024
 """The length up to which parsing takes only a few milliseconds. A longer text is parsed in a thread."""
@@ -31,7 +31,8 @@ TOO_LONG = f"The JSON text has an integer of more than {MAX_DIGITS} digits."
 
 _PIECE_BYTES = 64 * 1024
 
-# Every key and every value, except the outermost value, follows one of the bytes `[{,:`.
+# Every key and every value, except the outermost value, follows one of the bytes `[{,:`. These bytes and the
+# closing brackets are the marks; all other bytes are removed.
 _OTHER = bytes(set(range(256)) - set(b"[{,:]}"))
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
@@ -60,7 +61,7 @@ class LimitCheck:
             raise TooLarge(TOO_DEEP)
         change = sum(steps)
         self._depth += change
-        # A closing bracket does not begin a value.
+        # Every mark except a closing bracket counts as one value.
         closing = (len(steps) - change) // 2
         self._values += len(marks) - closing
         if self._values > MAX_VALUES:
@@ -71,8 +72,8 @@ def check_limits(text: bytes) -> None:
     """Check the size and depth of a whole text.
 
     Raises:
-        TooLarge: the text is beyond a limit.
-        ValueError: the text is beyond a limit, and it does not close all its arrays and objects.
+        TooLarge: the text is beyond a limit, but may be JSON.
+        ValueError: the text is beyond a limit and is not JSON, because some arrays or objects are not closed.
     """
     if len(text) <= MAX_VALUES and text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
         return

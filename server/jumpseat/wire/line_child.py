@@ -18,10 +18,10 @@ from jumpseat.wire.messages import Invalid
 logger = logging.getLogger(__name__)
 
 PIECE_BYTES = 16 * 1024
-"""The number of bytes that are decoded before other tasks may run: about 2 ms for many short lines."""
+"""The number of bytes that are decoded before other tasks can run. Many short lines take about 2 ms."""
 
 MAX_UNREAD_BYTES = 256 * 1024
-"""If at least this many bytes are unread, the program has to wait."""
+"""If at least this many bytes wait for `receive`, no more output is read from the program."""
 
 
 class LineChild(WatchedChild):
@@ -36,8 +36,8 @@ class LineChild(WatchedChild):
         """
         Args:
             on_log: called with each line of stderr, cut to a maximum length and without its line ending.
-            max_line_bytes: the longest line; a program that sends a longer one is killed.
-            stall_seconds: the longest time without a read while bytes are waiting.
+            max_line_bytes: the longest accepted line; a program that sends a longer line is killed.
+            stall_seconds: the program is killed if it has unread input and reads nothing for this time.
         """
         super().__init__(on_log, stall_seconds)
         self._reader = LineReader(max_line_bytes)
@@ -47,7 +47,7 @@ class LineChild(WatchedChild):
         self._wake = asyncio.Event()
 
     def send(self, value: Any) -> None:
-        """Send a value without waiting. It is dropped if the process can no longer be used.
+        """Send a value without waiting. The value is dropped if the process can no longer be used.
 
         Raises:
             ValueError: the value cannot be written as JSON.
@@ -75,7 +75,7 @@ class LineChild(WatchedChild):
         if self._unread < MAX_UNREAD_BYTES:
             self.resume_output()
         await asyncio.sleep(0)
-        # Read short lines on the event loop: a thread would take the GIL from the loop again and again.
+        # Decode short lines on the event loop: a thread would take the GIL from the loop again and again.
         ends_long_line = b"\n" in data and self._reader.is_long(len(data))
         for value in await compute(ends_long_line, self._reader.feed, data):
             if isinstance(value, TooLongLine):
@@ -87,7 +87,7 @@ class LineChild(WatchedChild):
                 self._values.append(value)
 
     def on_output(self, data: bytes) -> None:
-        """Store the data until it is read."""
+        """Store the data until `receive` decodes it."""
         self._chunks.extend(data[start : start + PIECE_BYTES] for start in range(0, len(data), PIECE_BYTES))
         self._unread += len(data)
         if self._unread >= MAX_UNREAD_BYTES:
@@ -95,5 +95,5 @@ class LineChild(WatchedChild):
         self._wake.set()
 
     def on_unusable(self, why: str) -> None:
-        """Make `receive` raise."""
+        """Wake `receive`, which raises an error after the last value."""
         self._wake.set()

@@ -1,4 +1,4 @@
-"""Decodes lines of JSON to values, and encodes them.
+"""Encodes lines of JSON, and decodes them to values.
 
 `LineReader` is incremental, bounded and resynchronising, like `framing.MessageReader`: an invalid line does
 not affect the next one.
@@ -15,13 +15,13 @@ from jumpseat.wire.messages import Invalid
 
 
 def encode_line(body: bytes) -> bytes:
-    """Return the line for a body. JSON text without whitespace contains no line ending."""
+    """Return the line for a body, which must not contain a line ending; `write_json` never produces one."""
     return body + b"\n"
 
 
 @dataclass(frozen=True, slots=True)
 class TooLongLine(Malformed):
-    """A line beyond the limit, which is not stored."""
+    """The report of a line that exceeds the limit. The line itself is not stored."""
 
 
 class LineReader:

@@ -43,7 +43,7 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class RpcResponse:
-    """The response to one of our requests, which has a result unless `error` is set."""
+    """The response to one of our requests. It has a result unless `error` is set."""
 
     id: RequestId | None
     """The request's id; None if the other side could not read it."""
@@ -86,7 +86,7 @@ def classify(value: Any) -> Message | Batch:
 
 
 def usable_id(value: Any) -> RequestId | None:
-    """Return the value if it is a valid request id, or None."""
+    """Return the value if it is a valid request id; otherwise None."""
     return value if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 

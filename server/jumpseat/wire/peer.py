@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class RpcError(Exception):
-    """An error response: from the other side or, if a handler raises it, to the other side."""
+    """An error response. Handlers raise it to send it, and `Peer.request` raises it if it is received."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         """

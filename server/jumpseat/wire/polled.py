@@ -1,7 +1,8 @@
 """Reads and writes pipes and sockets that the event loop polls; `threads` handles other descriptors.
 
 asyncio's own transports are unsuitable: they resume a writer only when its buffer is empty, treat a socket as
-closed if the other side has only shut down its sending half, and set O_NONBLOCK on the open file.
+closed if the other side has only shut down its sending half, and set O_NONBLOCK, a flag that this process may
+share with other processes.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from collections.abc import Callable
 from jumpseat.system.nonblocking import NonBlockingDescriptor
 
 PIECE = 4 * 1024
-"""The size of one read, in bytes. Small requests of this total size take one to three milliseconds."""
+"""The size of one read, in bytes. Handling this many bytes of small requests takes 1 to 3 ms."""
 
 SLICE_SECONDS = 0.0005
-"""The time for which one connection's input is handled before the event loop serves the others."""
+"""The time after which one connection's next read waits until the event loop has served the others."""
 
 
 class PolledReader:
-    """A reader that reads `fd` until its end."""
+    """A reader that reads `fd` until the end of the input."""
 
     def __init__(
         self,
@@ -34,8 +35,8 @@ class PolledReader:
         self._loop = loop
         self._on_data = on_data
         self._on_eof = on_eof
-        self._input = _without_blocking(fd, os.O_RDONLY)
-        self._closed = self._ended = False
+        self._input = _open_nonblocking(fd, os.O_RDONLY)
+        self._closed = self._at_eof = False
         self._reading = True
         self.ended = asyncio.Event()
         loop.add_reader(self._input.fileno, self._read_available)
@@ -59,7 +60,7 @@ class PolledReader:
 
     def resume(self) -> None:
         """Continue reading."""
-        if not self._reading and not self._ended and not self._closed:
+        if not self._reading and not self._at_eof and not self._closed:
             self._reading = True
             self._loop.add_reader(self._input.fileno, self._read_available)
 
@@ -74,7 +75,7 @@ class PolledReader:
                 data = b""
             if not data:
                 self.pause()
-                self._ended = True
+                self._at_eof = True
                 self._on_eof()
                 return
             self._on_data(data)
@@ -98,7 +99,7 @@ class PolledWriter:
         self._limit = 0
         self._buffer = bytearray()
         self._closed = False
-        self._output = _without_blocking(fd, os.O_WRONLY)
+        self._output = _open_nonblocking(fd, os.O_WRONLY)
         self.ended = asyncio.Event()
         # The write end becomes "readable" when the last reader closes the read end.
         loop.add_reader(self._output.fileno, self._check_reader)
@@ -177,7 +178,7 @@ class PolledWriter:
         self._loop.call_soon(self._on_lost)
 
 
-def _without_blocking(fd: int, access: int) -> NonBlockingDescriptor:
+def _open_nonblocking(fd: int, access: int) -> NonBlockingDescriptor:
     stream = NonBlockingDescriptor(fd, access)
     if sys.platform != "win32" and stream.may_block:
         os.set_blocking(stream.fileno, False)

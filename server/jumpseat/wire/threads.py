@@ -24,7 +24,7 @@ class _ThreadControl:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.ended = asyncio.Event()
         self._loop = loop
-        # This is the session's context, which names the session's log. A thread does not inherit the context.
+        # This is the session's context, which determines the log. A thread does not inherit the context.
         self._context = contextvars.copy_context()
         self._woken = False
         self._wake_fd, self._wake_write_fd = os.pipe()
@@ -57,19 +57,20 @@ class _ThreadControl:
 
     def end(self, stream: NonBlockingDescriptor) -> None:
         """Close the descriptors, as the thread's last step."""
-        # If they were closed anywhere else, the numbers could be reused while this thread still uses them.
+        # If they were closed anywhere else, their numbers could be reused while this thread still uses them.
         stream.close()
         os.close(self._wake_fd)
-        self.call(self._forget)
+        self.call(self._finish)
 
-    def _forget(self) -> None:
+    def _finish(self) -> None:
+        # Only the event loop's thread uses this descriptor, so that `wake` cannot write to a reused number.
         os.close(self._wake_write_fd)
         self._wake_write_fd = -1
         self.ended.set()
 
 
 class ThreadedReader:
-    """A reader that reads `fd` until its end, and passes the pieces to the event loop."""
+    """A reader that reads `fd` until the end of the input, and passes the pieces to the event loop."""
 
     def __init__(
         self,
@@ -82,11 +83,12 @@ class ThreadedReader:
         self._input = NonBlockingDescriptor(fd, os.O_RDONLY)
         self._on_data = on_data
         self._on_eof = on_eof
-        self._closed = self._paused = self._held = False
+        self._closed = self._paused = False
+        self._withholds_room = False
         # The thread passes on one chunk per iteration of the event loop, so that other connections are served
         # in between.
         self._room = threading.Semaphore(1)
-        # Start a daemon thread: any other thread that is blocked in a read would keep the process alive.
+        # Start a daemon thread: a non-daemon thread that is blocked in a read would keep the process alive.
         threading.Thread(target=self._run, name="jumpseat-read", daemon=True).start()
 
     @property
@@ -101,7 +103,7 @@ class ThreadedReader:
         self._control.wake()
 
     def _run(self) -> None:
-        # Do not read after the end: later input is for the terminal's next reader.
+        # Do not read again after the end of the input: what a terminal sends later is for its next reader.
         while self._control.wait(self._input, write=False):
             try:
                 data = self._input.read(CHUNK)
@@ -125,15 +127,15 @@ class ThreadedReader:
         """Continue passing on input."""
         if self._paused:
             self._paused = False
-            if self._held:
-                self._held = False
+            if self._withholds_room:
+                self._withholds_room = False
                 self._room.release()
 
     def _deliver(self, data: bytes) -> None:
         if not self._closed:
             self._on_data(data)
         if self._paused:
-            self._held = True
+            self._withholds_room = True
         else:
             self._room.release()
 

@@ -28,7 +28,7 @@ number.
 
 
 class Input(Protocol):
-    """The reading half, which calls back with data and at the end."""
+    """The reading half, which calls back with each piece of input and at the end of the input."""
 
     @property
     def ended(self) -> asyncio.Event:
@@ -85,7 +85,7 @@ class Transport:
         return 0 if self._output is None or self._output_gone else self._output.buffered
 
     def write(self, data: bytes) -> None:
-        """Write immediately as far as possible, and buffer the rest; a write to a lost peer is dropped."""
+        """Write immediately as far as possible, and buffer the rest. Drop the data if the reader is gone."""
         if self._output is not None and not self._output_gone and not self._closed:
             self._output.write(data)
             if self._output.buffered >= FLOOD_WATER and self._input is not None:
@@ -103,7 +103,7 @@ class Transport:
         self._handle_progress()
 
     async def wait_until_ready(self, limit: int = HIGH_WATER - 1) -> None:
-        """Wait until at most `limit` bytes are buffered, or the reader is gone."""
+        """Wait until at most `limit` bytes are buffered, or nothing more can be written."""
         while self.buffered > limit and not self._closed:
             entry = (limit, asyncio.get_running_loop().create_future())
             self._waiting.add(entry)
@@ -191,21 +191,21 @@ def open_fds(
     """
     loop = asyncio.get_running_loop()
     transport = Transport(on_data, on_eof)
-    unopened = {read_fd, write_fd}
+    unowned = {read_fd, write_fd}
     try:
         for fd in (read_fd, write_fd):
             os.fstat(fd)
         if write_fd == read_fd:
             write_fd = os.dup(read_fd)
-            unopened.add(write_fd)
+            unowned.add(write_fd)
         writer = PolledWriter if _can_poll(write_fd) else ThreadedWriter
         transport._output = writer(loop, write_fd, transport._handle_progress, transport._handle_lost_output)
-        unopened.discard(write_fd)
+        unowned.discard(write_fd)
         reader = PolledReader if _can_poll(read_fd) else ThreadedReader
         transport._input = reader(loop, read_fd, transport._handle_data, transport._handle_end_of_input)
     except OSError:
         transport.close()
-        for fd in unopened:
+        for fd in unowned:
             with suppress(OSError):
                 os.close(fd)
         raise
@@ -213,7 +213,7 @@ def open_fds(
 
 
 def _can_poll(fd: int) -> bool:
-    """Whether the event loop can poll this descriptor."""
-    # The loop cannot poll the null device and regular files, terminals on macOS, and plain pipes on Windows.
+    """Whether to let the event loop poll this descriptor."""
+    # The loop cannot poll regular files, the null device, terminals on macOS, or plain pipes on Windows.
     mode = os.fstat(fd).st_mode
     return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
