@@ -45,8 +45,8 @@ The last element is the offset of the text's end."
   "Return a longest sublist of PAIRS in which the cdrs increase."
   (let ((ends (make-vector (length pairs) nil))
         (count 0))
-    ;; For each length, keep the sublist that ends with the lowest number, in
-    ;; reverse order.
+    ;; For each length, keep the increasing sublist whose last cdr is the lowest.
+    ;; These sublists are in reverse order.
     (dolist (pair pairs)
       (let ((low 0) (high count))
         (while (< low high)
@@ -59,9 +59,9 @@ The last element is the offset of the text's end."
     (and (> count 0) (reverse (aref ends (1- count))))))
 
 (defun jumpseat-hunks--number-lines (lines beg end)
-  "Return a hash table of the numbers of LINES between BEG and END.
+  "Return a hash table that maps each of LINES from BEG to END to its number.
 A line that occurs several times has the value `several'."
-  ;; There are many small tables.  At the default size, they would be enough
+  ;; Many small tables are made.  With the default size, they would leave enough
   ;; garbage to trigger a collection.
   (let ((numbers (make-hash-table :test #'equal :size (- end beg))))
     (cl-loop for number from beg below end
@@ -72,9 +72,9 @@ A line that occurs several times has the value `several'."
 (defun jumpseat-hunks--match (old old-beg old-end new new-beg new-end kept)
   "Match the lines of OLD from OLD-BEG to OLD-END with those of NEW.
 NEW-BEG and NEW-END are the bounds in NEW.  In the vector KEPT, store for each
-line of NEW the number of its line in OLD, or leave nil for an added line.
-Equal lines at both ends are matched first, then lines that occur once in each
-text, then the lines between those."
+line of NEW the number of the equal line in OLD, or leave nil for an added line.
+First match equal lines at the start and at the end of both ranges, then lines
+that occur once in each range, then the lines between those."
   (while (and (< old-beg old-end) (< new-beg new-end)
               (equal (aref old old-beg) (aref new new-beg)))
     (aset kept new-beg old-beg)
@@ -101,7 +101,7 @@ text, then the lines between those."
         (jumpseat-hunks--match old old-beg old-end new new-beg new-end kept)))))
 
 (defun jumpseat-hunks--find-kept (old new)
-  "Return a list with the number of the line in OLD for each of the lines NEW.
+  "Return a list with the number of the equal line in OLD for each line of NEW.
 The number is nil for an added line."
   (let ((kept (make-vector (length new) nil)))
     (jumpseat-hunks--match (vconcat old) 0 (length old) (vconcat new) 0 (length new) kept)
@@ -115,7 +115,7 @@ The number is nil for an added line."
          (new-offsets (jumpseat-hunks--compute-offsets new-lines))
          (old-number 0) (new-number 0) (number 0)
          hunks)
-    ;; Treat the end as a line that both texts have.
+    ;; Treat the end of the texts as a line that both have.
     (dolist (kept (append (jumpseat-hunks--find-kept old-lines new-lines) (list (length old-lines))))
       (when kept
         (when (or (< old-number kept) (< new-number number))
@@ -131,14 +131,14 @@ The number is nil for an added line."
 (defconst jumpseat-hunks--context 3 "The unchanged lines around a change in a unified difference.")
 
 (defun jumpseat-hunks--mark-lines (old new)
-  "Return a vector of the lines of the texts OLD and NEW, common lines once.
+  "Merge the lines of the texts OLD and NEW into a vector, with common lines once.
 Each line has a prefix: a space if it is in both texts, `-' if it is
 only in OLD, and `+' if it is only in NEW."
   (let* ((old-lines (jumpseat-hunks--split old))
          (new-lines (jumpseat-hunks--split new))
          (number 0)
          added marked)
-    ;; Treat the end as a line that both texts have.
+    ;; Treat the end of the texts as a line that both have.
     (cl-loop for kept in (append (jumpseat-hunks--find-kept old-lines new-lines)
                                  (list (length old-lines)))
              for line = (pop new-lines)
@@ -154,7 +154,7 @@ only in OLD, and `+' if it is only in NEW."
     (vconcat (nreverse marked))))
 
 (defun jumpseat-hunks--group (marked)
-  "Return the bounds in MARKED of the hunks of a unified difference, with context."
+  "Return a list of the bounds in MARKED of each hunk with its context."
   (let (groups)
     (cl-loop for line across marked
              for index from 0
@@ -178,7 +178,7 @@ only in OLD, and `+' if it is only in NEW."
      (apply #'format "@@ -%d,%d +%d,%d @@\n"
             (mapcan (lambda (sign)
                       (let ((count (jumpseat-hunks--count marked beg end sign)))
-                        ;; The start of an empty range is the line before it.
+                        ;; In this format, an empty range starts at the line before it.
                         (list (+ (jumpseat-hunks--count marked 0 beg sign) (min 1 count)) count)))
                     (list ?- ?+)))
      (mapconcat (lambda (line)
@@ -225,18 +225,18 @@ OLD is nil if the file is new."
         text)))
 
 (defun jumpseat-hunks--format-new (end text)
-  "Return the string to display for the new TEXT at END of the old text."
+  "Return the string to display for the new TEXT at END, the end of the old text."
   (let ((added (copy-sequence text))
-        (line-start (save-excursion (goto-char end) (bolp)))
-        (line-end (save-excursion (goto-char end) (eolp))))
-    (when (and line-start (not (string-suffix-p "\n" added)))
+        (at-line-start (save-excursion (goto-char end) (bolp)))
+        (at-line-end (save-excursion (goto-char end) (eolp))))
+    (when (and at-line-start (not (string-suffix-p "\n" added)))
       (setq added (concat added "\n")))
-    (when (and (not line-start) (or line-end (string-search "\n" added)))
+    (when (and (not at-line-start) (or at-line-end (string-search "\n" added)))
       (setq added (concat "\n" added)))
-    ;; The faces of the language come first, and leave the background to this
-    ;; one.
+    ;; Append this face, so that it sets the background, but does not override the
+    ;; faces of the language.
     (add-face-text-property 0 (length added) 'jumpseat-rewrite-new t added)
-    (if (and line-end (not line-start)) (concat jumpseat--view-cursor added) added)))
+    (if (and at-line-end (not at-line-start)) (concat jumpseat--view-cursor added) added)))
 
 (defun jumpseat--hunks-show (start hunks new kind)
   "Show HUNKS between the text of this buffer from START on and the text NEW.
@@ -244,7 +244,7 @@ Replace the overlays of KIND; see `jumpseat--view-clear'."
   (jumpseat--view-clear kind)
   (pcase-dolist (`(,old-beg ,old-end ,new-beg ,new-end) hunks)
     (let ((overlay (jumpseat--view-put-overlay (+ start old-beg) (+ start old-end) kind)))
-      ;; The face of the whole text would hide the hunk's face otherwise.
+      ;; Otherwise, the face of the whole rewritten text would hide the hunk's face.
       (overlay-put overlay 'priority 1)
       (overlay-put overlay 'jumpseat-hunk (list old-beg old-end new-beg new-end))
       (when (< old-beg old-end)
@@ -271,7 +271,7 @@ If KIND is given, return only those of that kind."
           (lambda (a b) (< (overlay-start a) (overlay-start b))))))
 
 (defun jumpseat--hunks-find-current (shown)
-  "Return the overlay of SHOWN at point, else the first one below, else the last."
+  "Return the first overlay in SHOWN on or below the line of point, else the last."
   (let ((line (line-beginning-position)))
     (or (seq-find (lambda (each)
                     (or (> (overlay-end each) line) (= (overlay-start each) (overlay-end each) line)))

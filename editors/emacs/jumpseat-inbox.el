@@ -24,6 +24,7 @@
   (setq jumpseat-inbox--timer nil)
   (while jumpseat-inbox--calls
     (let ((call (pop jumpseat-inbox--calls)))
+      ;; Run the others even if this one is in a long recursive edit.
       (when jumpseat-inbox--calls
         (jumpseat-inbox--schedule))
       (condition-case failure
@@ -33,8 +34,7 @@
          (jumpseat--say "Internal error: %s" (error-message-string failure)))))))
 
 (defun jumpseat-inbox--schedule ()
-  "Start the timer for the queued callbacks.
-They run even while an earlier callback is in a long recursive edit."
+  "Start the timer for the queued callbacks, unless it is already running."
   (unless jumpseat-inbox--timer
     (setq jumpseat-inbox--timer (run-at-time 0 nil #'jumpseat-inbox--drain))))
 
@@ -45,8 +45,9 @@ They run even while an earlier callback is in a long recursive edit."
 
 (defun jumpseat--inbox-on (method listener)
   "Call LISTENER with the params of each notification METHOD, a symbol.
-The connection also emits `ready', with the answer to `initialize', and `end',
-with the error, after a process has ended."
+METHOD can also be an event of the connection: `ready', with the answer to
+`initialize' as params, or `end', with the error, when the connection has ended
+or could not be set up."
   (cl-pushnew listener (alist-get method jumpseat-inbox--listeners) :test #'equal))
 
 (defun jumpseat--inbox-emit (method params)

@@ -85,7 +85,7 @@
         (items jumpseat--context-items))
     (with-current-buffer (generate-new-buffer " *jumpseat dry run*")
       (setq default-directory directory
-            ;; The mode decides about the format of the text.
+            ;; The format of the text depends on this variable; do not run the mode.
             major-mode mode
             jumpseat--context-items items)
       (insert text)

@@ -108,7 +108,8 @@ With a prefix argument AGAIN, install it even if this version is installed."
        (jumpseat--say "The local model was not installed: %s" output)))))
 
 (defun jumpseat-install--offer (prompt &rest items)
-  "Offer ITEMS, lists of a name and a function, and \"Not now\", at PROMPT."
+  "Show PROMPT, and offer ITEMS and \"Not now\".
+Each item is a list of a name and a function."
   (jumpseat--ui-offer prompt (append items '(("Not now" ignore))) #'funcall))
 
 (defun jumpseat-install--offer-after (err _reason)
@@ -131,7 +132,7 @@ With a prefix argument AGAIN, install it even if this version is installed."
                                   '("Install the local model"
                                     jumpseat-install--install-local-model))))))))
 
-;; Offer this before the user's own functions are called, which may fail.
+;; Use the package's own hook: the user's functions run later, and may fail.
 (add-hook 'jumpseat--turn-ended-functions #'jumpseat-install--offer-after)
 
 (provide 'jumpseat-install)

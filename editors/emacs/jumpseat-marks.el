@@ -67,15 +67,15 @@ They are marked if it is a chat and `jumpseat-role-marks' is set."
     (setq jumpseat-marks--shown t)
     (jumpseat-marks--set-width
      (1+ (max (string-width (car jumpseat-role-marks)) (string-width (cdr jumpseat-role-marks)))))
-    ;; An answer is fontified when it is complete, which is too late for its mark.
+    ;; An answer is fontified only when it is complete: too late for its mark.
     (add-hook 'jumpseat-turn-started-hook #'jumpseat-marks--update-all nil t)
     (jit-lock-register #'jumpseat-marks--update))
    (jumpseat-marks--shown
     (remove-hook 'jumpseat-turn-started-hook #'jumpseat-marks--update-all t)
     (jit-lock-unregister #'jumpseat-marks--update)
     (jumpseat--view-clear 'mark)
-    ;; Restore the default width: in newer releases, Flymake uses this margin in
-    ;; chats too, and may have set the width that was found here before.
+    ;; Restore the default width, not the earlier width of this buffer: Flymake of
+    ;; newer Emacs releases also uses this margin, and may have set that width.
     (jumpseat-marks--set-width (default-value 'left-margin-width))
     (kill-local-variable 'left-margin-width)
     (setq jumpseat-marks--shown nil))))

@@ -37,10 +37,10 @@
     (define-key map (kbd "C-c C-c") #'jumpseat-system-save)
     (define-key map (kbd "C-c C-k") #'quit-window)
     map)
-  "Keymap for the window in which a system prompt is edited.")
+  "Keymap for the buffer in which a system prompt is edited.")
 
-(defvar-local jumpseat-menu--chat nil "The chat whose system prompt this window edits.")
-(defvar-local jumpseat-menu--place nil "A marker at the conversation in that chat.")
+(defvar-local jumpseat-menu--chat nil "The chat whose system prompt is edited here.")
+(defvar-local jumpseat-menu--place nil "A marker in that chat, in the branch to change.")
 
 (define-derived-mode jumpseat-system-mode text-mode "System prompt"
   "The mode of the window in which the system prompt of a chat is edited."
@@ -101,7 +101,7 @@
    "tools" (string-remove-prefix "tools: " (or (jumpseat--view-get :tools) "none"))))
 
 (defun jumpseat-menu--describe-context ()
-  "Describe the context of this or the last chat."
+  "Describe the number of context items of this chat, or else of the last chat."
   (let ((chat (if jumpseat-chat-mode (current-buffer) (car (jumpseat--chat-list)))))
     (jumpseat--ui-describe-value
      "context" (number-to-string
@@ -115,20 +115,20 @@
   "Whether this buffer is a chat."
   jumpseat-chat-mode)
 
-(defun jumpseat-menu--other-p ()
+(defun jumpseat-menu--elsewhere-p ()
   "Whether this buffer is not a chat."
   (not jumpseat-chat-mode))
 
 ;;; The menu
 
 (transient-define-suffix jumpseat-menu-keep ()
-  "Switch whether new turns are kept, in this session."
+  "Switch whether new turns are kept, until Emacs exits."
   :transient t
   (interactive)
   (setq jumpseat-keep (not jumpseat-keep)))
 
 (defmacro jumpseat-menu--define-destination (destination)
-  "Define a command that sends from this buffer and answers in DESTINATION."
+  "Define a command that sends text and writes the answer to DESTINATION."
   (let ((name (intern (format "jumpseat-send-to-%s" destination))))
     `(defun ,name ()
        ,(format "Send the region or the text before point; answer in the %s." destination)
@@ -151,7 +151,7 @@
     ("=" "compare variants" jumpseat-ediff-variants)
     ("b" "start a branch" jumpseat-branch :if-derived org-mode)]
    ["Send the region or the text before point"
-    :if jumpseat-menu--other-p
+    :if jumpseat-menu--elsewhere-p
     ("RET" "answer here" jumpseat-send)
     ("?" "show what would be sent" jumpseat-dry-run)
     ("w" "answer in the kill ring" jumpseat-send-to-kill-ring)
@@ -172,7 +172,7 @@
     ("p" "preset …" jumpseat-preset :if jumpseat-menu--chat-p)
     ("K" jumpseat-menu-keep :description jumpseat-menu--describe-keep)]]
   [["About the region or the function"
-    :if jumpseat-menu--other-p
+    :if jumpseat-menu--elsewhere-p
     ("E" "explain" jumpseat-explain)
     ("V" "review" jumpseat-review)
     ("F" "fix" jumpseat-fix)

@@ -18,7 +18,7 @@
 (require 'jumpseat-view)
 
 (defvar jumpseat-models--cache nil "An alist of methods and cached results.")
-(defvar jumpseat-models--fetching nil "The methods of running requests for completion.")
+(defvar jumpseat-models--fetching nil "The methods that are being requested for completion.")
 
 (defun jumpseat-models--make-forgetter (&rest methods)
   "Return a listener to remove the results of METHODS from the cache."
@@ -33,7 +33,8 @@
 (jumpseat--inbox-on 'end (jumpseat-models--make-forgetter "providers/list" "models/list" "prompts/list"))
 
 (defun jumpseat--models-get (method callback)
-  "Request METHOD; call CALLBACK with an error or nil, and the result."
+  "Request METHOD, and cache the result.
+Call CALLBACK with an error or nil, and the result."
   (jumpseat--rpc-request
    method nil
    (lambda (err result)
@@ -42,7 +43,8 @@
 
 (defun jumpseat-models--get-cached (method key)
   "Return the list KEY in the cached result of METHOD.
-If there is none, request it for the next call: completion cannot wait."
+If no result is cached, return nil, and request it for the next call, because
+completion cannot wait."
   (let ((known (assoc method jumpseat-models--cache)))
     (unless (or known (member method jumpseat-models--fetching))
       (push method jumpseat-models--fetching)
@@ -72,7 +74,7 @@ If there is none, request it for the next call: completion cannot wait."
   (jumpseat-models--get-cached "prompts/list" :prompts))
 
 (defun jumpseat-models--fetch-prompts (_params)
-  "Request the prompt texts early, so that the first slash completes them."
+  "Request the prompt texts early, so that they are there for the first slash."
   (funcall (jumpseat-models--make-forgetter "prompts/list") nil)
   (jumpseat--models-known-prompts))
 
@@ -117,7 +119,8 @@ If there is none, request it for the next call: completion cannot wait."
      " · ")))
 
 (defun jumpseat-models--use (buffer id)
-  "Use the model ID in the chat BUFFER, or as the default if it is not a chat."
+  "Set the model of the chat BUFFER to ID.
+If BUFFER is not a chat, set the default model of all clients."
   (cond
    ((not (buffer-live-p buffer)))
    ((with-current-buffer buffer jumpseat-chat-mode)
@@ -182,7 +185,7 @@ Without the NAME of a model, offer all models."
    ", "))
 
 (defun jumpseat--models-rows ()
-  "Return the cached settings of the provider of this chat."
+  "Return the rows of the cached settings schema of this chat's provider."
   (jumpseat--list
    (plist-get (jumpseat--models-provider (jumpseat--transcript-model)
                                          (jumpseat--models-known-providers))
@@ -198,7 +201,7 @@ Without the NAME of a model, offer all models."
 
 (defun jumpseat-models--parse-value (type text)
   "Convert TEXT to a value of TYPE.
-Return invalid text unchanged: the daemon explains the rule."
+Return invalid text unchanged: the daemon explains what is wrong with it."
   (cond ((and (equal type "boolean") (member text '("true" "false")))
          (if (equal text "true") t :json-false))
         ((and (member type '("number" "integer"))
@@ -213,8 +216,8 @@ Return invalid text unchanged: the daemon explains the rule."
 
 (defun jumpseat-models--read-value (row initial problem)
   "Read a value for the settings ROW, with the text INITIAL to edit.
-PROBLEM says what is wrong with INITIAL, or is nil.  Return nil to remove the
-setting."
+PROBLEM says what is wrong with INITIAL, or is nil.  Return nil if the user
+removes the setting."
   (let* ((type (plist-get row :type))
          (choices (cond ((equal type "boolean") '("true" "false"))
                         (t (mapcar (lambda (each) (format "%s" each)) (plist-get row :choices)))))
@@ -226,8 +229,9 @@ setting."
     (unless (string-empty-p text) (jumpseat-models--parse-value type text))))
 
 (defun jumpseat-models--check (conversation key value callback)
-  "Check VALUE for the setting KEY of CONVERSATION with the daemon.
-Call CALLBACK with nil, or with a sentence that describes the problem."
+  "Let the daemon check VALUE for the setting KEY of CONVERSATION.
+Call CALLBACK with nil if VALUE is valid, else with a sentence that describes
+the problem."
   (jumpseat--transcript-render-front-matter
    (list :model (plist-get conversation :model) :settings (list key value))
    (lambda (err text)
@@ -258,7 +262,7 @@ CONVERSATION is the parsed text of the chat in BUFFER."
 
 (defun jumpseat-models--set (buffer conversation row &optional initial problem)
   "Let the user set ROW in CONVERSATION, the parsed text of the chat in BUFFER.
-INITIAL is the previous input and PROBLEM what is wrong with it.  Without
+INITIAL is the rejected input, and PROBLEM says what is wrong with it.  Without
 INITIAL, start with the current value."
   (let* ((key (intern (concat ":" (plist-get row :key))))
          (value (jumpseat-models--read-value

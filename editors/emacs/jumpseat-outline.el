@@ -15,8 +15,8 @@
 (require 'jumpseat-format)
 
 (cl-defstruct (jumpseat--branch (:constructor jumpseat-outline--make-branch) (:copier nil))
-  start                      ; markers: the branch's headline, and the end of everything in it
-  end
+  start                      ; a marker at the branch's headline
+  end                        ; a marker at the end of everything in the branch
   level                      ; the level of the headings of its messages
   own)                       ; the values of its own property drawer
 
@@ -58,7 +58,7 @@ The buffer may be in a window that is not selected."
 (defun jumpseat--outline-goto-end (branch)
   "Go to the last line of BRANCH, or to the end of this buffer if BRANCH is nil."
   (goto-char (jumpseat--outline-end branch))
-  ;; Stay above the next headline, which begins at the end.
+  ;; Stay above the next headline, which begins at the end of the branch.
   (when (and branch (not (eobp))) (backward-char)))
 
 (defun jumpseat--outline-clear (beg branch)
@@ -69,7 +69,7 @@ Keep the newline before a headline that follows."
     (delete-region beg (if (< end (point-max)) (max beg (1- end)) end))))
 
 (defun jumpseat--outline-list-headlines ()
-  "Return the positions of the headlines that enclose point, the inmost first."
+  "Return the positions of the headlines that enclose point, the innermost first."
   (let (found)
     (when (derived-mode-p 'org-mode)
       (save-excursion

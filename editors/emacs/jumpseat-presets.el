@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; Presets are data: an option with names and property lists.  A command
-;; applies one to a chat, and requests from Lisp can name one.
+;; A preset is an entry of the option `jumpseat-presets': a name and a property
+;; list.  A command applies a preset to a chat, and requests from Lisp can name a
+;; preset.
 
 ;;; Code:
 
@@ -17,7 +18,7 @@
 (require 'jumpseat-view)
 
 (defcustom jumpseat-presets nil
-  "An alist of the names of presets, and property lists.
+  "The presets, an alist of names and property lists.
 The keys are :model, :system, :settings (a property list, such as
 \(:temperature 0.2)), :tools (a list as in `jumpseat-tools') and :description.
 A key that is absent does not change anything.  For example:

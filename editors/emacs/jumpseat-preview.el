@@ -42,8 +42,8 @@
        (jumpseat--view-find-width) "[,;] "))))
 
 (defun jumpseat-preview--format-keys (hunks)
-  "Describe the keys for a rewrite with HUNKS, the number of its hunks.
-The number is nil while the model is writing."
+  "Describe the keys for a rewrite; HUNKS is the number of its hunks.
+HUNKS is nil while the model is writing."
   (substitute-command-keys
    (pcase hunks
      ('nil "\\[jumpseat-rewrite-reject] stops")
@@ -90,7 +90,8 @@ The instruction is cut if the line would be too long for a window."
       (goto-char (jumpseat--edit-start edit))
       (let ((line (line-beginning-position)))
         (overlay-put (if (bolp) (jumpseat--edit-region edit)
-                       ;; The line ending of the string would split the text's line.
+                       ;; Put the string at the start of the line, because its
+                       ;; newline would split the line elsewhere.
                        (jumpseat--view-put-overlay line (point) edit))
                      'before-string (jumpseat-preview--make-line edit finished))))))
 
@@ -108,6 +109,8 @@ The instruction is cut if the line would be too long for a window."
          (new (if (string-match ".*\\'" text) (substring text 0 (match-beginning 0)) ""))
          (lines (length (split-string new "\n" t)))
          (sent (jumpseat--edit-sent edit)))
+    ;; Compare with as many lines of the old text.  In a regexp, a repeat count
+    ;; cannot be higher than 65535.
     (jumpseat--edit-show
      edit (if (string-match (format "\\`\\(?:.*\n\\)\\{,%d\\}" (min lines 65535)) sent)
               (match-string 0 sent)

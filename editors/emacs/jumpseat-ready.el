@@ -24,7 +24,7 @@
       (list (point-min) (point-max))))
 
 (defun jumpseat-ready--ask (name)
-  "Ask the prompt NAME in the last chat, about the region or the function at point."
+  "Use the prompt NAME in the last chat, for the region, function or buffer."
   (apply #'jumpseat-ask (concat "/" name) (jumpseat-ready--find-bounds)))
 
 (defun jumpseat-explain ()
@@ -53,7 +53,7 @@
   (jumpseat-ready--ask "tests"))
 
 (defun jumpseat-prompt ()
-  "Choose a prompt, and ask it about the region or the function at point."
+  "Choose a prompt, and use it for the region, or else the function or the buffer."
   (interactive)
   (let ((buffer (current-buffer)))
     (jumpseat--models-get
@@ -91,16 +91,16 @@
     changes))
 
 (defun jumpseat-ready--message-buffer-p ()
-  "Whether a commit message is written in this buffer."
+  "Whether this is a buffer for writing a commit message."
   (or (bound-and-true-p git-commit-mode)
       (derived-mode-p 'log-edit-mode)
       (equal "COMMIT_EDITMSG" (and buffer-file-name (file-name-nondirectory buffer-file-name)))))
 
 (defun jumpseat-commit-message ()
-  "Write a commit message for the staged diff, or else for the whole diff.
+  "Write a commit message for the staged diff, or the diff since the last commit.
 In a buffer for a commit message, such as Magit's, insert the message at the
 beginning, in one step of undo.  Elsewhere, put it into the kill ring.  If the
-model would not accept the diff, leave out the longest files."
+diff is too long for the model, leave out the longest files."
   (interactive)
   (let ((changes (jumpseat-ready--read-changes))
         (buffer (current-buffer))
@@ -121,7 +121,7 @@ model would not accept the diff, leave out the longest files."
 
 (defun jumpseat-project ()
   "Open the last chat of this project, or else a new one.
-Its tools use the project's files."
+The tools of the chat use the project's files."
   (interactive)
   (let* ((root (expand-file-name (project-root (project-current t))))
          (name (file-name-nondirectory (directory-file-name root)))

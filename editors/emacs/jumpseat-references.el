@@ -7,9 +7,10 @@
 ;;; Commentary:
 
 ;; Expands `@buffer', `@selection', `@diagnostics' and `@file:PATH' in a question
-;; to blocks with the text that they name.  Replaces `/NAME' at the start of a
-;; question with that prompt from the daemon's configuration.  Both are written
-;; into the chat too, so that it is complete and shows what was sent.
+;; to blocks with the text that these references name.  Replaces `/NAME' at the
+;; start of a question with that prompt from the daemon's configuration.  The
+;; blocks and the prompt's text are also written into the chat, so that the chat
+;; is complete and shows what was sent.
 
 ;;; Code:
 
@@ -34,7 +35,7 @@
 (define-error 'jumpseat--references-missing "No such reference")
 
 (defun jumpseat-references--format-diagnostics ()
-  "Return the diagnostics of this buffer, one per line."
+  "Return a list of the diagnostics of this buffer, each as a line of text."
   (append
    (mapcar (lambda (each)
              (let ((at (flymake-diagnostic-beg each)))
@@ -97,7 +98,7 @@ Signal `jumpseat--references-missing' if one cannot be resolved."
         (cond
          (quoted (setq word (concat "@file:" quoted)))
          ((not (and path (file-exists-p path)))
-          ;; The punctuation may be the end of a sentence.
+          ;; Punctuation after the reference may belong to the sentence.
           (setq word (replace-regexp-in-string "[.,;:?!)]+\\'" "" word))))
         (when (or (member word (remove "@file:" jumpseat--references-words))
                   (string-match-p "\\`@file:." word))
@@ -105,7 +106,7 @@ Signal `jumpseat--references-missing' if one cannot be resolved."
     (nreverse blocks)))
 
 (defun jumpseat-references--same-p (a b)
-  "Whether the blocks A and B have the same type, text or data, file and label."
+  "Whether the blocks A and B have the same type, text, data, file and label."
   (seq-every-p (lambda (key) (equal (plist-get a key) (plist-get b key)))
                '(:type :text :source :uri :label)))
 
@@ -184,7 +185,7 @@ the daemon's response or nil.  STEP makes callbacks of requests; see
 
 (defun jumpseat--references-expand (conversation section step done)
   "Expand the prompt and the references in the last question of CONVERSATION.
-SECTION is the position of the question in this buffer, as a cons.  Call DONE
+SECTION is a cons of the bounds of the question in this buffer.  Call DONE
 with the conversation to send.  STEP makes callbacks of requests; see
 `jumpseat-send--make-step'."
   (let* ((place (cons (copy-marker (car section)) (copy-marker (cdr section))))
@@ -204,9 +205,10 @@ with the conversation to send.  STEP makes callbacks of requests; see
                    (jumpseat--make-failure "request" (cadr missing)) nil)))))))
 
 (defun jumpseat-references--put (conversation content place before step done)
-  "Make CONTENT the last question of CONVERSATION, and of this buffer at PLACE.
-If a prompt was expanded, BEFORE is the conversation without the prompt's
-values, and the front matter is written too.  STEP and DONE are as for
+  "Make CONTENT the last question of CONVERSATION, and write it at PLACE.
+PLACE is a cons of markers in this buffer.  If a prompt was expanded, BEFORE is
+the conversation without the prompt's values, and the front matter is written
+too; otherwise, BEFORE is nil.  STEP and DONE are as for
 `jumpseat--references-expand'."
   (let* ((buffer (current-buffer))
          (messages (copy-sequence (plist-get conversation :messages)))

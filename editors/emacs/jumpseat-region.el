@@ -57,7 +57,7 @@ A remote file's URI names its machine, because the file has no local path."
   "Return the path of the local file that URI names, or nil."
   (when (string-match "\\`file://\\(/.*\\)\\'" uri)
     (let ((path (decode-coding-string (url-unhex-string (match-string 1 uri)) 'utf-8)))
-      ;; On Windows, the path is file:///c:/x.
+      ;; On Windows, file:///c:/x names the path c:/x.
       (if (string-match-p "\\`/[A-Za-z]:" path) (substring path 1) path))))
 
 (defconst jumpseat-region--languages

@@ -20,7 +20,7 @@
 (defvar jumpseat-rewrite-menu--options nil
   "The options of the next rewrite; see `jumpseat--rewrite-begin'.")
 (defvar jumpseat-rewrite-menu--instruction nil
-  "The instruction of the rewrite that is asked again, or nil.")
+  "The instruction of the open rewrite that will run again, or nil.")
 (defvar jumpseat-rewrite-menu--place nil
   "Markers at the start and the end of the text to rewrite, as a list.")
 
@@ -42,7 +42,7 @@
                  (jumpseat--ui-describe-value
                   "model" (or (plist-get jumpseat-rewrite-menu--options :model) jumpseat-model)))
   (interactive)
-  ;; The models arrive while the user reads the prompt.
+  ;; Request the models now, so that they arrive while the user reads the prompt.
   (let* ((ids (lambda (&rest _) (mapcar (lambda (each) (plist-get each :id)) (jumpseat--models-known))))
          (id (progn
                (funcall ids)
@@ -84,7 +84,8 @@
                   items ", ")))))
 
 (defun jumpseat-rewrite-menu--add (items)
-  "Add ITEMS to the context of the next rewrite."
+  "Add ITEMS to the context of the next rewrite.
+They replace items with the same labels."
   (let ((now (plist-get jumpseat-rewrite-menu--options :context)))
     (jumpseat-rewrite-menu--put
      :context (append (seq-remove (lambda (each)

@@ -37,7 +37,7 @@ Without this delay, typing while the message appears would remove it unread.")
   "Keymap for buffers with an open rewrite; jumpseat-settle.el adds the keys.")
 
 (defvar-local jumpseat-rewrite--outer-header nil
-  "A list of the buffer's original header line, or nil if it had none.")
+  "A list that contains the buffer's own header line, or nil if it had none.")
 
 (define-minor-mode jumpseat-rewrite-mode
   "The mode of a buffer while a rewrite is open in it.
@@ -152,8 +152,8 @@ OUTCOME has no replacement text."
          (if replacement
              (jumpseat-rewrite--offer
               edit
-              ;; Emacs stores line ends separately, so a carriage return is
-              ;; text, and wanted only if the old text had one.
+              ;; Emacs keeps the type of line ending outside the text.  Remove
+              ;; carriage returns, unless the old text itself contains some.
               (if (string-search "\r" (jumpseat--edit-sent edit)) replacement
                 (string-replace "\r" "" replacement)))
            (jumpseat-rewrite--fail edit outcome)
@@ -180,15 +180,16 @@ OUTCOME has no replacement text."
                   :model (or (plist-get options :model) jumpseat-model)
                   :system (plist-get options :system)
                   :settings (plist-get options :settings)
-                  ;; A truncated rewrite cannot be applied.
+                  ;; Allow as many tokens as the model: a truncated rewrite
+                  ;; cannot be applied.
                   :maxTokensDefault "model")
             (when context (list :context (vconcat context)))
             (jumpseat--workspace-params nil))))
 
 (defun jumpseat--rewrite-begin (beg end instruction &optional options)
   "Rewrite the text from BEG to END of this buffer according to INSTRUCTION.
-OPTIONS is a property list of :model, :system, :settings and :context, a list of
-items.  An open rewrite of exactly this text is replaced."
+OPTIONS is a property list of :model, :system, :settings and :context (a list
+of items).  An open rewrite of exactly this text is replaced."
   (when (string-blank-p instruction) (user-error "No instruction was entered"))
   (when-let ((other (jumpseat--edit-find-between beg end)))
     (unless (and (= beg (jumpseat--edit-start other)) (= end (jumpseat--edit-end other)))
@@ -226,7 +227,7 @@ items.  An open rewrite of exactly this text is replaced."
 
 (defun jumpseat-rewrite (beg end instruction)
   "Rewrite the text from BEG to END, following INSTRUCTION.
-Interactively, this is the region, or else the current line.
+Interactively, rewrite the region, or else the current line.
 The change is shown; apply it with \\<jumpseat-rewrite-mode-map>\\[jumpseat-rewrite-accept].
 A buffer can have several rewrites at the same time."
   (interactive (append (jumpseat--rewrite-find-text) (list (jumpseat--rewrite-read))))

@@ -44,10 +44,10 @@ shorter time would make Emacs collect garbage more often.")
   process
   (state 'starting)          ; or `ready' or `ending'
   (waiting nil)              ; requests made before `ready', the last one first
-  (pending nil)              ; a list with the callback of each open request
+  (pending nil)              ; for each open request, a list that contains its callback
   info)                      ; the answer to `initialize'
 
-(defvar jumpseat-rpc--link nil "The running process, or nil.")
+(defvar jumpseat-rpc--link nil "The link to the running process, or nil.")
 (defvar jumpseat--rpc-folders-function #'ignore
   "A function that returns the workspace folders of this Emacs when it connects.")
 (defvar jumpseat-rpc--responders nil "An alist of methods and functions; see `jumpseat--rpc-serve'.")
@@ -64,14 +64,15 @@ shorter time would make Emacs collect garbage more often.")
      "config" "The program jumpseat was not found."
      (substitute-command-keys "Run \\[jumpseat-install], or set `jumpseat-command'."))))
 
-(defun jumpseat-rpc--make-too-old-error (link lacks)
-  "Create the error for the program of LINK, which LACKS some methods."
+(defun jumpseat-rpc--make-too-old-error (link missing)
+  "Create the error for the program of LINK, which is too old.
+MISSING names the methods or the command that the program lacks."
   (let ((version (jumpseat--get (jumpseat-rpc--link-info link) :serverInfo :version)))
     (jumpseat--make-failure
      "config"
      (format "jumpseat %sat %s is too old for this package (it lacks %s)."
              (if version (concat version " ") "")
-             (string-join (jumpseat-rpc--link-command link) " ") lacks)
+             (string-join (jumpseat-rpc--link-command link) " ") missing)
      (substitute-command-keys
       (format (if jumpseat-command
                   "Upgrade it to %s, or set `jumpseat-command' to nil and run \\[jumpseat-install]."
@@ -79,7 +80,7 @@ shorter time would make Emacs collect garbage more often.")
               jumpseat-version)))))
 
 (defun jumpseat-rpc--fail-all (link err)
-  "Pass ERR to all callbacks that wait for LINK."
+  "Pass ERR to all callbacks that wait for LINK, and emit `end'."
   (let ((callbacks (append (mapcar #'car (reverse (jumpseat-rpc--link-pending link)))
                            (mapcar #'caddr (reverse (jumpseat-rpc--link-waiting link))))))
     (setf (jumpseat-rpc--link-pending link) nil
@@ -242,7 +243,8 @@ Messages are parsed by `jumpseat-rpc--read'."
 
 (defun jumpseat--rpc-start ()
   "Start the daemon's process if it is not running.
-Return an error if it cannot be started; later errors are passed to requests."
+Return an error if it cannot be started, else nil.  Later errors are passed to
+the callbacks of requests."
   (unless jumpseat-rpc--link
     (let* ((command (jumpseat--program))
            (link (jumpseat-rpc--make-link :command command)))
@@ -338,7 +340,8 @@ Call CALLBACK with an error or nil, and the result."
         (jumpseat-rpc--call link method (jumpseat-rpc--make-valid params) answered)
       (error
        (jumpseat--log-write "%s was not sent: %s" method (error-message-string failure))
-       ;; If the process has just ended, handling its end answers the request.
+       ;; If the process has just ended, `jumpseat-rpc--handle-end' calls the
+       ;; callback.
        (when (process-live-p (jumpseat-rpc--link-process link))
          (funcall answered
                   (jumpseat--make-failure "internal" (format "%s could not be sent: %s." method

@@ -42,7 +42,7 @@ one), and the conversation.")
   "A marker at the heading of the question that was sent last.")
 
 (defvar-local jumpseat--send-branch nil
-  "The branch of the question that was sent last, or nil if it is in none.")
+  "The branch of the question that was sent last, or nil outside of branches.")
 
 (defvar-local jumpseat-send--turn nil "The running turn of this chat.")
 (defvar-local jumpseat-send--preparing nil
@@ -97,7 +97,8 @@ one), and the conversation.")
   (save-restriction
     (widen)
     (save-excursion
-      ;; The branch is unknown if its properties could not be read.
+      ;; If the properties of a branch could not be read, the branch is unknown:
+      ;; show the error at point.
       (unless (and (null jumpseat--send-branch) (jumpseat--transcript-in-branch-p))
         (goto-char (jumpseat--outline-end jumpseat--send-branch))
         (skip-chars-backward " \t\n"))
@@ -106,7 +107,7 @@ one), and the conversation.")
 
 (defun jumpseat-send--make-step (preparing next)
   "Return a callback for a request during the preparation PREPARING.
-It calls NEXT with the result in this buffer, or shows the error and ends the
+In this buffer, it calls NEXT with the result, or shows the error and ends the
 preparation.  It does nothing if the user has stopped the preparation."
   (let ((buffer (current-buffer)))
     (lambda (err result)
@@ -132,8 +133,7 @@ OUTCOME is the turn's outcome, and ERR its error or nil."
 
 (defun jumpseat-send--finish (buffer turn answer headings outcome)
   "Handle the end of TURN in the chat in BUFFER.
-OUTCOME is the turn's outcome, for `jumpseat-send--close' with ANSWER and
-HEADINGS."
+ANSWER, HEADINGS and OUTCOME are as for `jumpseat-send--close'."
   (let* ((result (plist-get outcome :result))
          (err (and (not (plist-get outcome :cancelled)) (plist-get outcome :error))))
     (when (plist-get result :usage)
@@ -160,7 +160,7 @@ has changed the front matter since, leave it unchanged."
        (append (list :conversationId id) (unless model (list :model (jumpseat--answer-model answer)))
                (jumpseat--transcript-list-own conversation conversation))
        (lambda (err text)
-         ;; A short answer may already be complete.
+         ;; Accept a closed writer: a short answer may already be complete.
          (when (and (not err) (jumpseat--writer-kept-p writer))
            (with-current-buffer (jumpseat--writer-buffer writer)
              (when (equal head (jumpseat--transcript-front-matter-text branch))
@@ -168,9 +168,9 @@ has changed the front matter since, leave it unchanged."
                  (jumpseat--transcript-put-front-matter text branch))))))))))
 
 (defun jumpseat-send--find-question (heading)
-  "Return the start of the last question of this chat, which has the HEADING.
-The text before the first heading, and below a branch's headline, is a question
-too."
+  "Return the start of the last question of this chat, whose heading is HEADING.
+If there is no such heading, the question starts after the front matter of the
+chat or of its branch."
   (save-excursion
     (save-restriction
       (widen)
@@ -232,7 +232,7 @@ too."
     (run-hooks 'jumpseat-turn-started-hook)))
 
 (defun jumpseat--send-find-section (conversation)
-  "Return the positions of the last message of CONVERSATION here, as a cons."
+  "Return the bounds in this buffer of the last message of CONVERSATION, as a cons."
   (let* ((last (1- (length (plist-get conversation :messages))))
          (turn (seq-find (lambda (each) (eql (plist-get each :message) last))
                          (plist-get conversation :turns))))
@@ -240,8 +240,9 @@ too."
           (jumpseat--outline-find-line (plist-get turn :endLine)))))
 
 (defun jumpseat-send--choose-model (conversation)
-  "If the question of CONVERSATION is /model, remove it and choose the model.
-Return whether it was."
+  "Handle the last question of CONVERSATION if it is \"/model\".
+Remove the question, choose the model, and return t.  Return nil for any other
+question."
   (let* ((content (plist-get (jumpseat--transcript-find-last conversation) :content))
          (text (or (and (= 1 (length content)) (plist-get (elt content 0) :text)) "")))
     (when (string-match "\\`/model[ \t]*\\(\\S-*\\)[ \t\n]*\\'" text)
@@ -251,7 +252,7 @@ Return whether it was."
         (when (looking-at-p (jumpseat--transcript-heading-regexp)) (forward-line))
         (delete-region (point) (cdr section))
         (insert "\n")
-        ;; Keep a headline that follows on a line of its own.
+        ;; If a headline follows, it must stay on a line of its own.
         (unless (eobp) (save-excursion (insert "\n")))
         (jumpseat-send--reset)
         (jumpseat-model (unless (string-empty-p name) name))

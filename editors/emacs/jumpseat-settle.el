@@ -36,9 +36,10 @@ EDIT cannot be applied, because the old text has changed."
   (jumpseat--rewrite-clear edit)
   (jumpseat--say "The text has changed since it was sent, so the rewrite was not applied. A diff shows the new text beside the current one."))
 
-(defun jumpseat-settle--call-with-unchanged (function)
-  "Call FUNCTION with the result of `jumpseat--rewrite-get-finished'.
-If the old text has changed, show the new text beside this buffer instead."
+(defun jumpseat-settle--call-if-unchanged (function)
+  "Call FUNCTION with the rewrite at point if its old text is unchanged.
+Otherwise, show the new text beside this buffer.  See
+`jumpseat--rewrite-get-finished'."
   (barf-if-buffer-read-only)
   (let ((edit (jumpseat--rewrite-get-finished)))
     (if (jumpseat--edit-sync-if-unchanged edit) (funcall function edit)
@@ -47,7 +48,7 @@ If the old text has changed, show the new text beside this buffer instead."
 (defun jumpseat-rewrite-accept ()
   "Apply every remaining change of the rewrite at point, in one step of undo."
   (interactive)
-  (jumpseat-settle--call-with-unchanged
+  (jumpseat-settle--call-if-unchanged
    (lambda (edit)
      (let ((beg (jumpseat--edit-start edit)) (end (jumpseat--edit-end edit)))
        (jumpseat--rewrite-clear edit)
@@ -55,9 +56,9 @@ If the old text has changed, show the new text beside this buffer instead."
 
 (defun jumpseat-settle--settle-hunk (settle)
   "Call SETTLE with the current rewrite and hunk, and move to the next hunk."
-  (jumpseat-settle--call-with-unchanged
+  (jumpseat-settle--call-if-unchanged
    (lambda (edit)
-     ;; After an undo, the hunks that are shown do not match the text.
+     ;; Update the hunks, because they do not match the text after an undo.
      (jumpseat--rewrite-show-remaining edit)
      (when-let ((current (jumpseat--hunks-find-current (jumpseat--hunks-find-shown edit))))
        (goto-char (overlay-start current))
@@ -128,7 +129,7 @@ If the model is still writing, stop the model."
 When you quit Ediff, the review continues if the old text is unchanged, else
 the rewrite ends."
   (interactive)
-  (jumpseat-settle--call-with-unchanged
+  (jumpseat-settle--call-if-unchanged
    (lambda (edit)
      (jumpseat--preview-hide edit)
      (jumpseat--compare-ediff
@@ -141,7 +142,7 @@ the rewrite ends."
   "Turn the rewrite at point into conflicts for Smerge mode.
 The rewrite ends.  One step of undo brings the old text back."
   (interactive)
-  (jumpseat-settle--call-with-unchanged
+  (jumpseat-settle--call-if-unchanged
    (lambda (edit)
      (jumpseat--compare-merge edit)
      (jumpseat--rewrite-clear edit))))
