@@ -7,8 +7,8 @@
 ;;; Commentary:
 
 ;; A writer appends to one text in a buffer that the user may edit at the same
-;; time.  It moves point and windows only if they were at the end.  All its
-;; writes are one undo step.  The text is fontified once, when it is
+;; time.  It moves point, in any window, only if point was at the end of the
+;; text.  All its writes are one undo step.  The text is fontified once, when it is
 ;; complete: a major mode for Markdown may need more time for each piece than
 ;; the model does.
 
@@ -19,8 +19,8 @@
 
 (cl-defstruct (jumpseat--writer (:constructor jumpseat-writer--make) (:copier nil))
   buffer
-  start                      ; markers; text typed at one of them stays outside
-  end
+  start                      ; a marker
+  end                        ; a marker; text that the user types at it stays outside
   (chunks nil)               ; the pieces written so far, the newest first
   follow                     ; whether point follows the text even if other text is below
   (undo nil)                 ; the undo list after the last write
@@ -28,7 +28,8 @@
 
 (defun jumpseat--writer-new (position &optional follow)
   "Create a writer at POSITION in this buffer.
-Point follows the text at the end of the buffer, and with FOLLOW everywhere."
+Point follows the text at the end of the buffer.  With FOLLOW, it also does so
+above other text."
   (jumpseat-writer--make :buffer (current-buffer) :start (copy-marker position)
                          :end (copy-marker position) :follow follow))
 
@@ -49,7 +50,7 @@ Return nil if WRITER is closed, or if the user has deleted or undone the text."
 
 (defun jumpseat-writer--join-undo (writer)
   "Make the next change part of the undo step of WRITER.
-If something else has changed the buffer since, start another step."
+If something else has changed the buffer since the last write, start a new step."
   (cond ((eq buffer-undo-list t))
         ((and (jumpseat--writer-undo writer) (null (car buffer-undo-list))
               (eq (cdr buffer-undo-list) (jumpseat--writer-undo writer)))
@@ -70,15 +71,15 @@ If something else has changed the buffer since, start another step."
              (let ((inhibit-read-only t)
                    (before (prepare-change-group)))
                (prog1 (progn ,@body)
-                 ;; Some functions, such as `replace-region-contents', start an
-                 ;; undo step.
+                 ;; Remove the undo boundaries that BODY adds, for example by
+                 ;; calling `replace-region-contents'.
                  (undo-amalgamate-change-group before)
                  (setf (jumpseat--writer-undo ,writer-)
                        (if (eq buffer-undo-list t) nil buffer-undo-list))))))))))
 
 (defun jumpseat-writer--find-followers (writer)
   "Return the windows whose point is at the end of the text of WRITER.
-Return nil if other text is below and point does not follow there."
+Return nil if other text is below, unless point follows the text there too."
   (let ((end (marker-position (jumpseat--writer-end writer))))
     (when (or (jumpseat--writer-follow writer) (= end (1+ (buffer-size))))
       (seq-filter (lambda (window) (= (window-point window) end))
@@ -86,8 +87,9 @@ Return nil if other text is below and point does not follow there."
 
 (defun jumpseat--writer-append (writer text)
   "Add TEXT at the end of the text of WRITER.
-Point moves to the new end only in windows where it was at the old one, so
-that a user who types there continues after the text."
+If point is at the end and follows the text (see `jumpseat--writer-new'), move
+it to the new end, so that the user continues to type after the text.  Do the
+same in each window."
   ;; A carriage return would be visible, and would be saved in the file.
   (setq text (replace-regexp-in-string "\r" "" text t t))
   (when (and (jumpseat--writer-live-p writer) (not (string-empty-p text)))
@@ -96,7 +98,7 @@ that a user who types there continues after the text."
              (followers (jumpseat-writer--find-followers writer))
              (point-follows (and (= (point) end) (or (jumpseat--writer-follow writer) (eobp))))
              ;; Fontification and the hooks of modes would take most of the
-             ;; time; see `jumpseat--writer-close'.
+             ;; time.  `jumpseat--writer-close' fontifies the text.
              (inhibit-modification-hooks t))
         (jumpseat--writer-edit writer
           (goto-char end)
@@ -125,8 +127,8 @@ that a user who types there continues after the text."
              (jumpseat-writer--get-text writer)))))
 
 (defun jumpseat--writer-replace (writer text)
-  "Replace the text of WRITER with TEXT, changing only what differs.
-Do nothing if the user has edited the text."
+  "Replace the text of WRITER with TEXT, but keep the beginning that both share.
+Return t, or do nothing and return nil if the user has edited the text."
   (when (jumpseat-writer--untouched-p writer)
     (let* ((text (replace-regexp-in-string "\r" "" text t t))
            (old (jumpseat-writer--get-text writer))

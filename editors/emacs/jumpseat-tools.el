@@ -25,8 +25,10 @@ characters, such as \"files/*\".  \\[jumpseat-tools] changes the tools of one ch
   :group 'jumpseat)
 
 (defvar-local jumpseat-tools--chat nil "The chat whose tools this window shows.")
-(defvar-local jumpseat-tools--place nil "A marker at the conversation in that chat.")
-(defvar-local jumpseat-tools--chosen nil "The selectors of that chat.")
+(defvar-local jumpseat-tools--place nil
+  "A marker in the chat at the conversation whose tools this window shows.")
+(defvar-local jumpseat-tools--chosen nil
+  "The selectors of the tools that this window shows as switched on.")
 (defvar-local jumpseat-tools--rows nil "The answer to `tools/list' that this window shows.")
 
 (defun jumpseat-tools--read (chat place callback)
@@ -41,7 +43,7 @@ characters, such as \"files/*\".  \\[jumpseat-tools] changes the tools of one ch
      place)))
 
 (defun jumpseat-tools--describe (selectors)
-  "Name the servers of SELECTORS, or return nil."
+  "List the servers of SELECTORS, or return nil if there are no selectors."
   (when selectors
     (concat "tools: "
             (string-join (seq-uniq (mapcar (lambda (each) (car (split-string each "/"))) selectors))
@@ -73,8 +75,9 @@ characters, such as \"files/*\".  \\[jumpseat-tools] changes the tools of one ch
           (seq-filter (lambda (row) (equal server (plist-get row :server))) (plist-get rows :tools))))
 
 (defun jumpseat-tools--switch (chosen rows server tool)
-  "Return the selectors CHOSEN after TOOL of SERVER was switched on or off.
-ROWS is the answer to `tools/list'.  If TOOL is nil, switch the whole server."
+  "Switch TOOL of SERVER on or off, and return the new selectors.
+CHOSEN are the previous selectors, and ROWS is the answer to `tools/list'.  If
+TOOL is nil, switch the whole server."
   (let* ((all (concat server "/*"))
          (names (jumpseat-tools--names rows server))
          (others (seq-remove (lambda (each) (string-prefix-p (concat server "/") each)) chosen))
@@ -136,7 +139,8 @@ CHOSEN are the selectors of the chat."
      server tool)))
 
 (defun jumpseat-tools--make-server-lines (server rows chosen)
-  "Return the lines of SERVER and its tools in ROWS; CHOSEN are the selectors."
+  "Return the lines of SERVER, one of the servers in ROWS, and of its tools.
+CHOSEN are the selectors of the chat."
   (let* ((name (plist-get server :name))
          (tools (seq-filter (lambda (row) (equal name (plist-get row :server)))
                             (plist-get rows :tools)))
@@ -159,7 +163,7 @@ CHOSEN are the selectors of the chat."
           '(jumpseat-server jumpseat-tool)))
 
 (defun jumpseat-tools--go-to (place line)
-  "Go to the line of PLACE, a server and a tool, or else to the number LINE."
+  "Go to the line of PLACE, a server and a tool, or else to line number LINE."
   (goto-char (point-min))
   (while (and (car place) (not (eobp)) (not (equal place (jumpseat-tools--read-line))))
     (forward-line))
@@ -208,7 +212,7 @@ directory,\nthe root of the file system, or remote.")
         (jumpseat-tools--fetch buffer nil))))))
 
 (defun jumpseat-tools--ask-trust (row)
-  "Ask whether to change the trust in the server in ROW, and return the answer."
+  "Ask whether to trust the server in ROW, or to stop trusting it."
   (yes-or-no-p
    (format "%s\n%s\n%s the server %s in this workspace? "
            (propertize "This server is defined by this Emacs, not by the configuration of the daemon:" 'face 'bold)

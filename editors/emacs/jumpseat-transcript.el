@@ -18,7 +18,7 @@
   "The known names of roles in headings; a configuration may define others.")
 
 (defun jumpseat--transcript-question (&optional format level)
-  "Return the heading of questions that is understood with every configuration.
+  "Return the question heading that the daemon accepts with every configuration.
 FORMAT is the chat's format, by default the format of this buffer, and LEVEL the
 level of the heading, by default 1."
   (concat (jumpseat--format-sign-at (or format (jumpseat--format-here)) level) "Me"))
@@ -33,7 +33,8 @@ level of the heading, by default 1."
                   heading))
 
 (defun jumpseat--transcript-heading-regexp (&optional heading)
-  "Return a regular expression for a line with HEADING, or with a known heading."
+  "Return a regular expression for a line with HEADING.
+If HEADING is nil, the line may have any known heading."
   (let ((format (jumpseat--format-here)))
     (concat "^" (if heading (regexp-quote heading)
                   (concat (jumpseat--format-sign-regexp format)
@@ -119,15 +120,15 @@ the assistant."
                           (concat sign (match-string 2 text))))))))))
 
 (defun jumpseat-transcript--find-front-matter (&optional branch)
-  "Return the positions of the front matter in this buffer, as a cons.
+  "Return the start and end of the front matter in this buffer, as a cons.
 Without front matter, both are the start of the buffer.  With BRANCH, return the
-positions of its property drawer.  Without a drawer, both are the position where
-it belongs."
+start and end of its property drawer; without a drawer, both are the position
+where a drawer belongs."
   (if branch (jumpseat--outline-find-drawer (jumpseat--branch-start branch))
     (jumpseat-transcript--find-head)))
 
 (defun jumpseat-transcript--find-head ()
-  "Return the positions of the front matter at the start of this buffer."
+  "Return the start and end of the front matter of the chat, as a cons."
   (let ((format (jumpseat--format-here))
         (case-fold-search t))
     (save-excursion
@@ -144,7 +145,7 @@ it belongs."
 
 (defun jumpseat--transcript-front-matter-end (&optional branch)
   "Return the position after the front matter of this buffer, or of BRANCH.
-Without front matter, this is where the text begins."
+Without front matter, this is the position where front matter belongs."
   (cdr (jumpseat-transcript--find-front-matter branch)))
 
 (defun jumpseat--transcript-front-matter-text (&optional branch)
@@ -162,9 +163,9 @@ Without front matter, this is where the text begins."
     (match-string-no-properties 1)))
 
 (defun jumpseat-transcript--list-branches ()
-  "Return the headlines of the branches that enclose point, the inmost first."
+  "Return the headlines of the branches that enclose point, the innermost first."
   (let ((headlines (jumpseat--outline-list-headlines)))
-    ;; The inmost headline may be a message.
+    ;; The innermost headline may belong to a message instead of a branch.
     (if (and headlines
              (save-excursion
                (goto-char (car headlines))
@@ -215,13 +216,13 @@ The properties of branches around point override the front matter of the chat."
 
 (defconst jumpseat-transcript--empty-values
   '((:daemonTools . ":tools: []\n") (:settings . ":settings: {}\n") (:system . ":system: \"\"\n"))
-  "The properties of a branch that override a value with an empty one.")
+  "The lines in the drawer of a branch that set a value to empty, by key.")
 
 (defun jumpseat--transcript-list-own (conversation changed)
   "Return the values for the front matter of CONVERSATION after a change.
 CHANGED is CONVERSATION with the changed values.  For a branch, leave out the
-unchanged values that it inherits.  An empty value that overrides an inherited
-one is `empty'."
+unchanged values that it inherits, and replace an empty value that overrides an
+inherited one with the symbol `empty'."
   (if-let ((branch (plist-get conversation :branch)))
       (mapcan (lambda (key)
                 (let* ((own (jumpseat--branch-own branch))
@@ -240,7 +241,7 @@ one is `empty'."
 (defun jumpseat--transcript-render-front-matter (conversation callback &optional format)
   "Render the front matter of CONVERSATION.
 Call CALLBACK with an error or nil, and the text with a final line ending.
-FORMAT is by default this buffer's."
+FORMAT is the format of the chat, by default the format of this buffer."
   (let* ((format (or format (jumpseat--format-here)))
          (empty (seq-filter (lambda (each) (eq 'empty (plist-get conversation (car each))))
                             jumpseat-transcript--empty-values))
@@ -261,7 +262,7 @@ FORMAT is by default this buffer's."
                                                   (string-trim (plist-get result :text)))))))))
 
 (defun jumpseat-transcript--add-lines (format lines text)
-  "Return TEXT, front matter in FORMAT, with LINES at its end and a line ending."
+  "Add LINES to TEXT, front matter in FORMAT, and return it with a line ending."
   (let ((last (jumpseat--format-front-end format)))
     (cond ((string-empty-p lines) (if (string-empty-p text) "" (concat text "\n")))
           ((string-empty-p text) (concat (jumpseat--format-front format) "\n" lines last "\n"))
@@ -282,9 +283,9 @@ FORMAT is by default this buffer's."
                (t (concat text "\n"))))))))
 
 (defun jumpseat-transcript--keep-others (text start end)
-  "Return the front matter TEXT with the properties of other programs.
-Their properties are between START and END of this buffer, because Org has one
-drawer for all programs."
+  "Add the properties of other programs to the front matter TEXT, and return it.
+These properties are between START and END of this buffer, because in Org all
+programs share one drawer."
   (let* ((format (jumpseat--format-here))
          (first (jumpseat--format-front format))
          (last (jumpseat--format-front-end format))
@@ -309,8 +310,8 @@ Change only what differs, so that point and markers stay."
 
 (defun jumpseat--transcript-drop-empty-question (&optional branch)
   "Remove the heading at the end of this buffer, if nothing follows it.
-With BRANCH, remove the heading at its end.  Headings of other branches stay.
-Return the position after the text before the heading."
+With BRANCH, remove the heading at the end of the branch.  Headings of other
+branches stay.  Return the position after the text before the heading."
   (save-excursion
     (save-restriction
       (widen)
@@ -330,12 +331,12 @@ Return the position after the text before the heading."
 (defvar-local jumpseat-transcript--updating nil
   "Whether the front matter of this buffer is being changed.")
 (defvar-local jumpseat-transcript--waiting nil
-  "Functions to call when the front matter of this buffer was changed, in order.")
+  "Functions to call, in order, once a change of the front matter is complete.")
 
 (defun jumpseat--transcript-when-settled (function)
-  "Call FUNCTION in this buffer once its front matter is not being changed.
-A change takes two requests.  A question that is sent meanwhile, and a later
-change, must include it."
+  "Call FUNCTION in this buffer, but not while its front matter is being changed.
+A change takes two requests.  Questions and other changes must wait for it,
+because they start from the changed front matter."
   (if jumpseat-transcript--updating
       (setq jumpseat-transcript--waiting (append jumpseat-transcript--waiting (list function)))
     (funcall function)))

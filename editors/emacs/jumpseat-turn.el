@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; `chat/start' and `edit/start' with their deltas.  Turns are stopped by their
-;; own ids, because jsonrpc.el hides the ids of requests.
+;; Starts turns with `chat/start' and `edit/start', and receives their deltas.
+;; Each turn has its own id, by which it can be stopped, because jsonrpc.el hides
+;; the ids of requests.
 
 ;;; Code:
 
@@ -18,7 +19,7 @@
   on-delta                   ; see `jumpseat--turn-start'
   on-end
   (ended nil)
-  (stopped nil))
+  (stopped nil))             ; whether the daemon was asked to stop the turn
 
 (defvar jumpseat-turn--running nil "The running turns.")
 (defvar jumpseat-turn--count 0 "The number of turns so far.")

@@ -15,7 +15,7 @@
 
 (defun jumpseat--ui-call-when-free (function &rest arguments)
   "Call FUNCTION with ARGUMENTS when no minibuffer is in use.
-FUNCTION may ask the user, and must not interrupt other input."
+FUNCTION may use the minibuffer, and must not interrupt other input there."
   (if (active-minibuffer-window)
       (let ((hook nil))
         (setq hook (lambda ()
@@ -39,9 +39,9 @@ FUNCTION may ask the user, and must not interrupt other input."
                      (display-sort-function . identity) (cycle-sort-function . identity))
         (complete-with-action action items string predicate)))))
 
-(defun jumpseat-ui--insert-literally (items)
-  "Let blank and question mark insert themselves if names of ITEMS have them.
-In a minibuffer with completion they are bound to commands."
+(defun jumpseat-ui--bind-literal-keys (items)
+  "Let space and question mark insert themselves if names of ITEMS contain them.
+By default, a minibuffer with completion binds these keys to other commands."
   (let ((map (make-sparse-keymap)))
     (dolist (character '(" " "?"))
       (when (seq-some (lambda (item) (string-search character (car item))) items)
@@ -51,15 +51,15 @@ In a minibuffer with completion they are bound to commands."
 (defun jumpseat-ui--read (prompt items category)
   "Read the name of one of ITEMS at PROMPT, and return its value or nil.
 CATEGORY is as for `jumpseat--ui-choose'."
-  (let ((name (minibuffer-with-setup-hook (lambda () (jumpseat-ui--insert-literally items))
+  (let ((name (minibuffer-with-setup-hook (lambda () (jumpseat-ui--bind-literal-keys items))
                 (completing-read (concat prompt ": ") (jumpseat-ui--make-table items category) nil t))))
     (nth 1 (assoc name items))))
 
 (defun jumpseat--ui-choose (prompt items category callback)
   "Let the user choose one of ITEMS when the minibuffer is free.
 ITEMS are lists of a name, a value and a note.  CATEGORY is a symbol by which
-other packages recognize the kind of items at PROMPT.  Call CALLBACK with the
-value, unless the user chose nothing."
+other packages recognize the kind of the items.  PROMPT is shown before the
+input.  Call CALLBACK with the value, unless the user chose nothing."
   (jumpseat--ui-call-when-free
    (lambda ()
      (when-let ((value (jumpseat-ui--read prompt items category)))
@@ -67,7 +67,8 @@ value, unless the user chose nothing."
 
 (defun jumpseat--ui-offer (prompt actions callback)
   "Let the user choose one of ACTIONS, and call CALLBACK with its value.
-PROMPT includes their names, because Emacs lists them only on request."
+Show the names of ACTIONS after PROMPT, because Emacs lists them only on
+request."
   (jumpseat--ui-choose (format "%s (%s)" prompt (mapconcat #'car actions ", "))
                        actions 'jumpseat-action callback))
 

@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; A question can be asked again, even after it was edited.  What followed it
-;; is kept as a variant: the question with everything below it.  Variants belong
-;; to the messages before the question, so that they are found again after an
+;; A question can be asked again, even after it was edited.  The earlier
+;; question and everything below it are kept as a variant.  Variants are looked
+;; up by the messages before the question, so that they are found even after an
 ;; undo.
 
 ;;; Code:
@@ -26,7 +26,7 @@ See `jumpseat-variants--make-key'.")
 A question may be edited before it is asked again.")
 
 (defun jumpseat-variants--make-key (conversation index)
-  "Return a key for the branch and the messages of CONVERSATION before INDEX."
+  "Return a key for the branch of CONVERSATION and the messages before INDEX."
   (md5 (prin1-to-string
         (cons
          (when-let ((branch (plist-get conversation :branch)))
@@ -46,8 +46,8 @@ A question may be edited before it is asked again.")
   (cdr (assoc key jumpseat-variants--kept)))
 
 (defun jumpseat-variants--keep (key text)
-  "Keep TEXT as a variant for KEY, unless it is known.
-If TEXT is a known variant with further turns, replace that variant."
+  "Keep TEXT as a variant for KEY, unless it is already kept.
+If TEXT is a kept variant with further turns, replace that variant."
   (let ((kept (jumpseat-variants--list key)))
     (unless (member text kept)
       (let ((shorter (seq-find (lambda (each) (string-prefix-p (concat each "\n") text)) kept)))
@@ -57,13 +57,13 @@ If TEXT is a known variant with further turns, replace that variant."
 
 (defun jumpseat-variants--read (start branch)
   "Return the text from START to the end of BRANCH, or of the chat if that is nil.
-Leave out the heading that waits for a question."
+Leave out a heading at the end without text below it."
   (string-trim-right
    (replace-regexp-in-string (concat "\\(?:" (jumpseat--transcript-heading-regexp) "\\)[ \t\n]*\\'") ""
                              (buffer-substring-no-properties start (jumpseat--outline-end branch)))))
 
 (defun jumpseat-variants--show-label (start number count)
-  "Show at START that the variant NUMBER of COUNT is in the chat."
+  "Label the question at START as variant NUMBER of COUNT, if there are several."
   (remove-overlays start (save-excursion (goto-char start) (line-end-position))
                    'jumpseat-kind 'heading)
   (when (> count 1)
@@ -87,7 +87,8 @@ the first one."
 (defun jumpseat-variants--call-with-question (function)
   "Call FUNCTION with the bounds, the key and the branch of the question at point.
 The branch is nil outside of branches.  The question is the last one that starts
-at or before point, or else the first one."
+at or before point, or else the first one.  If the text changes before the
+daemon has parsed it, do nothing."
   (unless jumpseat-chat-mode (user-error "This is not a chat"))
   (barf-if-buffer-read-only)
   (when (jumpseat--send-running-p)
@@ -135,7 +136,7 @@ KEY is its key, and BRANCH its branch or nil."
       (jumpseat-variants--keep key (concat question "\n\n" rest)))
     (undo-boundary)
     (jumpseat--outline-clear end branch)
-    ;; A branch must enclose a heading of a question or an answer.
+    ;; A branch must contain the heading of a question or an answer.
     (when branch
       (goto-char start)
       (unless (looking-at-p (jumpseat--transcript-heading-regexp))
@@ -152,9 +153,9 @@ variant, which \\[jumpseat-previous-variant] brings back."
   (jumpseat-variants--call-with-question #'jumpseat-variants--ask-again))
 
 (defun jumpseat-variants--call-with-variants (function)
-  "Call FUNCTION with the start of the question at point and its variants.
-The number of the variant in the chat is the third argument, and the branch, or
-nil, is the fourth."
+  "Call FUNCTION with four arguments about the variants of the question at point.
+These are the start of the question, its variants, the number (from 0) of the
+variant that is in the chat, and the branch or nil."
   (jumpseat-variants--call-with-question
    (lambda (start _end key branch)
      (let ((now (jumpseat-variants--read start branch)))
@@ -191,7 +192,7 @@ nil, is the fourth."
   (jumpseat-next-variant (- (or count 1))))
 
 (defun jumpseat-variants--make-buffer (text number format)
-  "Return a buffer with TEXT in FORMAT, the variant NUMBER."
+  "Return a buffer for variant NUMBER, from 0, with its TEXT in FORMAT."
   (with-current-buffer (get-buffer-create (format "*jumpseat variant %d*" (1+ number)))
     (let ((inhibit-read-only t))
       (erase-buffer)

@@ -33,15 +33,15 @@
   "A cons of a width and the text of the header line for it, or nil.
 It is cached until the status or the width changes.")
 (defvar-local jumpseat-view--hints nil
-  "An alist of the hints in the header line and their texts with keys.
-Looking up a key can leave 100 KB of garbage.")
+  "An alist from hints in the header line to the same texts with keys filled in.
+It is a cache, because looking up a key can leave 100 KB of garbage.")
 
 (defun jumpseat--view-update (&rest values)
   "Set VALUES, keys and their values, in the status of this buffer."
   (while values
     (setq jumpseat-view--status
           (plist-put jumpseat-view--status (pop values) (pop values))))
-  ;; Forget the hints after a turn, because the user may have changed keys.
+  ;; Forget the hints after a turn, because the user may have rebound keys.
   (unless (jumpseat--view-get :state) (setq jumpseat-view--hints nil))
   (setq jumpseat-view--header nil)
   (force-mode-line-update))
@@ -122,16 +122,16 @@ SEPARATOR is a regexp for what is between two parts."
 ;;; Overlays
 
 (defun jumpseat--view-put-overlay (beg end kind)
-  "Create an overlay from BEG to END of KIND; see `jumpseat--view-clear'."
+  "Create an overlay of KIND from BEG to END; see `jumpseat--view-clear'."
   (let ((overlay (make-overlay beg end nil t)))
     (overlay-put overlay 'jumpseat-kind kind)
     (overlay-put overlay 'evaporate (< beg end))
     overlay))
 
 (defconst jumpseat--view-cursor (propertize " " 'cursor t)
-  "A blank before text that is shown at the end of a line.
-It makes Emacs draw a cursor at the end of that line on the blank, instead of on
-or after the text.")
+  "A space to put before text that an overlay shows at the end of a line.
+If point is at the end of that line, Emacs draws the cursor on this space, and
+not on or after the text.")
 
 (defun jumpseat--view-show-label (position text &optional overlay)
   "Show TEXT after the heading at POSITION, reusing OVERLAY if there is one."
@@ -201,12 +201,14 @@ LABEL is followed by the key of COMMAND, unless HIDE-KEY is non-nil."
   "Keymap on folded thinking and calls.")
 
 (defun jumpseat--view-count-lines (beg end markup)
-  "Describe the number of lines from BEG to END, without MARKUP lines."
+  "Describe the number of lines from BEG to END, without markup.
+MARKUP is the number of lines that only contain markup."
   (let ((lines (max 1 (- (count-lines beg end) markup))))
     (format "%d line%s" lines (if (= lines 1) "" "s"))))
 
 (defun jumpseat--view-fold-thinking (beg end)
-  "Fold the thinking from the line at BEG to the end of the line before END."
+  "Fold the thinking from BEG to END.
+If END is at the start of a line, fold only the lines before it."
   (let ((end (save-excursion (goto-char end) (if (bolp) (1- (point)) (point)))))
     ;; The markup takes four lines: the two tags of `<details>', and a blank
     ;; line inside each.

@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; The folder of a chat, whose files the daemon's tools may use.  The daemon
-;; asks for the texts of unsaved buffers, and changes them through Emacs, so
-;; that a tool never overwrites them.
+;; The daemon's tools may use the files of one folder for each chat.  The daemon
+;; asks Emacs for the texts of unsaved buffers, and lets Emacs make changes in
+;; these buffers, so that a tool never overwrites unsaved text.
 
 ;;; Code:
 
@@ -38,7 +38,8 @@ and for a remote directory, which is on another machine."
 (setq jumpseat--rpc-folders-function #'jumpseat-workspace--list-folders)
 
 (defun jumpseat--workspace-params (tools)
-  "Return the params of a turn with TOOLS, a list of selectors, and the rules."
+  "Return the params of a turn for tools, workspace rules and the folder.
+TOOLS is a list of selectors."
   (let ((folder (and (or tools jumpseat-workspace-rules) (jumpseat--workspace-folder))))
     (append (when tools (list :daemonTools (vconcat tools)))
             (when (and folder jumpseat-workspace-rules) (list :workspaceRules t))
@@ -68,7 +69,7 @@ and for a remote directory, which is on another machine."
                     (buffer-list))))
 
 (defun jumpseat-workspace--report-unsaved (params)
-  "Answer `workspace/unsaved' with PARAMS."
+  "Handle the request `workspace/unsaved' with PARAMS, and return its result."
   (let ((uris (plist-get params :uris)))
     (list :documents
           (vconcat
@@ -110,7 +111,7 @@ and for a remote directory, which is on another machine."
       (undo-boundary))))
 
 (defun jumpseat-workspace--apply-edit (params)
-  "Answer `workspace/applyEdit' with PARAMS."
+  "Handle the request `workspace/applyEdit' with PARAMS, and return its result."
   (condition-case refusal
       (let* ((changes (jumpseat--get params :edit :documentChanges))
              (buffers (mapcar #'jumpseat-workspace--check changes)))
@@ -132,7 +133,8 @@ and for a remote directory, which is on another machine."
                    (insert-file-contents file)
                    (buffer-string))))
          (inhibit-read-only t))
-    ;; Emacs would ask about the first change of a buffer whose file has changed.
+    ;; Otherwise Emacs would ask before the first change, because the file on
+    ;; disk has changed.
     (set-visited-file-modtime)
     (undo-boundary)
     (save-restriction
@@ -142,7 +144,7 @@ and for a remote directory, which is on another machine."
     (set-buffer-modified-p nil)))
 
 (defun jumpseat--workspace-refresh (folder)
-  "Read again the files in FOLDER that have changed and have no edits in Emacs."
+  "Update buffers without unsaved edits whose files in FOLDER have changed."
   (dolist (buffer (buffer-list))
     (with-current-buffer buffer
       (when (and buffer-file-name (not (buffer-modified-p))
