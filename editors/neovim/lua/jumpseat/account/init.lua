@@ -24,7 +24,7 @@ local function finish_sign_in()
   if done and done.close then done.close() end
 end
 
---- Cancel the running sign-in. A cancelled request is never answered, so clean up here.
+--- Cancel the running sign-in. The callback of a cancelled request is never called, so clean up here.
 function M.cancel()
   if not running then return end
   running.cancel()
@@ -32,13 +32,13 @@ function M.cancel()
   log.notify('The sign-in was cancelled.')
 end
 
---- Copy a text to the clipboard if possible, and return a sentence that says where it went.
----@param text string
+--- Copy a code to the clipboard if possible. Return a sentence that says so, or asks the user to copy the code.
+---@param code string
 ---@return string
-local function copy(text)
-  if vim.fn.has('clipboard') == 1 and pcall(vim.fn.setreg, '+', text) then return 'The code was copied.' end
+local function copy(code)
+  if vim.fn.has('clipboard') == 1 and pcall(vim.fn.setreg, '+', code) then return 'The code was copied.' end
   local has_osc, osc = pcall(require, 'vim.ui.clipboard.osc52')
-  if has_osc and pcall(osc.copy('+'), { text }) then
+  if has_osc and pcall(osc.copy('+'), { code }) then
     return 'The code was sent to the clipboard of your terminal.'
   end
   return 'Copy the code.'
@@ -67,8 +67,8 @@ end
 local function describe_quota(account)
   local least
   for _, quota in ipairs(account.quotas or {}) do
-    local limited = not quota.unlimited and quota.percentRemaining
-    if limited and (not least or limited < least.percentRemaining) then least = quota end
+    local remaining = not quota.unlimited and quota.percentRemaining
+    if remaining and (not least or remaining < least.percentRemaining) then least = quota end
   end
   return least and ('%s: %d %% left'):format((least.name:gsub('_', ' ')), math.floor(least.percentRemaining))
 end

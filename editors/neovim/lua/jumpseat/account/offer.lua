@@ -26,7 +26,7 @@ local SIGN_IN, LOCAL, INSTALL, NOT_NOW = 'Sign in', 'Install the local model', '
 ---@param prompt string
 local function choose(items, prompt)
   vim.ui.select(items, { prompt = prompt }, function(choice)
-    -- Clear Neovim's own menu: the first message below it would wait for ENTER and hide the next ones.
+    -- Clear Neovim's own menu. Otherwise the first message below it would wait for ENTER and hide later messages.
     vim.cmd.redraw()
     if choice == SIGN_IN then require('jumpseat.account').sign_in() end
     if choice == LOCAL then install_local_model() end

@@ -1,4 +1,4 @@
---- The window of `:Jumpseat status`, other small windows, and the logs.
+--- The window of `:Jumpseat status`, and the logs.
 local client = require('jumpseat.daemon.client')
 local float = require('jumpseat.display.float')
 local lists = require('jumpseat.daemon.lists')

@@ -15,7 +15,7 @@ local M = {}
 ---@field info string the words after the marks of the fence; empty for an indented block
 ---@field above string[] the lines of the chat above the block
 
---- Return the fence that a line opens, even inside a list or a quote.
+--- Return the opening fence of a code block if the line has one, even inside a list or a quote.
 ---@param line string
 ---@return jumpseat.Fence?
 local function parse_fence(line)
@@ -34,7 +34,8 @@ local function is_closing(line, fence)
   return marks ~= nil and #marks >= #fence.marks and marks == fence.marks:sub(1, 1):rep(#marks)
 end
 
---- Remove white space and quote markers from the start of each line, at most as many characters as the prefix has.
+--- Remove white space from the start of each line, and also quote markers if the prefix has any. Remove at most as many
+--- characters as the prefix has.
 ---@param lines string[]
 ---@param prefix string
 ---@return string[]
@@ -121,7 +122,8 @@ function M.yank(buf)
   log.notify(('Yanked %d lines.'):format(#block.lines))
 end
 
---- Insert the code block at the cursor, or the last one, into the last buffer that is not a chat.
+--- Take the code block at the cursor, or the last one, and insert it into the last buffer that is not a chat, below the
+--- cursor in that buffer.
 ---@param buf integer
 function M.insert(buf)
   local block = M.find_current(buf)

@@ -6,7 +6,7 @@ local transcript = require('jumpseat.daemon.transcript')
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('jumpseat.create')
---- The heading of a question that every daemon understands. The configuration may define another heading.
+--- The heading of questions. The daemon accepts it even if the configuration defines another one.
 M.HEADING = '## Me'
 local count = 0
 ---@type table<integer, { mark: integer, tick: integer }> by buffer: the headings that the configured heading may still replace

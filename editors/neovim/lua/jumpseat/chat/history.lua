@@ -207,8 +207,8 @@ end
 
 --- Pick a kept conversation.
 ---@param query string words to search for; empty for all conversations
----@param here boolean only conversations of the current directory
----@param cursor? string the page to show
+---@param here boolean whether to list only conversations of the current directory
+---@param cursor? string the page to show; default: the first
 function M.pick(query, here, cursor)
   local params =
     { query = query ~= '' and query or nil, cwd = here and vim.fn.getcwd() or nil, cursor = cursor }

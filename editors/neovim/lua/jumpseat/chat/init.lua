@@ -95,7 +95,7 @@ function M.attach(buf)
   return chat
 end
 
---- Return a window of this tab page that shows a chat, preferably the current one.
+--- Return a window of this tab page that shows a chat, preferably the current window.
 ---@return integer?
 local function find_chat_window()
   local candidates = { vim.api.nvim_get_current_win(), unpack(vim.api.nvim_tabpage_list_wins(0)) }
@@ -176,7 +176,7 @@ function M.open(options)
   return buf
 end
 
---- Hide the chats of this tab page, or open the last chat if there is none.
+--- Hide the chats of this tab page, or open the last chat if none is shown.
 function M.toggle()
   local shown = vim.tbl_filter(
     function(win) return chats.get(vim.api.nvim_win_get_buf(win)) ~= nil end,
@@ -207,8 +207,8 @@ function M.cycle(step)
   M.open({ buf = buffers[(at - 1 + step) % #buffers + 1] })
 end
 
---- Whether the buffer is a chat, or the user agrees to make it one. The buffer must contain Markdown, because sending it
---- writes the answer into it.
+--- Whether the buffer may be sent: it is a chat, it begins like one, or the user agrees. A buffer that is not a chat
+--- must contain Markdown, because the answer is written into it.
 ---@param buf integer
 ---@return boolean
 local function confirm_chat(buf)

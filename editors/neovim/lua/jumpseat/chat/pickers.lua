@@ -78,7 +78,7 @@ end
 local function open_fzf_lua(listing)
   local base = require('fzf-lua.previewer.builtin').base
   local Previewer = base:extend()
-  -- Each entry starts with the number of its row, which the picker does not show.
+  -- Each entry starts with the number of its row. The picker does not show this number.
   local function get_row(entry) return listing.rows[tonumber(entry:match('^%d+'))] end
   function Previewer:new(...)
     Previewer.super.new(self, ...)
@@ -118,7 +118,7 @@ end
 
 ---@param listing jumpseat.Listing
 local function open_snacks(listing)
-  local function close(run)
+  local function close_then(run)
     return function(picker, item)
       local items = picker:selected({ fallback = true })
       picker:close()
@@ -146,10 +146,10 @@ local function open_snacks(listing)
         context.preview:highlight({ ft = 'markdown' })
       end)
     end,
-    confirm = close(function(row) listing.open(row) end),
+    confirm = close_then(function(row) listing.open(row) end),
     actions = {
-      jumpseat_delete = close(function(_, rows) listing.delete(rows) end),
-      jumpseat_more = close(function(row) listing.act(row) end),
+      jumpseat_delete = close_then(function(_, rows) listing.delete(rows) end),
+      jumpseat_more = close_then(function(row) listing.act(row) end),
     },
     win = { input = { keys = keys }, list = { keys = keys } },
   })
@@ -195,7 +195,7 @@ local OPEN = {
 }
 
 --- Return the picker to use: the one that the option `picker` names or, if the option is not set, the first one that is
---- installed. If there is none, return `select`.
+--- installed. If that one is missing or none is installed, return `select`.
 ---@return string
 function M.find()
   local wanted = config.get().picker

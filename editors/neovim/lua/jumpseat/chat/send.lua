@@ -148,7 +148,7 @@ local function start_turn(chat, params, headings, is_unchanged)
   end_preparation(chat)
 end
 
---- Run a question that is a `/model` command, with or without a name, and remove it from the chat.
+--- If the last question is a `/model` command, with or without the name of a model, run it and remove it from the chat.
 ---@param chat jumpseat.Chat
 ---@param parsed jumpseat.Parsed
 ---@return boolean done
@@ -227,6 +227,7 @@ function M.send(chat)
   create.replace_heading(buf)
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   local function is_unchanged() return tick == vim.api.nvim_buf_get_changedtick(buf) end
+  -- Change the buffer without counting the change as an edit by the user.
   local function write(change)
     local was_unchanged = is_unchanged()
     change()
