@@ -9,8 +9,8 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.diff')
 ---@class jumpseat.Hunk
 ---@field row integer the row of the first old line, or of the line below an insertion, counted from the text's first row
 ---@field removed integer the number of old lines
----@field first integer the number of the hunk's first new line, from 1
----@field lines string[] its new lines
+---@field first integer the line at which the hunk's new lines start in the new text, from 1; for a removal, the line below
+---@field lines string[] the hunk's new lines
 
 ---@param lines string[]
 ---@return string
@@ -24,7 +24,7 @@ function M.compute_hunks(old, new)
   return vim.tbl_map(function(change)
     local first, removed, added_first, added = unpack(change)
     return {
-      -- For an insertion, `first` is the line before the new lines.
+      -- For an insertion, `first` is the old line above it; for a removal, `added_first` is the new line above it.
       row = removed > 0 and first - 1 or first,
       removed = removed,
       first = added > 0 and added_first or added_first + 1,

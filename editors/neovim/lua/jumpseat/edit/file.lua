@@ -6,11 +6,11 @@ local region = require('jumpseat.core.region')
 
 local M = {}
 
---- The number of lines above a block that may name its file.
+--- The maximum number of lines above a block that are searched for the name of its file.
 local MOST_LABELS = 2
 
 ---@class jumpseat.BlockFile
----@field name string the whole path, which may not exist yet
+---@field name string the absolute path of the file, which may not exist yet
 ---@field lines string[] the lines of the block, without a line that only names the file
 
 --- Whether a word can be a path. A model may also write a URL, which Neovim would pass to a plug-in instead of reading a file.
@@ -24,7 +24,7 @@ local function is_path(word) return word:find('^%a:[/\\]') ~= nil or not word:fi
 local function list_paths(line)
   local words = {}
   for word in line:gmatch('[^%s`*"\'()<>,;=]+') do
-    -- A path may be followed by the number of a line.
+    -- Remove a language before the path, such as `python:`, and a line number after it, such as `:12` or `#L12-20`.
     word = word:gsub('^%a+:([^/])', '%1'):gsub('[:#]L?%d[%d-]*$', ''):gsub('[:.]+$', '')
     if is_path(word) and (word:find('%.%w+$') or word:find('/', 1, true)) then table.insert(words, word) end
   end
@@ -84,7 +84,7 @@ local function find_in_comment(line)
   return #paths == 1 and rest:lower():match('^[%s:]*f?i?l?e?[%s:]*$') and paths[1] or nil
 end
 
---- Return the nearest lines with text above a block, nearest first.
+--- Return the lines above a block that may name its file, nearest first. Skip blank lines, and stop at another block.
 ---@param block jumpseat.CodeBlock
 ---@return string[]
 local function list_labels(block)
@@ -127,10 +127,10 @@ end
 
 --- Find the file of a code block.
 ---@param block jumpseat.CodeBlock
----@return jumpseat.BlockFile? found nil if nothing names a file, and none is similar
+---@return jumpseat.BlockFile? found nil if nothing names a file and no known file is similar
 function M.find(block)
   local known = list_known(block)
-  -- The first word is the language, which may precede the path: `python:src/a.py`.
+  -- The first word is the language, which a path may follow (`python:src/a.py`), unless the fence starts with a path.
   local language, words = block.info:match('^([%w+#-]*)[%s:]*(.-)$')
   if language and block.info:find('^[%w_-]*[./]') then words = block.info end
   local name = words and words ~= '' and find_named({ words }, known, true)
@@ -144,17 +144,17 @@ function M.find(block)
     return { name = find_existing(path, known) or files.to_absolute(path), lines = lines }
   end
   local labels = list_labels(block)
-  -- A line with a path and nothing else names a file that may be new.
+  -- If the nearest line consists of a path and nothing else, the file may not exist yet.
   local is_title = labels[1] ~= nil and labels[1]:find('^[%s#*`]*[^%s`*]+[%s*`:]*$') ~= nil
   name = find_named(labels, known, false) or (is_title and find_named({ labels[1] }, known, true))
   name = name or find_similar(block.lines, known)
   return name and { name = name, lines = block.lines } or nil
 end
 
---- Return the file that the path in a command or in a patch names.
+--- Find the file for a path from a patch, or from the argument of `:Jumpseat apply`.
 ---@param block jumpseat.CodeBlock
 ---@param path string
----@return string? name nil if the word is not a path
+---@return string? name the absolute path of the file, which may not exist yet; nil if `path` looks like a URL
 function M.resolve(block, path)
   if not is_path(path) then return end
   return find_existing(path, list_known(block)) or files.to_absolute(path)

@@ -103,6 +103,7 @@ local function collect(edit, deltas)
   local completed = false
   for _, delta in ipairs(deltas) do
     if delta.type == 'response' then
+      -- A second `response` means that the provider starts its answer again: discard the text received so far.
       edit.answer, edit.rest, edit.size = '', {}, 0
     elseif delta.type == 'text_delta' then
       edit.size = edit.size + #delta.text
@@ -317,7 +318,7 @@ function M.start(buf, selected, instruction, mode)
   end)
 end
 
---- Warn the user if the model is still writing the edit of a buffer. Return whether it is.
+--- Return whether the model is still writing the edit of a buffer. If so, warn the user.
 ---@param buf integer
 ---@return boolean
 local function warn_if_being_written(buf)

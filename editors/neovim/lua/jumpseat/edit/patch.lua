@@ -38,7 +38,7 @@ end
 ---@return jumpseat.Patch[]
 function M.parse(lines)
   local patches, hunk = {}, nil
-  -- Git's headers, such as `new file mode 100644`, end where the lines with the file's names begin.
+  -- Git's headers, such as `new file mode 100644`, end before the line `--- a/FILE` or the first `@@`.
   local is_in_headers = false
   local function add_patch(path)
     hunk = nil
@@ -70,8 +70,8 @@ function M.parse(lines)
   return patches
 end
 
---- Return the line at which the hunk's old lines occur. Search from `from` to the end, then from the top. White space at
---- the edges of lines is ignored.
+--- Return the line at which the hunk's old lines occur. Search from line `from` to the end of the file, then
+--- from the top. White space at the edges of lines is ignored. A hunk without old lines fits only into an empty file.
 ---@param hunk [string, string][]
 ---@param file string[]
 ---@param from integer

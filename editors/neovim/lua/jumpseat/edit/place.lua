@@ -5,8 +5,8 @@ local M = {}
 --- lines scores up to 1. New lines are cheap, because a block usually adds some. Removed lines are expensive: a chance match
 --- far away would otherwise remove everything in between.
 local NEW_LINE, REMOVED_LINE, OTHER_LINE = -0.01, -0.25, -0.3
---- The minimum score of a match. A line that is unique in the file scores 1 if it is equal, and 0.71 if it only starts with
---- the same two words.
+--- The minimum score of a match. A line that is unique in the file scores 1 if the block's line is equal, and 0.71 if
+--- the two only start with the same two words.
 local LEAST = 0.6
 --- The similarity assumed for two lines that start with the same two words, such as the headers of a function with other
 --- parameters.
@@ -15,8 +15,8 @@ local SAME_START = 0.8
 local MOST_PAIRS = 4e6
 
 ---@class jumpseat.Match
----@field first integer the first line of the file that is replaced, from 1
----@field last integer the last line of the file that is replaced
+---@field first integer the first replaced line of the file, from 1
+---@field last integer the last replaced line of the file, inclusive
 ---@field lines string[] the lines of the block, with the file's indentation
 ---@field score number
 
@@ -69,7 +69,7 @@ local function create_comparison(block, file)
 end
 
 --- Return what a match of each line of the block is worth: 0 for a blank line, little for a line without a word, otherwise 1.
---- A line that the file repeats is worth less.
+--- A line that occurs several times in the file is worth less.
 ---@param block string[] trimmed lines
 ---@param file string[] trimmed lines
 ---@return number[]
@@ -90,7 +90,7 @@ end
 ---@field score number[]
 ---@field first integer[] the line of the file at which the alignment starts; 0 if no line is aligned
 ---@field number integer[] the line of the block that is aligned with that line
----@field aligned integer[] the last line of the block that is aligned
+---@field aligned integer[] the last aligned line of the block
 
 ---@return jumpseat.Alignments
 local function create_row()
@@ -111,9 +111,9 @@ end
 
 ---@class jumpseat.Alignment
 ---@field score number
----@field first integer the first line of the file that is aligned
+---@field first integer the first aligned line of the file
 ---@field number integer the line of the block that is aligned with it
----@field aligned integer the last line of the block that is aligned
+---@field aligned integer the last aligned line of the block
 ---@field last integer the line of the file at which the alignment ends
 
 --- Align a whole block with a part of a file.
@@ -173,13 +173,14 @@ local function reindent(block, from, to)
   end, block)
 end
 
---- Return the last line of the old body in the file, including its closing line. Call this if the aligned lines of the block
---- are followed by a body that matches nothing in the file: this new body then replaces the old one.
+--- Find the end of the old body that a new body in the block replaces. Call this if no line of the new body is aligned. The
+--- old body consists of the lines below `last` that are indented more than `first`. The line below them closes the body, and
+--- belongs to it, if it equals `closing`.
 ---@param file string[]
----@param first integer
----@param last integer
----@param closing string the last line of the block
----@return integer last
+---@param first integer the first aligned line of the file
+---@param last integer the line of the file at which the alignment ends
+---@param closing string the last line of the block, with the file's indentation
+---@return integer last the last line of the old body
 local function find_end_of_body(file, first, last, closing)
   local base, found = #get_indentation(file[first]), last
   for line = last + 1, #file do
@@ -202,6 +203,7 @@ function M.find(block, file)
   local from, to = get_indentation(block[best.number]), get_indentation(file[best.first])
   local lines, last = reindent(block, from, to), best.last
   local next_line = block[best.aligned + 1]
+  -- A body follows the last aligned line of the block, and matches nothing in the file.
   if next_line and #get_indentation(next_line) > #from then
     last = find_end_of_body(file, best.first, last, lines[#lines])
   end

@@ -12,14 +12,14 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.review')
 
 ---@class jumpseat.Review
 ---@field buf integer
----@field mark integer spans the old lines
----@field start integer a mark at the first old line; unlike `mark`, it stays there if a redo inserts lines
+---@field mark integer an extmark that spans the old lines
+---@field start integer an extmark at the first old line; unlike `mark`, it stays there if a redo inserts lines
 ---@field old string[] the lines as they are in the buffer
 ---@field new string[] the lines as they will be if all remaining hunks are accepted
----@field states string[][] the old lines at the start and after each accepted hunk, because an undo brings them back
+---@field states string[][] the old lines at first and after each accepted hunk; an undo or a redo brings one of them back
 ---@field label integer? the mark of the label at the current hunk
 ---@field labelled integer? the number of that hunk
----@field group integer autocommands
+---@field group integer the augroup that watches the buffer
 ---@field unmap fun()
 ---@field on_close fun()
 
@@ -69,15 +69,16 @@ local function find_row(review)
   end
 end
 
---- Return the number of the hunk at the cursor, else of the first one below it, else of the last one.
+--- Return the number of the hunk at the cursor, else of the first one below it, else of the last one. If no window shows the
+--- buffer, return 1.
 ---@param review jumpseat.Review
 ---@param row integer
 ---@param hunks jumpseat.Hunk[]
 ---@return integer
 local function find_current(review, row, hunks)
-  local here = vim.api.nvim_get_current_buf() == review.buf and 0 or vim.fn.bufwinid(review.buf)
-  if here == -1 then return 1 end
-  local cursor = vim.api.nvim_win_get_cursor(here)[1] - 1
+  local win = vim.api.nvim_get_current_buf() == review.buf and 0 or vim.fn.bufwinid(review.buf)
+  if win == -1 then return 1 end
+  local cursor = vim.api.nvim_win_get_cursor(win)[1] - 1
   for number, hunk in ipairs(hunks) do
     if diff.last_row(row, hunk) >= cursor then return number end
   end
@@ -94,7 +95,7 @@ local function show_label(review, row, hunks)
   local hunk = hunks[number]
   local at = hunk.removed > 0 and row + hunk.row or diff.last_row(row, hunk)
   local line = vim.api.nvim_buf_get_lines(review.buf, at, at + 1, false)[1] or ''
-  -- Two blanks precede the label.
+  -- Two spaces precede the label: Neovim adds one, and the text starts with another.
   local width = view.width_of(review.buf) - vim.fn.strdisplaywidth(line) - 2
   review.label = view.show_label(review.buf, at, ' ' .. keys.describe_review(number, #hunks, width))
   review.labelled = number
@@ -133,16 +134,16 @@ local function refresh(review)
   return row, hunks
 end
 
---- Close the review when its buffer is unloaded or read from its file again. Update what the review shows after a change of
---- the text, such as an undo, and after a change of the window's width.
+--- Close the review when its buffer is unloaded or read from its file again. Show the hunks again after a change of the text,
+--- such as an undo, and after a change of the window's width. Move the label when the cursor gets to another hunk.
 ---@param review jumpseat.Review
 ---@return integer group
 local function watch_buffer(review)
   local buf = review.buf
   local group = vim.api.nvim_create_augroup('jumpseat.review.' .. buf, {})
-  local function on(events, pattern, callback)
-    pattern.group, pattern.callback = group, callback
-    vim.api.nvim_create_autocmd(events, pattern)
+  local function on(events, options, callback)
+    options.group, options.callback = group, callback
+    vim.api.nvim_create_autocmd(events, options)
   end
   on({ 'WinResized', 'VimResized' }, {}, function() refresh(review) end)
   on({ 'TextChanged', 'InsertLeave' }, { buffer = buf }, function() refresh(review) end)
@@ -165,7 +166,7 @@ end
 ---@param old string[] at least one line
 ---@param new string[]
 ---@param on_close fun() called once, when the review closes
----@return integer hunks their number; if it is 0, there is no review
+---@return integer count the number of hunks; if it is 0, no review was opened
 function M.open(buf, row, old, new, on_close)
   M.close(buf)
   local hunks = diff.compute_hunks(old, new)
@@ -186,7 +187,7 @@ end
 ---@return boolean
 function M.is_open(buf) return reviews[buf] ~= nil end
 
---- Return the lines of the review in this buffer if at least one of its hunks has been accepted.
+--- Return the old lines of a review as a region, or nil if no hunk has been accepted or the user has changed the lines.
 ---@param buf integer
 ---@return jumpseat.Region?
 function M.locate_if_partly_accepted(buf)
@@ -253,7 +254,7 @@ local function go_to(review, row, hunk)
   vim.api.nvim_win_set_cursor(0, { line + 1, 0 })
 end
 
---- Accept or reject the current hunk (see `find_current`), and go to the hunk below it.
+--- Accept or reject the current hunk (see `find_current`), and go to the hunk below it, else to the last one.
 ---@param buf integer
 ---@param is_accepted boolean
 function M.settle(buf, is_accepted)
@@ -262,10 +263,10 @@ function M.settle(buf, is_accepted)
   local number = find_current(review, row, hunks)
   local hunk = hunks[number]
   local old, new = vim.list_slice(review.old), vim.list_slice(review.new)
-  local function splice(lines, first, removed, added)
-    local result = vim.list_slice(lines, 1, first)
+  local function splice(lines, offset, removed, added)
+    local result = vim.list_slice(lines, 1, offset)
     vim.list_extend(result, added)
-    return vim.list_extend(result, vim.list_slice(lines, first + removed + 1))
+    return vim.list_extend(result, vim.list_slice(lines, offset + removed + 1))
   end
   if is_accepted then
     diff.apply(buf, row, { hunk })

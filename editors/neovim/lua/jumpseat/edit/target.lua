@@ -141,7 +141,8 @@ end
 ---@param lines string[] the lines that the region touches
 ---@return string[]?
 function M.compute_lines(target, text, lines)
-  -- Neovim stores line endings separately, so a carriage return is text, and wanted only if the old text had one.
+  -- Buffers do not contain line endings, so a carriage return would become text. Keep carriage returns only if the
+  -- old text has some.
   if not target.sent:find('\r', 1, true) then text = text:gsub('\r', '') end
   if target.mode == 'before' then return vim.list_extend(split_lines(text), lines) end
   if target.mode == 'after' then return vim.list_extend(vim.list_slice(lines), split_lines(text)) end
