@@ -97,7 +97,7 @@ function M.check()
   local config = require('jumpseat.core.config')
   local too_old = config.check_version()
   if too_old then
-    -- Neovim 0.8 and 0.9 have the same functions under other names. Older versions have them in another module.
+    -- Neovim 0.8 and 0.9 call these functions `report_*`. Older versions have them in the module `health`.
     local health = vim.health or require('health')
     health.report_start('jumpseat')
     return health.report_error(too_old)

@@ -5,8 +5,8 @@ local M = {}
 ---@param options? jumpseat.Options
 function M.setup(options) vim.g.jumpseat = vim.tbl_extend('force', vim.g.jumpseat or {}, options or {}) end
 
---- Return the state of the chat in this buffer for the status line, and whether calls of tools wait in any chat. This
---- neither loads modules nor sends requests.
+--- Return a text for the status line: the model and the state of the chat in this buffer, and the number of tool calls that
+--- wait for approval in all chats. This neither loads modules nor sends requests.
 ---@return string
 function M.statusline()
   local view = package.loaded['jumpseat.display.view']
@@ -25,8 +25,8 @@ end
 ---@class jumpseat.AskOptions
 ---@field question string
 ---@field buffer? integer a buffer whose text is sent with the question
----@field first? integer the first line of that text, from 1; default: the whole buffer
----@field last? integer the last line of that text
+---@field first? integer the first line of that text, from 1; default: 1
+---@field last? integer the last line of that text; default: `first`, or without `first` the last line of the buffer
 ---@field model? string
 ---@field system? string
 ---@field keep? boolean whether the daemon keeps the conversation; default false
@@ -71,8 +71,8 @@ end
 ---@class jumpseat.EditOptions
 ---@field instruction string
 ---@field buffer? integer default: the current one
----@field first? integer the first line, from 1; default: the whole buffer
----@field last? integer
+---@field first? integer the first line, from 1; default: 1
+---@field last? integer the last line; default: `first`, or without `first` the last line of the buffer
 ---@field mode? 'replace'|'before'|'after'|'new' where the new text goes; default: it replaces the lines
 
 --- Let the model rewrite lines of a buffer, or write new text about them. The new text is shown as a diff or, with the mode

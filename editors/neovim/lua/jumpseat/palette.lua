@@ -50,7 +50,7 @@ local function list_items(prompts, subcommands)
 end
 
 --- Use a prompt, or let the user choose one.
----@param words string its name and its input; empty to choose one
+---@param words string the prompt's name and input; empty to let the user choose a prompt
 ---@param target jumpseat.Region?
 function M.use_prompt(words, target)
   local name, input = words:match('^/?(%S+)%s*(.-)$')

@@ -13,12 +13,12 @@ local M = {}
 ---@field word string
 ---@field menu string? a short description
 ---@field info string?
----@field unquoted string? the form that is compared with the text before the cursor, if not `word`
+---@field unquoted string? the form that is compared with the text before the cursor; default: `word`
 
 ---@class jumpseat.CompletionPlace
 ---@field start integer where the word before the cursor starts, in bytes from 0
----@field base string the word
----@field list jumpseat.List? the list that the items come from
+---@field base string the word, up to the cursor
+---@field list jumpseat.List? the list that the items come from; it is fetched before `items` is called
 ---@field items fun(): jumpseat.Completion[]
 
 ---@param buf integer
@@ -188,8 +188,8 @@ function M.omnifunc(find)
   end
   local cursor = vim.api.nvim_win_get_cursor(0)
   M.request(function(items, start)
-    local is_there = vim.deep_equal(cursor, vim.api.nvim_win_get_cursor(0))
-    if is_there and vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
+    local is_still_there = vim.deep_equal(cursor, vim.api.nvim_win_get_cursor(0))
+    if is_still_there and vim.startswith(vim.api.nvim_get_mode().mode, 'i') then
       vim.fn.complete(start + 1, items)
     end
   end)

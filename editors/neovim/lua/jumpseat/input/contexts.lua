@@ -1,4 +1,4 @@
---- Reads what the references of a question name, such as `@buffer` and `@file:PATH`, into blocks of the protocol.
+--- Reads the contents of references in a question, such as `@buffer` and `@file:PATH`, into blocks of the protocol.
 local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
 local files = require('jumpseat.input.files')
@@ -42,7 +42,7 @@ local function build_list_block(items, label)
   return make_block(table.concat(lines, '\n'), label)
 end
 
---- Return the files that are open, except chats.
+--- Return the buffers of open files, except chats.
 ---@return integer[]
 local function list_buffers()
   return vim.tbl_filter(function(buf)
@@ -74,7 +74,7 @@ local function run_git(word, arguments, callback)
   if not started then callback(word .. ': the program git was not found.') end
 end
 
---- Add a line to `lines` for each symbol of a language server, and for the symbols inside it.
+--- Add a line to `lines` for each of these symbols, and for the symbols that it contains.
 ---@param symbols table[]
 ---@param depth integer
 ---@param lines string[]
@@ -275,7 +275,7 @@ function M.is_reference(word)
   return PLAIN[word] ~= nil or OF_BUFFER[word] ~= nil
 end
 
---- Return those of the references that stand for a diff of Git, each once.
+--- Return the references to a Git diff among these words, each once.
 ---@param words string[]
 ---@return string[]
 function M.select_diffs(words)

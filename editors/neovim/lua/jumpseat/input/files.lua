@@ -1,4 +1,4 @@
---- Reads the files that a question names, and the image in the clipboard, into blocks of the protocol.
+--- Reads files that a question refers to, and the image in the clipboard, into blocks of the protocol.
 local chats = require('jumpseat.core.chats')
 local region = require('jumpseat.core.region')
 
@@ -15,15 +15,15 @@ local IMAGES = {
   { '^RIFF....WEBP', 'image/webp' },
 }
 
---- The commands that write the image in the clipboard to stdout.
-local CLIPBOARDS = {
+--- Commands that write the image in the clipboard to stdout. The first one whose program is installed is used.
+local CLIPBOARD_COMMANDS = {
   { 'wl-paste', '--no-newline', '--type', 'image/png' },
   { 'xclip', '-selection', 'clipboard', '-target', 'image/png', '-out' },
   { 'pngpaste', '-' },
 }
 
 --- Return the directory at which relative paths start, with a final slash, or an empty string for the current directory.
---- 'autochdir' makes the chat's directory the current one: then return the directory of the file that the question is about.
+--- With 'autochdir', the current directory is the chat's: then return the directory of the file that the question is about.
 ---@return string
 function M.directory()
   local source = vim.o.autochdir and chats.source()
@@ -47,7 +47,7 @@ local function find_image_type(head)
 end
 
 ---@param path string
----@param name string the whole path
+---@param name string the absolute path
 ---@return string? text nil if the file is not read
 ---@return string? media_type the type of an image
 ---@return string? reason why the file is not read
@@ -67,7 +67,7 @@ end
 --- Return the block of a file: an image or a text. The text comes from the file's buffer if the file is open, or else from
 --- disk. The daemon decides whether a model accepts an image.
 ---@param path string
----@param name string the whole path
+---@param name string the absolute path
 ---@return string? reason why there is no block
 ---@return table? block
 local function read_file(path, name)
@@ -92,7 +92,8 @@ local function read_file(path, name)
   return nil, { type = 'context', text = text:gsub('\r', ''), uri = uri, languageId = language }
 end
 
---- List the files of a directory and of those below it, without hidden ones.
+--- List the files in a directory and its subdirectories, without hidden files and directories. Stop at one file more than
+--- `read_files` accepts.
 ---@param directory string
 ---@return string[]
 local function list_files(directory)
@@ -106,7 +107,7 @@ local function list_files(directory)
   return found
 end
 
---- Read several files. Those that are not text are left out.
+--- Read several files. Leave out images and files that cannot be read, are too large or are not text.
 ---@param path string the directory or pattern
 ---@param names string[]
 ---@return string? reason
@@ -146,7 +147,7 @@ end
 --- Read the image in the clipboard.
 ---@param callback jumpseat.ContextCallback
 function M.read_clipboard_image(callback)
-  local command = vim.iter(CLIPBOARDS):find(function(each) return vim.fn.executable(each[1]) == 1 end)
+  local command = vim.iter(CLIPBOARD_COMMANDS):find(function(each) return vim.fn.executable(each[1]) == 1 end)
   if not command then return callback('@clipboard: there is no text in the clipboard.') end
   vim.system(command, {}, function(result)
     vim.schedule(function()

@@ -71,7 +71,7 @@ end
 
 --- Map the keys of a review in a buffer.
 ---@param buf integer
----@return fun() unmap brings back the maps that the buffer had
+---@return fun() unmap removes these mappings, and restores the mappings that they replaced
 function M.map_review(buf)
   local mapped, hidden = {}, {}
   for _, each in ipairs(M.REVIEW_KEYS) do
@@ -99,8 +99,8 @@ function M.map_review(buf)
   end
 end
 
---- Describe the current hunk of a review, and the first key of each thing that the user can do with it. In a narrow window,
---- the less important parts are left out.
+--- Describe the current hunk of a review, and the first key of each action that accepts or rejects hunks. In a narrow
+--- window, the less important parts are left out.
 ---@param number integer
 ---@param count integer
 ---@param width integer the columns that are free

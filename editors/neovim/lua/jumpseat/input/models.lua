@@ -40,7 +40,7 @@ function M.describe(model)
   return table.concat(parts, ' · ')
 end
 
---- Return the names of the models that are listed so far, for completion.
+--- Return the ids of the models that have been fetched so far, for completion.
 ---@return string[]
 function M.list_names()
   return vim.tbl_map(function(model) return model.id end, lists.models:get_cached())
@@ -82,9 +82,9 @@ local function use_with_terms(buf, model)
   end)
 end
 
---- Choose the model of a chat, or from any other buffer the default model.
+--- Choose the model of a chat or, from any other buffer, the default model.
 ---@param buf integer
----@param name string empty to pick one
+---@param name string empty to let the user pick a model
 function M.choose(buf, name)
   if name ~= '' then return use(buf, name) end
   lists.models:get(function(err, result)

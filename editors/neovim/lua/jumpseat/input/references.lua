@@ -28,7 +28,7 @@ local function find_words(text)
       word, finish = lead .. path, start + #lead + #path + 1
     else
       local file = word:match('^@[pin:]*file:(.+)$')
-      -- The punctuation may be the end of a sentence.
+      -- Remove punctuation, which may end the sentence, unless it is part of the name of a file that exists.
       if not file or not vim.uv.fs_stat(files.to_absolute(file)) then word = word:gsub('[%.,;:?!)]+$', '') end
     end
     table.insert(words, word)
@@ -40,7 +40,7 @@ end
 ---@param words string[]
 ---@param skips_unreadable boolean whether to leave out a reference that cannot be read, instead of failing
 ---@param callback jumpseat.ContextCallback
----@param read? fun(word: string, callback: jumpseat.ContextCallback)
+---@param read? fun(word: string, callback: jumpseat.ContextCallback) default: `contexts.read`
 local function read_all(words, skips_unreadable, callback, read)
   local blocks = {}
   local function read_from(number)
@@ -130,7 +130,7 @@ local function find_references(message)
   return words, pinned
 end
 
---- Return the last block of the messages that has the same type, URI and label.
+--- Return the last block in the messages that has the same type, URI and label as `wanted`.
 ---@param messages { role: string, content: table[] }[]
 ---@param wanted table
 ---@return table?
@@ -146,7 +146,8 @@ local function find_last_block(messages, wanted)
   return found
 end
 
---- Insert blocks in front of the text of a question. Skip the blocks that it already has, because it may be sent again.
+--- Insert blocks in front of the text of a question. Skip blocks that the question already has, for example
+--- because it is sent again.
 ---@param message { role: string, content: table[] }
 ---@param blocks table[]
 ---@return boolean changed
@@ -165,8 +166,8 @@ local function insert_blocks(message, blocks)
   return changed
 end
 
---- If the question starts with `/NAME`, replace it with the text of that prompt, and add the prompt's model, system prompt
---- and settings to the front matter.
+--- If the last question starts with `/NAME`, replace the question in `parsed` with the text of that prompt. Also take the
+--- prompt's model, system prompt and settings, as far as the front matter does not set its own.
 ---@param parsed jumpseat.Parsed
 ---@param callback fun(err: jumpseat.Error?, changed: boolean?)
 local function expand_prompt(parsed, callback)
@@ -187,7 +188,7 @@ local function expand_prompt(parsed, callback)
 end
 
 --- Read the references of the last question, and the references that earlier questions have pinned. Add the blocks to the
---- last question; a pinned block is added only if it has changed.
+--- last question. Skip a pinned block that has not changed since it was last added.
 ---@param messages { role: string, content: table[] }[]
 ---@param callback fun(reason: string?, changed: boolean)
 local function add_contexts(messages, callback)
@@ -213,8 +214,8 @@ local function add_contexts(messages, callback)
   end)
 end
 
---- Expand the last question's references in `messages`, but not in the buffer, so that the tokens can be counted. Pages are
---- left out, because they are fetched only when the question is sent.
+--- Expand the last question's references in `messages`, but not in the buffer, so that the tokens can be counted. Web pages
+--- (`@url:`) are left out, because they are fetched only when the question is sent.
 ---@param messages { role: string, content: table[] }[]
 ---@param callback fun()
 function M.preview(messages, callback)
@@ -232,7 +233,7 @@ end
 --- Write the last question into the buffer as the daemon renders it.
 ---@param buf integer
 ---@param parsed jumpseat.Parsed
----@param write fun(change: fun()) makes a change of the buffer
+---@param write fun(change: fun()) calls `change`, which changes the buffer
 ---@param callback fun(err: jumpseat.Error?)
 local function write_question(buf, parsed, write, callback)
   transcript.render(parsed.messages[#parsed.messages], parsed.model, function(failure, text)
@@ -259,8 +260,8 @@ end
 ---@field system string?
 ---@field settings table?
 
---- Expand the prompt and the references of an instruction outside of chats. If the instruction has none, the callback runs
---- before this function returns.
+--- Expand the prompt and the references of an instruction outside of chats. If the instruction has neither, the callback
+--- runs before this function returns.
 ---@param text string
 ---@param callback fun(err: jumpseat.Error?, expanded: jumpseat.Instruction?)
 function M.expand_instruction(text, callback)
@@ -288,7 +289,7 @@ end
 --- sent.
 ---@param buf integer
 ---@param parsed jumpseat.Parsed
----@param write fun(change: fun()) makes a change of the buffer
+---@param write fun(change: fun()) calls `change`, which changes the buffer
 ---@param callback fun(err: jumpseat.Error?)
 function M.expand(buf, parsed, write, callback)
   expand_prompt(parsed, function(err, has_prompt)

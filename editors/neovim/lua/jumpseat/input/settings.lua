@@ -91,7 +91,7 @@ function M.check_later(buf)
   end, CHECK_MS)
 end
 
--- A model can be checked only when the list of its provider has arrived, so check again.
+-- Check again when a provider's list of models has arrived, because the daemon cannot check the model before.
 client.on('models/didChange', function() vim.iter(chats.list()):each(M.check) end)
 
 --- Describe the values that a settings row allows.

@@ -4,7 +4,8 @@ local M = {}
 local NAME = 'jumpseat'
 ---@type table<string, boolean> the file types whose source is registered with blink.cmp
 local filetypes = {}
-local is_registered = false
+--- Whether the source is registered with nvim-cmp.
+local is_registered_with_cmp = false
 
 ---@param blink table
 local function register_blink(blink)
@@ -20,8 +21,8 @@ end
 
 ---@param cmp table
 local function register_cmp(cmp)
-  if not is_registered then
-    is_registered = true
+  if not is_registered_with_cmp then
+    is_registered_with_cmp = true
     cmp.register_source(NAME, require('jumpseat.sources.cmp'))
   end
   local sources = cmp.get_config().sources or {}
