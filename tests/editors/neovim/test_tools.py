@@ -279,6 +279,17 @@ def test_tools_are_selected_in_a_window_and_by_name(home, provider, notes):
         assert found == ["files/search"]
 
 
+def test_the_window_of_tools_shows_why_a_server_failed(home, provider, notes):
+    config_of(home, provider.base_url, '[mcp.db]\ncommand = ["no-such-program"]\n')
+    script(provider)
+    with running_neovim(home, options={"tools": ["db"]}) as child:
+        child.command("Jumpseat")
+        child.ask("Which tables are there?")
+        child.wait_until_idle()
+        child.command("Jumpseat tools")
+        child.wait_for_text("db · failed: ")
+
+
 @pytest.mark.scenario("tools")
 def test_a_chat_goes_on_after_the_limit_of_calls(home, provider, notes):
     config_of(home, provider.base_url, "[tools]\nmax_rounds = 1\n")

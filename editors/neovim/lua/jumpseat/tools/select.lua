@@ -29,7 +29,7 @@ local function list_choices(result)
     local tools = vim.tbl_filter(function(tool) return tool.server == server.name end, result.tools)
     local names = vim.tbl_map(function(tool) return server.name .. '/' .. tool.tool end, tools)
     local state = server.state ~= 'running' and ' · ' .. server.state:gsub('_', ' ') or ''
-    local problem = server.error and ': ' .. server.error.message or ''
+    local problem = server.error and ': ' .. server.error or ''
     table.insert(choices, { names = names, line = server.name .. state .. problem })
     for number, tool in ipairs(tools) do
       local about = (tool.title or vim.split(tool.description, '\n')[1])
