@@ -10,8 +10,8 @@ interface PythonApi {
 }
 
 /**
- * Return the interpreters found by VS Code's Python extension, the active one first. Returns none without that
- * extension, or in an untrusted workspace, which may contain an interpreter of its own.
+ * Return the interpreters found by VS Code's Python extension, the active one first. Returns an empty list without that
+ * extension. Also returns an empty list in an untrusted workspace, because an interpreter in it must not be run.
  */
 export async function findPythonInterpreters(): Promise<string[]> {
   const extension = vscode.extensions.getExtension<PythonApi>('ms-python.python');

@@ -52,12 +52,12 @@ interface PromptTsxPart {
   value: object;
 }
 
-export type Skipped = (what: string) => void;
+export type ReportSkipped = (what: string) => void;
 
-/** Return `messages` and `system` of a turn. `skipped` is called with a description of each part that is left out. */
+/** Return the `messages` and `system` of a turn. Calls `reportSkipped` with a description of each part that is left out. */
 export function convertConversation(
   messages: readonly MessageIn[],
-  skipped: Skipped = () => undefined,
+  reportSkipped: ReportSkipped = () => undefined,
 ): Pick<ChatParams, 'messages' | 'system'> {
   const system: string[] = [];
   const sent: { role: Message['role']; content: Block[] }[] = [];
@@ -72,14 +72,14 @@ export function convertConversation(
   for (const message of messages) {
     const parts = typeof message.content === 'string' ? [{ value: message.content }] : message.content;
     if (message.role === ROLE.system) {
-      system.push(joinText(parts, skipped));
+      system.push(joinText(parts, reportSkipped));
       continue;
     }
     const role = message.role === ROLE.assistant ? 'assistant' : 'user';
     // Keep messages of the same role separate: the daemon merges them, in the same way for every client.
     sent.push({ role, content: [] });
     for (const part of parts) {
-      for (const block of convertPart(part, role, skipped)) {
+      for (const block of convertPart(part, role, reportSkipped)) {
         add(roleOf(block, role), block);
       }
     }
@@ -96,7 +96,7 @@ export function convertTools(tools: readonly ToolIn[]): Tool[] {
   }));
 }
 
-/** Return the role for a block: calls belong to the assistant and results to the user, whatever the extension sent. */
+/** Return the role for a block. Calls always belong to the assistant and results to the user; other blocks keep `role`. */
 function roleOf(block: Block, role: Message['role']): Message['role'] {
   if (block.type === 'tool_use') {
     return 'assistant';
@@ -104,28 +104,28 @@ function roleOf(block: Block, role: Message['role']): Message['role'] {
   return block.type === 'tool_result' ? 'user' : role;
 }
 
-function convertPart(part: unknown, role: Message['role'], skipped: Skipped): Block[] {
+function convertPart(part: unknown, role: Message['role'], reportSkipped: ReportSkipped): Block[] {
   if (isToolResult(part)) {
     return [
       {
         type: 'tool_result',
         toolUseId: part.callId,
         content: part.content.some(isFile)
-          ? part.content.flatMap((each) => convertResultPart(each, skipped))
-          : joinText(part.content, skipped),
+          ? part.content.flatMap((each) => convertResultPart(each, reportSkipped))
+          : joinText(part.content, reportSkipped),
         ...(part.isError && { isError: true }),
       },
     ];
   }
   if (isToolCall(part)) {
     const input = part.input;
-    const object = typeof input === 'object' && input !== null && !Array.isArray(input);
+    const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
     return [
       {
         type: 'tool_use',
         id: part.callId,
         name: part.name,
-        arguments: object ? (input as Record<string, unknown>) : {},
+        arguments: isObject ? (input as Record<string, unknown>) : {},
       },
     ];
   }
@@ -134,26 +134,29 @@ function convertPart(part: unknown, role: Message['role'], skipped: Skipped): Bl
       return [convertFile(part)];
     }
     // eslint-disable-next-line no-restricted-syntax -- This is for the log.
-    skipped(`a file (${part.mimeType}) in an answer`);
+    reportSkipped(`a file (${part.mimeType}) in an answer`);
     return [];
   }
-  const text = joinText([part], skipped);
+  const text = joinText([part], reportSkipped);
   return text ? [{ type: 'text', text }] : [];
 }
 
-function convertResultPart(part: unknown, skipped: Skipped): (TextBlock | ImageBlock | DocumentBlock)[] {
+function convertResultPart(
+  part: unknown,
+  reportSkipped: ReportSkipped,
+): (TextBlock | ImageBlock | DocumentBlock)[] {
   if (isFile(part)) {
     return [convertFile(part)];
   }
-  const text = joinText([part], skipped);
+  const text = joinText([part], reportSkipped);
   return text ? [{ type: 'text', text }] : [];
 }
 
 /**
- * Return the text of parts. Thinking is left out, because the daemon restores it, and so is data of VS Code itself and of
- * other extensions.
+ * Return the text of parts. Other parts are left out: thinking, which the daemon restores, and data that VS Code itself and
+ * other extensions store in messages.
  */
-function joinText(parts: readonly unknown[], skipped: Skipped): string {
+function joinText(parts: readonly unknown[], reportSkipped: ReportSkipped): string {
   const texts = [];
   for (const part of parts) {
     if (isText(part)) {
@@ -164,7 +167,7 @@ function joinText(parts: readonly unknown[], skipped: Skipped): string {
       texts.push(Buffer.from(part.data).toString('utf8'));
     } else {
       // eslint-disable-next-line no-restricted-syntax -- This is for the log.
-      skipped(isData(part) ? `data of the type ${part.mimeType}` : 'a part without text');
+      reportSkipped(isData(part) ? `data of the type ${part.mimeType}` : 'a part without text');
     }
   }
   return texts.join('');

@@ -4,12 +4,12 @@ import { formatNumber } from '../base/formats';
 import type { ConfigurationProperty, ModelRow } from '../base/untyped';
 import type { ModelInfo, ThinkingLevel } from '../daemon/protocol';
 
-/** The context window to assume if neither the provider nor the daemon knows it. */
+/** The context window to assume for a model if neither the provider nor the daemon knows the real one. */
 export const UNKNOWN_WINDOW = 128_000;
-/** The longest answer to assume if it is unknown: the daemon itself requests this length. */
+/** The output limit to assume for a model if the real one is unknown: the limit that the daemon requests by default. */
 export const UNKNOWN_OUTPUT = 8192;
 
-/** The key of the thinking level, as VS Code's own agents name it. */
+/** The key of the thinking level in a model's configuration. VS Code's own agents use the same key. */
 const THINKING_KEY = 'reasoningEffort';
 const UNSET = 'default';
 const LEVELS: Record<ThinkingLevel, { label: string; description: string }> = {
@@ -31,9 +31,9 @@ interface Limits {
 }
 
 /**
- * Return the input and output limits of a model. VS Code shows their sum as the context window and shortens chats to
- * fit it, so the input limit is the window minus the output. An output limit above half of the window counts as half of
- * the window, because some lists state the whole window as the output limit.
+ * Return the input and output limits of a model. VS Code shows their sum as the context window, and shortens chats to the
+ * input limit. The input limit is therefore at most the window minus the output limit. An output limit above half of the
+ * window counts as half of the window, because some providers report the whole window as the output limit.
  */
 export function limitsOf(model: Reported): Limits {
   const { maxContextTokens: window, maxPromptTokens: prompt, maxOutputTokens: output } = model;

@@ -23,7 +23,8 @@ export function selectParameters(
   modelConfiguration: Readonly<Record<string, unknown>> | undefined,
   settings: ReadonlySet<string>,
 ): Partial<ChatParams> {
-  // Allow the model's maximum, which VS Code knows from the list: an agent cannot continue after a truncated tool call.
+  // Allow answers up to the model's limit by default: an agent cannot continue after a truncated tool call. VS Code knows
+  // the limit from the list of models.
   const found: Partial<ChatParams> = { maxTokensDefault: 'model' };
   const chosen: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(modelOptions)) {
@@ -40,7 +41,7 @@ export function selectParameters(
         found.stopSequences = sequences;
       }
     } else if (key === '_conversationId') {
-      // VS Code's id for the turns of one chat, which share the provider's prompt cache.
+      // VS Code's id of the chat. The daemon uses it so that the turns of the chat share the provider's prompt cache.
       if (typeof value === 'string' && value) {
         found.conversationId = value;
       }

@@ -39,19 +39,20 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ModelRow>
     this.#list = new ModelList(daemon, log, () => {
       this.#changed.fire();
     });
-    const changed = () => {
+    const invalidateList = () => {
       this.#list.invalidate();
       this.#changed.fire();
     };
     this.#subscriptions = [
       this.#changed,
-      daemon.onNotification('models/didChange', changed),
-      daemon.onNotification('providers/didChange', changed),
-      daemon.onNotification('settings/didChange', changed),
-      daemon.onNotification('auth/didChange', changed),
+      daemon.onNotification('models/didChange', invalidateList),
+      daemon.onNotification('providers/didChange', invalidateList),
+      daemon.onNotification('settings/didChange', invalidateList),
+      daemon.onNotification('auth/didChange', invalidateList),
       daemon.onDidChangeState((state) => {
         if (state === 'ready') {
-          // Do this at the first start too: VS Code restores the models of the last session without their menus.
+          // Do this at the first start too: VS Code restores the models of its previous run without their menus, such as
+          // the one for the thinking level.
           this.#changed.fire();
         }
       }),

@@ -1,7 +1,7 @@
 /**
  * The factors of the token estimate. VS Code asks for an estimate of each fragment of a prompt, hundreds of times per turn,
- * so a request to the daemon would be too slow. The daemon uses the same rule: a quarter of the UTF-8 bytes, plus a constant
- * per message and per image.
+ * so a request to the daemon would be too slow. The daemon estimates text by the same rule, a quarter of the UTF-8 bytes. An
+ * image counts as a constant here, but the daemon reads its dimensions.
  */
 const BYTES_PER_TOKEN = 4;
 const PER_MESSAGE = 4;
@@ -45,8 +45,8 @@ function estimateData(mimeType: string, data: unknown): number {
     return PER_IMAGE;
   }
   const { byteLength } = data as { byteLength?: unknown };
-  const sent = mimeType.startsWith('text/') || mimeType.includes('json');
-  return sent && typeof byteLength === 'number' ? estimateBytes(byteLength) : 0;
+  const isText = mimeType.startsWith('text/') || mimeType.includes('json');
+  return isText && typeof byteLength === 'number' ? estimateBytes(byteLength) : 0;
 }
 
 function estimateBytes(bytes: number): number {

@@ -47,7 +47,7 @@ async function findRows(
   return groups.flat();
 }
 
-/** Check a provider that is configured, but does not list its models. */
+/** Return the daemon's checks of a provider. Only a configured provider that failed to list its models is checked. */
 async function check(
   daemon: Daemon,
   { id, configured }: Provider,

@@ -2,7 +2,7 @@ import { l10n } from 'vscode';
 
 import type { SettingsRow } from '../../daemon/protocol';
 
-/** Return the value that a user entered for a row. Throws if it is not of the row's type. */
+/** Parse the text that a user entered for a row. Throws if the value is not of the row's type. */
 export function parseValue({ type }: Pick<SettingsRow, 'type'>, text: string): unknown {
   if (type === 'string' || type === 'enum') {
     return text;
@@ -21,7 +21,7 @@ export function parseValue({ type }: Pick<SettingsRow, 'type'>, text: string): u
   return value;
 }
 
-/** Return the mistake in the text that a user entered for a row, or undefined. The daemon checks the rest. */
+/** Return the mistake in the text that a user entered for a row, or undefined. The daemon checks everything else. */
 export function findMistake(row: SettingsRow, text: string): string | undefined {
   if (text.trim() === '') {
     return row.optional ? undefined : l10n.t('This must not be empty.');

@@ -77,7 +77,7 @@ function explainMissing(models: readonly ModelInfo[]): Finding[] {
   const findings: Finding[] = [];
   const add = (
     found: readonly ModelInfo[],
-    label: (count: string) => string,
+    label: (amount: string) => string,
     detail: string,
     action?: Action,
   ): void => {
@@ -93,24 +93,24 @@ function explainMissing(models: readonly ModelInfo[]): Finding[] {
   const usable = models.filter((model) => model.policy !== 'disabled' && model.pickerEnabled);
   add(
     models.filter((model) => model.policy === 'disabled'),
-    (models) => l10n.t('{0} disabled by a policy', models),
+    (amount) => l10n.t('{0} disabled by a policy', amount),
     l10n.t('Your account or organization has disabled them:'),
   );
   const [first] = usable.filter((model) => model.policy === 'unconfigured');
   add(
     usable.filter((model) => model.policy === 'unconfigured'),
-    (models) => l10n.t('{0} with terms that are not accepted', models),
+    (amount) => l10n.t('{0} with terms that are not accepted', amount),
     l10n.t('Select one to accept its terms:'),
     first && { title: l10n.t('Select Model'), command: 'jumpseat.selectModel' },
   );
   add(
     models.filter((model) => !model.pickerEnabled && model.policy !== 'disabled'),
-    (models) => l10n.t('{0} not meant for a picker', models),
+    (amount) => l10n.t('{0} not meant for a picker', amount),
     l10n.t('The provider leaves them out of lists; name one in a transcript to use it:'),
   );
   add(
     usable.filter((model) => !model.supportsToolUse),
-    (models) => l10n.t('{0} not in agent mode', models),
+    (amount) => l10n.t('{0} not in agent mode', amount),
     l10n.t(
       'They cannot call tools, as far as jumpseat knows. If they can, set `supports_tool_use = true` for them in the configuration file:',
     ),

@@ -65,7 +65,7 @@ interface Row extends vscode.QuickPickItem {
   id?: string;
 }
 
-/** Pick a provider with an API key, or a well-known service, whose table the daemon adds. */
+/** Let the user pick a provider that uses an API key, or a well-known service, which the daemon then configures. */
 async function pickKeyed(daemon: Daemon): Promise<string | undefined> {
   const [{ providers }, { templates }] = await Promise.all([
     daemon.request('providers/list', {}),

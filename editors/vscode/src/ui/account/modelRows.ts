@@ -3,9 +3,10 @@ import { l10n, type QuickPickItem } from 'vscode';
 import type { ModelInfo, Requests, WireError } from '../../daemon/protocol';
 import { describeAbilities, describeLimits } from '../common/words';
 
+/** A row of the picker: a model, or a provider that failed to list its models. */
 export interface ModelRow extends QuickPickItem {
   model?: ModelInfo;
-  /** Why a provider has no models. */
+  /** Why the row's provider has no models. */
   error?: WireError;
 }
 

@@ -30,7 +30,7 @@ async function pickModel(daemon: Daemon, title: string): Promise<ModelInfo | und
   return chosen?.model && (await acceptTerms(daemon, chosen.model)) ? chosen.model : undefined;
 }
 
-/** Ask the user to accept a model's terms, unless the account has already accepted them. */
+/** Ask the user to accept a model's terms, if that is still necessary. Returns false if the user declines. */
 async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
   if (model.policy !== 'unconfigured' || model.policyTerms === undefined) {
     return true;
@@ -48,7 +48,7 @@ async function acceptTerms(daemon: Daemon, model: ModelInfo): Promise<boolean> {
   return true;
 }
 
-/** Fetch the lists of all providers again. Returns a sentence about the result. */
+/** Fetch the model lists of all providers again. Returns a text with the number of models and the errors. */
 export async function refreshModels(daemon: Daemon, picker: Pick<ModelProvider, 'check'>): Promise<string> {
   const { models, errors } = await runWithStatus(vscode.l10n.t('Fetching models'), () =>
     daemon.request('models/list', { refresh: true }),

@@ -21,7 +21,7 @@ async function choose(title: string, placeHolder: string, rows: readonly Row[]):
   await chosen?.run?.();
 }
 
-/** Show the providers and the actions on them. VS Code's list of models offers this as the command that manages jumpseat. */
+/** Let the user manage a provider or add one. VS Code's list of models runs this if the user chooses to manage jumpseat. */
 export async function manageProviders(daemon: Daemon): Promise<void> {
   const { providers } = await daemon.request('providers/list', {});
   await choose(
@@ -119,7 +119,7 @@ async function fillIn(template: Template, taken: ReadonlySet<string>): Promise<F
   return { id: id.trim(), values };
 }
 
-/** Let the user change the saved settings of a provider, one after the other, until the list is closed. */
+/** Let the user change the saved settings of a provider, one after the other, until the user cancels. */
 async function changeSettings(daemon: Daemon, { id, name, settingsSchema }: Provider): Promise<void> {
   for (;;) {
     const { settings } = await daemon.request('settings/get', {});

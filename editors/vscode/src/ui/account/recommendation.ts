@@ -1,6 +1,6 @@
 import type { ModelInfo } from '../../daemon/protocol';
 
-/** Words in the names of small models, which are fast and cheap. */
+/** Matches the names of small models by a word such as `mini`, or by a number of parameters from `1b` to `9.9b`. */
 const SMALL = /\b(mini|nano|small|tiny|haiku|flash|lite|instant|fast)\b|(^|[^\d.])[1-9](\.\d)?b\b/i;
 
 export interface Recommendation {
@@ -13,8 +13,9 @@ export interface Recommendation {
 }
 
 /**
- * Recommend models for VS Code's own features: the default model, and for short texts the smallest model of the same
- * provider. Returns undefined if there are no models.
+ * Recommend models for VS Code's own features. For longer texts, recommend the default model, or the first usable model if
+ * the default model is not usable. For short texts, recommend the cheapest model of the same provider that is small or costs
+ * less; without such a model, recommend the same model for all texts. Returns undefined if no model is usable.
  */
 export function recommendModels(models: readonly ModelInfo[]): Recommendation | undefined {
   const usable = models.filter(
@@ -31,7 +32,7 @@ export function recommendModels(models: readonly ModelInfo[]): Recommendation | 
   return { usable, utility, small: costOf(small) <= costOf(utility) ? small : utility };
 }
 
-/** Return what a request counts against the quota. Most providers do not say. */
+/** Return how much a request counts against the quota: 1 for most providers, because they do not report it. */
 function costOf({ billing }: ModelInfo): number {
   return billing?.multiplier ?? 1;
 }

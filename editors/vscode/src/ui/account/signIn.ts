@@ -8,7 +8,7 @@ import { describeAccount, describeSignIn, describeSignOut } from '../common/word
 /** Sign-in and sign-out from this window. */
 export class Account {
   readonly #daemon: Daemon;
-  /** Whether the user is signing out in this window, which needs no warning. */
+  /** Whether a sign-out from this window is in progress. The user does not need a warning about it. */
   isSigningOut = false;
   #count = 0;
   #running: vscode.CancellationTokenSource | undefined;

@@ -33,7 +33,7 @@ export function createStatusBar(facts: FactsReader, usage: SessionUsage): vscode
   return vscode.Disposable.from(item, facts.onDidChange(show), usage.onDidChange(show));
 }
 
-/** Report that a provider was lost elsewhere: a sign-in ended in another editor, or the local model was removed. */
+/** Warn if a provider is no longer ready, such as after a sign-out in another editor or the removal of the local model. */
 export function watchSignOut(daemon: Daemon, isSigningOut: () => boolean): Disposable {
   const states = new Map<string, AuthStatus['state']>();
   return daemon.onNotification('auth/didChange', (account) => {
@@ -74,7 +74,7 @@ function toProviderRow(provider: Provider, failure: WireError | undefined): Row 
   };
 }
 
-const SESSION: Row = { label: vscode.l10n.t('This window'), kind: vscode.QuickPickItemKind.Separator };
+const THIS_WINDOW: Row = { label: vscode.l10n.t('This window'), kind: vscode.QuickPickItemKind.Separator };
 
 const COMMANDS: Row[] = [
   { label: `$(symbol-misc) ${vscode.l10n.t('Select Model')}`, command: 'jumpseat.selectModel' },
@@ -112,7 +112,7 @@ export async function showStatus(daemon: Daemon, failures: Facts['failures'], us
   }
   const items: Row[] = [
     ...rows,
-    ...(usage ? [SESSION, { label: usage }] : []),
+    ...(usage ? [THIS_WINDOW, { label: usage }] : []),
     { label: vscode.l10n.t('Commands'), kind: vscode.QuickPickItemKind.Separator },
     ...COMMANDS,
   ];

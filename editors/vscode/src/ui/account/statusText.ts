@@ -14,8 +14,8 @@ import {
 } from '../common/words';
 import { escapeMarkdown } from '../text/markdown';
 
-/** The quota below which the status bar warns, in percent. */
-const LOW = 5;
+/** The status bar warns if less of a quota remains than this percentage. */
+const LOW_PERCENT = 5;
 
 const STATES: Record<Facts['state'], string> = {
   stopped: l10n.t('stopped'),
@@ -31,7 +31,10 @@ interface StatusText {
   look: 'normal' | 'warning' | 'error';
 }
 
-/** Return the provider of the default model, or the default provider if there is no default model. The two may differ. */
+/**
+ * Return the provider of the default model, which may differ from the default provider. If there is no default model, return
+ * the default provider.
+ */
 function findUsedProvider({ providers, model }: Facts): Provider | undefined {
   return providers.find((each) => (model ? each.id === model.provider : each.isDefault));
 }
@@ -79,39 +82,39 @@ export function formatLabel(text: string): string {
  * @param usage the tokens and the cost of the window so far
  */
 export function formatStatus(facts: Facts, usage = ''): StatusText {
-  const show = (icon: string, text: string, look: StatusText['look'] = 'normal'): StatusText => ({
+  const build = (icon: string, text: string, look: StatusText['look'] = 'normal'): StatusText => ({
     text: `$(${icon}) ${text}`,
     tooltip: formatTooltip(facts, usage),
     look,
   });
   if (facts.state === 'failed') {
-    return show('error', 'jumpseat', 'error');
+    return build('error', 'jumpseat', 'error');
   }
   if (facts.state === 'starting') {
-    return show('sync~spin', 'jumpseat');
+    return build('sync~spin', 'jumpseat');
   }
   if (facts.state === 'stopped') {
-    return show('circle-slash', 'jumpseat');
+    return build('circle-slash', 'jumpseat');
   }
   const provider = findUsedProvider(facts);
   if (facts.providers.length > 0 && !facts.providers.some((each) => each.configured)) {
-    return show('account', `jumpseat: ${l10n.t('no provider is ready')}`, 'warning');
+    return build('account', `jumpseat: ${l10n.t('no provider is ready')}`, 'warning');
   }
   if (provider && isSignedOut(provider.auth)) {
-    return show('account', `jumpseat: ${describeState(provider)}`, 'warning');
+    return build('account', `jumpseat: ${describeState(provider)}`, 'warning');
   }
   if (provider && isUnreachable(provider, facts.failures.get(provider.id))) {
-    return show('debug-disconnect', `jumpseat: ${l10n.t('{0} does not answer', provider.id)}`, 'warning');
+    return build('debug-disconnect', `jumpseat: ${l10n.t('{0} does not answer', provider.id)}`, 'warning');
   }
   const name = facts.model?.name ?? 'jumpseat';
   const quota = findLeastQuota(provider?.auth);
   if (!quota) {
-    return show('comment-discussion', name);
+    return build('comment-discussion', name);
   }
   const left = percentLeft(quota);
-  return show(
+  return build(
     'comment-discussion',
     `${name} · ${left} %`,
-    left < LOW && quota.overagePermitted !== true ? 'warning' : 'normal',
+    left < LOW_PERCENT && quota.overagePermitted !== true ? 'warning' : 'normal',
   );
 }

@@ -11,7 +11,7 @@ interface Row extends vscode.QuickPickItem {
   model?: ModelInfo;
 }
 
-/** Let the user choose the models that VS Code's own features use beside the chat, starting with a recommendation. */
+/** Let the user choose the models for VS Code's own titles, summaries and similar texts. Recommended models come first. */
 export async function setUtilityModels(daemon: Daemon): Promise<void> {
   const { models } = await daemon.request('models/list', {});
   const recommended = recommendModels(models);

@@ -4,15 +4,15 @@ import type { FactsReader } from '../common/facts';
 import { showError } from '../common/messages';
 
 /**
- * Mark a walkthrough step as done. VS Code first reads the steps when it shows a page of its welcome editor. A key that is
- * already true at that time never marks its step in that window, so each key is true only for a moment.
+ * Mark a walkthrough step as done by setting its key to true for a moment. VS Code ignores the keys until it shows a page of
+ * its welcome editor. A key that is already true by then would never mark its step in that window.
  */
 async function completeStep(key: string): Promise<void> {
   await vscode.commands.executeCommand('setContext', key, true);
   await vscode.commands.executeCommand('setContext', key, false);
 }
 
-/** Mark the steps of the walkthrough as done when the daemon reports them. */
+/** Mark steps of the walkthrough as done when the daemon is ready and when a provider is configured. */
 export function watchSteps(facts: FactsReader): vscode.Disposable {
   let done: string[] = [];
   const completeSteps = (keys: string[]): void => {
@@ -31,7 +31,7 @@ export function watchSteps(facts: FactsReader): vscode.Disposable {
   return vscode.Disposable.from(
     facts.onDidChange(update),
     vscode.window.tabGroups.onDidChangeTabs(({ opened }) => {
-      // The API has no tab input type for the welcome editor.
+      // This may be the welcome editor, for which the API has no tab input type. Mark earlier steps again for it.
       if (opened.some(({ input }) => input === undefined)) {
         completeSteps(done);
       }

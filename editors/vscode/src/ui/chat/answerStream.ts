@@ -15,6 +15,7 @@ export class AnswerStream {
   readonly #calls = new Calls();
   readonly #references = new Set<string>();
   readonly #notices: string[] = [];
+  /** Whether the answer contains text or a line about a call. */
   #written = false;
   provider: string | undefined;
   conversationId: string | undefined;

@@ -53,7 +53,7 @@ export async function ask(question?: string, attached?: vscode.Range): Promise<v
   );
 }
 
-/** Insert a prompt from the configuration into the chat, so that the user can write its input after it. */
+/** Insert the call of a prompt (`/NAME`) into the chat's input box, so that the user can add text and send it. */
 export async function usePrompt(daemon: Daemon, name?: string): Promise<void> {
   const chosen = name ?? (await pickPrompt(daemon));
   if (chosen !== undefined) {

@@ -1,6 +1,6 @@
 import type { Block, Delta } from '../../daemon/protocol';
 
-/** The blocks of an answer, collected from its deltas for a turn that gets no response because the daemon was killed. */
+/** Collects the blocks of an answer from its deltas, in case the daemon is killed and cannot send the partial answer. */
 export class Fold {
   readonly #blocks = new Map<number, Block>();
   /** Whether the provider started its answer again, which makes the text shown so far void. */

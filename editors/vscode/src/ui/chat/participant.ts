@@ -30,7 +30,7 @@ import {
 
 const ID = 'jumpseat.chat';
 const PROMPT_COMMAND = 'prompt';
-/** The commands of the chat that use a prompt of the daemon, which the user's configuration may replace. */
+/** The daemon's prompts by the chat command that uses them. The user's configuration can replace each prompt. */
 const PROMPTS: Readonly<Record<string, string>> = {
   explain: 'explain',
   fix: 'fix',
@@ -150,7 +150,7 @@ export class Participant {
         record.conversationId = conversationId;
       }
       const metadata = asMetadata(record);
-      // Stopping is not an error: the partial answer is shown.
+      // A turn that the user stopped is not an error: its partial answer stays visible.
       const shown = failure.cancelled ? { metadata } : { ...showFailure(failure, request, stream), metadata };
       return failure.data.partial ? addDetails(shown, describeAnswer(failure.data.partial)) : shown;
     } finally {
@@ -162,7 +162,7 @@ export class Participant {
     }
   }
 
-  /** List the prompts that can be used as `/NAME`. VS Code's own slash commands are fixed when an extension is built. */
+  /** List the prompts that can be used as `/NAME`. VS Code itself lists only the commands in `package.json`. */
   async #listPrompts(
     stream: vscode.ChatResponseStream,
     token: vscode.CancellationToken,
@@ -181,7 +181,7 @@ function isAboutCode({ command }: vscode.ChatRequest): boolean {
   return command !== undefined && command in PROMPTS;
 }
 
-/** Return the prompt that a question calls with a command or `/NAME`. The name is empty if `/prompt` is alone. */
+/** Return the prompt that a question calls with a command or `/NAME`. The name is empty for `/prompt` without a name. */
 function parseCall(request: vscode.ChatRequest): PromptCall | undefined {
   const name = PROMPTS[request.command ?? ''];
   if (name !== undefined) {
@@ -265,8 +265,8 @@ function showFailure(
   }
   markShown(failure);
   for (const action of findActions(failure)) {
-    const isOfPicker = action === SELECT_MODEL && request.model.vendor === VENDOR;
-    stream.button(isOfPicker ? { ...action, command: MODEL_PICKER } : action);
+    const usesPicker = action === SELECT_MODEL && request.model.vendor === VENDOR;
+    stream.button(usesPicker ? { ...action, command: MODEL_PICKER } : action);
   }
   return { errorDetails: { message: asMarkdown(failure) } };
 }

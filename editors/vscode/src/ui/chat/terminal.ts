@@ -4,7 +4,7 @@ import { showWarning } from '../common/messages';
 import { fence } from '../text/markdown';
 import { openChat } from './ask';
 
-/** Explain the text that is selected in the terminal, or offer to explain the text of the clipboard. */
+/** Explain the text that is selected in the terminal. If none is selected, offer to explain the text of the clipboard. */
 export async function explainTerminal(): Promise<void> {
   const copied = await vscode.env.clipboard.readText();
   // Extensions cannot read the selection of a terminal, except through the clipboard.
@@ -17,6 +17,6 @@ export async function explainTerminal(): Promise<void> {
   if (selected !== copied) {
     await vscode.env.clipboard.writeText(copied);
   }
-  // Text that was only copied may come from elsewhere, so the user sends the question.
+  // If the clipboard is unchanged, its text may not be from the terminal, so let the user check and send the question.
   await openChat(`@jumpseat /explain\n${fence(selected.trimEnd(), '')}`, [], selected === copied);
 }

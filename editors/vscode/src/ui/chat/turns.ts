@@ -6,7 +6,7 @@ export interface TurnRecord {
   user: Block[];
   assistant: Block[];
   conversationId?: string;
-  /** Whether the model refused. The next turn then leaves out its answer. */
+  /** Whether the model refused to answer. Later turns do not send the refusal to the model. */
   refused?: boolean;
   /** Whether the turn failed. */
   failed?: boolean;
@@ -27,7 +27,7 @@ export function asMetadata(record: TurnRecord): Record<string, unknown> {
   return { [KEY]: record };
 }
 
-/** Return the record in a result's metadata, or undefined if another version stored a different format there. */
+/** Return the record in a result's metadata, or undefined if there is none in this version's format. */
 export function readRecord(metadata: Readonly<Record<string, unknown>> | undefined): TurnRecord | undefined {
   const record = metadata?.[KEY];
   if (typeof record !== 'object' || record === null) {
@@ -62,6 +62,7 @@ export function buildMessages(past: readonly PastTurn[], question: Block[]): Mes
     const following = sent[index + 1];
     const isAskedAgain = isSame(user, following ? questionOf(following) : question);
     if (assistant.length === 0 && isAskedAgain) {
+      // Do not send a question twice if it got no answer and was then repeated.
       continue;
     }
     messages.push({ role: 'user', content: user });

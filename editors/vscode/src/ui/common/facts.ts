@@ -18,7 +18,7 @@ export interface Facts {
   model?: ModelInfo | undefined;
 }
 
-/** Changes arrive in groups: a sign-in changes accounts, models and settings. */
+/** How long to wait for further changes before reading: a sign-in, for example, changes accounts, models and settings. */
 const SETTLE_MS = 100;
 
 export class FactsReader implements Disposable {
@@ -62,7 +62,7 @@ export class FactsReader implements Disposable {
     return this.#facts;
   }
 
-  /** Read the quota after a turn. The daemon itself reports only important changes. */
+  /** Read the account after a turn, which used some of its quota. The daemon reports only important changes by itself. */
   async refreshAccount(provider: string): Promise<void> {
     this.#applyAccount(await this.#daemon.request('auth/status', { provider }));
   }
@@ -75,7 +75,7 @@ export class FactsReader implements Disposable {
     });
   }
 
-  /** Apply an account's state from a notification before the list is read again. */
+  /** Apply an account's new state immediately: reading all providers again takes longer. */
   #applyAccount(account: AuthStatus): void {
     const providers = this.#facts.providers.map((each) =>
       each.id === account.provider ? { ...each, auth: account } : each,
@@ -86,7 +86,7 @@ export class FactsReader implements Disposable {
   /** Read accounts and models separately: one slow provider delays all models, but must not delay the accounts. */
   async #read(): Promise<void> {
     const reading = ++this.#reading;
-    const show = (change: Partial<Facts>): void => {
+    const apply = (change: Partial<Facts>): void => {
       if (reading === this.#reading) {
         this.#update(change);
       }
@@ -94,11 +94,11 @@ export class FactsReader implements Disposable {
     try {
       await Promise.all([
         this.#daemon.request('providers/list', {}).then(({ providers }) => {
-          show({ providers });
+          apply({ providers });
         }),
         this.#daemon.request('models/list', {}).then(({ models, errors }) => {
           const failures = new Map(errors.map(({ provider, error }) => [provider, error]));
-          show({ models, failures, model: models.find((each) => each.isDefault) });
+          apply({ models, failures, model: models.find((each) => each.isDefault) });
         }),
       ]);
     } catch {

@@ -4,15 +4,15 @@ import { asDaemonError, type DaemonError } from '../../daemon/errors';
 import type { Daemon } from '../../daemon/supervisor';
 import { findActions, type Action } from './problems';
 
-async function offer(chosen: Thenable<string | undefined>, actions: readonly Action[]): Promise<void> {
-  const title = await chosen;
+async function runChosen(choice: Thenable<string | undefined>, actions: readonly Action[]): Promise<void> {
+  const title = await choice;
   const action = actions.find((each) => each.title === title);
   if (action) {
     await vscode.commands.executeCommand(action.command, ...(action.arguments ?? []));
   }
 }
 
-/** The errors that the user has seen. One error may end a turn and also be why the daemon is not running. */
+/** The errors that the user has seen. The error that ended a turn can also be the reason why the daemon is not running. */
 const seen = new WeakSet<DaemonError>();
 
 /** Mark an error as shown elsewhere, such as in a chat. */
@@ -29,15 +29,15 @@ export function showError(error: unknown): void {
   seen.add(failure);
   const actions = findActions(failure);
   const titles = actions.map((each) => each.title);
-  void offer(vscode.window.showErrorMessage(failure.sentence, ...titles), actions);
+  void runChosen(vscode.window.showErrorMessage(failure.sentence, ...titles), actions);
 }
 
 export function showWarning(text: string, ...actions: Action[]): void {
-  void offer(vscode.window.showWarningMessage(text, ...actions.map((each) => each.title)), actions);
+  void runChosen(vscode.window.showWarningMessage(text, ...actions.map((each) => each.title)), actions);
 }
 
 export function showInformation(text: string, ...actions: Action[]): void {
-  void offer(vscode.window.showInformationMessage(text, ...actions.map((each) => each.title)), actions);
+  void runChosen(vscode.window.showInformationMessage(text, ...actions.map((each) => each.title)), actions);
 }
 
 /** Show for a moment which files with rules the model has received. */
@@ -83,7 +83,7 @@ export function runWithCancel<R>(
   );
 }
 
-/** Create a setter for a key of `when` clauses. It skips equal values, because VS Code evaluates the clauses each time. */
+/** Create a setter for a key of `when` clauses. It skips unchanged values, for which VS Code would evaluate all clauses. */
 export function createContextSetter(name: string): (value: string | boolean | undefined) => void {
   let last: unknown;
   return (value) => {

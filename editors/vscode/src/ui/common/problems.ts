@@ -4,7 +4,7 @@ import { Code, type DaemonError } from '../../daemon/errors';
 import type { AuthStatus, Provider } from '../../daemon/protocol';
 import { hasSignIn } from './words';
 
-/** An action offered after an error: the title of a button, and its command. */
+/** An action that the user can choose, such as after an error: the title of a button, and its command. */
 export interface Action {
   title: string;
   command: string;

@@ -24,7 +24,7 @@ const STATES = {
   expired: l10n.t('expired'),
 } satisfies Record<AuthStatus['state'], string>;
 
-/** Return the words for a value of an enum, or the value itself: a newer daemon may send a value that has no words. */
+/** Return the words for a value of an enum, or the value itself if it comes from a newer daemon and has no words. */
 export function wordsFor(value: string, words: Partial<Record<string, string>>): string {
   return words[value] ?? value.replaceAll('_', ' ');
 }
@@ -80,7 +80,7 @@ export function findLeastQuota(account: AuthStatus | undefined): Quota | undefin
   return limited.toSorted((a, b) => a.percentRemaining - b.percentRemaining)[0];
 }
 
-/** Return the remaining percentage, rounded down: 0.4 % must not become 1 %. */
+/** Return the remaining percentage, rounded down: 0.6 % must not become 1 %. */
 export function percentLeft(quota: Quota): number {
   return Math.max(0, Math.floor(quota.percentRemaining));
 }
@@ -117,7 +117,7 @@ export function describeState(provider: Pick<Provider, 'auth' | 'authMethod'>): 
   return state === 'signed_out' && !hasSignIn(provider) ? l10n.t('not ready') : wordsFor(state, STATES);
 }
 
-/** Whether a provider is ready but does not answer. */
+/** Whether a provider that is set up does not answer. */
 export function isUnreachable(provider: Provider, failure: WireError | undefined): boolean {
   return failure?.code === Code.connection && !isSignedOut(provider.auth);
 }
@@ -139,7 +139,7 @@ export function describeAccount(provider: Provider, failure?: WireError): string
     .join(DOT);
 }
 
-/** Describe the result of a sign-in. The provider may not need one, or may need another step. */
+/** Describe the result of a sign-in. The provider may not need a sign-in, or the user may have to do something else. */
 export function describeSignIn({ provider, state, login, message }: AuthStatus): string {
   if (state === 'signed_in') {
     return login === undefined
@@ -152,14 +152,14 @@ export function describeSignIn({ provider, state, login, message }: AuthStatus):
   return `${provider}: ${wordsFor(state, STATES)}. ${message ?? ''}`.trim();
 }
 
-/** Describe the result of a sign-out. A token that jumpseat does not store stays, and the message says so. */
+/** Describe the result of a sign-out. A token that jumpseat does not store remains; the daemon's message then says so. */
 export function describeSignOut(account: AuthStatus): string {
   return account.state === 'signed_out'
     ? l10n.t('Signed out of {0}.', account.provider)
     : (account.message ?? describeSignIn(account));
 }
 
-/** Whether the user must sign in before a provider can be used. */
+/** Whether the user must sign in, or set up the provider in another way, before it can be used. */
 export function isSignedOut(account: AuthStatus): boolean {
   return account.state === 'signed_out' || account.state === 'expired';
 }
@@ -167,6 +167,7 @@ export function isSignedOut(account: AuthStatus): boolean {
 /** Describe how long ago a time was, for lists of conversations. */
 export function formatAge(time: string, now: Date): string {
   const minutes = Math.floor((now.getTime() - Date.parse(time)) / 60_000);
+  // This is also true for an invalid time, whose age is NaN.
   if (!(minutes >= 1)) {
     return l10n.t('now');
   }

@@ -42,7 +42,7 @@ export async function selectCompletionModel(daemon: Daemon): Promise<void> {
   }
 }
 
-/** Return the rows of the models that can fill in a text, then of the models that may be able to. */
+/** Return rows for the models that can fill in a text, followed by rows for the models that may be able to do so. */
 function toCompletionRows(models: readonly ModelInfo[]): Row[] {
   const able = models.filter(({ supportsInfill }) => supportsInfill === true);
   const unknown = models.filter(

@@ -6,7 +6,7 @@ import { isWithinWord, splitAt } from './place';
 import { onDidChangeCompletionSettings, readCompletionSettings } from './settings';
 import type { CompletionState } from './state';
 
-/** How long the user must not type before a completion is requested. */
+/** How long a pause in the user's typing must last before a completion is requested. */
 const PAUSE_MS = 250;
 
 /** The schemes of texts that a person writes, as opposed to output, the chat's input and this extension's own documents. */
