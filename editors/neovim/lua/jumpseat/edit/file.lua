@@ -25,7 +25,7 @@ local function list_paths(line)
   local words = {}
   for word in line:gmatch('[^%s`*"\'()<>,;=]+') do
     -- Remove a language before the path, such as `python:`, and a line number after it, such as `:12` or `#L12-20`.
-    word = word:gsub('^%a+:([^/])', '%1'):gsub('[:#]L?%d[%d-]*$', ''):gsub('[:.]+$', '')
+    word = word:gsub('^%a+:([^/\\])', '%1'):gsub('[:#]L?%d[%d-]*$', ''):gsub('[:.]+$', '')
     if is_path(word) and (word:find('%.%w+$') or word:find('/', 1, true)) then table.insert(words, word) end
   end
   return words
