@@ -209,7 +209,7 @@ It is turned on and off with the approval requests."
     (string-join (nreverse lines) "\n")))
 
 (defun jumpseat-calls--fill-buttons (buttons)
-  "Join BUTTONS in as many lines as the windows of this buffer need."
+  "Join BUTTONS, with line breaks so that they fit into this buffer's windows."
   (let ((width (jumpseat--view-find-width))
         (lines (list (car buttons))))
     (dolist (button (cdr buttons))

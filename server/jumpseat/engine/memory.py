@@ -230,7 +230,10 @@ class BlockMemory:
         origin: Origin | None,
         words: MessageWords | None = None,
     ) -> tuple[ContentBlock, ...] | None:
-        """Return the remembered answer that matches a client's blocks; None if no data was dropped.
+        """Return the remembered answer from which a client dropped data.
+
+        Returns:
+            None if no data was dropped, or if no answer matches with certainty.
 
         Args:
             given: the client's blocks.
@@ -258,7 +261,8 @@ class BlockMemory:
         # Data must never be attached to the wrong answer, and a short text ("Done.") is ambiguous, so the
         # most specific known fingerprint decides.
         answers = next((found for each in fingerprints if (found := self._index.get(each))), ())
-        # Several answers at one position are alternatives. Two positions make the match ambiguous.
+        # The first key includes the position. Answers at one position are alternatives, so any of them may
+        # match. Answers at different positions make the match ambiguous.
         if len({answer.keys[0] for answer in answers}) != 1:
             return None
         for answer in reversed(answers):

@@ -61,7 +61,7 @@ def test_a_crash_at_any_place_of_a_turn_loses_at_most_that_turn(tmp_path: Path) 
 
 
 @pytest.mark.requirement("10:torn", "10:damage")
-def test_a_crash_in_the_first_turn_never_keeps_the_next_one_from_its_file(tmp_path: Path) -> None:
+def test_after_a_crash_in_the_first_turn_the_next_turn_is_stored(tmp_path: Path) -> None:
     size, data = whole(tmp_path / "whole")
     for number, end in enumerate(range(0, size, 10)):
         directory = tmp_path / str(number)
@@ -95,7 +95,7 @@ def test_a_file_that_was_deleted_and_made_again_is_read_from_its_beginning(tmp_p
     other = ConversationStore(tmp_path / "b")
     keep(other, alternate("Bye"), "Bye")
     keep(other, alternate("Bye", "Bye", "Now"), "Go")
-    # Write in place, because a new file may get the same inode.
+    # A new file may have the inode of a deleted one; writing in place always has that effect.
     (tmp_path / "a" / "a.jsonl").write_bytes((tmp_path / "b" / "a.jsonl").read_bytes())
     assert texts(reader) == ["Bye", "Bye", "Now", "Go"]
 
@@ -157,7 +157,9 @@ def test_a_foreign_file_with_the_name_of_a_conversation_is_set_aside(
 
 
 @pytest.mark.requirement("10:damage")
-def test_an_answer_survives_the_damage_of_its_beginning(store: ConversationStore, directory: Path) -> None:
+def test_an_answer_survives_damage_to_the_line_that_begins_its_turn(
+    store: ConversationStore, directory: Path
+) -> None:
     keep(store, FIRST[:1], "Hello")
     path = directory / "a.jsonl"
     size = path.stat().st_size

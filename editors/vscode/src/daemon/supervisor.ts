@@ -39,7 +39,10 @@ export interface DaemonOptions {
   initializeMs?: number;
 }
 
-/** Thrown by a start that `restart` or `stop` has made obsolete. `#connect` then uses the newest start or a new one. */
+/**
+ * Thrown by a start that is obsolete: after `restart`, `#connect` waits for the start that `restart` began; after `stop`,
+ * it begins another start.
+ */
 class Superseded extends Error {}
 
 interface Session {

@@ -16,7 +16,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.review')
 ---@field start integer an extmark at the first old line; unlike `mark`, it stays there if a redo inserts lines
 ---@field old string[] the lines as they are in the buffer
 ---@field new string[] the lines as they will be if all remaining hunks are accepted
----@field states string[][] the old lines at first and after each accepted hunk; an undo or a redo brings one of them back
+---@field states string[][] the versions of `old`: the original, and one for each accepted hunk; an undo or a redo restores one of them
 ---@field label integer? the mark of the label at the current hunk
 ---@field labelled integer? the number of that hunk
 ---@field group integer the augroup that watches the buffer

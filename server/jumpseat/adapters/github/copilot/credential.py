@@ -97,7 +97,7 @@ class CopilotCredential:
         """The time at which to start over, by the monotonic clock; None unless both routes were refused."""
 
         self.facts: AccountFacts | None = None
-        """The account facts that GitHub last reported, with the quotas of later responses."""
+        """`_account`, with the quotas that Copilot's API has reported since then."""
 
         self.failure: ChatError | None = None
         """The reason why no bearer is available; None if one is."""
@@ -109,7 +109,8 @@ class CopilotCredential:
         """The callbacks for changes of `facts`, `failure` and `denial` that users should see."""
 
         self._account: AccountFacts | None = None
-        """The facts in the last response about the account, without the quotas of later responses."""
+        """The facts in GitHub's last response about the account."""
+
         self._token: CopilotToken | None = None
         self._is_refused = False
         """Whether the token must be replaced, and must not be read from the shared file again."""
