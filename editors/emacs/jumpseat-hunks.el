@@ -113,17 +113,18 @@ The number is nil for an added line."
          (new-lines (jumpseat-hunks--split new))
          (old-offsets (jumpseat-hunks--compute-offsets old-lines))
          (new-offsets (jumpseat-hunks--compute-offsets new-lines))
-         (old-number 0) (new-number 0) (number 0)
+         (old-start 0) (new-start 0) (new-number 0)
          hunks)
+    ;; The next hunk begins at `old-start' and `new-start'; `new-number' is the current line in NEW.
     ;; Treat the end of the texts as a line that both have.
     (dolist (kept (append (jumpseat-hunks--find-kept old-lines new-lines) (list (length old-lines))))
       (when kept
-        (when (or (< old-number kept) (< new-number number))
-          (push (list (aref old-offsets old-number) (aref old-offsets kept)
-                      (aref new-offsets new-number) (aref new-offsets number))
+        (when (or (< old-start kept) (< new-start new-number))
+          (push (list (aref old-offsets old-start) (aref old-offsets kept)
+                      (aref new-offsets new-start) (aref new-offsets new-number))
                 hunks))
-        (setq old-number (1+ kept) new-number (1+ number)))
-      (setq number (1+ number)))
+        (setq old-start (1+ kept) new-start (1+ new-number)))
+      (setq new-number (1+ new-number)))
     (nreverse hunks)))
 
 ;;; Unified differences
@@ -250,9 +251,9 @@ Replace the overlays of KIND; see `jumpseat--view-clear'."
       (when (< old-beg old-end)
         (overlay-put overlay 'face 'jumpseat-rewrite-old))
       (when (< new-beg new-end)
-        ;; `jumpseat-preview' shows a line above the rewrite, as a `before-string'.
         ;; An insertion at the start of the text has an empty overlay.  Emacs would
-        ;; show the `after-string' of an empty overlay above that line.
+        ;; show its `after-string' above the line that `jumpseat-preview' shows
+        ;; above the rewrite, so use a `before-string' there.
         (overlay-put overlay (if (zerop old-end) 'before-string 'after-string)
                      (jumpseat-hunks--format-new (+ start old-end)
                                                  (substring new new-beg new-end)))))))

@@ -1,4 +1,4 @@
-"""The rules for the imports and names of a Python module, and the readers of both."""
+"""The rules for what a Python module may import and name, and functions that find its imports and names."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LEAVES_OF_GITHUB = ("copilot", "language_server")
 """Two folders below `adapters/github/`. Both may import the modules beside them, but not each other."""
 
 CLIENT_OF_A_LANGUAGE_SERVER = "jumpseat.adapters.github.language_server"
-"""A client of a language server, to which it sends methods that an editor also sends to the daemon."""
+"""This package is a client of a language server, so it may name methods that editors send to the daemon."""
 
 BASE_PROTOCOL = frozenset(method for method in METHODS if method.startswith("$/"))
 """The methods of LSP's base protocol, which any module that implements this protocol may name."""
@@ -119,7 +119,7 @@ CLI_PARTS = {
         "jumpseat.system.paths",
     ),
 }
-"""The parts of the command line, lowest first, with the packages of the server that each may import."""
+"""The parts of the command line, lowest first, with what each may import of the server."""
 
 _MODULE_IN_A_STRING = re.compile(r"jumpseat(_cli)?(\.\w+)+(:\w+)?")
 
@@ -177,7 +177,11 @@ def faults(name: str, source: str) -> list[str]:
         found += _other_adapters(name, imports)
     if layer not in AT_THE_EDGE:
         reads = dict.fromkeys(reads_of_the_process(tree))
-        found += [f"reads the process: {each}" for each in reads if (name, each) not in EXCEPTIONS]
+        found += [
+            f"depends on the environment, directory or home of the process: {each}"
+            for each in reads
+            if (name, each) not in EXCEPTIONS
+        ]
     return [*found, *faults_of_package(name, layer, tree, imports)]
 
 
@@ -221,6 +225,7 @@ def _client_imports(name: str, imports: set[str]) -> list[str]:
         if is_under(each, "jumpseat") and each != "jumpseat" and not any(is_under(each, a) for a in allowed)
     ]
     order = list(CLI_PARTS)
+    # The modules of a part may import each other, except those of `commands`.
     lower = order[: order.index(part) + (part != "commands")] if part else []
     return found + [
         f"imports {each}, which is not below {part or name}"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from jumpseat.providers.checkup import Checkup
 
 HEAD = """\
-# The configuration of jumpseat. Running editors and commands use changes immediately.
+# The configuration of jumpseat. Changes take effect immediately, also in running editors and commands.
 # `jumpseat config check` reports mistakes, `jumpseat doctor` also tries the providers.
 """
 OTHER_EXAMPLES = """

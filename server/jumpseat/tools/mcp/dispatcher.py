@@ -39,7 +39,7 @@ class Results:
         self._expected.discard(str(request_id))
         return self._results.pop(str(request_id), None)
 
-    def move(self, message: Any) -> Any:
+    def detach(self, message: Any) -> Any:
         """Take the result out of a message, store it, and return the message without it.
 
         Returns:

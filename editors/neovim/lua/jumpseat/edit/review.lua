@@ -13,7 +13,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.review')
 ---@class jumpseat.Review
 ---@field buf integer
 ---@field mark integer an extmark that spans the old lines
----@field start integer an extmark at the first old line; unlike `mark`, it stays there if a redo inserts lines
+---@field start integer an extmark at the row of the first old line; if a redo inserts lines there, only `mark` moves down
 ---@field old string[] the lines as they are in the buffer
 ---@field new string[] the lines as they will be if all remaining hunks are accepted
 ---@field states string[][] the versions of `old`: the original, and one for each accepted hunk; an undo or a redo restores one of them

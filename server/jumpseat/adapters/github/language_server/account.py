@@ -46,7 +46,7 @@ class SignInReport:
     words: str = ""
     """The reason why the sign-in cannot be used, in the server's words or ours."""
 
-    is_tried: bool = True
+    is_checked_with_github: bool = True
     """Whether the server has checked the sign-in with GitHub, rather than only read it from disk."""
 
 
@@ -65,9 +65,11 @@ def read_sign_in(answer: Any, notice: Mapping[str, Any] | None = None) -> SignIn
     if state is None:
         return SignInReport("signed_out", words=f"The server reports an unknown state, {str(status)[:40]!r}.")
     if status == "MaybeOK" and login is None:
-        return SignInReport("signed_out", words="The server does not report an account.", is_tried=False)
+        return SignInReport(
+            "signed_out", words="The server does not report an account.", is_checked_with_github=False
+        )
     if state == "signed_in":
-        return SignInReport(state, login, is_tried=status != "MaybeOK")
+        return SignInReport(state, login, is_checked_with_github=status != "MaybeOK")
     if state == "signed_out" and row.get("askToReSignin") is True:
         state = "expired"
     message = row.get("message")

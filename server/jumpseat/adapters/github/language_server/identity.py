@@ -74,7 +74,7 @@ class LanguageServerIdentity:
         """The run of the server that reported `_sign_in`. The report is not valid for another run."""
 
         self._kind = "Normal"
-        """The general status in the last notification of an older server."""
+        """The general status in the last notification from a server of an older version."""
 
         self._plan: str | None = None
         self._quotas: Sequence[Quota] = ()
@@ -123,7 +123,7 @@ class LanguageServerIdentity:
         # Store the status without a notification: the caller receives the status, and a later answer of the
         # server is a change.
         self._reported = replace(
-            self._build_status() if is_known else self._status("signed_out"), message=why
+            self._build_status() if is_known else self._build_status_of("signed_out"), message=why
         )
         return self._reported
 
@@ -188,7 +188,7 @@ class LanguageServerIdentity:
         self._report(any_difference=True)
         status = await self.get_status(refresh=True)
         # The sign-in succeeded, even if the refresh failed.
-        return status if status.state != "signed_out" else self._status("signed_in")
+        return status if status.state != "signed_out" else self._build_status_of("signed_in")
 
     async def sign_out(self) -> AuthStatus:
         """Have the server delete its sign-in. A token in the server's environment remains.
@@ -300,7 +300,12 @@ class LanguageServerIdentity:
         if before is not None:
             is_refused = before.state in ("not_authorized", "expired")
             # A report from the server's disk does not override GitHub's refusal.
-            if is_refused and now.state == "signed_in" and not now.is_tried and now.login == before.login:
+            if (
+                is_refused
+                and now.state == "signed_in"
+                and not now.is_checked_with_github
+                and now.login == before.login
+            ):
                 return
             if now.state == "signed_out" and before.state in ("signed_out", "expired") and not now.words:
                 # Keep the previous report: it may have the reason from a notification, and this one has none.
@@ -347,11 +352,11 @@ class LanguageServerIdentity:
     def _build_status(self) -> AuthStatus:
         """Return the status according to the last report."""
         if self._state == "signed_in":
-            return self._status("signed_in")
+            return self._build_status_of("signed_in")
         error = self._not_ready_error()
-        return replace(self._status(self._state), message=f"{error.message} {error.hint}")
+        return replace(self._build_status_of(self._state), message=f"{error.message} {error.hint}")
 
-    def _status(self, state: AuthState) -> AuthStatus:
+    def _build_status_of(self, state: AuthState) -> AuthStatus:
         known = self._sign_in if state in ("signed_in", "not_authorized") else None
         return AuthStatus(
             provider=self._hosts.provider,
@@ -365,10 +370,10 @@ class LanguageServerIdentity:
         )
 
     def _report(self, *, any_difference: bool = False) -> AuthStatus:
-        """Return the status. Report it if its state, login or plan differs from the last status.
+        """Return the status. Report it if its state, login or plan is not the last reported one.
 
         Args:
-            any_difference: report any other difference too, and the first status.
+            any_difference: report any other difference too, and a status that is the first one.
         """
         before, status = self._reported, self._build_status()
         self._reported = status
