@@ -3,14 +3,14 @@ import * as vscode from 'vscode';
 import type { Answers, WorkspaceEdit } from './daemon/protocol';
 import { toRange } from './ui/text/spans';
 
-/** Answers the daemon's questions about unsaved files, and changes their text. */
+/** Handlers of the daemon's requests to list the unsaved files and to change files. */
 export const ANSWERS: Answers = {
   'workspace/unsaved': ({ uris }) => ({ documents: listUnsaved(uris) }),
   'workspace/applyEdit': async ({ edit }) => ({ applied: await applyEdit(edit) }),
 };
 
 function listUnsaved(uris: string[] | undefined): { uri: string; version: number; text: string }[] {
-  // Compare paths, because the daemon may encode other characters of a URI than VS Code does.
+  // Compare paths, because the daemon may percent-encode other characters of a URI than VS Code does.
   const paths = uris && new Set(uris.map((each) => vscode.Uri.parse(each).fsPath));
   return vscode.workspace.textDocuments
     .filter(({ isDirty, uri }) => isDirty && uri.scheme === 'file' && (paths?.has(uri.fsPath) ?? true))
@@ -21,7 +21,7 @@ function listUnsaved(uris: string[] | undefined): { uri: string; version: number
     }));
 }
 
-/** Apply an edit unless a document has another version than the daemon knows. Returns whether it was applied. */
+/** Apply an edit if the documents still have the versions in the edit. Returns whether the edit was applied. */
 async function applyEdit({ documentChanges }: WorkspaceEdit): Promise<boolean> {
   const change = new vscode.WorkspaceEdit();
   for (const { textDocument, edits } of documentChanges) {

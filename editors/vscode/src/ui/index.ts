@@ -48,7 +48,7 @@ export function registerUi(
 ): Disposable[] {
   const facts = new FactsReader(daemon);
   useProviders(() => facts.current.providers);
-  // The turn has changed the quota. It is only displayed, so failures are ignored.
+  // This is called after each turn, which has changed the quota. The quota is only displayed, so ignore failures.
   const refreshQuota = (provider: string): void => {
     facts.refreshAccount(provider).catch(() => undefined);
   };
@@ -114,7 +114,7 @@ export function registerUi(
     registerCommand('jumpseat.restart', async () => {
       await daemon.restart();
       showInformation(vscode.l10n.t('jumpseat was restarted.'));
-      // The new process may share its lists with other editors, so fetch them again.
+      // The new process may use a daemon that other editors share. That daemon may have old lists, so fetch new ones.
       await refreshModels(daemon, models);
     }),
   ];

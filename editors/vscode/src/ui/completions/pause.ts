@@ -1,6 +1,9 @@
 import type { CancellationToken } from 'vscode-jsonrpc/node';
 
-/** Wait until the user pauses. Returns false as soon as the token is cancelled, which VS Code does at the next key. */
+/**
+ * Wait until the user has not typed for the given time. Resolves to false as soon as the token is cancelled: VS Code
+ * cancels it when the user types again.
+ */
 export function waitForPause(milliseconds: number, token: CancellationToken): Promise<boolean> {
   if (token.isCancellationRequested) {
     return Promise.resolve(false);

@@ -1,6 +1,6 @@
 import type { CompletionParams } from '../../daemon/protocol';
 
-/** The maximum number of characters that are sent before the cursor, and after it. The daemon may send fewer to the model. */
+/** The maximum number of characters sent from each side of the cursor. The daemon may send fewer to the model. */
 export const MOST_CHARACTERS = 100_000;
 
 /** How much a completion may write: the rest of a line, or several lines. */
@@ -21,7 +21,7 @@ export function splitAt(
   };
 }
 
-/** Whether the cursor is within a word, where an automatic completion would disturb. */
+/** Whether the cursor is within a word or just before one. An automatic completion there would disturb the user. */
 export function isWithinWord(text: string, offset: number): boolean {
   return /^[\p{L}\p{N}_]/u.test(text.slice(offset, offset + 2));
 }

@@ -21,13 +21,13 @@ export function readCompletionSettings(scope?: vscode.TextDocument): CompletionS
   };
 }
 
-/** Whether the user has ever switched completions on or off. */
+/** Whether the settings of the user or of the workspace switch completions on or off. */
 export function hasChosen(): boolean {
   const found = vscode.workspace.getConfiguration(SECTION).inspect('enabled');
   return found?.globalValue !== undefined || found?.workspaceValue !== undefined;
 }
 
-/** Change settings of the user, for all windows. */
+/** Change the user settings, which apply to all windows. */
 export async function saveCompletionSettings(changes: Partial<CompletionSettings>): Promise<void> {
   const values = vscode.workspace.getConfiguration(SECTION);
   for (const [name, value] of Object.entries(changes)) {

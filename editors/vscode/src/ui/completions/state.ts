@@ -3,10 +3,10 @@ import type { Disposable } from 'vscode-jsonrpc/node';
 
 import { asDaemonError, type DaemonError } from '../../daemon/errors';
 
-/** After a failure that may pass, nothing is requested for this time, except if the user asks for a completion. */
+/** How long automatic completions stop after a temporary failure. The user can still ask for a completion. */
 const REST_MS = 10_000;
 
-/** The state of completions for the status item, and whether one may be requested. */
+/** The state of completions: for the status item, and to decide whether to request another completion. */
 export class CompletionState implements Disposable {
   readonly #changed = new EventEmitter<void>();
   readonly #now: () => number;
@@ -32,7 +32,7 @@ export class CompletionState implements Disposable {
     return this.failure !== undefined && this.#now() < this.#restsUntil;
   }
 
-  /** Run a request, and record its end. Rejects with a `DaemonError`. */
+  /** Run a request, and record its model or its failure. Rejects with a `DaemonError`. */
   async run<R extends { provider: string; model: string }>(request: () => Promise<R>): Promise<R> {
     this.#running++;
     this.#changed.fire();
@@ -54,7 +54,7 @@ export class CompletionState implements Disposable {
     }
   }
 
-  /** Forget the last failure, because the settings or the models have changed. */
+  /** Forget the last failure and the last model, because the settings or the models have changed. */
   forget(): void {
     this.failure = undefined;
     this.model = undefined;

@@ -10,7 +10,7 @@ import { groupConversations, haveSamePlaces, type Group } from './groups';
 import { Pages } from './pages';
 
 const VIEW = 'jumpseat.conversations';
-/** Changes arrive in groups: a turn writes its question, and then its answer. */
+/** How long to wait for further changes before the list is read again: changes often arrive in groups. */
 const SETTLE_MS = 200;
 
 interface RowNode {
@@ -200,7 +200,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
     this.#changed.fire(undefined);
   }
 
-  /** Read the list again soon, if the view was ever shown: a hidden view must not start the daemon. */
+  /** Read the list again soon, if it was read before. A view that was never shown must not start the daemon. */
   #rereadSoon(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -223,7 +223,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
         });
       }
     } finally {
-      // A full redraw would disable the rows' context menus until it is done, so redraw only the rows if possible.
+      // Redraw only the rows if none has moved: a full redraw would disable their context menus until it is done.
       this.#changed.fire(isInPlace ? [...this.#rows.values()] : undefined);
     }
   }

@@ -14,7 +14,7 @@ function startOfDay(time: Date): number {
   return new Date(time.getFullYear(), time.getMonth(), time.getDate()).getTime();
 }
 
-/** Return the heading for a time in the user's time zone. */
+/** Return the heading for a time. Days begin and end in the user's time zone. */
 export function formatDateHeading(time: string, now: Date): string {
   const at = new Date(time);
   // Round, because a day on which the clocks change has 23 or 25 hours.

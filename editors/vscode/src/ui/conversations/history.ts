@@ -6,6 +6,7 @@ import { showError } from '../common/messages';
 import { describeConversation } from '../common/words';
 import type { ConversationActions } from './actions';
 
+/** How long the user must stop typing before the daemon searches. */
 const SEARCH_MS = 200;
 
 type Run = (row: ConversationRow) => Promise<void>;
@@ -32,15 +33,15 @@ export function showHistory(daemon: Daemon, actions: ConversationActions): void 
     button('symbol-text', vscode.l10n.t('Rename'), (row) => actions.rename(row)),
     button('trash', vscode.l10n.t('Delete'), (row) => actions.delete(row)),
   ];
-  let reading = 0;
+  let lastRead = 0;
   let timer: NodeJS.Timeout | undefined;
   const read = async (): Promise<void> => {
-    const mine = ++reading;
+    const thisRead = ++lastRead;
     picker.busy = true;
     try {
       const query = picker.value.trim();
       const { conversations } = await daemon.request('conversations/list', query === '' ? {} : { query });
-      if (mine === reading) {
+      if (thisRead === lastRead) {
         const now = new Date();
         // The daemon's search includes the texts, so the editor must not filter by title again.
         picker.items = conversations.map((row) => ({
@@ -57,7 +58,7 @@ export function showHistory(daemon: Daemon, actions: ConversationActions): void 
       showError(error);
     }
   };
-  const close = (run: Run, row: ConversationRow): void => {
+  const closeAndRun = (run: Run, row: ConversationRow): void => {
     picker.hide();
     run(row).catch(showError);
   };
@@ -70,11 +71,11 @@ export function showHistory(daemon: Daemon, actions: ConversationActions): void 
   picker.onDidAccept(() => {
     const chosen = picker.selectedItems[0];
     if (chosen) {
-      close((row) => actions.open(row), chosen.row);
+      closeAndRun((row) => actions.open(row), chosen.row);
     }
   });
   picker.onDidTriggerItemButton(({ button: pressed, item }) => {
-    close((pressed as Button).run, item.row);
+    closeAndRun((pressed as Button).run, item.row);
   });
   picker.onDidHide(() => {
     clearTimeout(timer);

@@ -1,20 +1,20 @@
 import type { ConversationRow, Requests } from '../../daemon/protocol';
 
-type List = (
+type FetchPage = (
   params: Requests['conversations/list']['params'],
 ) => Promise<Requests['conversations/list']['result']>;
 
-const PAGE = 50;
+const PAGE_SIZE = 50;
 
-/** The pages of a list of conversations read so far. */
+/** A list of conversations that is read page by page. Contains the rows of the pages that were read so far. */
 export class Pages {
-  readonly #list: List;
+  readonly #fetchPage: FetchPage;
   readonly #filter: { cwd?: string; query?: string };
   #rows = new Map<string, ConversationRow>();
   #cursor: string | undefined;
 
-  constructor(list: List, filter: { cwd?: string; query?: string }) {
-    this.#list = list;
+  constructor(fetchPage: FetchPage, filter: { cwd?: string; query?: string }) {
+    this.#fetchPage = fetchPage;
     this.#filter = filter;
   }
 
@@ -26,18 +26,22 @@ export class Pages {
     return this.#cursor !== undefined;
   }
 
-  /** Read the next page. A row that has changed since the previous page is returned again. */
+  /** Read the next page. The daemon returns a row of an earlier page again if the row has changed since then. */
   async readMore(): Promise<void> {
     const cursor = this.#cursor;
-    const page = await this.#list({ ...this.#filter, limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    const page = await this.#fetchPage({
+      ...this.#filter,
+      limit: PAGE_SIZE,
+      ...(cursor !== undefined && { cursor }),
+    });
     page.conversations.forEach((row) => this.#rows.set(row.id, row));
     this.#cursor = page.nextCursor;
   }
 
-  /** Read at least as many rows again as before, so that a list with several pages does not shrink. */
+  /** Read the list again from its start, with at least as many rows as before, so that the list does not shrink. */
   async reread(): Promise<void> {
     const wanted = Math.max(this.#rows.size, 1);
-    const fresh = new Pages(this.#list, this.#filter);
+    const fresh = new Pages(this.#fetchPage, this.#filter);
     do {
       await fresh.readMore();
     } while (fresh.hasMore && fresh.#rows.size < wanted);

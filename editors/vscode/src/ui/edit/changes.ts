@@ -9,8 +9,8 @@ import type { Edit, PlacedHunk } from './edit';
 import { nameOf, offerProposal, warnUnfinished } from './view';
 
 /**
- * Change the text of an edit's document, in one undo step. Returns the document, or nothing if the user has changed the
- * pieces of the edit or the editor is read-only.
+ * Change the text of an edit's document, in one undo step. Returns the document. If the user has changed the pieces of
+ * the edit, or if the editor is read-only, warns and returns undefined.
  */
 export async function applyChanges(
   edit: Edit,
@@ -76,7 +76,7 @@ export function chooseChange(edit: Edit | undefined, index: unknown): PlacedHunk
   return hunks[chosen];
 }
 
-/** Return the active editor if it shows the document of an edit, or the proposed text. */
+/** Return the active editor if it shows either the document of an edit or the proposed text. */
 function findActiveEditor(edit: Edit): vscode.TextEditor | undefined {
   const editor = vscode.window.activeTextEditor;
   const shown = editor?.document.uri.toString();

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-/** VS Code has no kind for actions that change nothing. */
+/** A kind of this extension, because VS Code has no kind for actions that change nothing. */
 const EXPLAIN = vscode.CodeActionKind.Empty.append('jumpseat').append('explain');
 
 /** Offers edits and explanations for selections and problems. */

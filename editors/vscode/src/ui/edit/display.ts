@@ -15,6 +15,7 @@ export class EditDisplay implements vscode.TextDocumentContentProvider, vscode.C
   readonly #lensesChanged = new vscode.EventEmitter<void>();
   readonly #setContext = createContextSetter('jumpseat.edit');
   readonly #setEdited = createContextSetter('jumpseat.isEdited');
+  /** Sets whether the edit in the active editor has several changes. */
   readonly #setDivided = createContextSetter('jumpseat.isDivided');
   #timer: NodeJS.Timeout | undefined;
 

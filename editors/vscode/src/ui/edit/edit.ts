@@ -19,7 +19,7 @@ export class Edit {
   /** The pieces in the order of the document. They do not overlap. */
   readonly pieces: readonly Rewrite[];
   readonly instruction: string;
-  /** The right side of the diff. */
+  /** The URI of the proposed text, which is the right side of the diff. */
   readonly proposed: vscode.Uri;
   /** Ends the turns. Absent if the turns have ended. */
   stop: vscode.CancellationTokenSource | undefined = new vscode.CancellationTokenSource();
@@ -57,7 +57,7 @@ export class Edit {
     return this.pieces[0]?.span.start ?? 0;
   }
 
-  /** The part of the proposed text from the first piece to the last. */
+  /** The part of the proposed text from the start of the first piece to the end of the last piece. */
   get proposedSpan(): Span {
     const growth = this.proposal.length - this.document.getText().length;
     return { start: this.start, end: (this.pieces.at(-1)?.span.end ?? 0) + growth };
@@ -85,7 +85,8 @@ export class Edit {
     });
   }
 
-  end(): void {
+  /** Record that the turns have ended. */
+  markTurnsEnded(): void {
     this.stop?.dispose();
     this.stop = undefined;
   }

@@ -240,7 +240,7 @@ export class Edits {
         showError(error);
       }
     } finally {
-      edit.end();
+      edit.markTurnsEnded();
     }
     if (this.#edits.has(edit)) {
       this.#display.refresh(edit);
@@ -315,8 +315,8 @@ export class Edits {
         continue;
       }
       if (input.original.scheme === SCHEME) {
-        // `offerProposal` opened this diff because the edit could not be applied. In it, the user can copy parts of the
-        // new text into the document, so closing the diff means that the user is done with the edit.
+        // `offerProposal` opened this diff because the edit could not be applied. The user can copy parts of the new
+        // text into the document there, so closing the diff means that the user is done with the edit.
         this.#drop(edit).catch(showError);
       } else if (input.modified.toString() === edit.proposed.toString()) {
         this.#remind(

@@ -34,7 +34,7 @@ export class OpenEdits {
       return this.find(uri);
     }
     const active = vscode.window.activeTextEditor?.document.uri;
-    // VS Code has no active editor while a diff opens.
+    // Fall back to the only edit, because VS Code has no active editor while a diff opens.
     const only = this.#edits.size === 1 ? [...this][0] : undefined;
     return (active && this.find(active)) ?? only;
   }

@@ -25,7 +25,7 @@ function findProblems(document: vscode.TextDocument, range: vscode.Range): vscod
     .filter((each) => each.severity <= vscode.DiagnosticSeverity.Warning && each.range.intersection(range));
 }
 
-/** Return the innermost short symbol around a range, such as a function, or else the range's lines. */
+/** Return the lines of the innermost short symbol (such as a function) around a range, or else the range's lines. */
 async function findSurroundings(document: vscode.TextDocument, range: vscode.Range): Promise<vscode.Range> {
   const end = document.lineAt(range.end.line).range.end;
   let found = new vscode.Range(range.start.line, 0, end.line, end.character);

@@ -8,7 +8,7 @@ export class Rewrite {
   readonly sent: string;
   readonly lineEnding: LineEnding;
   span: Span;
-  /** The texts of the piece if the user has not changed it: the text that was sent, and this text with accepted hunks. */
+  /** The texts that the piece can have if the user only accepts hunks: the sent text, alone or with accepted hunks. */
   readonly #expected: Set<string>;
   #answer = '';
   #result: string | undefined;
@@ -89,8 +89,8 @@ export class Rewrite {
   }
 
   /**
-   * Record that the user accepts a hunk, before the hunk is applied to the document: `isUnchangedIn` then accepts the
-   * text of the piece with the hunk too. Returns the position of the piece after the hunk is applied.
+   * Record that the user accepts a hunk, before the hunk is applied to the document: `isUnchangedIn` then also returns
+   * true for the piece with this hunk. Returns the position of the piece after the hunk is applied.
    *
    * @param text the document's text before the change
    */
@@ -101,7 +101,7 @@ export class Rewrite {
     return { start, end: start + after.length };
   }
 
-  /** Remove a hunk from the new text. */
+  /** Replace a hunk in the new text with the old text. */
   reject(hunk: Hunk, text: string): void {
     const old = text.slice(this.span.start + hunk.old.start, this.span.start + hunk.old.end);
     this.#replacement = splice(this.#replacement ?? '', hunk.new, old);

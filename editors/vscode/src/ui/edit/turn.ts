@@ -10,7 +10,7 @@ import { rangeOfSpan } from '../text/spans';
 import type { Edit } from './edit';
 import type { Rewrite } from './rewrite';
 
-/** Let the model rewrite all pieces of an edit. If the turn of one piece fails, the others end too. */
+/** Let the model rewrite all pieces of an edit. If the turn of one piece fails, the other turns are cancelled. */
 export async function runTurns(daemon: Daemon, edit: Edit, onText: () => void): Promise<EditResult[]> {
   const token = edit.stop?.token;
   const request = await buildRequest(daemon, edit);
@@ -61,7 +61,7 @@ async function buildRequest(
   const prompt = call && (await getPrompt(daemon, call, stop?.token));
   return {
     instruction: prompt?.text ?? instruction,
-    // A truncated edit cannot be applied.
+    // Allow as many tokens as the model can write, because a truncated edit cannot be applied.
     maxTokensDefault: 'model',
     ...rulesParams(),
     ...(prompt?.model !== undefined && { model: prompt.model }),

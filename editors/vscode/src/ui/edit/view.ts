@@ -20,7 +20,7 @@ export function findTargets({ document, selections }: vscode.TextEditor): vscode
   const targets: vscode.Range[] = [];
   for (const range of ranges) {
     const last = targets.at(-1);
-    // The line of a cursor may contain another cursor or a part of a selection.
+    // Merge ranges that overlap: the line of a cursor may contain another cursor or a part of a selection.
     if (last?.intersection(range) && !last.end.isEqual(range.start)) {
       targets.splice(-1, 1, last.union(range));
     } else {
@@ -79,7 +79,10 @@ export function createLenses(edit: Edit): vscode.CodeLens[] {
   ];
 }
 
-/** Return the buttons of a message about a finished edit. The message may outlive the edit. */
+/**
+ * Return the buttons of a message about a finished edit. They name the edit by the URI of its proposed text, because
+ * the message may outlive the edit, and the document may then have another edit.
+ */
 export function createActions(proposed: vscode.Uri): Action[] {
   return [
     { title: vscode.l10n.t('Accept'), command: 'jumpseat.acceptEdit', arguments: [proposed] },
@@ -98,8 +101,8 @@ export function warnUnfinished(edit: object | undefined): void {
 }
 
 /**
- * Show the diff between the current document and the rewritten one. It opens beside the editor in which the user works,
- * which keeps the keyboard focus unless `focus` is set.
+ * Show the diff between the current document and the rewritten one. The diff opens beside the active editor. That
+ * editor keeps the keyboard focus unless `focus` is set.
  */
 export async function showProposal(
   document: vscode.TextDocument,
@@ -129,15 +132,15 @@ export async function showProposal(
 
 /** Show the document on the right side of the diff, where the user can edit it and copy changes from the left. */
 export async function offerProposal(document: vscode.TextDocument, proposed: vscode.Uri): Promise<void> {
-  const before = findTab(proposed, 'modified');
+  const oldTab = findTab(proposed, 'modified');
   const title = vscode.l10n.t('{0}: new text ↔ your text', nameOf(document));
   await vscode.commands.executeCommand('vscode.diff', proposed, document.uri, title, { preview: false });
-  if (before) {
-    await vscode.window.tabGroups.close(before);
+  if (oldTab) {
+    await vscode.window.tabGroups.close(oldTab);
   }
 }
 
-/** Return the tab of the diff with the rewritten text, on the given side or on either. */
+/** Return the tab of a diff that shows the rewritten text on the given side, or by default on either side. */
 export function findTab(proposed: vscode.Uri, side?: 'modified'): vscode.Tab | undefined {
   const key = proposed.toString();
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);

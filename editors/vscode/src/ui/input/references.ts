@@ -35,7 +35,7 @@ function toBlock(document: vscode.TextDocument, range?: vscode.Range): ContextBl
   };
 }
 
-/** Return a block for the selection of the active editor, or for its whole document. Returns none without an editor. */
+/** Return a block for the selection of the active editor, or for the whole document if nothing is selected. */
 export function readSelectedBlocks(): Block[] {
   const editor = vscode.window.activeTextEditor;
   if (!editor) {
@@ -47,7 +47,10 @@ export function readSelectedBlocks(): Block[] {
 /** The most characters of a document that are sent as the surroundings of a piece, about 4,000 tokens. */
 const MOST_SURROUNDINGS = 16_000;
 
-/** Return the document around a piece, shortened if it is long. Returns nothing if the piece is long or is the whole text. */
+/**
+ * Return the document that contains a piece, or only the part around the piece if the document is long. Returns
+ * undefined if the piece itself is long or is the whole text.
+ */
 export function readSurroundings(
   document: vscode.TextDocument,
   piece: vscode.Range,
@@ -112,7 +115,7 @@ function describe({ value, id }: vscode.ChatPromptReference): string {
   return vscode.l10n.t('The attachment {0}', id);
 }
 
-/** The id of the list of skills and agents that VS Code attaches. The tools of the daemon cannot use them. */
+/** The id of an attachment with VS Code's skills and agents. It is left out: the daemon's tools cannot use them. */
 const AGENT_INDEX = 'vscode.customizations.index';
 
 /** Convert the attachments of a question to blocks. Throws a `DaemonError` that names the first unreadable one. */

@@ -8,16 +8,16 @@ import { runWithCancel, showWarning } from '../common/messages';
 import { getPrompt } from '../input/prompts';
 import { findRepository, findRepositoryOf, listRepositories, readChanges, type Repository } from './git';
 
-/** The repositories whose message is being written. */
-const written = new Set<Repository>();
+/** The repositories whose commit message is being written. */
+const writing = new Set<Repository>();
 
 /**
  * Write a message for the staged changes, or for all changes if none are staged, into the input box of a repository.
- * `control` is the source control in whose title the command was chosen.
+ * `control` is the source control whose title bar contains the button that the user clicked.
  */
 export async function writeCommitMessage(daemon: Daemon, control: unknown): Promise<void> {
   const repository = await chooseRepository(control);
-  if (!repository || written.has(repository)) {
+  if (!repository || writing.has(repository)) {
     return;
   }
   const diff = await readChanges(repository);
@@ -25,13 +25,13 @@ export async function writeCommitMessage(daemon: Daemon, control: unknown): Prom
     showWarning(vscode.l10n.t('There are no changes to describe. Stage new files first.'));
     return;
   }
-  written.add(repository);
+  writing.add(repository);
   try {
     await runWithCancel(vscode.l10n.t('Writing a commit message'), (token) =>
       write(daemon, repository, diff, token),
     );
   } finally {
-    written.delete(repository);
+    writing.delete(repository);
   }
 }
 

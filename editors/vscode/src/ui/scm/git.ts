@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 export interface Repository {
   readonly rootUri: vscode.Uri;
   readonly inputBox: { value: string };
-  /** Return the staged changes, or those that are not staged, as a unified diff. */
+  /** Return the staged changes if `cached` is true, or else the unstaged changes, as a unified diff. */
   diff(cached: boolean): Promise<string>;
 }
 
@@ -39,7 +39,8 @@ export function findRepositoryOf(
 
 /** Return the staged changes, or all changes if none are staged, as a unified diff. */
 export async function readChanges(repository: Pick<Repository, 'diff'>): Promise<string> {
-  // For an unmerged file, the staged diff has only this line. The diff of the unstaged changes has the file's text.
+  // For an unmerged file, the staged diff has only a line `* Unmerged path …`. Remove that line, so that the unstaged
+  // diff, which has the file's text, is used if nothing else is staged.
   const staged = (await repository.diff(true)).replaceAll(/^\* Unmerged path .*\n?/gm, '');
   return staged || repository.diff(false);
 }

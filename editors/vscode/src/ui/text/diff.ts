@@ -4,7 +4,7 @@ const CONTEXT_LINES = 2;
 export interface Diff {
   /** Lines that begin with a space, `-` or `+`. */
   lines: string[];
-  /** The number of lines that were left out. */
+  /** The number of lines left out because the diff has more than `mostLines`. */
   omitted: number;
 }
 
@@ -12,21 +12,21 @@ export interface Diff {
 export function computeDiff(old: string | undefined, text: string, mostLines: number): Diff {
   const before = splitLines(old ?? '');
   const after = splitLines(text);
-  const shared = Math.min(before.length, after.length);
-  let start = 0;
-  while (start < shared && before[start] === after[start]) {
-    start += 1;
+  const shorter = Math.min(before.length, after.length);
+  let sameStart = 0;
+  while (sameStart < shorter && before[sameStart] === after[sameStart]) {
+    sameStart += 1;
   }
-  let end = 0;
-  while (end < shared - start && before.at(-1 - end) === after.at(-1 - end)) {
-    end += 1;
+  let sameEnd = 0;
+  while (sameEnd < shorter - sameStart && before.at(-1 - sameEnd) === after.at(-1 - sameEnd)) {
+    sameEnd += 1;
   }
   const lines = [
-    ...before.slice(Math.max(0, start - CONTEXT_LINES), start).map((line) => ` ${line}`),
-    ...before.slice(start, before.length - end).map((line) => `-${line}`),
-    ...after.slice(start, after.length - end).map((line) => `+${line}`),
+    ...before.slice(Math.max(0, sameStart - CONTEXT_LINES), sameStart).map((line) => ` ${line}`),
+    ...before.slice(sameStart, before.length - sameEnd).map((line) => `-${line}`),
+    ...after.slice(sameStart, after.length - sameEnd).map((line) => `+${line}`),
     ...after
-      .slice(after.length - end)
+      .slice(after.length - sameEnd)
       .slice(0, CONTEXT_LINES)
       .map((line) => ` ${line}`),
   ];

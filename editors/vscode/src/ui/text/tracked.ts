@@ -12,7 +12,7 @@ export interface Span {
 
 /**
  * Return the position of a span after a change. Text inserted at an edge of the span is not part of the span. After a
- * change across an edge, only the untouched part remains, and the caller notices that the text differs.
+ * change across an edge, only the untouched part remains, so a caller that compares the text sees that it differs.
  */
 export function shift(span: Span, change: Change): Span {
   const end = change.offset + change.length;
@@ -27,7 +27,7 @@ export function shift(span: Span, change: Change): Span {
   return { start, end: Math.max(start, end > span.end ? change.offset : span.end + by) };
 }
 
-/** Return the position of a span after the changes of one edit, whose offsets all refer to the text before the edit. */
+/** Return the position of a span after several changes. All their offsets refer to the text before the first change. */
 export function shiftBy(span: Span, changes: readonly Change[]): Span {
   return changes.toSorted((a, b) => b.offset - a.offset).reduce(shift, span);
 }

@@ -17,7 +17,7 @@ interface PendingApproval {
   approval: ToolApproval;
 }
 
-/** The tool calls that need approval: shown in the chat and as notifications, and decided by the user. */
+/** Shows the tool calls that wait for approval, in the chat and as notifications, and sends the user's decisions. */
 export class Approvals {
   readonly #daemon: Daemon;
   readonly #diffs = new DiffDocuments();
@@ -38,7 +38,7 @@ export class Approvals {
     );
   }
 
-  /** Handle a delta about a call of a turn. The stream of a chat shows the request for approval too. */
+  /** Handle a delta about a call of a turn. If `stream` is given, the chat also shows a request for approval. */
   handle(turnId: string, delta: ToolDelta, stream?: vscode.ChatResponseStream): void {
     const key = `${turnId} ${delta.toolUseId}`;
     if (delta.type === 'tool_status') {
@@ -54,7 +54,7 @@ export class Approvals {
     this.#notify(pending).catch(showError);
   }
 
-  /** Allow a call that the user has confirmed elsewhere. */
+  /** Allow a call that the user has already confirmed in VS Code's own dialog. */
   async allow(turnId: string, toolUseId: string): Promise<void> {
     await this.#daemon.request('tools/decide', { turnId, toolUseId, decision: 'allow' });
   }
@@ -92,7 +92,7 @@ export class Approvals {
         return;
       }
     }
-    const decided =
+    const result =
       pending &&
       (await this.#daemon.request('tools/decide', {
         turnId: pending.turnId,
@@ -101,12 +101,12 @@ export class Approvals {
         ...(remember && { remember }),
         ...(message && { message }),
       }));
-    if (!decided?.decided) {
+    if (!result?.decided) {
       showInformation(DECIDED);
     }
   }
 
-  /** Decide about the call whose diff is in the active editor, or else about the oldest one that waits. */
+  /** Decide about the call whose diff is in the active editor, or else about the oldest waiting call. */
   async #decideShown(choice: Choice): Promise<void> {
     const pending = this.#find(undefined);
     if (pending) {
@@ -140,7 +140,7 @@ export class Approvals {
   }
 }
 
-/** Show a call in the chat: buttons for the usual decisions, and links for the others, which take less space. */
+/** Show a call in the chat. The usual decisions are buttons; the others are links, which take less space. */
 function showInChat({ key, approval }: PendingApproval, stream: vscode.ChatResponseStream): void {
   const choices = listChoices(approval);
   const others = choices.filter((each) => each !== ALLOW && each !== DENY);

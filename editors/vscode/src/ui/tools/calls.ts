@@ -23,7 +23,7 @@ export interface EndedCall {
 export class Calls {
   readonly #calls = new Map<string, Call>();
 
-  /** Record a delta. Returns the call if it has ended. */
+  /** Record a delta. If it contains the result of a call, returns the call. */
   add(delta: Delta): EndedCall | undefined {
     switch (delta.type) {
       case 'tool_use_start':
@@ -58,6 +58,7 @@ export class Calls {
 
   #end(result: ToolResultBlock): EndedCall {
     const call = this.#find(result.toolUseId);
+    // The daemon writes the name of the tool into `origin.model`.
     const name = result.origin?.model ?? call.name;
     return {
       line: formatOutcome(name, call.arguments, result, call.isDenied),

@@ -2,14 +2,14 @@ import * as vscode from 'vscode';
 
 import type { FileDiff } from '../../daemon/protocol';
 
-/** The scheme of documents with the text of a file before and after a call. */
+/** The scheme of documents with the text of a file either before or after a call. */
 const SCHEME = 'jumpseat-call';
 
 type Side = 'before' | 'after';
 
 /** Shows the changes that calls propose, in VS Code's diff editor. */
 export class DiffDocuments implements vscode.TextDocumentContentProvider {
-  /** The changes of the calls whose diff was shown, by call. */
+  /** The changes of the calls whose diff was shown, by the key of the call. */
   readonly #changes = new Map<string, readonly FileDiff[]>();
 
   register(): vscode.Disposable {
@@ -24,23 +24,23 @@ export class DiffDocuments implements vscode.TextDocumentContentProvider {
 
   async show(key: string, title: string, changes: readonly FileDiff[]): Promise<void> {
     this.#changes.set(key, changes);
-    const sides = changes.map(({ uri }, index) => {
+    const files = changes.map(({ uri }, index) => {
       const { path } = vscode.Uri.parse(uri);
       // The path determines the language.
       const toUri = (side: Side): vscode.Uri =>
         vscode.Uri.from({ scheme: SCHEME, path, query: JSON.stringify({ key, index, side }) });
       return { file: vscode.Uri.parse(uri), before: toUri('before'), after: toUri('after') };
     });
-    const [only, ...others] = sides;
+    const [only, ...others] = files;
     if (only && others.length === 0) {
       await vscode.commands.executeCommand('vscode.diff', only.before, only.after, title, { preview: false });
     } else {
-      const rows = sides.map(({ file, before, after }) => [file, before, after]);
+      const rows = files.map(({ file, before, after }) => [file, before, after]);
       await vscode.commands.executeCommand('vscode.changes', title, rows);
     }
   }
 
-  /** Return the call whose diff is in the active editor. */
+  /** Return the key of the call whose diff is in the active editor. */
   findActive(): string | undefined {
     const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
     return tab && keyOf(tab);
@@ -57,6 +57,7 @@ export class DiffDocuments implements vscode.TextDocumentContentProvider {
   }
 }
 
+/** Return the key of the call whose diff is in a tab. Tabs with the diffs of several files are not recognised. */
 function keyOf({ input }: vscode.Tab): string | undefined {
   return input instanceof vscode.TabInputTextDiff && input.modified.scheme === SCHEME
     ? (JSON.parse(input.modified.query) as { key: string }).key

@@ -15,8 +15,9 @@ interface Input {
   text?: string;
 }
 
-/** The words with which VS Code shows a call of a tool about a file or a pattern. */
+/** The texts with which VS Code shows a call of a tool. The subject is a file or a pattern. */
 interface Wording {
+  /** The question that the user confirms. Absent if the tool needs no confirmation. */
   ask?: (subject: string) => string;
   doing: (subject: string) => string;
 }
@@ -37,8 +38,8 @@ const WORDING: Record<string, Wording> = {
 
 /** Register the daemon's file tools in VS Code, whose own agent then uses them with its own confirmation. */
 export function registerFileTools(daemon: Daemon, approvals: Approvals): vscode.Disposable {
-  // VS Code's agent does not identify its chat, so all its calls in this window share one id: a file read in any chat may
-  // be edited in any other.
+  // VS Code's agent does not identify its chat, so all its calls in this window share one id. The daemon then lets a
+  // chat edit a file that another chat has read.
   const conversationId = randomUUID();
   const tools = Object.entries(WORDING).map(([name, wording]) =>
     vscode.lm.registerTool(
@@ -118,7 +119,7 @@ async function describeChange({ path = '', oldText, newText, text }: Input): Pro
   return formatDiff({ newText: text, ...(old !== undefined && { oldText: old }) });
 }
 
-/** Return the text of a file of the workspace; undefined if there is none. */
+/** Return the text of a file; undefined if it cannot be read. */
 async function readText(path: string): Promise<string | undefined> {
   const uri = resolvePath(path);
   try {

@@ -7,7 +7,7 @@ import { wordsFor } from '../common/words';
 
 /** The prefix of the names under which the file tools are registered in VS Code. */
 export const TOOL_PREFIX = 'jumpseat_';
-/** The daemon's server of the file tools. */
+/** The name of the daemon's tool server for files. */
 export const FILES = 'files';
 
 const SETTING = 'jumpseat.tools';
@@ -27,7 +27,7 @@ export function listFolders(): string[] {
   return folders.filter(({ uri }) => uri.scheme === 'file').map(({ uri }) => uri.toString());
 }
 
-/** Return the file that a path of a tool names. */
+/** Return the URI for a path in a tool's arguments. Relative paths start at the first folder of the workspace. */
 export function resolvePath(path: string): vscode.Uri | undefined {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   if (/^([\\/]|[A-Za-z]:[\\/])/.test(path)) {

@@ -16,7 +16,7 @@ const REASONS: Record<string, string> = {
   outside: l10n.t('It uses a path outside the workspace.'),
 };
 
-/** A decision about a call that waits for approval. */
+/** A decision that the user can choose for a call that waits for approval. */
 export interface Choice {
   title: string;
   decision: 'allow' | 'deny';
@@ -65,8 +65,8 @@ export function formatDiff({ oldText, newText }: Omit<FileDiff, 'uri'>): string 
 function formatArguments({ arguments: values, title }: ToolApproval): string {
   const texts = Object.entries(values).map(([key, value]) => `${key}: ${toText(value)}`);
   // The title of a file tool may already contain all arguments.
-  const isKnown = Object.values(values).every((value) => title.includes(toText(value)));
-  return isKnown ? '' : fence(texts.join('\n'), '');
+  const isInTitle = Object.values(values).every((value) => title.includes(toText(value)));
+  return isInTitle ? '' : fence(texts.join('\n'), '');
 }
 
 /** Describe a call in one line: the tool and its arguments, shortened. */

@@ -11,13 +11,14 @@ export interface Suggestion {
   documentation?: string;
 }
 
+/** The data from which completions are created. */
 export interface Known {
   providers: readonly Provider[];
   models: readonly ModelInfo[];
   prompts: readonly PromptRow[];
 }
 
-/** The keys of the front matter that are not settings. */
+/** The top-level keys of the front matter, without single settings. */
 const KEYS: Record<string, string> = {
   model: l10n.t('The model, as provider:model.'),
   system: l10n.t('The system prompt.'),

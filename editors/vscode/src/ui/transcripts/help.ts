@@ -46,10 +46,9 @@ export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.Fol
       });
     };
     checkAll();
-    const facts = this.#facts.onDidChange(checkAll);
     return vscode.Disposable.from(
       this.#diagnostics,
-      facts,
+      this.#facts.onDidChange(checkAll),
       vscode.workspace.onDidOpenTextDocument((document) => {
         this.#checkSoon(document);
       }),
@@ -92,7 +91,7 @@ export class TranscriptHelp implements vscode.CompletionItemProvider, vscode.Fol
       const thinking = turns.flatMap((turn) => turn.thinking ?? []);
       return thinking.map(({ startLine, endLine }) => new vscode.FoldingRange(startLine, endLine - 1));
     } catch {
-      // Unreadable front matter is reported as a diagnostic.
+      // Ignore unreadable front matter here: a diagnostic reports it.
       return [];
     }
   }
@@ -133,16 +132,16 @@ function toCompletionItem(
   { kind, text, detail, documentation }: Suggestion,
   range: vscode.Range | undefined,
 ): vscode.CompletionItem {
-  const made = new vscode.CompletionItem(text, KINDS[kind]);
-  made.insertText = kind === 'key' ? `${text}: ` : text;
+  const item = new vscode.CompletionItem(text, KINDS[kind]);
+  item.insertText = kind === 'key' ? `${text}: ` : text;
   if (detail !== undefined) {
-    made.detail = detail;
+    item.detail = detail;
   }
   if (documentation !== undefined) {
-    made.documentation = documentation;
+    item.documentation = documentation;
   }
   if (range) {
-    made.range = range;
+    item.range = range;
   }
-  return made;
+  return item;
 }

@@ -111,7 +111,7 @@ export class TranscriptSender {
     const writer = new DocumentWriter(document, endOfText(document.getText()));
     const section = new Section(writer, `\n\n${headings.assistant}\n\n`);
     try {
-      // Blank lines after the question would end up below the answer.
+      // Replace the blank lines after the question, which would otherwise end up below the answer.
       if (!(await section.clear())) {
         showWarning(vscode.l10n.t('The document is read-only, so it was not sent.'));
         return;
@@ -148,7 +148,7 @@ export class TranscriptSender {
             if (delta.type === 'start') {
               provider = delta.provider;
               showRules(delta.rules);
-              // The conversation continues with its first model, even if the default changes.
+              // Write the model into the front matter, so that the chat continues with it even if the default changes.
               head.model ??= `${delta.provider}:${delta.model}`;
               if (delta.conversationId !== undefined) {
                 head.conversationId = delta.conversationId;
@@ -187,7 +187,10 @@ export class TranscriptSender {
     return head;
   }
 
-  /** Replace a question `/NAME …` with the text of that prompt, so that the document shows what is sent. */
+  /**
+   * Replace a question `/NAME …` with the text of that prompt, so that the document shows the text that is sent.
+   * Returns whether the document then has that text.
+   */
   async #expandPrompt(document: vscode.TextDocument, parsed: Parsed): Promise<boolean> {
     const index = parsed.messages.length - 1;
     const question = onlyText(parsed.messages[index]?.content ?? []);
@@ -238,7 +241,7 @@ export class TranscriptSender {
   }
 }
 
-/** Ask whether to make a chat of a Markdown document that is not one. */
+/** Ask whether to make a Markdown document a chat. */
 async function confirmSend(document: vscode.TextDocument): Promise<boolean> {
   const question = vscode.l10n.t('Make {0} a chat?', vscode.workspace.asRelativePath(document.uri));
   const detail = vscode.l10n.t('All of its text is sent to the model, and the answer is written below it.');
@@ -246,7 +249,7 @@ async function confirmSend(document: vscode.TextDocument): Promise<boolean> {
   return (await vscode.window.showWarningMessage(question, { modal: true, detail }, send)) === send;
 }
 
-/** Writes the section of an answer. The daemon's deltas contain its text. */
+/** Writes the section of an answer into the document. The daemon's deltas contain the section's text. */
 class Section {
   readonly #writer: DocumentWriter;
   readonly #heading: string;
@@ -266,7 +269,8 @@ class Section {
     if (delta.transcript !== undefined) {
       this.isEmpty = false;
       this.#writer.append(delta.transcript);
-      this.#isThinking = delta.type === 'thinking_start' || (this.#isThinking && !ENDS.has(delta.type));
+      this.#isThinking =
+        delta.type === 'thinking_start' || (this.#isThinking && !THINKING_ENDS.has(delta.type));
     }
   }
 
@@ -282,8 +286,10 @@ class Section {
   }
 }
 
-const ENDS: ReadonlySet<Delta['type']> = new Set(['thinking_done', 'done']);
+/** The deltas that close the block of thinking. */
+const THINKING_ENDS: ReadonlySet<Delta['type']> = new Set(['thinking_done', 'done']);
 
+/** The values in the front matter. */
 type Head = Omit<TranscriptContent, 'messages'>;
 
 function headOf({ system, model, settings, conversationId }: TranscriptContent): Head {

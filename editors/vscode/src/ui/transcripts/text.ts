@@ -1,17 +1,17 @@
 import type { Block } from '../../daemon/protocol';
 import type { Span } from '../text/tracked';
 
-/** Return the length of the front matter including its two `---` and the line ending, or 0 if there is none. */
+/** Return the length of the front matter including its two `---` lines, or 0 if there is none. */
 export function frontMatterLength(text: string): number {
   return /^---\r?\n(?:(?!---\r?\n).*\r?\n)*---(?:\r?\n|$)/.exec(text)?.[0].length ?? 0;
 }
 
-/** Return a rendered transcript without its front matter and its last line ending. */
+/** Return a rendered transcript without its front matter, the blank lines after that, and its last line ending. */
 export function bodyOf(text: string): string {
   return text.slice(frontMatterLength(text)).replace(/^\n+/, '').replace(/\n$/, '');
 }
 
-/** Extract the headings of both roles, which the configuration may rename, from a rendered message of each. */
+/** Extract the headings, which the configuration may rename, from a transcript with one message of each role. */
 export function headingsIn(rendered: string): { user: string; assistant: string } {
   const [user, assistant] = rendered.split('\n').filter((line) => line.startsWith('## '));
   return { user: user ?? USUAL_HEADINGS.user, assistant: assistant ?? USUAL_HEADINGS.assistant };
@@ -26,8 +26,8 @@ export function conversationIdIn(text: string): string | undefined {
 }
 
 /**
- * Whether a Markdown text is a transcript: its front matter names a conversation, or has another key of chats and is followed
- * by one of these headings. A heading alone is not enough, because a page about its author may start with "Me".
+ * Whether a Markdown text is a transcript: its front matter names a conversation, or has another key of chats and is
+ * followed by one of the given headings. A heading alone is not enough, because a personal page may start with "Me".
  */
 export function looksLikeTranscript(text: string, headings: ReadonlySet<string>): boolean {
   const length = frontMatterLength(text);
@@ -44,7 +44,7 @@ export function endOfText(text: string): Span {
   return { start: text.trimEnd().length, end: text.length };
 }
 
-/** Return the text of a question that consists only of text. */
+/** Return the text of a question; undefined unless the question consists of a single text. */
 export function onlyText(content: string | readonly Block[]): string | undefined {
   if (typeof content === 'string') {
     return content;

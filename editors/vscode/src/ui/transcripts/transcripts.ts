@@ -18,12 +18,12 @@ function uriOf(row: ConversationRow): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `/${toFileName(row.title)}`, query: row.id });
 }
 
-/** Find the document that is the chat of a kept conversation among the tabs of this window. */
+/** Find, among the tabs of this window, the chat of a kept conversation. */
 async function findOpenTranscript(id: string): Promise<vscode.TextDocument | undefined> {
   const inputs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
   for (const input of inputs) {
     if (input instanceof vscode.TabInputText && isMarkdown(input.uri)) {
-      // VS Code does not read the document of a tab until it is shown. The file may have been deleted meanwhile.
+      // Open the document, because VS Code does not read it until its tab is shown. The file may have been deleted.
       const document = await vscode.workspace.openTextDocument(input.uri).then(undefined, () => undefined);
       if (document && conversationIdIn(document.getText()) === id) {
         return document;
@@ -78,7 +78,7 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
 
   /**
    * Open a chat that continues a kept conversation, with the cursor where the next question goes. If a chat of this
-   * conversation is already open, show that chat: a second document would not share its changes.
+   * conversation is already open, show that chat: the user's changes in it would be missing in a second document.
    */
   async continue(id: string): Promise<void> {
     const open = await findOpenTranscript(id);
@@ -96,7 +96,7 @@ export class Transcripts implements vscode.TextDocumentContentProvider {
   /** Open an empty chat. */
   async create(): Promise<void> {
     const { user } = await this.fetchHeadings();
-    // The empty key in the front matter marks the document as a chat, and offers the models as completions.
+    // The key without a value marks the document as a chat, and the user can complete it with a model.
     // eslint-disable-next-line no-restricted-syntax -- This is the format of transcripts.
     await this.#open(`---\nmodel:\n---\n\n${user}\n\n`);
   }

@@ -17,10 +17,10 @@ export class DocumentWriter implements vscode.Disposable {
   readonly #listener: vscode.Disposable;
   #span: Span;
   #isFirst = true;
-  /** The text that is being written, to distinguish this change from changes by the user. */
+  /** The text that is being written, to distinguish the writer's own change from changes by the user. */
   #writing: { text: string } | undefined;
   #waiting = '';
-  /** The text that replaces the whole span, before `#waiting` is added. */
+  /** The text that is to replace the whole span. `#waiting` follows it. */
   #replacement: string | undefined;
   #running: Promise<void> = Promise.resolve();
 
@@ -63,7 +63,7 @@ export class DocumentWriter implements vscode.Disposable {
     );
   }
 
-  /** Replace the beginning of the document with another text. */
+  /** Replace the first `length` characters of the document with another text. */
   async replaceBeginning(length: number, text: string): Promise<void> {
     await this.#write(() => ({ start: 0, end: length }), convertLineEndings(text, this.#lineEnding));
   }
