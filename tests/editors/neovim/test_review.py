@@ -99,8 +99,10 @@ def test_new_lines_are_shown_between_the_lines_where_they_will_be(reviewing):
 
 def test_text_that_is_changed_during_the_review_is_not_overwritten(reviewing):
     reviewing.keys("2Ga!<Esc>")
+    reviewing.keys("]c")
+    assert reviewing.messages[-1].endswith("have changed, so the cursor cannot move to a change.")
     reviewing.keys("ga")
-    assert "The lines under review have changed" in reviewing.messages[-1]
+    assert reviewing.messages[-1].endswith("The new text is shown in a diff beside this buffer.")
     texts = set(
         reviewing.lua("""
             return vim.tbl_map(function(win)

@@ -288,11 +288,11 @@ end
 ---@param step integer 1 for the next one, -1 for the previous one
 function M.move(buf, step)
   local review = reviews[buf]
-  local row, hunks = nil, {}
-  if review then
-    row, hunks = refresh(review)
+  if not review then return log.warn('There is no finished edit in this buffer.') end
+  local row, hunks = refresh(review)
+  if not row then
+    return log.warn('The lines under review have changed, so the cursor cannot move to a change.')
   end
-  if not review or not row then return log.warn('There is no finished edit in this buffer.') end
   local cursor = vim.api.nvim_win_get_cursor(0)[1] - 1
   local ahead = vim.tbl_filter(function(hunk)
     local line = hunk.removed > 0 and row + hunk.row or diff.last_row(row, hunk)
