@@ -24,7 +24,7 @@
   :group 'jumpseat)
 
 (defface jumpseat-result '((t :inherit shadow))
-  "The results of tool calls, and their titles."
+  "The results of tool calls, and the titles of their folds."
   :group 'jumpseat)
 
 ;;; Folds
@@ -167,7 +167,8 @@ It is turned on and off with the approval requests."
     ("outside" . "The path is outside of the workspace."))
   "Explanations of why a call needs approval, if that is not obvious.")
 
-(defconst jumpseat-calls--lines 16 "The maximum number of lines that an approval request shows.")
+(defconst jumpseat-calls--lines 16
+  "The maximum number of lines of the diff or arguments in an approval request.")
 
 (defun jumpseat-calls--format-diff (request)
   "Return the unified diff of what the call in REQUEST would change."

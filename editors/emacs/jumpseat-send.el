@@ -117,8 +117,9 @@ preparation.  It does nothing if the user has stopped the preparation."
           (if err (jumpseat-send--fail err) (funcall next result)))))))
 
 (defun jumpseat-send--close (answer headings outcome err)
-  "Write the end of ANSWER and the user's heading of HEADINGS into this chat.
-OUTCOME is the turn's outcome, and ERR its error or nil."
+  "Write the end of ANSWER and the heading of the next question into this chat.
+HEADINGS is a cons of the headings of the user and the assistant.  OUTCOME is
+the turn's outcome, and ERR its error or nil."
   (let ((empty (not (jumpseat--answer-written answer))))
     (setq jumpseat-send--answer nil
           jumpseat-send--failed (and err (not empty) (jumpseat--answer-mark answer)))
@@ -147,9 +148,9 @@ ANSWER, HEADINGS and OUTCOME are as for `jumpseat-send--close'."
 
 (defun jumpseat-send--update-front-matter (answer conversation head)
   "Write ANSWER's model and kept conversation to the front matter.
-The chat, or its branch, then continues with both, even if the default changes.
-CONVERSATION was sent, and HEAD is the text of its front matter.  If the user
-has changed the front matter since, leave it unchanged."
+The chat, or its branch, then continues with both, even if the default model
+changes.  CONVERSATION was sent, and HEAD is the text of its front matter.  If
+the user has changed the front matter since, leave it unchanged."
   (let* ((writer (jumpseat--answer-writer answer))
          (branch (plist-get conversation :branch))
          (model (plist-get conversation :model))
@@ -260,7 +261,7 @@ question."
 
 (defun jumpseat-send--ask-again (conversation)
   "Remove the partial answer at the end of CONVERSATION, and ask again.
-One undo step restores it."
+One undo step brings the partial answer back."
   (let ((section (jumpseat--send-find-section conversation)))
     (setq jumpseat-send--failed nil)
     (undo-boundary)

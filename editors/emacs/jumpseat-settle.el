@@ -58,7 +58,7 @@ Otherwise, show the new text beside this buffer.  See
   "Call SETTLE with the current rewrite and hunk, and move to the next hunk."
   (jumpseat-settle--call-if-unchanged
    (lambda (edit)
-     ;; Update the hunks, because they do not match the text after an undo.
+     ;; Update the hunks: after an undo, they no longer match the text.
      (jumpseat--rewrite-show-remaining edit)
      (when-let ((current (jumpseat--hunks-find-current (jumpseat--hunks-find-shown edit))))
        (goto-char (overlay-start current))

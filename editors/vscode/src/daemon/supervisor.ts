@@ -40,8 +40,8 @@ export interface DaemonOptions {
 }
 
 /**
- * Thrown by a start that is obsolete: after `restart`, `#connect` waits for the start that `restart` began; after `stop`,
- * it begins another start.
+ * Thrown by a start that is obsolete. `#connect` catches the error and waits for the start that `restart` began or, if
+ * there is none, begins another start.
  */
 class Superseded extends Error {}
 

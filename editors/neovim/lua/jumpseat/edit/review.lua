@@ -69,8 +69,8 @@ local function find_row(review)
   end
 end
 
---- Return the number of the hunk at the cursor, else of the first one below it, else of the last one. If no window shows the
---- buffer, return 1.
+--- Return the number of the hunk at the cursor, else of the first hunk below the cursor, else of the last hunk. If no window
+--- shows the buffer, return 1.
 ---@param review jumpseat.Review
 ---@param row integer
 ---@param hunks jumpseat.Hunk[]
