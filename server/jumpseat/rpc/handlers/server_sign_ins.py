@@ -1,4 +1,4 @@
-"""Handles `auth/…` for tool servers, if `provider` is `mcp:NAME`. See `docs/protocol/tools.md`."""
+"""Handles `auth/…` for tool servers, if `provider` is `mcp:NAME`. See `docs/protocol/authentication.md`."""
 
 from __future__ import annotations
 
