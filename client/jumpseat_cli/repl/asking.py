@@ -66,7 +66,8 @@ class Asker:
         """Ask a new question.
 
         Raises:
-            ClientError: no daemon can be started. The other methods also raise it if a request fails.
+            ClientError: no daemon can be started. The other methods raise it too; the methods for prompts
+                also raise it if a request fails.
         """
         await self._run_turn(self._conversation.ask(text))
 
@@ -149,7 +150,7 @@ class Asker:
     async def _run_turn(self, messages: Sequence[dict[str, Any]], **overrides: Any) -> None:
         outcome = await self._chat(messages, overrides)
         if isinstance(outcome.error, DaemonDied) and not outcome.model:
-            # This daemon had ended before the turn, for example because the user stopped it. Use a new one.
+            # The daemon had ended before the turn, for example because the user stopped it. Use a new one.
             outcome = await self._chat(messages, overrides)
         self._apply(outcome, await self._find_sign_in(outcome.error))
         if isinstance(outcome.error, DaemonDied):

@@ -123,7 +123,7 @@ class ConversationStore:
             StateError: it cannot be read.
         """
         state = self._read_existing(conversation_id).state
-        with self._thread_lock:  # Another thread may be folding a line into it.
+        with self._thread_lock:  # Another thread may be folding a line into the state.
             return state.kept
 
     def row(self, conversation_id: str) -> Row | None:
@@ -225,7 +225,7 @@ class ConversationStore:
             return read.state.row
 
     def delete(self, conversation_id: str) -> bool:
-        """Delete a conversation and the copies of its file; return False if there was none.
+        """Delete a conversation and the copies of its file; return False if the conversation does not exist.
 
         Raises:
             StateError: it cannot be deleted.

@@ -69,7 +69,7 @@ class _Call:
     """The pieces of the arguments so far."""
 
     joiner: Joiner = field(default_factory=Joiner)
-    """Joins the halves of characters that the provider split; `finish` returns a half that is left over."""
+    """Joins the halves of characters that the provider split; `finish` replaces a half that is left over."""
 
     opaque: str | None = None
     block: int | None = None
@@ -255,9 +255,9 @@ class BlockAssembler:
             self._events.append(WarningEvent("nameless_call_dropped", message))
             return
         block_number = self._start_call(call) if call.block is None else call.block
-        if half := call.joiner.finish():
-            call.pieces.append(half)
-            self._events.append(ToolUseDeltaEvent(block_number, half))
+        if replacement := call.joiner.finish():
+            call.pieces.append(replacement)
+            self._events.append(ToolUseDeltaEvent(block_number, replacement))
         raw = "".join(call.pieces)
         arguments, error = parse_arguments(raw)
         opaque = call.opaque
@@ -334,8 +334,8 @@ class BlockAssembler:
         """Close the open block of text or thinking; later text or thinking starts a new block."""
         if self._open is None:
             return
-        if half := self._joiner.finish():
-            (self.add_text if self._open == "text" else self.add_thinking)(half)
+        if replacement := self._joiner.finish():
+            (self.add_text if self._open == "text" else self.add_thinking)(replacement)
         kind, self._open = self._open, None
         whole = "".join(self._open_pieces)
         if kind == "text":

@@ -1,7 +1,7 @@
 """The rounds of a turn with the daemon's tools: each is a request to the model, then the answer's tool calls.
 
 All rounds form one answer. The results of a round's calls follow the round's blocks, so that the client can
-send the answer back as it is; `conversation.split_rounds` splits it again for the provider.
+send the answer back as it is; `conversation.split_rounds` splits it into its rounds for the provider.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ async def run_turn(
         turn_request: the client's request.
         sink: receives the events.
         memory: restores the blocks that the client could not preserve; remembers the new answer.
-        tokens: token counts that providers reported recently; records the usage of this turn.
+        tokens: supplies the token counts that providers reported recently; records the usage of this turn.
         keeper: saves the turn.
         tools: runs calls within the turn; None if the client runs all of them.
 

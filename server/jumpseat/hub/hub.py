@@ -68,7 +68,7 @@ class Hub:
         """
         Args:
             listener: the control socket, which is listening.
-            ownership: the pointer and the socket's path.
+            ownership: the pointer file and the socket of this daemon.
             installation: the result of `read_installation_stamp` before the daemon's code was imported.
             on_disconnect: called whenever a connection has ended.
         """

@@ -1,6 +1,6 @@
 """State files, which several daemons share. Each contains one JSON object, and is replaced atomically.
 
-Only `erase` writes in place, if the disk has no room for a new file.
+There is one exception: if `erase` cannot write a new file, it overwrites the old one.
 
 Everything here blocks, so code on the event loop must call it through `run_blocking`.
 """

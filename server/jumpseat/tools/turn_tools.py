@@ -50,7 +50,7 @@ from jumpseat.tools.server import (
 logger = logging.getLogger(__name__)
 
 DAEMON = "daemon"
-"""The provider that the origin of a tool's result names if the daemon ran the tool."""
+"""The `provider` in the origin of a tool's result if the daemon ran the tool."""
 
 MANY_TOOLS = 500
 """The number of tools above which a loop over them runs in a thread."""
@@ -282,7 +282,8 @@ class TurnTools:
         if question is None:
             return None
         digest = digest_of(offered.server, offered.tool)
-        # An earlier decision must be a denial: if the user had allowed the tool, `remember` would be empty.
+        # The earlier decision is a denial: if it allowed the tool, there would be no question, or `remember`
+        # would be empty.
         if question.remember and digest in self._for_turn:
             return _describe_denial(self._for_turn[digest])
         if self._approvals is None:

@@ -35,7 +35,7 @@ LISTEN_AGAIN_SECONDS = 10.0
 """The delay before a lost subscription to changes of the tools is reopened."""
 
 MAX_PAGES = 1000
-"""The maximum number of pages that are read of one tool list."""
+"""The maximum number of pages to read from one tool list."""
 
 Streams: TypeAlias = tuple[Any, Any]
 """The SDK's streams of incoming and outgoing messages."""
@@ -276,7 +276,7 @@ class Connection:
 
 
 async def _negotiate(session: ClientSession) -> None:
-    """Agree on a protocol version: first by `server/discover`, then by the older `initialize`."""
+    """Agree on a protocol version by `server/discover`, or else by the older `initialize`."""
     for attempt in range(2):
         try:
             await session.discover()

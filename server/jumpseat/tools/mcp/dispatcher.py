@@ -43,7 +43,7 @@ class Results:
         """Take the result out of a message, store it, and return the message without it.
 
         Returns:
-            None for a message that is not used.
+            None for a notification that is not used.
         """
         if not is_used(message):
             return None

@@ -2,7 +2,7 @@
 
 A bearer is either the GitHub token itself (the direct route) or a short-lived token obtained in exchange for
 it. The prefix of the GitHub token decides which route is tried first. If that route is refused, the other one
-is used. After both were refused, the credential later starts over with the first one.
+is used. If both were refused, the credential starts over with the first one after a while.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# More frequent exchanges would look like abuse.
-REPLACEMENT_SECONDS = 60.0
+REPLACEMENT_SECONDS = 60.0  # More frequent exchanges would look like abuse.
 """The minimum time between two replacements of refused tokens, counted over all daemons of the machine."""
 
 FIRST_BACKOFF_SECONDS = 0.25
@@ -97,7 +96,7 @@ class CopilotCredential:
         """The time at which to start over, by the monotonic clock; None unless both routes were refused."""
 
         self.facts: AccountFacts | None = None
-        """`_account`, with the quotas that Copilot's API has reported since then."""
+        """`_account`, updated with the quotas that Copilot's API reported later."""
 
         self.failure: ChatError | None = None
         """The reason why no bearer is available; None if one is."""

@@ -108,7 +108,7 @@ class LanguageServerAdapter(Adapter):
         self._chat_api_of: ServerConnection | None = None
         """The run of the server that determined `_chat_api`; None if no run did.
 
-        Another run may be of another version.
+        Another run may be a different version of the server.
         """
 
         self._set_api("completion" if options.chat_api == "completion" else "conversation", None)
@@ -135,7 +135,7 @@ class LanguageServerAdapter(Adapter):
         Raises:
             AuthenticationError: the server is signed out.
             ConfigError: the server is not installed, or does not have the configured API.
-            RequestError: the chat has tools, or images for completions.
+            RequestError: the chat has tools, or has images but uses completions.
             ChatError: the server cannot be started, or the server or its service failed.
             Replan: the server's short-lived token had expired; the server has replaced it.
         """
@@ -220,7 +220,7 @@ class LanguageServerAdapter(Adapter):
         return find_ignored_keys(self._provider, self._config)
 
     async def aclose(self) -> None:
-        """Cancel requests about the account and deletions of conversations, then end the server."""
+        """Cancel deletions of conversations and requests about the account, then end the server."""
         await self._identity.aclose()
         await self._conversations.aclose()
         await self._server.aclose()
@@ -295,7 +295,7 @@ class LanguageServerAdapter(Adapter):
         """Refuse unsupported parts whose omission would change the chat's meaning.
 
         Raises:
-            RequestError: the chat has tools, or images for completions.
+            RequestError: the chat has tools, or has images but uses completions.
         """
         if request.tools and request.tool_choice != "none":
             raise RequestError(

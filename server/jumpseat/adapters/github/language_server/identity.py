@@ -120,8 +120,8 @@ class LanguageServerIdentity:
         except ChatError as error:
             why = " ".join(filter(None, (error.message, error.hint)))
         is_known = self._reported_by is not None and self._reported_by is self._server.running
-        # Store the status without a notification: the caller receives the status, and a later answer of the
-        # server is a change.
+        # Store the status, so that a later answer of the server counts as a change. Do not report it now,
+        # because the caller receives it.
         self._reported = replace(
             self._build_status() if is_known else self._build_status_of("signed_out"), message=why
         )
@@ -370,10 +370,10 @@ class LanguageServerIdentity:
         )
 
     def _report(self, *, any_difference: bool = False) -> AuthStatus:
-        """Return the status. Report it if its state, login or plan is not the last reported one.
+        """Return the status. Report it if its state, login or plan has changed.
 
         Args:
-            any_difference: report any other difference too, and a status that is the first one.
+            any_difference: report any other change too, and the first status.
         """
         before, status = self._reported, self._build_status()
         self._reported = status
