@@ -212,8 +212,8 @@ class Asker:
             self._history.allow_writing()
         if outcome.keep_warning is not None:
             self._history.forbid_writing()
-            # The daemon warns once for each conversation id. After the first warning, `_chat` sends an id
-            # that is new to the daemon, so the daemon repeats the warning in the second turn.
+            # Ignore a repeated warning. The daemon warns once for each conversation id. After the first
+            # warning, `_chat` sends `unkept_id`, which the daemon does not know in the second turn.
             if outcome.keep_warning != self._keep_warning:
                 outcome.notes.append(outcome.keep_warning)
             self._keep_warning = outcome.keep_warning

@@ -21,12 +21,15 @@ from jumpseat.conversations.index_tables import TEXTS_BITS, fold_text, row_from_
 from jumpseat.conversations.rows import Row
 
 MAX_NAMED_CHANGES = 100
-"""The maximum number of changes to name individually; more are reported as one change of everything."""
+"""The maximum number of changed conversations to name. After more changes, clients list everything again."""
 
 _TRIGRAM = 3
 
 _MAX_CONDITIONS = 100
-"""The maximum number of words with conditions of their own, and of trigrams per word: SQLite limits both."""
+"""The maximum number of words with an SQL condition each, and of trigrams in one; SQLite limits both.
+
+All other words of a query share one condition.
+"""
 
 _HAS_TEXT = (
     "EXISTS (SELECT 1 FROM texts"  # noqa: S608 - a constant is put in
@@ -103,8 +106,8 @@ def read_page(
         query: selects the conversations that contain all its words, each in the title or in a text.
         limit: the maximum number of rows of a page.
         cursor: `next_cursor` of the previous page; None for the first page.
-        by_session: whether to list each session once: the row of the branch that it used last, with the id of
-            the session.
+        by_session: whether to list each session only once. The row of a session is the row of its last used
+            branch, but has the session's id.
         trigrams: whether the tables have trigrams.
         is_complete: whether all conversations are indexed; if not, there is always a next page.
 
@@ -117,17 +120,17 @@ def read_page(
         # The index was rebuilt: its rows have the same order, but their changes have new numbers. So the
         # changes since the previous page are unknown and are left out.
         after = after._replace(changes=changes)
-    conditions = _build_filter(directory, query, trigrams=trigrams, by_session=by_session)
+    selection = _build_filter(directory, query, trigrams=trigrams, by_session=by_session)
 
     changed: list[_Found] = []
     are_more_changed = False
-    condition, values = "1", []
+    position, values = "1", []
     if after is not None:
         # Select the earliest changes first, so that the later ones remain for the next page.
         place = [after.updated, after.id]
         changed = _select(
             connection,
-            conditions,
+            selection,
             "change > ? AND (updated, id) >= (?, ?)",
             [after.changes, *place],
             "change",
@@ -136,9 +139,9 @@ def read_page(
         if are_more_changed := len(changed) > limit:
             del changed[limit:]
             changes = changed[-1].change
-        condition, values = "(updated, id) < (?, ?)", place
+        position, values = "(updated, id) < (?, ?)", place
     rest = limit - len(changed)
-    others = _select(connection, conditions, condition, values, "updated DESC, id DESC", rest + 1)
+    others = _select(connection, selection, position, values, "updated DESC, id DESC", rest + 1)
     next_cursor = None
     if are_more_changed or len(others) > rest or not is_complete:
         del others[rest:]
@@ -154,17 +157,17 @@ def read_page(
 
 def _select(
     connection: sqlite3.Connection,
-    conditions: _Filter,
-    condition: str,
+    selection: _Filter,
+    position: str,
     values: Sequence[Any],
     order: str,
     limit: int,
 ) -> list[_Found]:
     # Only constants of this module are inserted into the statement.
     rows = connection.execute(
-        f"SELECT updated, id, change, session, row FROM conversations WHERE {condition}{conditions.condition}"  # noqa: S608 - only constants
+        f"SELECT updated, id, change, session, row FROM conversations WHERE {position}{selection.condition}"  # noqa: S608 - only constants
         f" ORDER BY {order} LIMIT ?",
-        [*values, *conditions.values, limit],
+        [*values, *selection.values, limit],
     )
     return [_Found(*row) for row in rows]
 
@@ -199,7 +202,8 @@ def changes_since(connection: sqlite3.Connection, known: int) -> tuple[list[str]
 
     Args:
         connection: a connection to prepared tables.
-        known: the number of the known change, or a time in microseconds since 1970.
+        known: the number of the known change, or a time in microseconds since 1970: `index_tables` derives
+            the numbers of changes from the time.
 
     Returns:
         The ids and the number. The ids are empty if nothing has changed, and None if they are too many or no

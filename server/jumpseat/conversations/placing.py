@@ -48,7 +48,7 @@ class PlacingFacts:
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """The place of a turn: after `base` kept messages, with the client's messages from `new` on."""
+    """The place of a turn: the client's messages from index `new` on follow `base` kept messages."""
 
     kind: Literal["continue", "retry", "fork"]
     base: int
@@ -73,7 +73,7 @@ def place_turn(
     inputs = len(facts.inputs)
     answer = () if facts.answer is None else (facts.answer,)
     ours = [*facts.inputs, *answer]
-    # The keys count our messages, the values count the client's equal messages.
+    # Maps numbers of our first messages to the number of the client's messages with the same content.
     common = dict(_find_common(ours, messages, clean))
     end = common.get(inputs)
     # The client's messages end with the last question, so the client wants another answer.
@@ -167,22 +167,23 @@ def _join_messages(
     words: MessageWords,
     clean: Clean = lambda message: message,
 ) -> Iterator[tuple[int, list[ContentBlock]]]:
-    """Yield the number and the joined content of messages from `start` on that are as long as `words`.
+    """Join consecutive messages of this role, from `start` on.
 
-    There are at least two of them, all with this role.
+    Yield each number of two or more messages, with their joined content, if the content has the length that
+    `words` has.
     """
     content: list[ContentBlock] = []
-    others = length = 0
+    other_blocks = length = 0
     for count, message in enumerate(islice(messages, start, None), start=1):
         if message.role != role:
             return
         more = clean(message).content
         content += more
         added = extract_words(more)
-        others, length = others + added.others, length + added.length
-        if others > words.others or length > words.length:
+        other_blocks, length = other_blocks + added.other_blocks, length + added.length
+        if other_blocks > words.other_blocks or length > words.length:
             return
-        if count > 1 and (others, length) == (words.others, words.length):
+        if count > 1 and (other_blocks, length) == (words.other_blocks, words.length):
             yield count, content
 
 

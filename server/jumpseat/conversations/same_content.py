@@ -39,7 +39,7 @@ class MessageWords(NamedTuple):
     digest: int
     """A hash of the texts without white space and of the other compared blocks; 0 if there are neither."""
 
-    others: int
+    other_blocks: int
     """The number of compared blocks other than texts."""
 
     length: int
@@ -65,8 +65,8 @@ def extract_words(blocks: Iterable[ContentBlock]) -> MessageWords:
             calls.append(part.id.replace(part.name, ""))
         else:
             kept.append(part)
-    others = len(parts) // 2
-    return MessageWords(hash(tuple(kept)) if others or length else 0, others, length, calls)
+    other_blocks = len(parts) // 2
+    return MessageWords(hash(tuple(kept)) if other_blocks or length else 0, other_blocks, length, calls)
 
 
 def _remove_space(text: str) -> bytes:

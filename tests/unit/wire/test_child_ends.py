@@ -72,8 +72,8 @@ async def test_unread_output_is_delivered_after_its_end(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child_module, "LAST_OUTPUT_SECONDS", PATIENCE_SECONDS)
-    # Another process, outside the group, writes the output once this one is dead.
-    last = (
+    # The program starts a writer outside of its process group, which writes after the program has ended.
+    late_writer = (
         "import os, sys, time\n"
         "while os.getppid() == int(sys.argv[1]):\n"
         "    time.sleep(0.02)\n"
@@ -83,7 +83,7 @@ async def test_unread_output_is_delivered_after_its_end(
     )
     program = (
         "import os, subprocess, sys\n"
-        f"subprocess.Popen([sys.executable, '-I', '-S', '-c', {last!r}, str(os.getpid())],"
+        f"subprocess.Popen([sys.executable, '-I', '-S', '-c', {late_writer!r}, str(os.getpid())],"
         " start_new_session=True)\n"
         "os._exit(5)"
     )
@@ -93,7 +93,7 @@ async def test_unread_output_is_delivered_after_its_end(
     assert child.last_words == "late words"
 
 
-async def test_a_grandchild_that_holds_its_streams_delays_nothing_and_ends_with_it(
+async def test_a_grandchild_that_holds_the_streams_of_the_child_ends_with_the_child(
     child: FramedChild, fake: FakeLanguageServer
 ) -> None:
     grandchild = await fake.grandchild()
@@ -168,7 +168,7 @@ async def test_a_program_that_closes_its_output_and_runs_on_is_ended(handlers: H
     assert await wait_bounded(child.wait_until_ended()) == "it closed its output"
 
 
-async def test_a_program_that_closes_its_output_is_ended(
+async def test_a_program_that_closes_its_output_is_ended_if_another_holds_stderr(
     handlers: Handlers,
 ) -> None:
     program = (

@@ -40,8 +40,8 @@ export interface DaemonOptions {
 }
 
 /**
- * Thrown by a start that is obsolete. `#connect` catches the error and waits for the start that `restart` began or, if
- * there is none, begins another start.
+ * Thrown by a start that is obsolete. `#connect` catches the error. If `restart` has begun a newer start, `#connect`
+ * waits for it. Otherwise it begins one.
  */
 class Superseded extends Error {}
 

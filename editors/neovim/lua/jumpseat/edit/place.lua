@@ -174,8 +174,8 @@ local function reindent(block, from, to)
 end
 
 --- Find the end of the old body that a new body in the block replaces. Call this if no line of the new body is aligned. The
---- old body consists of the lines below `last` that are indented more than `first`. The line below them closes the body, and
---- belongs to it, if it equals `closing`.
+--- old body consists of the lines below `last` that are indented more than `first`. If the line below them equals `closing`,
+--- that line is the last line of the body.
 ---@param file string[]
 ---@param first integer the first aligned line of the file
 ---@param last integer the line of the file at which the alignment ends
