@@ -1,0 +1,35 @@
+"""The requirements about transport and lifecycle."""
+
+PREFIX = "1"
+SOURCE = "docs/protocol/lifecycle.md"
+ROWS: dict[str, str | tuple[str, str]] = {
+    "frames": "Content-Length frames in UTF-8; header names are case-insensitive",
+    "charset": "utf8 and utf-8 are accepted, any other charset is refused",
+    "frame-limit": "a frame of more than 64 MiB is refused and the next request is served",
+    "resync": "after any malformed frame the next good request is served",
+    "batch": "batches are answered as JSON-RPC 2.0 requires",
+    "stdout-is-frames": "stdout has frames only; logs go to stderr or a file",
+    "flags": "--config, --log-level, --log-file, --clientProcessId, --client-process-id, --stdio work",
+    "before-initialize": "a request before initialize gets -32002, a notification is dropped",
+    "after-shutdown": "a request after shutdown gets -32600",
+    "shutdown-cancels": "shutdown cancels turns; their responses come before its own",
+    "exit-code": "the exit code is 0 after shutdown, else 1, also if stdin closes first",
+    "stdin-eof": "the daemon exits when stdin closes",
+    "parent-gone": "the daemon exits when the process of processId no longer exists",
+    "signals": "SIGTERM closes the upstream connections and ends the daemon within a second",
+    "initialize-result": "the result is serverInfo and capabilities.experimental.jumpseat, exactly",
+    "protocol-versions": "a client that does not speak version 1 is refused",
+    "coalesce": "with coalesceMs, a text sends at most one delta in that many milliseconds",
+    "commands": "hints name the commands of a client that has sent some, never those of the command line",
+    "parse-error": "malformed JSON in a well-formed frame is -32700 with id null",
+    "invalid-request": "a message that is not a request object is -32600",
+    "unknown-method": "an unknown method is -32601",
+    "invalid-params": "bad params are -32602 with data.errors of path and message",
+    "duplicate-id": "an id that is already in flight is -32600",
+    "unknown-keys": "unknown keys in params are ignored, unknown discriminators are -32602",
+    "absent-null-empty": "absent, null and, for objects, empty mean the same in params",
+    "limits": "a message beyond a limit of depth or size is refused under its own id, at low cost",
+    "order": "messages take effect in the order of their arrival, also those that change the configuration",
+    "slow-reader": "a client that stops reading loses nothing, pauses its upstream, blocks no other client",
+    "no-nul": "U+0000 becomes U+FFFD in requests, answers and files; ids are returned unchanged",
+}
