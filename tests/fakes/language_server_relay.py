@@ -48,7 +48,7 @@ def write_all(fd: int, data: bytes) -> None:
         while data:
             data = data[os.write(fd, data) :]
     except OSError:
-        pass  # Nobody reads any more. Continue, because some real servers continue too.
+        pass  # The reader has gone. Continue, because some real servers continue too.
 
 
 def carry_stdin(sock: socket.socket, reading: threading.Event) -> None:

@@ -43,7 +43,7 @@ class Home:
     def stop_daemon(self, program: str | Path | None = None) -> None:
         """Stop the shared daemon, with this program or else the one on the PATH, if that is installed.
 
-        There may be no daemon, because a command gives up waiting if a cold start takes too long.
+        The daemon may be missing, because a command stops waiting for a cold start that takes too long.
         """
         if command := shutil.which(program or "jumpseat", path=str(self.directory / ".local/bin")):
             stop = [command, "daemon", "stop"]

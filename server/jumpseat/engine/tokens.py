@@ -28,8 +28,8 @@ from jumpseat.dialects.context_text import render_context
 from jumpseat.engine.images import estimate_document_tokens, estimate_image_tokens
 from jumpseat.wire import write_json
 
-# A tokenizer would not help: an exact count of the text is no closer to the total than an estimate from
-# its bytes, because the error comes from the provider's additions (framing, a preamble for tools).
+# A tokenizer would not help, because the error comes from the provider's additions (framing, a preamble for
+# tools). An estimate from the bytes is as close to the total as an exact count of the text.
 BYTES_PER_TOKEN = 4
 """UTF-8 bytes, not characters, so that estimates are as good for Chinese and Japanese as for English."""
 

@@ -15,7 +15,7 @@ MAX_CONVERSATIONS = 1000
 LINGER_SECONDS = 24 * 3600.0
 """How long the shared daemon remembers conversations after its last client has left.
 
-Each command of a shell script is a separate client, so there may be no client between two commands.
+Each command of a shell script is a separate client, so the daemon is without clients between two commands.
 """
 
 
