@@ -156,8 +156,10 @@ class SyncClient:
             coroutine.close()
             where = "outside its `with` block" if self._loop is None else "in one of its callbacks"
             raise RuntimeError(f"the client is used {where}")
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        future: Future[T] = Future()
         try:
+            # The future exists before the coroutine is scheduled, so Ctrl-C can cancel it at any time.
+            self._loop.call_soon_threadsafe(self._start, coroutine, future)
             # Wait in short intervals. A signal that arrives just before a wait does not interrupt this wait,
             # and on Windows, Ctrl-C does not interrupt any wait.
             while not future.done():
@@ -166,6 +168,23 @@ class SyncClient:
         except BaseException:
             future.cancel()  # After Ctrl-C the request is still running; this also cancels it in the daemon.
             raise
+
+    def _start(self, coroutine: Coroutine[Any, Any, T], future: Future[T]) -> None:
+        """Run the coroutine and pass its outcome to the future. Cancelling the future cancels it."""
+
+        def pass_on(task: asyncio.Task[T]) -> None:
+            if task.cancelled():
+                future.cancel()
+            if not future.set_running_or_notify_cancel():
+                return
+            if error := task.exception():
+                future.set_exception(error)
+            else:
+                future.set_result(task.result())
+
+        task = asyncio.get_running_loop().create_task(coroutine)
+        task.add_done_callback(pass_on)
+        future.add_done_callback(lambda _: self.call_soon(task.cancel))
 
     def call_soon(self, call: Any) -> None:
         """Schedule a call on the background thread; does nothing after the block has ended."""

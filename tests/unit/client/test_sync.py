@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import signal
 import threading
@@ -148,6 +149,28 @@ def test_ctrl_c_during_a_wait_cancels_the_turn(tmp_path: Path) -> None:
             daemon.chat("Hi").response()
         wait_until_received(scenario, "$/cancelRequest")
         interrupter.join(WAIT_SECONDS)
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_ctrl_c_while_a_turn_is_being_scheduled_cancels_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = Scenario.chat(tmp_path, [{"wait": "cancel"}, CANCELLED])
+    schedule = asyncio.BaseEventLoop.call_soon_threadsafe
+
+    def interrupt_after_scheduling(*args: Any, **options: Any) -> asyncio.Handle:
+        handle = schedule(*args, **options)
+        if threading.current_thread() is threading.main_thread():
+            monkeypatch.undo()
+            wait_until_received(scenario, "chat/start")
+            signal.raise_signal(signal.SIGINT)
+        return handle
+
+    with client(scenario) as daemon:
+        monkeypatch.setattr(asyncio.BaseEventLoop, "call_soon_threadsafe", interrupt_after_scheduling)
+        with pytest.raises(KeyboardInterrupt):
+            daemon.chat("Hi").response()
+        wait_until_received(scenario, "$/cancelRequest")
 
 
 def test_a_failed_chat_raises_after_its_deltas(tmp_path: Path) -> None:
