@@ -178,10 +178,11 @@ test('tokens are a quarter of the bytes, in every form of a message', () => {
   assert.equal(estimate(sent), 4 + 2);
   assert.equal(estimate(classes), 4 + 2 + 1 + 1 + 2);
   const image = { mimeType: 'image/png', data: Buffer.alloc(9000) };
+  const pdf = { mimeType: 'application/pdf', data: Buffer.alloc(9000) };
   const mark = { mimeType: 'cache_control', data: Buffer.alloc(9000) };
   const json = { mimeType: 'application/json', data: Buffer.alloc(400) };
   assert.deepEqual(
-    [image, mark, json].map((part) => estimate({ role: 1, content: [part] })),
-    [1004, 4, 104],
+    [image, pdf, mark, json].map((part) => estimate({ role: 1, content: [part] })),
+    [1004, 2004, 4, 104],
   );
 });

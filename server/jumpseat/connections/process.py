@@ -40,7 +40,7 @@ def run(contract: Contract, options: SessionOptions, *, not_shared: str | None =
     try:
         log = open_session_log(options, environment, _duplicate_stderr(), is_fallback=True)
     except LogFileError as error:
-        sys.exit(f"jumpseat serve: {error}")
+        sys.exit(f"jumpseat: {error}")
     if not_shared is not None:
         logger.warning("this client does not use the shared daemon: %s", not_shared)
     raise_mmap_threshold()

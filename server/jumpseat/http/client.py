@@ -48,7 +48,8 @@ class HttpClient:
 
     def make_detached(self) -> HttpClient:
         """Create a client with the same options, which outlives this client's session."""
-        return HttpClient(self._provider, self._table, shared=self._connections.shared)
+        shared = self._connections.shared
+        return HttpClient(self._provider, self._table, shared=shared, public_only=self.public_only)
 
     async def find_network(self, url: str) -> Network:
         """Return the network for a URL, without opening its connections.

@@ -123,7 +123,7 @@ class _Transport(httpx2.AsyncBaseTransport):
     async def _open(self, request: httpx2.Request, *, to_endpoint: bool) -> Any:
         url = str(request.url)
         origin = origin_of(url)
-        if not to_endpoint and (origin is None or (origin.scheme != "https" and not origin.is_loopback)):
+        if not to_endpoint and origin.scheme != "https" and not origin.is_loopback:
             raise ConfigError(
                 f"{self._provider} refers to {host_of(url)} over plain http, which a sign-in must not use.",
                 provider=self._provider,

@@ -1,11 +1,12 @@
 /**
  * The factors of the token estimate. VS Code asks for an estimate of each fragment of a prompt, hundreds of times per turn,
  * so a request to the daemon would be too slow. The daemon estimates text by the same rule, a quarter of the UTF-8 bytes. An
- * image counts as a constant here, but the daemon reads its dimensions.
+ * image counts as a constant here, but the daemon reads its dimensions. A PDF counts as one page, as in the daemon.
  */
 const BYTES_PER_TOKEN = 4;
 const PER_MESSAGE = 4;
 const PER_IMAGE = 1000;
+const PER_PDF = 2000;
 
 /** Estimate the tokens of a text, or of a message in any form: one of VS Code's classes, or a plain object. */
 export function estimate(value: unknown): number {
@@ -43,6 +44,9 @@ function estimateInside(value: unknown): number {
 function estimateData(mimeType: string, data: unknown): number {
   if (mimeType.startsWith('image/')) {
     return PER_IMAGE;
+  }
+  if (mimeType === 'application/pdf') {
+    return PER_PDF;
   }
   const { byteLength } = data as { byteLength?: unknown };
   const isText = mimeType.startsWith('text/') || mimeType.includes('json');
