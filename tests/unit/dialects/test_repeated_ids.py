@@ -17,7 +17,7 @@ from tests.unit.dialects.responses import answers as responses
 pytestmark = pytest.mark.requirement("2:call-ids-unique")
 
 TWICE = Answer(calls=[("c-0", "f", ('{"a"', ":1}")), ("c-0", "g", ('{"b":2}',)), ("c-1", "f", ("{}",))])
-OWN = ["c-0", "c-0", "c-1"]
+PROVIDER_IDS = ["c-0", "c-0", "c-1"]
 HI = Message.user("Hi")
 
 
@@ -27,11 +27,11 @@ def results_of(response, *texts):
 
 
 def pairs_in(request, response):
-    """Return the names of calls and the texts of results in a request's body, with their ids, in order.
+    """Return two lists of pairs from a request's body: id and name of each call, id and text of each result.
 
-    In every dialect, they are in the smallest objects with an id and a name or a text.
+    In every dialect, a pair is in the innermost object that has an id and a name or a text.
     """
-    ids = {*OWN, *(each.id for each in response.tool_calls)}
+    ids = {*PROVIDER_IDS, *(each.id for each in response.tool_calls)}
     names, texts = [], []
 
     def collect(value):
@@ -41,14 +41,14 @@ def pairs_in(request, response):
         if any(is_inside) or not isinstance(value, dict):
             return any(is_inside)
         strings = list(strings_in(value))
-        own = [each for each in strings if each in ids]
+        found = [each for each in strings if each in ids]
         text = [each for each in strings if each in ("one", "two", "three")]
         name = [each for each in strings if each in ("f", "g")]
-        if own and text:  # The object is a result, even if it also has the name of its call.
-            texts.append((own[0], text[0]))
-        elif own and name:
-            names.append((own[0], name[0]))
-        return bool(own and (text or name))
+        if found and text:  # The object is a result, even if it also has the name of its call.
+            texts.append((found[0], text[0]))
+        elif found and name:
+            names.append((found[0], name[0]))
+        return bool(found and (text or name))
 
     collect(request)
     return names, texts
@@ -66,10 +66,10 @@ def test_ids_are_unique_and_the_provider_gets_its_own_back(dialect, streamed):
     names, texts = pairs_in(dialect.encode(ChatRequest(messages=conversation, model="asked")), response)
     assert names == [("c-0", "f"), ("c-0", "g"), ("c-1", "f")]
     assert texts == [("c-0", "one"), ("c-0", "two"), ("c-1", "three")]
-    # The results of a client may come in any order: they are matched by our ids.
-    turned = Message("user", results_of(response, "one", "two", "three").content[::-1])
+    # A client may send the results in any order: they are matched by our ids.
+    reversed_results = Message("user", results_of(response, "one", "two", "three").content[::-1])
     other = dialect.encode(
-        ChatRequest(messages=Conversation([HI, message, turned]).arrange([]), model="asked")
+        ChatRequest(messages=Conversation([HI, message, reversed_results]).arrange([]), model="asked")
     )
     assert pairs_in(other, response) == (names, texts)
 
@@ -94,21 +94,22 @@ def test_ids_survive_in_a_client_that_keeps_only_texts_and_calls(dialect):
     names, texts = pairs_in(
         dialect.encode(ChatRequest(messages=Conversation(sent).arrange([]), model="asked")), response
     )
-    assert [each for each, _ in names] == [each for each, _ in texts] == OWN
+    assert [each for each, _ in names] == [each for each, _ in texts] == PROVIDER_IDS
 
 
 @in_every_dialect
 @streamed_and_whole
-def test_a_renamed_call_keeps_its_other_opaque_data(dialect, streamed):
+def test_the_providers_id_is_kept_as_opaque_data_and_not_sent_to_another_model(dialect, streamed):
     response = dialect.read(TWICE, streamed=streamed)
-    renamed = response.tool_calls[1]
-    assert read_opaque(renamed.opaque)["call_id"] == "c-0"
+    second = response.tool_calls[1]
+    assert read_opaque(second.opaque)["call_id"] == "c-0"
     sent = dialect.encode(ChatRequest(messages=[HI, response.as_message()], model="another"))
+    # Only the Messages dialect has objects of this type.
     plain = [each for each in values_in(sent) if isinstance(each, dict) and each.get("type") == "tool_use"]
     assert all(each.keys() == {"type", "id", "name", "input"} for each in plain)
 
 
-def test_an_id_that_comes_after_the_call_was_started_goes_back_too():
+def test_an_id_that_arrives_after_the_start_of_its_call_is_kept_for_the_provider():
     blocks = BlockAssembler("acme", "m")
     blocks.add_tool_call("a", name="f")
     blocks.add_text("x")
@@ -136,7 +137,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_calls_of_chat_completions_with_the_same_id_and_index_are_distinguished(name):
+def test_calls_of_chat_completions_with_equal_ids_or_indices_are_distinguished(name):
     got = answer(stream(*SAME[name]))
     assert [(each.name, each.arguments) for each in got.tool_calls] == [("f", {"a": 1}), ("f", {"a": 2})]
     assert len({each.id for each in got.tool_calls}) == 2
@@ -149,8 +150,9 @@ def test_calls_without_arguments_in_one_delta_or_with_other_names_are_distinguis
     assert [each.name for each in got.tool_calls] == ["f", "g"]
 
 
-def test_an_empty_object_before_the_arguments_does_not_begin_a_call():
+def test_an_empty_object_before_the_arguments_does_not_begin_another_call():
     got = answer(stream(calls(call(0, "c-0", "f", "{}")), calls(call(0, "c-0", "f", '{"a":1}'))))
+    # The arguments of the one call are `{}{"a":1}`, which is not JSON.
     assert [each.arguments for each in got.tool_calls] == [None]
 
 
@@ -162,7 +164,7 @@ def test_every_entry_of_a_whole_answer_is_a_call(marks):
     assert len({each.id for each in got.tool_calls}) == 2
 
 
-def test_items_of_responses_with_both_ids_equal_are_distinguished():
+def test_items_of_the_responses_dialect_with_equal_ids_are_distinguished():
     def item(make, index, raw):
         return make(index, "function_call", "fc", call_id="c-0", name="f", arguments=raw)
 

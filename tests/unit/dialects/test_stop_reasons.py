@@ -1,4 +1,4 @@
-"""Answers with two stop reasons, in every dialect that can have two."""
+"""Answers with two stop reasons, in every dialect whose answers can have two."""
 
 import pytest
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.requirement("2:stop-reason-twice")
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "counts"),
+    ("one", "other", "chosen"),
     [
         ("length", "stop", "length"),
         ("stop", "length", "length"),
@@ -26,8 +26,8 @@ pytestmark = pytest.mark.requirement("2:stop-reason-twice")
         (None, 7, None),
     ],
 )
-def test_the_stop_reason_of_a_truncated_answer_takes_precedence(one, other, counts):
-    assert choose_stop_reason(one, other) == counts
+def test_the_stop_reason_of_an_incomplete_answer_takes_precedence(one, other, chosen):
+    assert choose_stop_reason(one, other) == chosen
 
 
 def test_known_stop_reasons_are_in_lower_case():
@@ -35,14 +35,14 @@ def test_known_stop_reasons_are_in_lower_case():
 
 
 @pytest.mark.parametrize("words", [("length", "stop"), ("stop", "length"), ("LENGTH", "length")])
-def test_two_chunks_of_chat_completions_may_have_stop_reasons(words):
+def test_two_chunks_of_chat_completions_can_have_stop_reasons(words):
     chunks = [chat.chunk({"content": "x"}), *(chat.chunk({}, word) for word in words)]
     got = chat.answer(chat.stream(*chunks))
     assert (got.text, got.stop_reason, got.raw_stop_reason.lower()) == ("x", "max_tokens", "length")
 
 
 @pytest.mark.parametrize("words", [("max_tokens", "end_turn"), ("end_turn", "max_tokens")])
-def test_two_events_of_the_messages_dialect_may_have_stop_reasons(words):
+def test_two_events_of_the_messages_dialect_can_have_stop_reasons(words):
     first, second = words
     events = message_stream(Words(["x"]), stop_reason=second)
     got = messages.answer(messages.raw(*events[:-2], *messages.end_events(first, stop=False), *events[-2:]))
@@ -58,14 +58,12 @@ def test_two_events_of_the_messages_dialect_may_have_stop_reasons(words):
         ("completed", "completed", {"reason": None}, "end_turn"),
     ],
 )
-def test_the_end_of_an_answer_of_the_responses_dialect_may_have_two_stop_reasons(
-    event, status, details, reason
-):
+def test_the_last_event_of_the_responses_dialect_can_have_two_stop_reasons(event, status, details, reason):
     end = responses.completed_event(kind=event, status=status, incomplete_details=details)
     got = responses.answer(responses.CREATED, responses.added_event(0, "message"), responses.text("x"), end)
     assert (got.text, got.stop_reason) == ("x", reason)
 
 
-def test_a_body_of_the_responses_dialect_may_have_two_stop_reasons():
+def test_a_body_of_the_responses_dialect_can_have_two_stop_reasons():
     body = {"status": "Incomplete", "output": [], "incomplete_details": {"reason": "MAX_OUTPUT_TOKENS"}}
     assert responses.whole(body).stop_reason == "max_tokens"

@@ -35,7 +35,7 @@ async def test_copilot_tokens_can_all_expire_between_two_requests(user, emulator
     assert emulator.exchanges == 2
 
 
-async def test_editor_version_is_required_with_copilot_tokens_only(user, emulator):
+async def test_editor_version_is_required_only_with_copilot_tokens(user, emulator):
     missing = await user.get("/models", Editor_Version="")
     assert refusal(missing) == (400, "bad request: missing Editor-Version header for IDE auth\n")
     odd = await user.get("/models", Editor_Version="whatever")
@@ -96,7 +96,7 @@ async def test_an_account_that_lost_copilot_is_refused_in_mid_session(user, emul
     assert words in text
 
 
-async def test_only_requests_of_the_user_are_charged_by_the_multiplier(user, emulator):
+async def test_only_requests_with_the_initiator_user_are_charged_by_the_multiplier(user, emulator):
     premium = emulator.account().premium
     await user.chat("Hi", "gpt-4.1", X_Initiator="user")
     assert premium.remaining == 300
@@ -110,7 +110,7 @@ async def test_only_requests_of_the_user_are_charged_by_the_multiplier(user, emu
     assert [charge.cost for charge in emulator.charges] == [0, 0, 1, 0.33, 1]
 
 
-async def test_quota_headers_are_those_from_before_the_request(user):
+async def test_quota_headers_show_the_quota_before_the_request(user):
     def remaining(answer):
         return parse_qs(answer.headers["x-quota-snapshot-premium_interactions"])["totRem"]
 
@@ -122,7 +122,7 @@ async def test_quota_headers_are_those_from_before_the_request(user):
     assert not [name for name in (await user.get("/models")).headers if name.startswith("x-quota")]
 
 
-async def test_an_exhausted_quota_is_a_402_except_for_included_models(user, emulator):
+async def test_an_exhausted_quota_refuses_only_charged_requests_without_overage(user, emulator):
     emulator.account().premium.remaining = 0
     refused = await user.chat("Hi", "claude-sonnet-4.6")
     assert refusal(refused)[0] == 402
@@ -143,7 +143,7 @@ async def test_the_free_plan_runs_out_of_chats(user, emulator):
     assert (await user.chat("Hi", "gpt-4.1")).status_code == 402
 
 
-async def test_the_request_id_is_returned(user):
+async def test_the_request_id_is_returned_and_a_ping_needs_no_credential(user):
     assert (await user.get("/models", X_Request_Id="mine")).headers["x-request-id"] == "mine"
     assert len((await user.get("/models")).headers["x-request-id"]) == 32
     assert (await user.http.get(f"{user.emulator.copilot_url}/_ping")).status_code == 200

@@ -1,4 +1,4 @@
-"""The emulator's sign-in departs from RFC 8628 as GitHub's does."""
+"""The emulator's sign-in departs from RFC 8628 in the same ways as GitHub does."""
 
 from urllib.parse import parse_qs
 

@@ -10,7 +10,7 @@ async def rows(user):
 
 
 @pytest.mark.parametrize("key", ["state", "status"])
-async def test_terms_must_be_accepted_once_as_either_of_githubs_clients_does(user, key):
+async def test_terms_must_be_accepted_once_with_the_key_of_either_of_githubs_clients(user, key):
     refused = await user.chat("Hi", "claude-haiku-4.5")
     assert refused.json()["error"]["code"] == "model_not_supported"
     accepted = await user.post("/models/claude-haiku-4.5/policy", {key: "enabled"})
@@ -20,7 +20,7 @@ async def test_terms_must_be_accepted_once_as_either_of_githubs_clients_does(use
     assert (await user.post("/models/gpt-4o/policy", {"state": "enabled"})).status_code == 400
 
 
-async def test_accepting_terms_outside_the_plan_has_no_effect(user):
+async def test_accepting_the_terms_of_a_model_outside_the_plan_has_no_effect(user):
     accepted = await user.post("/models/claude-opus-4.7/policy", {"state": "enabled"})
     assert accepted.status_code == 200
     row = (await rows(user))["claude-opus-4.7"]

@@ -1,7 +1,9 @@
-"""The vendors' own clients read the emulator, so that it and our decoders cannot share a mistake.
+"""The vendors' own clients can read the emulator's answers.
 
-OpenAI's client is used without the helpers that accumulate a stream. They require `object` in every chunk and
-ids that stay the same, and the service sends neither.
+Tests with our decoders alone would not find a mistake that the decoders share with the emulator.
+
+OpenAI's client is used without its helpers that accumulate a stream. These require `object` in every chunk
+and ids that stay the same, and the service sends neither.
 """
 
 import pytest
@@ -35,7 +37,7 @@ async def anthropic_client(user, anthropic):
 
 
 @pytest.mark.parametrize("model", ["gpt-4.1", "gemini-3.1-pro-preview"])
-async def test_chat_completions_go_round_a_tool(openai_client, model):
+async def test_openais_client_reads_a_tool_call_in_chat_completions(openai_client, model):
     messages = [{"role": "user", "content": QUESTION}]
     request = {"model": model, "tools": [CHAT_TOOL], "stream": True}
     stream = await openai_client.chat.completions.create(messages=messages, **request)
@@ -55,7 +57,7 @@ async def test_chat_completions_go_round_a_tool(openai_client, model):
     assert whole.usage.completion_tokens == 5
 
 
-async def test_responses_go_round_a_tool_with_reasoning(openai_client):
+async def test_openais_client_reads_reasoning_and_a_tool_call_in_responses(openai_client):
     given = [{"role": "user", "content": QUESTION}]
     request = {
         "model": "gpt-5.3-codex",
@@ -77,7 +79,7 @@ async def test_responses_go_round_a_tool_with_reasoning(openai_client):
     assert whole.output_text == "The tool weather answered: rain"
 
 
-async def test_messages_go_round_a_tool_with_thinking(anthropic_client):
+async def test_anthropics_client_reads_thinking_and_a_tool_call_in_messages(anthropic_client):
     messages = [{"role": "user", "content": QUESTION}]
     request = {
         "model": "claude-sonnet-4.6",
@@ -99,7 +101,7 @@ async def test_messages_go_round_a_tool_with_thinking(anthropic_client):
     assert whole.content[-1].text == "The tool weather answered: rain"
 
 
-async def test_refusals_reach_the_clients_as_their_own_errors(
+async def test_the_clients_raise_their_own_errors_for_refusals(
     openai_client, anthropic_client, emulator, openai, anthropic
 ):
     request = {"messages": [{"role": "user", "content": "Hi"}], "model": "gpt-17"}

@@ -25,14 +25,14 @@ def read_text(answer):
 
 
 @pytest.mark.parametrize("path", ["/responses", "/v1/responses"])
-async def test_no_id_is_ever_sent_twice_but_places_and_call_ids_stay(user, path):
+async def test_all_ids_in_the_events_differ_but_the_call_id_of_an_item_stays(user, path):
     body = make_body("use the tool weather", tools=[TOOL], **THINKING)
     events = chunks(await user.post(path, body))
     ids = [each["item_id"] for each in events if "item_id" in each]
     ids += [each["item"]["id"] for each in events if "item" in each]
     ids += [each["response"]["id"] for each in events if "response" in each]
     assert len(ids) == len(set(ids)) > 20
-    assert min(map(len, ids)) >= 390
+    assert min(map(len, ids)) >= 390  # The service's ids have about this length.
     assert [each["sequence_number"] for each in events] == list(range(len(events)))
     items = [each["item"] for each in events if each["type"].startswith("response.output_item")]
     assert [item["type"] for item in items[::2]] == ["reasoning", "message", "function_call"]
@@ -40,7 +40,7 @@ async def test_no_id_is_ever_sent_twice_but_places_and_call_ids_stay(user, path)
     assert (items[4]["arguments"], items[5]["arguments"]) == ("", '{"city": "example"}')
 
 
-async def test_reasoning_comes_back_as_a_pair_or_is_refused(user, emulator):
+async def test_reasoning_is_refused_unless_its_encrypted_content_and_its_id_match(user, emulator):
     question = {"role": "user", "content": [{"type": "input_text", "text": "use the tool weather"}]}
     first = await user.post(PATH, make_body([question], tools=[TOOL], **THINKING))
     reasoning, message, call = done_items(first)

@@ -10,19 +10,19 @@ from jumpseat.engine.tool_calls import UNANSWERED_CALL
 TEXT = TextBlock("hi")
 
 
-def call(name: str, **more: Any) -> ToolUseBlock:
+def call(call_id: str, **more: Any) -> ToolUseBlock:
     """Return a call with this id."""
-    return ToolUseBlock(name, "grep", {}, "{}", **more)
+    return ToolUseBlock(call_id, "grep", {}, "{}", **more)
 
 
-def result(name: str, content: str = "found", **more: Any) -> ToolResultBlock:
+def result(call_id: str, content: str = "found", **more: Any) -> ToolResultBlock:
     """Return the result of the call with this id."""
-    return ToolResultBlock(name, content, **more)
+    return ToolResultBlock(call_id, content, **more)
 
 
-def make_missing_result(name: str) -> ToolResultBlock:
-    """Return the result that is added to a call without one."""
-    return ToolResultBlock(name, UNANSWERED_CALL, is_error=True)
+def make_missing_result(call_id: str) -> ToolResultBlock:
+    """Return the error result that the daemon adds for a call without a result."""
+    return ToolResultBlock(call_id, UNANSWERED_CALL, is_error=True)
 
 
 def user(*blocks: ContentBlock) -> Message:

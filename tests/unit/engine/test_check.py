@@ -44,7 +44,7 @@ async def test_all_mistakes_are_found_together() -> None:
     ]
 
 
-async def test_the_error_of_a_model_has_its_hint() -> None:
+async def test_an_error_about_the_model_ends_with_its_hint() -> None:
     adapter = ScriptedAdapter()
     (finding,) = await check_turn(registry_of(adapter), ask(model="fkae:m"), TokenMemory())
 
@@ -66,13 +66,13 @@ async def test_a_model_missing_from_the_last_list_is_a_warning() -> None:
     assert await check_turn(registry, ask(model="fake:two"), TokenMemory()) == []
 
 
-async def test_a_default_model_is_not_requested_and_the_settings_are_checked() -> None:
+async def test_the_default_model_is_not_looked_up_and_the_settings_are_checked() -> None:
     assert await find_all(Asking(), model="fake:", settings={"temperature": 9}) == [
         ("settings.temperature", "invalid_params", True)
     ]
 
 
-async def test_warnings_of_the_chat_are_warnings() -> None:
+async def test_problems_that_a_chat_only_warns_about_are_not_errors() -> None:
     adapter = ScriptedAdapter(capabilities=Capabilities(thinking=False))
     call = Message("assistant", (ToolUseBlock("a", "f", {}, "{}"),))
 

@@ -266,7 +266,7 @@ def test_two_calls_of_one_message_with_one_id_are_answered_in_order() -> None:
 
 @pytest.mark.requirement("2:empty-messages")
 @pytest.mark.parametrize("content", [(), (TextBlock(""),), (TextBlock(" \n"), TextBlock(""))])
-def test_an_empty_message_of_the_users_is_left_out_with_a_warning(content: Sequence[ContentBlock]) -> None:
+def test_an_empty_user_message_is_left_out_with_a_warning(content: Sequence[ContentBlock]) -> None:
     assert arrange(user(*content), START) == ([START], ["empty_message_dropped"])
     assert arrange(START, assistant(TEXT), user(*content)) == (
         [START, assistant(TEXT), Message.user(CLOSING)],

@@ -64,7 +64,7 @@ async def test_an_instruction_with_braces_is_sent_unchanged() -> None:
     assert "\nUse {name} and {0}.\n" in words.text
 
 
-async def test_an_empty_target_is_a_place_for_something_new() -> None:
+async def test_for_an_empty_target_the_model_is_asked_for_new_text() -> None:
     done, adapter = await edit(*script_text("```\nx = 2\n```"), DONE, target=ContextBlock(""))
 
     words = adapter.requests[0].messages[0].content[1]

@@ -1,4 +1,4 @@
-"""The replacement in an answer: without fences and chatter, but with all of the target's text."""
+"""A replacement leaves out the answer's fences and chatter, and keeps every line that the target has too."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_example_of_the_protocol_page_holds() -> None:
 @given(NASTY, st.sampled_from(["python", "markdown", None]))
 def test_an_answer_in_the_requested_fence_is_unchanged(text: str, language: str | None) -> None:
     text = text.replace("\r", "").strip() or "x"
-    # The fence is longer than the target requires, because the answer contains longer ones than the target.
+    # The outer fence must be longer than every fence inside, even if the target requires a shorter one.
     fence = max(choose_fence(text, language), choose_fence("x = 1", language), key=len)
 
     assert find_replacement(f"{fence}\n{text}\n{fence}", "x = 1", language) == text

@@ -53,7 +53,7 @@ def test_an_image_of_another_model_moves_to_the_users_next_message() -> None:
 
 
 @pytest.mark.parametrize("sees", [False, None])
-def test_an_image_becomes_a_note_for_a_model_that_may_not_see(sees: bool | None) -> None:
+def test_an_image_becomes_a_note_for_a_model_that_is_not_known_to_see(sees: bool | None) -> None:
     messages, codes = plan_messages(user(TEXT), assistant(TEXT, PLAIN), user(TEXT), sees=sees)
     assert messages[1:] == [(TEXT, TextBlock(LEFT_OUT)), (TEXT,)]
     assert codes == ["images_replaced"]

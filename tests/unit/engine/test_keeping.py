@@ -120,7 +120,7 @@ async def test_a_turn_cancelled_while_it_is_saved_is_kept_but_not_sent(tmp_path:
 
 
 @pytest.mark.requirement("10:partial", "10:client-dies")
-async def test_a_cancel_does_not_interrupt_the_write_of_the_end(tmp_path: Path) -> None:
+async def test_a_cancel_does_not_interrupt_the_final_write(tmp_path: Path) -> None:
     store, sink = SlowStore(tmp_path / "c"), RecordingSink()
     keeper = keeper_in(store)
     task = asyncio.ensure_future(run([*streamed("Hello"), DONE], keeper, sink))
@@ -142,19 +142,19 @@ async def test_a_cancel_does_not_interrupt_the_write_of_the_end(tmp_path: Path) 
 @pytest.mark.requirement("10:client-dies")
 async def test_a_second_cancel_does_not_lose_the_partial(tmp_path: Path) -> None:
     store, stalled = SlowStore(tmp_path / "c"), asyncio.Event()
-    came = asyncio.Event()
+    text_sent = asyncio.Event()
 
     class Watching(RecordingSink):
         def send(self, event: Any) -> None:
             super().send(event)
             if event.type == "text_delta":
-                came.set()
+                text_sent.set()
 
     task = asyncio.ensure_future(run([*streamed("Hel")[:2], stalled], keeper_in(store), Watching()))
     store.go_on.release()
     assert await asyncio.to_thread(store.arrived.acquire, timeout=20)
     async with asyncio.timeout(20):
-        await came.wait()
+        await text_sent.wait()
     task.cancel()
     assert await asyncio.to_thread(store.arrived.acquire, timeout=20)
     task.cancel()
@@ -164,7 +164,7 @@ async def test_a_second_cancel_does_not_lose_the_partial(tmp_path: Path) -> None
 
 
 @pytest.mark.requirement("10:killed-daemon")
-async def test_an_answer_in_progress_is_written_before_its_end(
+async def test_an_answer_in_progress_is_saved_before_it_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Telling(ConversationStore):
@@ -186,19 +186,19 @@ async def test_an_answer_in_progress_is_written_before_its_end(
 
 @pytest.mark.requirement("10:not-written", "10:not-kept-once")
 @pytest.mark.parametrize("broken", [StateError("No room."), RuntimeError("a defect")])
-@pytest.mark.parametrize("first", [True, False])
-async def test_a_store_that_fails_costs_a_chat_a_warning(
-    tmp_path: Path, broken: Exception, first: bool
+@pytest.mark.parametrize("fails_at_begin", [True, False])
+async def test_a_chat_succeeds_with_a_warning_if_the_store_fails(
+    tmp_path: Path, broken: Exception, fails_at_begin: bool
 ) -> None:
     store, sink, warned = SlowStore(tmp_path / "c"), RecordingSink(), deque[str]()
     store.go_on.release(5)
-    if first:
+    if fails_at_begin:
         store.broken = broken
     else:
-        writing = store.begin
+        begin_in_store = store.begin
 
         def begin(turn: NewTurn) -> BegunTurn:
-            begun = writing(turn)
+            begun = begin_in_store(turn)
             store.broken = broken
             return begun
 
@@ -212,7 +212,7 @@ async def test_a_store_that_fails_costs_a_chat_a_warning(
     assert "a defect" not in response.warnings[0].message
     assert sink.types[-1] == "done"
     assert list(warned) == ["a"]
-    assert response.conversation_id == (None if first else "a")
+    assert response.conversation_id == (None if fails_at_begin else "a")
 
 
 @pytest.mark.requirement("10:switched-off")

@@ -35,13 +35,18 @@ class Roomy(ScriptedAdapter):
     traits = ChatTraits(context_setting="room")
 
 
+def make_message(tokens: int) -> Message:
+    """Return a message whose request is estimated at this many tokens: 7 for framing, 1 for each 4 bytes."""
+    return Message.user("x" * 4 * (tokens - 7))
+
+
 async def warnings_of(
     tokens: int, facts: dict[str, Any] | None = None, *, room: int | None = None, **more: Any
 ) -> list[WarningEvent]:
-    """Return the warnings of a turn with this estimate, for a model with these configured facts.
+    """Return the warnings of a turn whose prompt is estimated at this many tokens.
 
     Raises:
-        ContextExceededError: the prompt is too long; this also checks that nothing was sent.
+        ContextExceededError: the prompt is too long. In this case, check that nothing was sent.
     """
     adapter = Roomy([*script_text("Hi"), DONE])
     settings = {} if room is None else {"room": room}
@@ -51,9 +56,8 @@ async def warnings_of(
         adapter, tables={"fake": {"models": [{"id": "m", **facts}], "settings": {"room": row}}}
     )
     sink = RecordingSink()
-    message = Message.user("x" * 4 * (tokens - 7))
     try:
-        await run_turn(registry, ask(message, settings=settings, **more), sink)
+        await run_turn(registry, ask(make_message(tokens), settings=settings, **more), sink)
     except ChatError:
         assert adapter.requests == []
         assert sink.events == []
@@ -179,14 +183,14 @@ async def limits_of(
     asked: dict[str, Any] | None = None,
     settings: dict[str, Any] | None = None,
 ) -> list[int]:
-    """Return the limit of the answer in each request of a turn that asks for the model's own limit."""
+    """Return `max_tokens` of each request of a turn, which by default asks for the model's own limit."""
     adapter = ScriptedAdapter(*attempts or [[*script_text("Hi"), DONE]])
     facts = WINDOW if facts is None else facts
     table = {"fake": {"models": [{"id": "m", **facts}], "max_retries": 0}}
     registry = registry_of(adapter, tables=table, settings=settings or {})
     more = {"max_tokens_default": "model"} if asked is None else asked
     with suppress(ChatError):
-        await run_turn(registry, ask(Message.user("x" * 4 * (prompt - 7)), **more), RecordingSink())
+        await run_turn(registry, ask(make_message(prompt), **more), RecordingSink())
     return [request.max_tokens for request in adapter.requests]
 
 

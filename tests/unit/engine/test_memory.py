@@ -28,6 +28,7 @@ HI = Message.user("Hi")
 MORE = Message.user("More")
 RANDOM_ID = "toolu_01A09q90qw90lq917835lq9"
 LONG = "So it is. " * (LONG_TEXT // 7 + 1)
+"""A long text. Each repetition has 7 bytes that are not white space."""
 
 
 def answer(*blocks: ContentBlock, origin: Origin = HERE) -> Response:
@@ -42,12 +43,12 @@ def make_text(text: str, origin: Origin = HERE) -> TextBlock:
     return TextBlock(text, origin=origin)
 
 
-def make_call(name: str, origin: Origin = HERE) -> ToolUseBlock:
-    return ToolUseBlock(name, "ls", {"b": 1, "a": 2}, '{"b": 1,  "a": 2}', origin=origin, opaque="signed")
+def make_call(call_id: str, origin: Origin = HERE) -> ToolUseBlock:
+    return ToolUseBlock(call_id, "ls", {"b": 1, "a": 2}, '{"b": 1,  "a": 2}', origin=origin, opaque="signed")
 
 
-def thin_call(name: str) -> ToolUseBlock:
-    return ToolUseBlock(name, "ls", {"a": 2, "b": 1}, '{"a":2,"b":1}')
+def thin_call(call_id: str) -> ToolUseBlock:
+    return ToolUseBlock(call_id, "ls", {"a": 2, "b": 1}, '{"a":2,"b":1}')
 
 
 def content(
@@ -123,7 +124,7 @@ def test_another_models_answer_is_unchanged_unless_any_origin_is_accepted() -> N
 
 
 @pytest.mark.requirement("2:block-memory-owner")
-def test_of_two_equal_answers_the_requested_models_else_the_newest_is_used() -> None:
+def test_of_two_equal_answers_the_requested_models_is_used_or_else_the_newest() -> None:
     memory = make_memory(
         ([HI], answer(thought("mine"), make_text("Hello"))),
         ([HI], answer(thought("theirs", ELSEWHERE), make_text("Hello", ELSEWHERE), origin=ELSEWHERE)),
@@ -171,7 +172,7 @@ def test_a_short_text_in_another_place_is_another_answer(conversation: list[Mess
 
 
 @pytest.mark.requirement("2:block-memory-place")
-def test_an_ambiguous_short_text_in_a_shortened_history_is_not_completed() -> None:
+def test_an_ambiguous_numbered_id_in_a_shortened_history_is_not_recognised() -> None:
     memory, conversation = BlockMemory(), [HI]
     for number in range(3):
         memory.remember(answer(thought(f"s{number}"), make_call("call_1")), conversation)

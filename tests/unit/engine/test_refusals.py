@@ -64,12 +64,12 @@ def test_a_refused_block_is_recognised_later(block: ContentBlock) -> None:
 @pytest.mark.requirement("2:refused-once")
 def test_a_block_that_was_accepted_with_other_opaque_data_keeps_that_data() -> None:
     refusals = Refusals()
-    own, taken = replace(SIGNED, opaque='{"id":"rs_1"}'), replace(SIGNED, opaque=None)
+    refused, accepted = replace(SIGNED, opaque='{"id":"rs_1"}'), replace(SIGNED, opaque=None)
     redacted = RedactedThinkingBlock("x", opaque="o")
-    refusals.record(messages(own, redacted), messages(taken), HERE)
+    refusals.record(messages(refused, redacted), messages(accepted), HERE)
 
-    assert apply(refusals, messages(own, redacted), HERE) == messages(
-        taken, replace(redacted, origin=NO_MODEL)
+    assert apply(refusals, messages(refused, redacted), HERE) == messages(
+        accepted, replace(redacted, origin=NO_MODEL)
     )
 
 
@@ -105,10 +105,10 @@ class Refusing(ScriptedAdapter):
 
 
 @pytest.mark.requirement("2:refused-once")
-async def test_refused_reasoning_costs_one_request_and_not_one_in_every_turn() -> None:
+async def test_refused_reasoning_costs_one_extra_request_instead_of_one_per_turn() -> None:
     answer: list[Step] = [*script_text("Hi"), DONE]
     adapter, memory = Refusing(answer, answer), BlockMemory()
-    for requests in (2, 3):
+    for requests in (2, 3):  # The first turn sends two requests, and the second turn sends one.
         sink = RecordingSink()
         async with asyncio.timeout(10):
             await run_turn(registry_of(adapter), ask(*messages(SIGNED)), sink, memory)

@@ -110,7 +110,7 @@ async def test_a_round_with_a_call_of_the_client_ends_the_turn_after_the_daemons
 
 
 @pytest.mark.requirement("12:tool-names")
-async def test_a_tool_of_the_client_with_the_name_of_an_offered_one_is_refused() -> None:
+async def test_a_client_tool_with_the_name_of_a_daemon_tool_is_refused() -> None:
     error, sink = await run(
         ScriptedAdapter(ANSWER), ScriptedServer(), ask(tools=(ToolDefinition("shed__dig"),))
     )
@@ -193,7 +193,7 @@ async def test_usage_events_count_the_earlier_rounds_too() -> None:
     assert response.usage == Usage(13, 5)
 
 
-async def test_the_length_of_the_next_prompt_is_known_from_the_last_round_alone() -> None:
+async def test_the_length_of_a_prompt_is_known_from_the_usage_of_its_own_round_alone() -> None:
     adapter = ScriptedAdapter(script_calls(make_call("shed__dig")), ANSWER)
     tokens = TokenMemory()
     await run_turn(
@@ -204,7 +204,7 @@ async def test_the_length_of_the_next_prompt_is_known_from_the_last_round_alone(
         tools=begin_turn(make_host(ScriptedServer(), allow=["shed/*"])),
     )
 
-    assert tokens.measure("fake", adapter.requests[1]).tokens == 3
+    assert tokens.measure("fake", adapter.requests[1]).tokens == 3  # `END` reports this usage.
 
 
 @pytest.mark.requirement("2:call-ids-unique")
@@ -230,7 +230,7 @@ async def test_a_server_that_cannot_start_is_a_warning() -> None:
     assert [warning.code for warning in response.warnings] == ["tool_server_unavailable"]
 
 
-async def test_a_warning_of_every_round_is_sent_once() -> None:
+async def test_a_warning_that_every_round_repeats_is_sent_once() -> None:
     foreign = Message("assistant", (replace(TextBlock("Hi", opaque="x"), origin=Origin("other", "m")),))
     adapter = ScriptedAdapter(script_calls(make_call("shed__dig")), ANSWER)
     response, sink = await run(adapter, ScriptedServer(), ask(Message.user("1"), foreign, Message.user("2")))
@@ -240,7 +240,7 @@ async def test_a_warning_of_every_round_is_sent_once() -> None:
     assert codes == ["foreign_data_dropped"]
 
 
-async def test_a_model_that_takes_no_tools_is_refused() -> None:
+async def test_a_model_that_does_not_accept_tools_is_refused() -> None:
     adapter = ScriptedAdapter(ANSWER)
     adapter.capabilities = replace(adapter.capabilities, tool_calls=False)
     error, _ = await run(adapter, ScriptedServer())

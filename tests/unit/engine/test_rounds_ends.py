@@ -176,7 +176,7 @@ async def test_a_turn_continues_after_a_result_and_returns_only_new_blocks() -> 
     assert adapter.requests[0].effective_initiator() == "agent"
 
 
-async def test_a_cut_off_answer_runs_no_calls() -> None:
+async def test_the_calls_of_a_cut_off_answer_are_not_run() -> None:
     steps = [*script_calls(make_call("shed__dig"))[:-1], DoneEvent("max_tokens", Usage(1, 1))]
     server = ScriptedServer()
     response, _ = await run(ScriptedAdapter(steps), server)

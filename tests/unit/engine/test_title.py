@@ -1,4 +1,4 @@
-"""A title of at most eight words is found in any answer of a model."""
+"""A title of at most eight words is extracted from a model's answer, or is empty."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ from jumpseat.engine.title import MAX_TITLE, find_title
         ("***", ""),
     ],
 )
-def test_a_title_is_found(answer: str, title: str) -> None:
+def test_a_title_is_extracted(answer: str, title: str) -> None:
     assert find_title(answer) == title

@@ -63,7 +63,7 @@ def test_tools_cost_their_schemas_and_a_preamble_in_one_family() -> None:
     assert 500 < of_claude < 600
 
 
-def test_the_next_turn_is_the_last_count_and_an_estimate_of_the_rest() -> None:
+def test_the_next_prompt_is_measured_by_the_last_count_plus_an_estimate() -> None:
     memory = TokenMemory()
     memory.remember_turn("p", request(), Usage(5000, 70))
     added = Message.user("x" * 400)
@@ -100,7 +100,7 @@ def test_a_count_does_not_apply_to_another_conversation(provider: str, other: di
     assert memory.measure(provider, asked) == PromptSize(estimate_tokens(asked))
 
 
-def test_the_latest_known_turn_is_the_base() -> None:
+def test_a_prompt_is_measured_from_its_latest_known_turn() -> None:
     memory = TokenMemory()
     memory.remember_turn("p", request(), Usage(100, 10))
     memory.remember_turn("p", request(HELLO, ANSWER, HELLO), Usage(900, 10))

@@ -41,7 +41,7 @@ from jumpseat.chat import (
 from jumpseat.engine import TurnRequest, run_turn
 from tests.unit.scripted import DONE, RecordingSink, ScriptedAdapter, Step, ask, registry_of, script_text
 
-AT_ONCE = ServerError("Overloaded.", retry_after=0)
+OVERLOADED = ServerError("Overloaded.", retry_after=0)
 
 
 async def run(
@@ -280,14 +280,14 @@ async def test_a_sink_that_is_not_ready_stops_the_reading_of_the_adapter() -> No
 
 @pytest.mark.requirement("2:retry")
 async def test_a_retry_is_reported_before_it_is_made() -> None:
-    adapter = ScriptedAdapter([AT_ONCE], [ResponseEvent("m"), AT_ONCE], [*script_text("Hi"), DONE])
+    adapter = ScriptedAdapter([OVERLOADED], [ResponseEvent("m"), OVERLOADED], [*script_text("Hi"), DONE])
     outcome, sink = await run(adapter)
 
     assert isinstance(outcome, Response)
     assert outcome.text == "Hi"
     assert [event for event in sink.events if isinstance(event, RetryEvent)] == [
-        RetryEvent(2, 3, 0, AT_ONCE),
-        RetryEvent(3, 3, 0, AT_ONCE),
+        RetryEvent(2, 3, 0, OVERLOADED),
+        RetryEvent(3, 3, 0, OVERLOADED),
     ]
     assert last(sink).stop_reason == "end_turn"
     assert (len(adapter.requests), adapter.closed) == (3, 3)
@@ -307,7 +307,7 @@ async def test_a_retry_is_reported_before_it_is_made() -> None:
         ([RateLimitError("Slow down.", status_code=429, retry_after=0)], ["user", "user"]),
     ],
 )
-async def test_a_request_that_may_have_been_billed_is_repeated_as_the_agent(
+async def test_a_request_that_was_possibly_billed_is_repeated_as_the_agents(
     script: Sequence[Step], initiators: list[str]
 ) -> None:
     adapter = ScriptedAdapter(script, [DONE])
@@ -319,10 +319,10 @@ async def test_a_request_that_may_have_been_billed_is_repeated_as_the_agent(
 @pytest.mark.requirement("2:retry")
 @pytest.mark.parametrize(("table", "attempts"), [({}, 3), ({"max_retries": 0}, 1), ({"max_retries": 4}, 5)])
 async def test_the_retries_of_a_turn_are_bounded(table: dict[str, Any], attempts: int) -> None:
-    adapter = ScriptedAdapter(*[[AT_ONCE]] * 9)
+    adapter = ScriptedAdapter(*[[OVERLOADED]] * 9)
     outcome, sink = await run(adapter, **table)
 
-    assert outcome is AT_ONCE
+    assert outcome is OVERLOADED
     assert len(adapter.requests) == attempts
     assert sink.types == ["start", *["retry"] * (attempts - 1), "done"]
 
@@ -330,9 +330,9 @@ async def test_the_retries_of_a_turn_are_bounded(table: dict[str, Any], attempts
 @pytest.mark.requirement("chat:retry-before-output")
 @pytest.mark.requirement("2:retry")
 async def test_a_turn_is_not_retried_after_its_first_output() -> None:
-    outcome, sink = await run(ScriptedAdapter([TextStartEvent(0), AT_ONCE], [DONE]))
+    outcome, sink = await run(ScriptedAdapter([TextStartEvent(0), OVERLOADED], [DONE]))
 
-    assert outcome is AT_ONCE
+    assert outcome is OVERLOADED
     assert sink.types == ["start", "text_start", "done"]
 
 
@@ -340,7 +340,7 @@ async def test_a_turn_is_not_retried_after_its_first_output() -> None:
     "event", [ProgressEvent("Loading."), WarningEvent("a", "b"), UsageEvent(Usage(1, 0))]
 )
 async def test_events_without_output_do_not_prevent_a_retry(event: Step) -> None:
-    outcome, _ = await run(ScriptedAdapter([event, AT_ONCE], [DONE]))
+    outcome, _ = await run(ScriptedAdapter([event, OVERLOADED], [DONE]))
 
     assert isinstance(outcome, Response)
 

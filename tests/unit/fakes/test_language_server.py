@@ -53,7 +53,8 @@ class Program:
                 return message.get("result", message.get("error"))
             self.before.append(message)
 
-    async def code(self) -> int:
+    async def wait(self) -> int:
+        """Wait for the process, and return its exit code."""
         async with asyncio.timeout(10):
             return await self.process.wait()
 
@@ -87,7 +88,7 @@ async def program(fake: FakeLanguageServer) -> AsyncIterator[Program]:
     assert running.process.stderr is not None
     await running.process.stdout.read()
     await running.process.stderr.read()
-    await running.code()
+    await running.wait()
 
 
 async def test_the_fake_answers_like_the_real_server_and_notifies_before_initialize(
@@ -107,7 +108,7 @@ async def test_the_fake_answers_like_the_real_server_and_notifies_before_initial
     assert (await program.ask("copilot/models", {}))["code"] == 1000
 
 
-async def test_a_turn_is_reported_before_its_answer_and_its_conversation_is_known(
+async def test_a_turn_is_reported_before_its_answer_and_its_conversation_continues(
     program: Program, fake: FakeLanguageServer
 ) -> None:
     asked = {"workDoneToken": "t", "turns": [{"request": "Hello"}], "model": "gpt-4.1"}
@@ -134,7 +135,7 @@ async def test_a_cancelled_turn_ends_like_a_real_one(program: Program, fake: Fak
     assert (await program.read())["error"]["code"] == -32800
 
 
-async def test_a_stubborn_one_ignores_everything_except_kill_9(fake: FakeLanguageServer) -> None:
+async def test_a_stubborn_server_ignores_everything_except_kill_9(fake: FakeLanguageServer) -> None:
     fake.stubborn = True
     program = await start_program(fake)
     program.start("shutdown")
@@ -148,12 +149,10 @@ async def test_a_stubborn_one_ignores_everything_except_kill_9(fake: FakeLanguag
     assert (await program.read())["method"] == "still here"
     assert program.process.returncode is None
     fake.kill()
-    assert await program.code() == -signal.SIGKILL
+    assert await program.wait() == -signal.SIGKILL
 
 
-async def test_a_grandchild_outlives_its_parent_with_its_streams(
-    program: Program, fake: FakeLanguageServer
-) -> None:
+async def test_a_grandchild_outlives_its_parent(program: Program, fake: FakeLanguageServer) -> None:
     grandchild = await fake.grandchild()
     fake.kill()
     await fake.current.wait_until_ended()

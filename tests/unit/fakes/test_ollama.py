@@ -1,4 +1,7 @@
-"""The official client reads the fake Ollama server, so that fake and adapter cannot share a mistake."""
+"""The official client can read the answers of the fake Ollama server.
+
+Tests with our adapter alone would not find a mistake that the adapter shares with the fake.
+"""
 
 import asyncio
 import json
@@ -50,7 +53,7 @@ async def test_the_official_client_reads_a_whole_answer(server, client):
     assert (answer.message.content, answer.prompt_eval_count) == ("Hello", 26)
 
 
-async def test_the_official_client_loads_and_unloads(client):
+async def test_the_official_client_loads_and_unloads_a_model(client):
     assert (await client.chat("qwen3:4b", [])).done_reason == "load"
     assert (await client.chat("qwen3:4b", [], keep_alive=0)).done_reason == "unload"
 
