@@ -98,7 +98,7 @@ class Source:
 
     def _collect_all(self, forms: list[Form], *, quoted: bool) -> None:
         for before, form in zip(["", *forms], forms, strict=False):
-            # A group of options may have the name of a function.
+            # After `:group` comes the name of a group of options, which may also be the name of a function.
             if before != ":group":
                 self._collect(form, quoted=quoted)
 
@@ -146,8 +146,8 @@ def find_names_used(sources: Mapping[str, str]) -> dict[str, dict[str, set[str]]
     If a file requires another one and uses none of its names, the set is empty.
     """
     files = {name: Source(text) for name, text in sources.items()}
-    functions = _places({name: each.functions for name, each in files.items()})
-    variables = _places({name: each.variables for name, each in files.items()})
+    functions = _find_definers({name: each.functions for name, each in files.items()})
+    variables = _find_definers({name: each.variables for name, each in files.items()})
     found: dict[str, dict[str, set[str]]] = {}
     for name, source in files.items():
         found[name] = {each: set() for each in source.required & files.keys()}
@@ -216,7 +216,7 @@ def _list_struct_functions(head: Form, slots: list[Form]) -> Iterator[str]:
         yield f"{name}-{slot[0] if isinstance(slot, list) else slot}"
 
 
-def _places(names: Mapping[str, set[str]]) -> dict[str, set[str]]:
+def _find_definers(names: Mapping[str, set[str]]) -> dict[str, set[str]]:
     places: dict[str, set[str]] = {}
     for file, defined in names.items():
         for each in defined:

@@ -75,7 +75,7 @@ def fences(page: Path, language: str) -> list[str]:
 
 
 def exchange() -> list[tuple[str, Any]]:
-    """Return the frames of the protocol page's exchange: TO_DAEMON or TO_CLIENT, and the message."""
+    """Return the direction (TO_DAEMON or TO_CLIENT) and the message of each frame in the example."""
     frames: list[list[str]] = []
     shown = [text for text in fences(PROTOCOL, "text") if text.startswith((TO_DAEMON, TO_CLIENT))]
     for line in "".join(shown).splitlines():

@@ -56,7 +56,7 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("jumpseat.system.environment", "places_of_process"): "describes the process for the edge",
     ("jumpseat.system.environment", "environment_of_process"): "describes the process for the edge",
     ("jumpseat.adapters.base", "environment_of_process"): "passes the name on, for tests of plug-ins",
-    ("jumpseat.system.child", "environ"): "where Windows is; no clients share a process there",
+    ("jumpseat.system.child", "environ"): "the directory of Windows; clients do not share a process there",
     ("jumpseat.system.child", "run without env"): "taskkill of Windows, which needs no variable of a client",
     ("jumpseat.system.replacing", "resolve()"): "the daemon's path is absolute",
     ("jumpseat.system.state_file", "resolve()"): "the path is absolute",

@@ -1,4 +1,4 @@
-"""Properties of the readers: their output does not depend on how the bytes are split."""
+"""The decoders of event streams and NDJSON return the same output however the bytes are split."""
 
 from itertools import pairwise
 

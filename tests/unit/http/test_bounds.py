@@ -97,7 +97,7 @@ async def test_a_cancel_ends_a_huge_answer_in_the_middle(http, upstream, turn_co
 @pytest.mark.parametrize(
     "pack", [make_packed_reply, lambda body: Reply.raw(body, content_type="text/event-stream")]
 )
-async def test_a_stream_of_plain_text_ends_at_the_bound_with_its_partial(http, upstream, monkeypatch, pack):
+async def test_a_stream_of_text_ends_at_the_bound_with_its_partial(http, upstream, monkeypatch, pack):
     monkeypatch.setattr(answer, "MAX_BODY_BYTES", MIB)
     text, error = await read(http, upstream, pack(b"data: word\n\n" * 100_000))
     assert isinstance(error, ProtocolError)
@@ -107,9 +107,9 @@ async def test_a_stream_of_plain_text_ends_at_the_bound_with_its_partial(http, u
 @pytest.mark.requirement("6:bounds-packed")
 @pytest.mark.parametrize("pack", [make_packed_reply, Reply.raw])
 @pytest.mark.parametrize("over", [False, True])
-async def test_other_bodies_have_the_same_bound(http, upstream, monkeypatch, pack, over):
+async def test_bodies_that_are_not_streamed_have_the_same_bound(http, upstream, monkeypatch, pack, over):
     monkeypatch.setattr(exchange, "MAX_BODY_BYTES", 100_000)
-    body = json.dumps("x" * (100_000 - 2 + over)).encode()
+    body = json.dumps("x" * (100_000 - 2 + over)).encode()  # The quotes are two bytes.
     call = HttpCall("GET", upstream.origin)
     upstream.script(pack(body), pack(body))
     asked = (get_json(http, call, provider="acme"), fetch(http, call, provider="acme"))

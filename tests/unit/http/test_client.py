@@ -42,8 +42,8 @@ def test_loopback_is_recognized_by_name_and_address(url, expected):
 
 async def test_one_pool_is_built_for_concurrent_requests():
     http = HttpClient()
-    ways = await asyncio.gather(*(http.find_destination("https://example.com/") for _ in range(20)))
-    assert len({id(way.pool.value.connections) for way in ways}) == 1
+    destinations = await asyncio.gather(*(http.find_destination("https://example.com/") for _ in range(20)))
+    assert len({id(each.pool.value.connections) for each in destinations}) == 1
     await http.aclose()
 
 
@@ -60,21 +60,23 @@ async def test_providers_whose_networks_are_equal_share_their_connections(author
         "environment": ProviderConfig(),
     }
     clients = [shared.for_provider(name, table) for name, table in tables.items()]
-    ways = [await client.find_destination("https://example.com/") for client in clients]
+    destinations = [await client.find_destination("https://example.com/") for client in clients]
 
-    assert ways[0].pool.value.connections is ways[1].pool.value.connections
-    assert ways[5].pool.value.connections is ways[6].pool.value.connections
-    assert len({id(way.pool.value.connections) for way in ways}) == 5
+    assert destinations[0].pool.value.connections is destinations[1].pool.value.connections
+    assert destinations[5].pool.value.connections is destinations[6].pool.value.connections
+    assert len({id(each.pool.value.connections) for each in destinations}) == 5
     await shared.aclose()
-    assert ways[0].pool.value.connections is None
+    assert destinations[0].pool.value.connections is None
 
 
 async def test_plain_http_needs_no_certificates_and_shares_one_pool():
     environment = environment_with({"SSL_CERT_FILE": "/nowhere/missing.pem"})
     shared = HttpClient("acme", ProviderConfig().set_environment(environment))
-    ways = [await shared.find_destination(url) for url in ("http://127.0.0.1:1/", "http://gpu.test:11434/")]
+    destinations = [
+        await shared.find_destination(url) for url in ("http://127.0.0.1:1/", "http://gpu.test:11434/")
+    ]
 
-    assert ways[0].pool.value.connections is ways[1].pool.value.connections
+    assert destinations[0].pool.value.connections is destinations[1].pool.value.connections
     with pytest.raises(ConfigError, match="SSL_CERT_FILE"):
         await shared.find_destination("https://example.com/")
     await shared.aclose()
@@ -111,7 +113,7 @@ async def test_a_proxy_that_cannot_be_used_is_a_readable_error():
         await HttpClient("acme", table).find_destination("https://example.com/")
 
 
-async def test_a_file_that_was_fixed_is_read_at_the_next_request(tmp_path, authority):
+async def test_a_ca_file_that_was_fixed_is_read_at_the_next_request(tmp_path, authority):
     file = tmp_path / "later.pem"
     client = HttpClient("acme", ProviderConfig(ca_file=str(file)))
     with pytest.raises(ConfigError, match=r"providers\.acme\.ca_file"):

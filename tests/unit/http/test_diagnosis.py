@@ -51,7 +51,7 @@ async def test_a_refused_connection_says_what_to_check() -> None:
     assert "Start the server on this machine" in (found["connection"].hint or "")
 
 
-async def test_a_name_that_does_not_exist_sends_no_request() -> None:
+async def test_a_host_whose_name_does_not_exist_gets_no_request() -> None:
     found = await run_checks(HttpClient("acme"), "https://no-such-host.invalid/v1")
 
     assert list(found) == ["proxy", "dns"]
@@ -74,7 +74,7 @@ async def test_a_proxy_is_named_with_the_key_that_chose_it_and_without_its_passw
     assert "issued by trustme" in found["tls"].message
 
 
-async def test_a_certificate_that_is_not_trusted_names_the_key_that_fixes_it(authority) -> None:
+async def test_an_untrusted_certificate_is_reported_with_the_key_that_fixes_it(authority) -> None:
     async with running_network(authority) as network:
         found = await run_checks(client_of(network, ca_file=None), network.url)
 
@@ -100,6 +100,7 @@ async def test_an_unusable_proxy_is_the_only_failure() -> None:
 async def test_the_clock_is_compared_with_the_hosts(
     upstream: FakeUpstream, minute: int, age: str, ok: bool, words: str
 ) -> None:
+    # A cache may have kept the answer for `age` seconds since its date.
     upstream.default(Reply.json({}, date=DATE, age=age))
     found = await run_checks(HttpClient("acme"), upstream.base_url, now=NOW.replace(minute=minute))
 

@@ -17,7 +17,7 @@ WPT = Path(__file__).parents[4] / "shared" / "data" / "wpt_eventsource_cases.jso
 CASES = {
     "one event": (b"data: a\n\n", [("message", "a", "")]),
     "no space after the colon": (b"data:a\n\n", [("message", "a", "")]),
-    "only the first space goes": (b"data:  a\n\n", [("message", " a", "")]),
+    "only the first space is removed": (b"data:  a\n\n", [("message", " a", "")]),
     "CRLF": (b"data: a\r\n\r\ndata: b\r\n\r\n", [("message", "a", ""), ("message", "b", "")]),
     "CR": (b"data: a\r\rdata: b\r\r", [("message", "a", ""), ("message", "b", "")]),
     "mixed line endings": (
@@ -47,8 +47,8 @@ CASES = {
     "blank lines at the start": (b"\n\n\n\ndata: a\n\n\n\n", [("message", "a", "")]),
     "one blank line at the start": (b"\ndata: a\n\n", [("message", "a", "")]),
     "an unfinished event": (b"data: a\n\ndata: b\n", [("message", "a", "")]),
-    "a BOM that is not one": (b"\xef\xbbdata: no\n\ndata: a\n\n", [("message", "a", "")]),
-    "line separators that are none": (
+    "an incomplete byte order mark": (b"\xef\xbbdata: no\n\ndata: a\n\n", [("message", "a", "")]),
+    "characters that do not end a line": (
         "data: a\u2028b\x0b\x0c\x85c\n\n".encode(),
         [("message", "a\u2028b\x0b\x0c\x85c", "")],
     ),
@@ -87,7 +87,7 @@ def test_the_events_are_the_same_for_any_split(name):
         (b"retry: " + b"9" * 5000, None),
     ],
 )
-def test_retry_takes_ascii_digits_only(line, expected):
+def test_a_retry_time_that_is_not_a_number_or_too_long_is_ignored(line, expected):
     assert read([line + b"\n\n"])[1].retry_ms == expected
 
 

@@ -256,7 +256,7 @@ async def test_headers_that_arrive_byte_by_byte_do_not_outlast_the_timeout(http)
 
 
 @pytest.mark.requirement("7:timeouts")
-async def test_silence_before_an_answer_is_reported_as_silence(http, upstream):
+async def test_silence_before_an_answer_is_reported_as_such(http, upstream):
     upstream.script(Reply.json({}, 200).stall_after(0))
     upstream.script(Reply(held=Gate()))
     call = HttpCall("GET", upstream.origin, timeout=0.1)
@@ -266,12 +266,12 @@ async def test_silence_before_an_answer_is_reported_as_silence(http, upstream):
 
 
 @pytest.mark.requirement("7:timeouts")
-async def test_silence_is_reported_as_silence_although_the_event_loop_was_busy_at_its_end(http, upstream):
+async def test_silence_is_reported_as_such_if_the_event_loop_was_busy_at_the_timeout(http, upstream):
     upstream.script(Reply(held=Gate()))
     call = HttpCall("GET", upstream.origin, timeout=0.2)
     asking = asyncio.ensure_future(get_json(http, call, provider="acme"))
     await upstream.wait_for_request()
-    time.sleep(0.5)  # noqa: ASYNC251 - the event loop is held up
+    time.sleep(0.5)  # noqa: ASYNC251 - the event loop must be blocked
     with pytest.raises(ConnectionError, match=r"sent nothing for 0\.2 s"):
         await asyncio.wait_for(asking, WAIT)
 

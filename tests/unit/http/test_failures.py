@@ -64,7 +64,7 @@ STATUSES = {
 
 @pytest.mark.requirement("chat:error-statuses")
 @pytest.mark.parametrize(("status", "body"), STATUSES)
-def test_a_status_has_its_class(status, body):
+def test_each_status_has_its_error_class(status, body):
     error = from_response(status, body)
     assert type(error) is STATUSES[status, body]
     assert (error.status_code, error.provider) == (status, "acme")

@@ -1,4 +1,4 @@
-"""The client for libraries: our connections and limits, replaced messages, and failures as answers."""
+"""The HTTP client for other libraries has our limits, replaces messages, and returns failures as answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ async def read_events(client: httpx2.AsyncClient, url: str) -> list[tuple[str, s
         return [(each.event, each.data, each.id, each.retry) async for each in events]
 
 
-async def test_a_message_is_replaced_and_its_headers_belong_to_it(upstream: FakeUpstream) -> None:
+async def test_a_message_is_replaced_and_its_request_has_the_endpoints_headers(
+    upstream: FakeUpstream,
+) -> None:
     statuses: list[tuple[str, int]] = []
     upstream.script(
         Reply.json([1, 2, 3]), Reply.json({"a": 1}, 404), Reply.raw(b"no JSON", 200, "text/plain")
@@ -61,7 +63,7 @@ async def test_a_message_is_replaced_and_its_headers_belong_to_it(upstream: Fake
     assert request.headers["accept-encoding"] == "identity"
 
 
-async def test_events_are_replaced_and_keep_their_positions(upstream: FakeUpstream) -> None:
+async def test_events_are_replaced_and_keep_their_names_and_ids(upstream: FakeUpstream) -> None:
     upstream.script(
         Reply.events(
             [
@@ -95,7 +97,7 @@ async def test_events_are_replaced_and_keep_their_positions(upstream: FakeUpstre
     ],
     ids=["reset", "cut", "invalid", "large", "values", "deep"],
 )
-async def test_a_failed_request_is_an_answer(upstream: FakeUpstream, reply: Reply) -> None:
+async def test_a_failed_request_is_returned_as_an_answer(upstream: FakeUpstream, reply: Reply) -> None:
     upstream.script(reply)
     async with open_client(upstream) as client:
         answer = await client.post(f"{upstream.origin}/mcp", json={})
@@ -104,7 +106,7 @@ async def test_a_failed_request_is_an_answer(upstream: FakeUpstream, reply: Repl
     assert json.loads(answer.content)["failure"].endswith(".")
 
 
-async def test_a_host_that_cannot_be_reached_is_an_answer(upstream: FakeUpstream) -> None:
+async def test_a_failed_connection_is_returned_as_an_answer(upstream: FakeUpstream) -> None:
     async with FakeUpstream() as gone:
         url = f"{gone.origin}/mcp"
     async with open_client(upstream) as client:
@@ -116,7 +118,7 @@ async def test_a_host_that_cannot_be_reached_is_an_answer(upstream: FakeUpstream
 @pytest.mark.parametrize(
     ("events", "failures"),
     [([b'data: {"a": 1}\n\n'], 1), ([b'id: 7\ndata: {"a": 1}\n\n'], 0)],
-    ids=["alone", "with an id"],
+    ids=["without an id", "with an id"],
 )
 async def test_a_broken_stream_ends_with_a_failure_unless_it_can_be_resumed(
     upstream: FakeUpstream, events: list[bytes], failures: int

@@ -34,6 +34,7 @@ async def test_a_proxy_that_requires_a_password_is_named_and_asked_once(authorit
         assert f"the proxy {network.proxy.address} {words}" in error.message
         assert hint in (error.hint or "")
         assert not error.retryable
+        assert len(network.proxy.requests) == 1
         assert network.upstream.requests == []
 
 
@@ -54,14 +55,14 @@ async def test_a_proxy_that_refuses_is_named_with_its_status(authority, status, 
 
 
 @pytest.mark.requirement("7:proxy-errors")
-async def test_an_unreachable_proxy_is_named_and_not_the_provider(authority):
+async def test_an_unreachable_proxy_is_named_instead_of_the_provider(authority):
     async with running_network(authority) as network:
-        gone = network.proxy.url
+        url, address = network.proxy.url, network.proxy.address
         await network.proxy.__aexit__()
 
-        error = await fetch_failure(client_of(network, proxy=gone))
+        error = await fetch_failure(client_of(network, proxy=url))
 
-        assert f"the proxy {gone[7:]} cannot be reached: connection refused" in error.message
+        assert f"the proxy {address} cannot be reached: connection refused" in error.message
         assert error.hint == "Check providers.acme.proxy."
         assert error.retryable
 
@@ -133,7 +134,7 @@ async def test_a_proxy_for_plain_http_that_requires_a_password_is_named(authorit
 
 @pytest.mark.requirement("7:tls-errors")
 @pytest.mark.parametrize(
-    ("what", "words", "hint"),
+    ("certificate", "words", "hint"),
     [
         ("unknown", "unable to get local issuer certificate", "Set providers.acme.ca_file"),
         ("self-signed", "self-signed certificate", "Set providers.acme.ca_file"),
@@ -142,7 +143,7 @@ async def test_a_proxy_for_plain_http_that_requires_a_password_is_named(authorit
     ],
 )
 async def test_an_untrusted_certificate_is_an_error_with_its_reason_and_a_hint(
-    tmp_path, authority, what, words, hint
+    tmp_path, authority, certificate, words, hint
 ):
     contexts = {
         "unknown": lambda: Authority(tmp_path / "other").server(HOST),
@@ -150,7 +151,7 @@ async def test_an_untrusted_certificate_is_an_error_with_its_reason_and_a_hint(
         "expired": lambda: authority.server(HOST, expired=True),
         "other name": lambda: authority.server("other.test"),
     }
-    async with running_network(authority, contexts[what]()) as network:
+    async with running_network(authority, contexts[certificate]()) as network:
         error = await fetch_failure(client_of(network))
 
         assert type(error) is ConnectionError
@@ -170,6 +171,7 @@ async def test_a_server_that_requires_a_client_certificate_is_reported_as_such(a
 
         assert type(error) is ConnectionError
         assert "providers.acme.client_cert" in (error.hint or "")
+        # Before TLS 1.3, the server's alert does not say that the certificate is missing.
         assert tls12 or "it requires a client certificate" in error.message
 
 

@@ -28,27 +28,26 @@ async def connect():
             await server.wait_closed()
 
 
-async def has_ended(stream):
+async def wait_until_ended(stream):
     async with asyncio.timeout(WAIT):
         while not stream.get_extra_info("is_readable"):  # noqa: ASYNC110 - the pool asks in the same way
             await asyncio.sleep(0)
-    return True
 
 
 async def test_an_idle_connection_that_the_server_closes_has_ended():
     async with connect() as (stream, _, writer):
         assert not stream.get_extra_info("is_readable")
         writer.close()
-        assert await has_ended(stream)
+        await wait_until_ended(stream)
         assert await stream.read(10, WAIT) == b""
         with pytest.raises(httpcore2.WriteError):
             await stream.write(b"x", WAIT)
 
 
-async def test_an_idle_connection_with_bytes_that_nobody_asked_for_has_ended():
+async def test_an_idle_connection_that_receives_bytes_without_a_request_has_ended():
     async with connect() as (stream, _, writer):
         writer.write(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
-        assert await has_ended(stream)
+        await wait_until_ended(stream)
 
 
 async def test_the_headers_and_the_body_of_a_request_arrive_together():
@@ -71,20 +70,20 @@ async def test_a_long_body_is_sent_before_the_answer_is_read():
         assert len(await reader.readexactly(MAX_UNSENT_BYTES)) == MAX_UNSENT_BYTES
 
 
-async def test_a_silent_server_is_a_read_timeout():
+async def test_a_silent_server_causes_a_read_timeout():
     async with connect() as (stream, _, _):
         with pytest.raises(httpcore2.ReadTimeout):
             await stream.read(10, 0.01)
 
 
-async def test_a_server_that_takes_nothing_is_a_write_timeout():
+async def test_a_server_that_does_not_read_causes_a_write_timeout():
     async with connect() as (stream, reader, _):
         reader._transport.pause_reading()
         with pytest.raises(httpcore2.WriteTimeout):
             await stream.write(bytes(1 << 26), 0.01)
 
 
-async def test_bytes_that_are_not_read_stop_the_server():
+async def test_the_server_must_wait_if_its_bytes_are_not_read():
     async with connect() as (stream, _, writer):
         sent = 1 << 26
         writer.write(bytes(sent))

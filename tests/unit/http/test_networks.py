@@ -46,11 +46,11 @@ async def test_a_proxy_of_the_environment_without_a_scheme_leads_to_the_provider
 
 
 @pytest.mark.requirement("7:proxy")
-@pytest.mark.parametrize("said", ["none", "NONE", ""])
-async def test_proxy_none_overrides_the_environment(monkeypatch, authority, said):
+@pytest.mark.parametrize("value", ["none", "NONE", ""])
+async def test_proxy_none_overrides_the_environment(monkeypatch, authority, value):
     async with running_network(authority) as network:
         monkeypatch.setenv("HTTPS_PROXY", network.proxy.url)
-        client = HttpClient("acme", ProviderConfig(proxy=said).set_environment(environment_of_process()))
+        client = HttpClient("acme", ProviderConfig(proxy=value).set_environment(environment_of_process()))
 
         error = await fetch_failure(client)
 
@@ -160,7 +160,7 @@ async def test_a_proxy_may_be_a_value_source(monkeypatch, authority):
         assert await ask(client_of(network, proxy="env:CORPORATE")) == {"ok": True}
 
 
-async def test_a_connection_through_a_proxy_is_used_again(authority):
+async def test_a_connection_through_a_proxy_is_reused(authority):
     async with running_network(authority) as network:
         client = client_of(network)
         for _ in range(3):

@@ -11,7 +11,7 @@ from jumpseat.http.packing import STEP_BYTES, make_unpacker
 TEXT = b"data: some words\n\n" * 20_000
 
 
-def bare(data):
+def deflate_without_header(data):
     stream = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     return stream.compress(data) + stream.flush()
 
@@ -34,7 +34,7 @@ def unpack(coding, packed, size):
         ("identity, gzip", gzip.compress(TEXT[:9]) + gzip.compress(TEXT[9:])),
         ("gzip", gzip.compress(TEXT) + b"\0\0\0 padding"),
         ("deflate", zlib.compress(TEXT)),
-        ("deflate", bare(TEXT)),
+        ("deflate", deflate_without_header(TEXT)),
     ],
 )
 def test_a_compressed_body_is_decompressed_in_bounded_steps(coding, packed, size):
@@ -54,7 +54,7 @@ def test_a_step_is_bounded_even_for_a_high_compression_ratio():
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "no such thing"])
-def test_another_compression_is_an_error_with_a_hint(coding):
+def test_an_unsupported_compression_is_an_error_with_a_hint(coding):
     with pytest.raises(ProtocolError, match=r"acme .* compression other than") as caught:
         make_unpacker(coding, "acme")
     assert caught.value.hint

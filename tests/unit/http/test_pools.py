@@ -54,7 +54,7 @@ async def ask(client: HttpClient, upstream: FakeUpstream) -> Any:
     return await get_json(client, HttpCall("GET", upstream.origin), provider="acme")
 
 
-async def test_the_requests_of_two_sessions_use_one_connection(
+async def test_the_requests_of_several_sessions_use_one_connection(
     session: Session, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.json({}))
@@ -76,7 +76,9 @@ async def test_connections_are_closed_with_the_daemon(
     await upstream.wait_until_unconnected()
 
 
-async def test_a_session_for_itself_closes_its_connections_at_its_end(upstream: FakeUpstream) -> None:
+async def test_the_only_session_of_a_process_closes_its_connections_at_the_end(
+    upstream: FakeUpstream,
+) -> None:
     upstream.default(Reply.json({}))
     client = HttpClient(shared=Shared())
     await ask(client, upstream)
@@ -142,7 +144,7 @@ async def test_sessions_with_different_networks_do_not_share_connections(
     assert (await same.find_destination(HTTPS)).pool.value is pools[1]
 
 
-async def test_a_changed_certificate_counts_for_the_next_session(
+async def test_a_changed_certificate_is_used_by_the_next_session(
     session: Session, authority: Authority, tmp_path: Path
 ) -> None:
     file = tmp_path / "ca.pem"

@@ -27,8 +27,8 @@ async def get(receiver: RedirectReceiver, target: str) -> bytes:
     return await send(receiver, f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
 
 
-async def wait(receiver: RedirectReceiver, state: str) -> asyncio.Task[object]:
-    """Start to wait for a redirect."""
+async def start_waiting(receiver: RedirectReceiver, state: str) -> asyncio.Task[object]:
+    """Start to wait for the redirect with this state."""
     waiting: asyncio.Task[object] = asyncio.create_task(receiver.wait(state))
     await asyncio.sleep(0)
     return waiting
@@ -36,13 +36,13 @@ async def wait(receiver: RedirectReceiver, state: str) -> asyncio.Task[object]:
 
 async def test_the_awaited_redirect_is_returned() -> None:
     async with RedirectReceiver() as receiver:
-        waiting = await wait(receiver, "s1")
+        waiting = await start_waiting(receiver, "s1")
         answer = await get(receiver, "/callback?code=a%20b&state=s1")
         assert answer.startswith(b"HTTP/1.1 200 ")
         assert b"You are signed in." in answer
         assert await waiting == {"code": "a b", "state": "s1"}
         # The next sign-in has another state.
-        waiting = await wait(receiver, "s2")
+        waiting = await start_waiting(receiver, "s2")
         assert (await get(receiver, "/callback?code=1&state=s1")).startswith(b"HTTP/1.1 404 ")
         assert b"refused" in await get(receiver, "/callback?error=access_denied&state=s2")
         assert await waiting == {"error": "access_denied", "state": "s2"}
@@ -63,23 +63,23 @@ async def test_the_awaited_redirect_is_returned() -> None:
 async def test_other_requests_are_ignored(head: bytes, caplog: pytest.LogCaptureFixture) -> None:
     async with RedirectReceiver() as receiver:
         assert b"404" in (await send(receiver, b"GET /callback?state= HTTP/1.1\r\n\r\n"))
-        waiting = await wait(receiver, "s")
+        waiting = await start_waiting(receiver, "s")
         assert b" 200 " not in await send(receiver, head)
         assert not waiting.done()
         waiting.cancel()
     assert caplog.records == []
 
 
-async def test_a_silent_connection_does_not_disturb(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_connection_does_not_prevent_the_redirect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redirect_receiver, "HEAD_SECONDS", 0.1)
     async with RedirectReceiver() as receiver:
-        waiting = await wait(receiver, "s")
+        waiting = await start_waiting(receiver, "s")
         assert await send(receiver, b"GET ") == b""
         await get(receiver, "/callback?state=s")
         await waiting
 
 
-async def test_the_port_is_used_again_if_it_is_free() -> None:
+async def test_a_requested_port_is_used_if_it_is_free() -> None:
     async with RedirectReceiver() as receiver:
         port = receiver.port
         assert receiver.url == f"http://127.0.0.1:{port}/callback"

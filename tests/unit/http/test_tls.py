@@ -124,6 +124,6 @@ def test_an_invalid_client_certificate_is_an_error_with_the_configuration_key(tm
     )
 
 
-def test_a_missing_store_of_the_environment_is_an_error(tmp_path):
+def test_a_missing_certificate_store_from_the_environment_is_an_error(tmp_path):
     with pytest.raises(ConfigError, match="the path in SSL_CERT_FILE: No such file"):
         make_context(TlsOptions(system_file=str(tmp_path / "missing.pem")), "acme")

@@ -69,7 +69,7 @@ class Visitor:
 
 @pytest.fixture
 async def visit(tmp_path: Path) -> AsyncIterator[Callable[[], Visitor]]:
-    """Connects to the control socket of a hub in this process."""
+    """Yield a function that connects to the control socket of a hub in this process."""
     visitors = []
     with directory_for_sockets() as run:
         ownership = Ownership(daemon_files(tmp_path), run)
@@ -123,7 +123,7 @@ def is_open(pipe: int) -> bool:
         LENGTH.pack(10_000) + b"[" * 10_000,
     ],
 )
-async def test_garbage_ends_its_own_connection(visit: Callable[[], Visitor], data: bytes) -> None:
+async def test_garbage_ends_only_its_own_connection(visit: Callable[[], Visitor], data: bytes) -> None:
     visitor = visit()
     await visitor.send(data)
 
@@ -244,7 +244,7 @@ async def test_threads_that_block_for_one_client_leave_threads_for_others(
 
 
 @contextlib.contextmanager
-def free_descriptors(count: int) -> Iterator[None]:
+def limit_free_descriptors(count: int) -> Iterator[None]:
     """Use up the descriptors of this process except for this many."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
@@ -267,7 +267,7 @@ async def test_a_daemon_without_free_descriptors_refuses_clients_until_it_has_so
 ) -> None:
     assert await visit().ask({"op": "status"})  # The hub runs.
     visitors = [visit() for _ in range(3)]
-    with free_descriptors(free):
+    with limit_free_descriptors(free):
         for visitor in visitors:
             visitor.send_with(encode(hello()), [0, 1, 2])
             answer = json.loads((await visitor.read_to_end())[LENGTH.size :])

@@ -21,7 +21,7 @@ def write(path: Path, **content: object) -> None:
     path.write_text(json.dumps({"socket": "/run/x.sock", "pid": 7, "daemon": "1.0", **content}))
 
 
-def test_the_files_are_private_and_their_names_hold_host_and_version(tmp_path: Path) -> None:
+def test_the_files_are_private_and_their_names_contain_host_and_version(tmp_path: Path) -> None:
     files = daemon_files(tmp_path / "state")
 
     # Files with secrets are not used in a directory that others can open.
@@ -54,7 +54,7 @@ def test_a_directory_of_another_user_is_not_used(tmp_path: Path) -> None:
         daemon_files(tmp_path)
 
 
-def test_a_state_directory_that_cannot_be_made_is_a_reason(tmp_path: Path) -> None:
+def test_a_state_directory_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CannotShareError, match="cannot be used"):
         daemon_files(tmp_path / "file")
@@ -118,9 +118,7 @@ def run() -> Iterator[Path]:
         yield directory
 
 
-def test_a_daemon_takes_over_a_stale_pointer_and_removes_only_what_is_its_own(
-    tmp_path: Path, run: Path
-) -> None:
+def test_a_daemon_replaces_a_stale_pointer_and_removes_only_its_own_files(tmp_path: Path, run: Path) -> None:
     files = daemon_files(tmp_path)
     killed = Ownership(files, run)
     killed.publish().close()
@@ -176,7 +174,7 @@ def test_a_file_that_a_stale_pointer_names_is_not_removed(tmp_path: Path, run: P
     assert (run / "precious").read_text() == "x"
 
 
-def test_only_a_running_daemon_of_another_version_that_takes_clients_counts(
+def test_another_version_runs_only_if_its_daemon_answers_and_is_not_retired(
     tmp_path: Path, run: Path
 ) -> None:
     files = daemon_files(tmp_path)

@@ -85,7 +85,7 @@ def test_a_file_and_a_path_that_is_too_long_are_not_used(places: list[Path], bas
         prepare_run_directory({})
 
 
-def test_the_places_follow_the_contract_and_never_tmpdir(base: Path) -> None:
+def test_the_places_depend_on_the_runtime_directory_and_never_on_tmpdir(base: Path) -> None:
     variables = {"TMPDIR": str(base), "XDG_RUNTIME_DIR": "/run/other"}
 
     found = [str(path) for path in list_candidates(1000, variables)]

@@ -52,6 +52,6 @@ class Site:
         importlib.invalidate_caches()
 
 
-def registry(kind: str = "acme", **more: Any) -> Registry:
+def make_registry(kind: str = "acme", **more: Any) -> Registry:
     """Return a registry with one provider of this kind, `mine`."""
     return Registry(Config.model_validate({"providers": {"mine": {"kind": kind, **more}}}))

@@ -171,7 +171,7 @@ kidn = "openai"
     ]
 
 
-async def test_mistakes_in_the_network_of_pages_are_found(tmp_path: Path) -> None:
+async def test_mistakes_in_the_network_settings_for_web_pages_are_found(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     lines = ("[fetch]", 'proxy = "socks5://me:canary@proxy.test:1"', 'ca_file = "ca.pem"', "privat = true")
     file.write_text("\n".join(lines), "utf-8")

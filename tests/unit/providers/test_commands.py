@@ -69,9 +69,9 @@ def texts() -> Iterator[tuple[str, str]]:
         parts = {
             id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values
         }
-        bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
-            if id(node) in parts or id(node) in bare:
+            if id(node) in parts or id(node) in statements:
                 continue
             if isinstance(node, ast.JoinedStr):
                 yield str(name), ast.unparse(node)[2:-1]

@@ -20,7 +20,10 @@ Start = Callable[..., ScriptedRegistry]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
-    """Return a function that makes the registry of a new daemon with these providers and saved settings."""
+    """Return a function that makes the registry of a new daemon with these providers and saved settings.
+
+    The provider `from_client` is from a client's overlay, and the others are from the configuration file.
+    """
 
     def registry(*names: str, from_client: str | None = None, **more: Any) -> ScriptedRegistry:
         built = registry_of(
@@ -125,7 +128,7 @@ async def test_another_programs_sign_in_is_the_last_choice_and_not_always_checke
 
 
 @pytest.mark.requirement("4:general-sign-in")
-async def test_a_configured_default_provider_is_used() -> None:
+async def test_the_sign_in_is_not_checked_if_a_chat_names_its_provider() -> None:
     copilot, account = make_adapter_elsewhere()
     registry = registry_of(ScriptedAdapter(name="a"), ScriptedAdapter(name="b"))
     registry.use("copilot", copilot)
@@ -218,7 +221,7 @@ async def test_of_two_concurrent_choices_the_first_one_is_saved(start: Start) ->
     assert await read_saved_default(start()) == "b"
 
 
-async def test_a_choice_that_cannot_be_saved_is_used_and_tried_once(
+async def test_a_choice_that_cannot_be_saved_is_used_and_saving_is_tried_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()

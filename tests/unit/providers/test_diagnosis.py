@@ -77,7 +77,7 @@ async def test_a_source_without_a_value_names_key_and_source(tmp_path: Path, ups
     assert check.hint
 
 
-async def test_a_source_that_hangs_is_named_and_what_it_stops_is_not_repeated(
+async def test_a_hanging_source_is_reported_once_without_the_checks_that_need_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jumpseat.providers.diagnosis.SOURCE_SECONDS", 0.2)

@@ -54,9 +54,8 @@ async def test_other_work_continues_while_facts_are_added_to_a_long_list() -> No
     before = turns
     assert len(await registry.list_models("fake", refresh=True)) == 3000
     counting.cancel()
-    assert (
-        turns - before > 20
-    )  # If facts were added on the event loop, there would be only one turn per wait.
+    # If facts were added on the event loop, there would be only one turn per wait.
+    assert turns - before > 20
     await registry.aclose()
 
 
@@ -121,7 +120,7 @@ async def test_a_refresh_or_another_account_does_not_wait_after_a_failure() -> N
         with pytest.raises(ChatError):
             await names(registry, refresh=True)
         adapter.models = ["one"]
-        if adapter.listed > 1:
+        if adapter.listed > 1:  # In the second iteration, the account changes.
             registry.forget_models("a")
         assert await again() == ["one"]
 

@@ -97,7 +97,7 @@ async def test_the_hint_explains_how_to_add_a_well_known_provider(
     assert (missing.value.hint or "").startswith(expected or "Add a [providers.NAME] table to ")
 
 
-async def test_a_service_that_is_nearly_named_is_offered_with_what_adds_it() -> None:
+async def test_a_misspelled_service_is_suggested_with_the_command_that_adds_it() -> None:
     registry = registry_of(ScriptedAdapter(name="a"), default_provider="a")
     with pytest.raises(
         RequestError, match=r"'grok', which is not a provider; did you mean groq:x\?"
@@ -198,7 +198,7 @@ async def test_an_unknown_provider_and_an_unknown_kind_are_reported_with_the_nea
 
 
 @pytest.mark.requirement("4:nearest-names")
-async def test_a_wrong_name_in_a_save_is_reported_with_the_nearest() -> None:
+async def test_a_wrong_name_in_saved_settings_is_reported_with_the_nearest() -> None:
     registry = registry_of(ScriptedAdapter(name="groq"))
     schemas = await registry.settings_schemas("groq")
     patch = {"max_token": 1, "default_provider": "grok", "providers": {"grop": {"x": 1}, "groq": {"topp": 1}}}

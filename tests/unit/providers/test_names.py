@@ -60,7 +60,7 @@ async def test_the_default_is_the_configured_else_the_only_one_else_the_built_in
 
 
 @pytest.mark.requirement("4:default-provider", "6:config")
-async def test_a_default_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:
+async def test_a_default_that_does_not_exist_is_an_error_with_the_existing_ones() -> None:
     with pytest.raises(ConfigError, match=r"'c'.*copilot, local, a, b"):
         await ensure_default_provider(two(default_provider="c"))
 
@@ -112,7 +112,7 @@ async def test_a_name_that_several_others_list_is_an_error_that_names_them() -> 
     assert "b:x" in (caught.value.hint or "")
 
 
-async def test_without_a_default_the_only_owner_still_answers() -> None:
+async def test_without_a_default_a_bare_name_goes_to_the_only_provider_that_lists_it() -> None:
     assert await resolve(await list_all(two()), "two") == "b/two"
 
 
@@ -156,10 +156,10 @@ async def test_the_error_for_a_missing_default_provider_has_a_hint(
     assert type(caught.value) is error
     assert all(each in caught.value.message for each in providers)
     hint = caught.value.hint or ""
-    ways = (
+    commands = (
         ("login", "local install", "keys set NAME") if not providers else ("settings set default_provider",)
     )
-    assert [way for way in ways if f"jumpseat {way}" not in hint] == []
+    assert [each for each in commands if f"jumpseat {each}" not in hint] == []
 
 
 async def test_a_resolved_model_includes_its_facts() -> None:

@@ -20,18 +20,18 @@ from jumpseat.chat import ChatError, ConfigError, ProtocolError, RateLimitError
 from jumpseat.config import Config
 from jumpseat.engine import run_turn
 from jumpseat.providers import Registry
-from tests.unit.providers.plugged import GOOD, REQUEST, Install, registry
+from tests.unit.providers.plugged import GOOD, REQUEST, Install, make_registry
 from tests.unit.scripted import RecordingSink, ask
 
 pytestmark = pytest.mark.requirement("7:plugins")
 
 
-async def fail_turn(there: Registry) -> ChatError:
+async def fail_turn(registry: Registry) -> ChatError:
     """Run a turn that fails, and return its error."""
     sink = RecordingSink()
     with pytest.raises(ChatError) as caught:
         async with asyncio.timeout(10):
-            await run_turn(there, ask(model="mine:m"), sink)
+            await run_turn(registry, ask(model="mine:m"), sink)
     assert sink.types[-1] == "done"
     return caught.value
 
@@ -52,7 +52,7 @@ async def test_a_defect_in_a_chat_names_the_plug_in_and_not_the_daemon(
     install: Install, body: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     install(f"class Acme(Adapter):\n{body}")
-    error = await fail_turn(registry())
+    error = await fail_turn(make_registry())
 
     assert type(error) is ProtocolError
     assert error.message.startswith("The plug-in acme (jumpseat-acme 1.0) has a defect and failed (")
@@ -66,7 +66,7 @@ async def test_errors_of_jumpseats_own_classes_pass_unchanged(install: Install) 
         "class Acme(Adapter):\n    async def stream(self, request):\n        yield self.raise_it()\n"
         "    def raise_it(self):\n        raise RateLimitError('Slow down.', retry_after=900)"
     )
-    error = await fail_turn(registry())
+    error = await fail_turn(make_registry())
 
     assert isinstance(error, RateLimitError)
     assert (error.message, error.retry_after) == ("Slow down.", 900)
@@ -79,7 +79,7 @@ async def test_a_defect_in_closing_the_events_does_not_change_the_end_of_the_tur
         "class Acme(Adapter):\n    async def stream(self, request):\n        try:\n"
         "            yield DoneEvent('end_turn')\n        finally:\n            1 / 0"
     )
-    response = await run_turn(registry(), ask(model="mine:m"), RecordingSink())
+    response = await run_turn(make_registry(), ask(model="mine:m"), RecordingSink())
     assert response.stop_reason == "end_turn"
     assert "closing the stream of the plug-in acme" in caplog.text
 
@@ -122,7 +122,7 @@ async def test_a_defect_in_a_network_call_names_the_plug_in(
     install: Install, method: str, arguments: tuple[Any, ...], body: str
 ) -> None:
     install(f"{GOOD}{KNOWS_MODELS}    {body.format(method)}")
-    adapter = registry().adapter("mine")
+    adapter = make_registry().adapter("mine")
     with pytest.raises(ProtocolError, match=r"plug-in acme \(jumpseat-acme 1.0\)"):
         await getattr(adapter, method)(*arguments)
 
@@ -138,21 +138,21 @@ async def test_a_defect_in_a_network_call_names_the_plug_in(
     ],
 )
 @pytest.mark.parametrize("body", NETWORK_DEFECTS, ids=NETWORK_DEFECT_IDS)
-async def test_a_defect_of_its_account_names_the_plug_in(
+async def test_a_defect_of_a_plug_ins_account_names_the_plug_in(
     install: Install, method: str, arguments: tuple[Any, ...], body: str
 ) -> None:
     install(OWN_ACCOUNT.replace("pass", body.format(method)))
-    account = registry().account("mine")
+    account = make_registry().account("mine")
     with pytest.raises(ProtocolError, match=r"plug-in acme \(jumpseat-acme 1.0\)"):
         await getattr(account, method)(*arguments)
 
 
-async def test_files_of_a_failing_watch_list_are_not_watched(
+async def test_no_files_are_watched_if_watched_files_fails(
     install: Install, caplog: pytest.LogCaptureFixture
 ) -> None:
     install(OWN_ACCOUNT.replace("pass", "def watched_files(self): 1 / 0"))
 
-    assert registry().account("mine").watched_files() == ()
+    assert make_registry().account("mine").watched_files() == ()
     assert "watched_files of the plug-in acme (jumpseat-acme 1.0) failed" in caplog.text
 
 
@@ -176,7 +176,7 @@ async def test_a_defect_in_a_cheap_query_gives_its_default(
 ) -> None:
     install(f"{GOOD}{KNOWS_MODELS}    def {method}(self, *_): {body}")
 
-    assert getattr(registry().adapter("mine"), method)(*arguments) == inherited
+    assert getattr(make_registry().adapter("mine"), method)(*arguments) == inherited
     assert f"{method} of the plug-in acme (jumpseat-acme 1.0) failed" in caplog.text
 
 
@@ -197,7 +197,7 @@ async def test_an_adapter_that_declares_nonsense_is_refused_when_it_is_made(
 ) -> None:
     install(f"{GOOD}    {declared}")
     with pytest.raises(ConfigError, match=r"plug-in acme \(jumpseat-acme 1.0\)"):
-        registry().adapter("mine")
+        make_registry().adapter("mine")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ async def test_an_account_that_declares_nonsense_is_refused_when_it_is_made(
 ) -> None:
     install(OWN_ACCOUNT.replace("pass", declared))
     with pytest.raises(ConfigError, match=r"plug-in acme \(jumpseat-acme 1.0\)"):
-        registry().adapter("mine")
+        make_registry().adapter("mine")
 
 
 def methods_of(*parts: type) -> set[str]:
@@ -224,7 +224,7 @@ def test_each_method_of_the_interface_is_guarded(install: Install) -> None:
     optional = methods_of(CachesModels, SharesModels, EditsInline, ChecksSetup, ChecksHosts)
     defined = "".join(f"    def {name}(self, *_): pass\n" for name in sorted(optional))
     install(OWN_ACCOUNT + defined)
-    adapter = registry().adapter("mine")
+    adapter = make_registry().adapter("mine")
     account = adapter.account
 
     # `bind` only makes a `ChatModel`, and `report` is called by the account itself.
@@ -234,11 +234,11 @@ def test_each_method_of_the_interface_is_guarded(install: Install) -> None:
 
 async def test_members_that_a_plug_in_does_not_define_have_their_defaults(install: Install) -> None:
     install(GOOD)
-    adapter = registry().adapter("mine")
+    adapter = make_registry().adapter("mine")
 
     assert await adapter.count_tokens(REQUEST) == -1
     assert adapter.account is None
-    assert (await registry().auth_status("mine")).state == "not_required"
+    assert (await make_registry().auth_status("mine")).state == "not_required"
     with pytest.raises(NotImplementedError):
         await adapter.list_models()
 
@@ -249,10 +249,10 @@ async def test_an_adapter_that_fails_to_close_does_not_prevent_the_close_of_othe
     install(
         GOOD + "    closed = []\n    async def aclose(self):\n        self.closed.append(self)\n        1 / 0"
     )
-    there = Registry(Config.model_validate({"providers": {"a": {"kind": "acme"}, "b": {"kind": "acme"}}}))
-    adapters: list[Any] = [there.adapter("a"), there.adapter("b")]
+    registry = Registry(Config.model_validate({"providers": {"a": {"kind": "acme"}, "b": {"kind": "acme"}}}))
+    adapters: list[Any] = [registry.adapter("a"), registry.adapter("b")]
     with caplog.at_level(logging.ERROR):
-        await there.aclose()
+        await registry.aclose()
 
     assert len(adapters[0].closed) == 2
     assert caplog.text.count("a provider failed to close") == 2

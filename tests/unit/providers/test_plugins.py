@@ -15,20 +15,20 @@ from jumpseat.chat import (
 )
 from jumpseat.config import Config
 from jumpseat.providers import KINDS, Registry, describe_providers, list_all_models
-from tests.unit.providers.plugged import GOOD, REQUEST, Install, registry
+from tests.unit.providers.plugged import GOOD, REQUEST, Install, make_registry
 
 pytestmark = pytest.mark.requirement("7:plugins")
 
 
 def refusal(kind: str = "acme", **more: Any) -> ConfigError:
     with pytest.raises(ConfigError) as caught:
-        registry(kind, **more).adapter("mine")
+        make_registry(kind, **more).adapter("mine")
     return caught.value
 
 
 async def test_a_kind_of_an_installed_plug_in_makes_its_adapter(install: Install) -> None:
     install(GOOD)
-    adapter = registry().adapter("mine")
+    adapter = make_registry().adapter("mine")
 
     assert adapter.provider_name == "mine"
     assert [event async for event in adapter.stream(REQUEST)] == [DoneEvent("end_turn")]
@@ -41,22 +41,23 @@ def test_an_adapter_may_be_made_by_a_function(install: Install) -> None:
         loads="make",
     )
 
-    assert registry().adapter("mine").provider_name == "mine of acme"
+    assert make_registry().adapter("mine").provider_name == "mine of acme"
 
 
 def test_plug_ins_are_not_searched_for_built_in_kinds(install: Install) -> None:
     install("raise RuntimeError('imported')")
-    there = registry("openai")
+    registry = make_registry("openai")
     opened: list[str] = []
     watching = True
 
+    # An audit hook cannot be removed, so `watching` switches it off.
     def note(event: str, arguments: tuple[Any, ...]) -> None:
         if watching and event == "open" and "entry_points" in str(arguments[0]):
             opened.append(str(arguments[0]))
 
     sys.addaudithook(note)
-    there.adapter("mine")
-    there.settings_rows("mine")
+    registry.adapter("mine")
+    registry.settings_rows("mine")
     assert opened == []
 
     refusal()
@@ -80,7 +81,7 @@ def test_an_unknown_kind_is_reported_with_all_known_kinds(install: Install) -> N
 def test_a_plug_in_cannot_replace_a_built_in_kind(install: Install) -> None:
     install("raise RuntimeError('imported')", "openai")
 
-    assert type(registry("openai").adapter("mine")).__name__ == "OpenAIAdapter"
+    assert type(make_registry("openai").adapter("mine")).__name__ == "OpenAIAdapter"
 
 
 def test_two_distributions_with_one_name_are_both_refused(install: Install) -> None:
@@ -111,10 +112,10 @@ async def test_a_plug_in_that_cannot_be_used_is_named_with_its_distribution(
     install: Install, code: str, sentence: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     install(code)
-    there = registry()
-    await there.prepare("mine")
+    registry = make_registry()
+    await registry.prepare("mine")
     with pytest.raises(ConfigError) as caught:
-        there.adapter("mine")
+        registry.adapter("mine")
 
     error = caught.value
     assert sentence in error.message
@@ -136,16 +137,16 @@ async def test_a_broken_plug_in_is_listed_with_its_message_beside_the_others(
     install(code)
     other = {"kind": "openai", "base_url": "http://127.0.0.1:1/v1"}
     tables = {"mine": {"kind": "acme"}, "other": other}
-    there = Registry(Config.model_validate({"providers": tables}))
-    rows = {row.id: row for row in await describe_providers(there, None, probe=True)}
+    registry = Registry(Config.model_validate({"providers": tables}))
+    rows = {row.id: row for row in await describe_providers(registry, None, probe=True)}
 
     assert set(rows) >= {"mine", "other", "local"}
     assert "acme" in (rows["mine"].auth.message or "")
     assert not rows["mine"].configured
     assert rows["other"].configured
-    _, failures = await list_all_models(there, ["mine"])
+    _, failures = await list_all_models(registry, ["mine"])
     assert [(each.provider, isinstance(each.error, ChatError)) for each in failures] == [("mine", True)]
-    await there.aclose()
+    await registry.aclose()
 
 
 # -- its own keys and settings
@@ -166,7 +167,7 @@ OPTIONS = (
 
 def test_a_plug_in_reads_its_own_keys(install: Install) -> None:
     install(OPTIONS)
-    adapter: Any = registry(region="eu", depth=3).adapter("mine")
+    adapter: Any = make_registry(region="eu", depth=3).adapter("mine")
     read = adapter.read
 
     assert (read.region, read.depth) == ("eu", 3)
@@ -194,16 +195,16 @@ def test_only_keys_that_the_plug_in_does_not_declare_are_warned_about(
     install: Install, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     install(code)
-    registry(region="eu", basse_url="x").adapter("mine")
+    make_registry(region="eu", basse_url="x").adapter("mine")
 
     assert "unknown key providers.mine.basse_url is ignored by the plug-in acme" in caplog.text
     assert ("providers.mine.region" in caplog.text) == (code == GOOD)
 
 
-def test_a_plug_ins_settings_are_in_its_schema_under_the_users_own(install: Install) -> None:
+def test_the_users_settings_rows_override_those_of_a_plug_in(install: Install) -> None:
     install(OPTIONS)
     mine = {"tone": {"type": "string", "order": 9}, "mood": {"type": "string", "order": 1}}
-    rows = registry(region="eu", settings=mine).settings_rows("mine")
+    rows = make_registry(region="eu", settings=mine).settings_rows("mine")
 
     assert [(key, row.type) for key, row in rows.items()] == [("mood", "string"), ("tone", "string")]
-    assert registry(region="eu").settings_rows("mine")["tone"].choices == ["plain", "florid"]
+    assert make_registry(region="eu").settings_rows("mine")["tone"].choices == ["plain", "florid"]

@@ -254,7 +254,7 @@ async def test_a_hanging_probe_times_out_without_delaying_others(monkeypatch: py
 
 
 @pytest.mark.requirement("5:probe")
-async def test_a_probe_does_not_refuse_chats_with_later_models() -> None:
+async def test_a_probe_does_not_change_the_capabilities_that_chats_use() -> None:
     registry = registry_of(ScriptedAdapter(name="a", probed={"vision": False}))
     await describe_providers(registry, None, probe=True)
 

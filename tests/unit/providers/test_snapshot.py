@@ -81,7 +81,7 @@ def test_the_daemon_starts_without_reading_the_snapshot() -> None:
     assert done.stdout.strip() == "0"
 
 
-def database(file: Path) -> bytes:
+def make_database(file: Path) -> bytes:
     connection = sqlite3.connect(file)
     connection.executescript(
         """
@@ -116,7 +116,7 @@ def test_the_snapshot_is_regenerated_from_any_form_of_the_data(
     tmp_path: Path, form: str, date: str | None
 ) -> None:
     text = json.dumps(API).encode()
-    data = {"json": text, "gzip": gzip.compress(text), "database": database(tmp_path / "db")}
+    data = {"json": text, "gzip": gzip.compress(text), "database": make_database(tmp_path / "db")}
     file = tmp_path / "data"
     if form in data:
         file.write_bytes(data[form])

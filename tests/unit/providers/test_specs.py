@@ -108,7 +108,7 @@ def test_a_key_of_another_kind_is_unknown_and_a_mistyped_one_is_suggested(
         ("openai", "ca_file"),
     ],
 )
-def test_a_client_may_not_set_keys_of_the_user_only(home: Path, kind: str, key: str) -> None:
+def test_a_client_cannot_set_keys_that_only_the_user_may_set(home: Path, kind: str, key: str) -> None:
     with pytest.raises(ConfigError, match=rf"providers\.new\.{key} .*(only the user|your own)"):
         load(home, "", {"providers": {"new": {"kind": kind, key: "x"}}})
 

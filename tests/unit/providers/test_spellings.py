@@ -1,4 +1,4 @@
-"""The listed model that a name refers to; a name never refers to another model."""
+"""A name in any spelling is resolved to the listed model that it means, and never to another one."""
 
 from __future__ import annotations
 

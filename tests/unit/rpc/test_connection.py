@@ -39,7 +39,7 @@ class Client:
     def __init__(self, **handlers: Any) -> None:
         self.writer = RecordingWriter()
         self.stopped = 0
-        own = {"echo": echo, "for_ever": for_ever, "unspeakable": return_object, **handlers}
+        own = {"echo": echo, "for_ever": for_ever, "unencodable": return_object, **handlers}
         self.connection = ClientConnection(
             self.writer,
             replace(
@@ -58,7 +58,7 @@ class Client:
     def send(self, *messages: Any) -> None:
         self.connection.receive(b"".join(encode_frame(write_json(message)) for message in messages))
 
-    async def answers(self, count: int) -> list[Any]:
+    async def wait_for_answers(self, count: int) -> list[Any]:
         """Wait until this many messages were sent, and return all of them."""
         return await self.writer.wait_until(lambda messages: len(messages) >= count)
 
@@ -79,7 +79,7 @@ def codes(messages: list[Any]) -> list[tuple[Any, int | None]]:
     return [(each["id"], each["error"]["code"] if "error" in each else None) for each in messages]
 
 
-def test_the_names_of_the_method_table_are_unique() -> None:
+def test_each_method_is_listed_under_its_name_and_is_not_a_notification() -> None:
     assert [name for name, method in METHODS.items() if name != method.name] == []
     assert set(METHODS).isdisjoint(NOTIFICATIONS_SENT)
 
@@ -108,18 +108,18 @@ async def test_a_wrong_configuration_may_be_corrected_and_sent_again(home: Any) 
 
 async def test_a_reused_id_in_flight_is_refused_and_the_first_request_continues(client: Client) -> None:
     client.send(request(1, "for_ever"), request(1, "echo"), request("1", "echo"))
-    assert codes(await client.answers(2)) == [(1, -32600), ("1", None)]
+    assert codes(await client.wait_for_answers(2)) == [(1, -32600), ("1", None)]
 
     client.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 1}})
-    assert codes(await client.answers(3))[2] == (1, -32800)
+    assert codes(await client.wait_for_answers(3))[2] == (1, -32800)
     client.send(request(1, "echo"))
-    assert codes(await client.answers(4))[3] == (1, None)
+    assert codes(await client.wait_for_answers(4))[3] == (1, None)
 
 
 async def test_a_result_that_json_cannot_hold_is_answered_with_an_error(client: Client) -> None:
-    client.send(request(1, "unspeakable"), [request(2, "unspeakable"), request(3, "echo")])
+    client.send(request(1, "unencodable"), [request(2, "unencodable"), request(3, "echo")])
 
-    alone, batch = await client.answers(2)
+    alone, batch = await client.wait_for_answers(2)
     assert codes([alone]) == [(1, -32603)]
     assert sorted(codes(batch)) == [(2, -32603), (3, None)]
 
@@ -138,27 +138,27 @@ async def test_a_turn_id_in_flight_is_refused_before_the_turn_starts(client: Cli
 
     first = client.writer.messages[0]
     assert (first["id"], first["error"]["data"]["errors"][0]["path"]) == (2, "turnId")
-    await client.answers(2)
+    await client.wait_for_answers(2)
     assert client.connection.session.in_flight == {}
 
 
 async def test_a_response_without_a_request_is_not_answered(client: Client) -> None:
     client.send({"jsonrpc": "2.0", "id": 1, "result": 5}, request(2, "echo"))
 
-    assert codes(await client.answers(1)) == [(2, None)]
+    assert codes(await client.wait_for_answers(1)) == [(2, None)]
 
 
 @pytest.mark.parametrize("params", [None, {}, {"id": 5}, {"id": [1]}, "x", 5])
 async def test_a_cancel_without_a_request_is_ignored(client: Client, params: Any) -> None:
     client.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": params}, request(1, "echo"))
 
-    assert codes(await client.answers(1)) == [(1, None)]
+    assert codes(await client.wait_for_answers(1)) == [(1, None)]
 
 
 async def test_shutdown_answers_after_the_requests_that_it_cancels(client: Client) -> None:
     client.send(request(1, "for_ever"), request(2, "shutdown"), request(3, "echo"))
 
-    assert codes(await client.answers(3)) == [(3, -32600), (1, -32800), (2, None)]
+    assert codes(await client.wait_for_answers(3)) == [(3, -32600), (1, -32800), (2, None)]
     client.send({"jsonrpc": "2.0", "method": "exit"})
     assert client.stopped == 1
 
@@ -172,7 +172,7 @@ async def test_a_batch_is_answered_by_one_array_once_all_are_done(client: Client
     assert client.writer.messages == []
 
     client.send(cancel)
-    [batch] = await client.answers(1)
+    [batch] = await client.wait_for_answers(1)
     assert sorted(codes(batch), key=str) == sorted(
         [(1, None), (2, -32800), (None, -32600), (3, -32601)], key=str
     )
@@ -182,18 +182,18 @@ async def test_a_batch_is_answered_by_one_array_once_all_are_done(client: Client
 async def test_a_batch_of_notifications_is_not_answered(client: Client) -> None:
     client.send([{"jsonrpc": "2.0", "method": "$/unknown"}], request(1, "echo"))
 
-    assert codes(await client.answers(1)) == [(1, None)]
+    assert codes(await client.wait_for_answers(1)) == [(1, None)]
 
 
 @pytest.mark.requirement("1:batch")
 async def test_an_id_twice_in_a_batch_is_refused_the_second_time(client: Client) -> None:
     client.send([request(1, "echo"), request(1, "echo")])
 
-    [batch] = await client.answers(1)
+    [batch] = await client.wait_for_answers(1)
     assert sorted(codes(batch), key=str) == [(1, -32600), (1, None)]
 
 
-def test_a_batch_waits_until_it_is_read_to_its_end() -> None:
+def test_a_batch_is_not_answered_before_all_its_requests_are_read() -> None:
     writer = RecordingWriter()
     batch = BatchResponse(Outbox(writer, encode_frame))
     batch.expect()
@@ -207,15 +207,15 @@ def test_a_batch_waits_until_it_is_read_to_its_end() -> None:
     assert writer.messages == [[{"id": 1}, {"id": 2}]]
 
 
-async def test_a_request_too_many_is_refused_and_those_in_flight_go_on(
+async def test_a_request_above_the_limit_is_refused_and_those_in_flight_continue(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session_module, "MAX_IN_FLIGHT", 3)
     client.send(*(request(number, "for_ever") for number in (1, 2, 3, 4)))
-    [refused] = await client.answers(1)
+    [refused] = await client.wait_for_answers(1)
     assert (refused["id"], refused["error"]["code"]) == (4, INVALID_REQUEST)
 
     client.send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 1}})
-    await client.answers(2)
+    await client.wait_for_answers(2)
     client.send(request(5, "echo"))
-    assert (await client.answers(3))[-1]["result"] == 5
+    assert (await client.wait_for_answers(3))[-1]["result"] == 5

@@ -190,6 +190,6 @@ def test_a_result_of_texts_alone_is_one_string() -> None:
 
 @pytest.mark.requirement("2:documents")
 @pytest.mark.parametrize("document", [{"source": "AAAA"}, {"source": "!", "mediaType": "application/pdf"}])
-def test_a_document_without_a_type_or_with_another_source_is_invalid(document: dict[str, Any]) -> None:
+def test_a_document_without_a_type_or_with_a_wrong_source_is_invalid(document: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"mediaType must name a type|source must be base64"):
         decode(messages=[{"role": "user", "content": [{"type": "document", **document}]}])

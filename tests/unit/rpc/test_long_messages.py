@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -44,7 +43,7 @@ def receive_most(client: Client, message: Any) -> bytes:
 
 @pytest.mark.requirement("1:order")
 @pytest.mark.parametrize("together", [True, False], ids=["in one piece", "in two pieces"])
-async def test_a_cancel_behind_a_long_request_finds_it(client: Client, together: bool) -> None:
+async def test_a_cancel_directly_after_a_long_request_cancels_it(client: Client, together: bool) -> None:
     end = receive_most(client, request(1, "for_ever", LONG))
     cancel = encode_frame(write_json(CANCEL))
     for piece in [end + cancel] if together else [end, cancel]:
@@ -52,7 +51,7 @@ async def test_a_cancel_behind_a_long_request_finds_it(client: Client, together:
     assert client.writer.messages == []
     assert client.writer.held
 
-    assert codes(await client.answers(1)) == [(1, -32800)]
+    assert codes(await client.wait_for_answers(1)) == [(1, -32800)]
     assert not client.writer.held
 
 
@@ -64,7 +63,7 @@ async def test_several_long_messages_are_answered_in_order(client: Client) -> No
     for start in range(50, len(ends), 50_000):
         client.connection.receive(ends[start : start + 50_000])
 
-    assert [answer["id"] for answer in await client.answers(3)] == [1, 2, 3]
+    assert [answer["id"] for answer in await client.wait_for_answers(3)] == [1, 2, 3]
     assert not client.writer.held
 
 
@@ -72,14 +71,14 @@ async def test_a_long_message_with_wrong_params_is_refused(client: Client) -> No
     params = {"messages": [user("x" * 200_000), {"role": "nobody"}]}
     client.connection.receive(receive_most(client, request(1, "chat/start", params)))
 
-    [answer] = await client.answers(1)
+    [answer] = await client.wait_for_answers(1)
     assert [each["path"] for each in answer["error"]["data"]["errors"]] == [
         "messages.1.role",
         "messages.1.content",
     ]
 
 
-async def test_after_the_end_a_long_message_has_no_effect(client: Client) -> None:
+async def test_a_long_message_has_no_effect_after_its_connection_closes(client: Client) -> None:
     client.connection.receive(receive_most(client, request(1, "echo", LONG)))
     await client.connection.close()
     await asyncio.sleep(0)
@@ -103,9 +102,7 @@ def agentic(count: int) -> Any:
 def no_collections() -> Iterator[None]:
     """Switch off garbage collection, which takes far longer in the test process than in a daemon."""
     gc.disable()
-    interval = sys.getswitchinterval()
     yield
-    sys.setswitchinterval(interval)
     gc.enable()
 
 
