@@ -89,6 +89,7 @@ BUT_FOR: Mapping[str, tuple[str, ...]] = {
     "tools": ("jumpseat.wire.write_json",),
     "engine": ("jumpseat.wire.write_json", "os.path"),
 }
+"""The exceptions to `NEVER_IMPORTED`."""
 
 SPEAKS_MCP = "jumpseat.tools.mcp"
 """A client of MCP servers. MCP uses JSON-RPC, one message per line; the SDK implements most of that."""

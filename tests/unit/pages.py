@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-README, BUILT = ROOT / "README.md", ROOT / "server" / "README.md"
+README, SERVER_README = ROOT / "README.md", ROOT / "server" / "README.md"
 SUBSYSTEMS, TESTING = ROOT / "server" / "subsystems.md", ROOT / "tests" / "README.md"
 CONFIGURATION, CLIENT, COMMAND_LINE = (
     DOCS / f"{name}.md" for name in ("configuration", "client", "command-line")
@@ -21,7 +21,7 @@ PROTOCOL = DOCS / "protocol"
 """A directory. Its pages are treated as one page."""
 
 CONTRIBUTING, SECURITY = ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"
-PAGES = [README, CONTRIBUTING, SECURITY, BUILT, SUBSYSTEMS, TESTING, *sorted(DOCS.rglob("*.md"))]
+PAGES = [README, CONTRIBUTING, SECURITY, SERVER_README, SUBSYSTEMS, TESTING, *sorted(DOCS.rglob("*.md"))]
 EDITOR_PAGES = {page.parent.name: page for page in sorted((ROOT / "editors").glob("*/README.md"))}
 SOURCES = (ROOT / "server" / "jumpseat", ROOT / "client" / "jumpseat_client")
 

@@ -21,7 +21,6 @@ from tests.daemon import environment_of
 from tests.fakes import tool_plugin
 from tests.hub import no_daemon_afterwards
 from tests.unit.pages import (
-    BUILT,
     CLIENT,
     DOCS,
     EDITOR_PAGES,
@@ -29,6 +28,7 @@ from tests.unit.pages import (
     PROTOCOL,
     README,
     ROOT,
+    SERVER_README,
     SOURCES,
     SUBSYSTEMS,
     TESTING,
@@ -145,7 +145,7 @@ def test_the_page_of_the_client_names_its_methods_and_arguments() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [BUILT, SUBSYSTEMS, TESTING, README, CLIENT, NUMBERS],
+    [SERVER_README, SUBSYSTEMS, TESTING, README, CLIENT, NUMBERS],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_every_path_on_a_page_exists(page: Path) -> None:

@@ -17,7 +17,6 @@ from jumpseat.rpc.serve import main as serve
 from jumpseat_cli.program import jumpseat
 from tests.fakes.tls_front import Authority
 from tests.unit.pages import (
-    BUILT,
     CLIENT,
     COMMAND_LINE,
     CONFIGURATION,
@@ -27,6 +26,7 @@ from tests.unit.pages import (
     PROTOCOL,
     README,
     ROOT,
+    SERVER_README,
     TESTING,
     Block,
     blocks,
@@ -94,7 +94,7 @@ TESTS = {
 
 NOT_RUN = [
     (README, "text", "  Neovim", "a drawing of the parts"),
-    (BUILT, "text", " editors", "a drawing of the packages"),
+    (SERVER_README, "text", " editors", "a drawing of the packages"),
     (NEOVIM, "text", "def f", "a screen, copied from a run; the tests of the plug-in look at such screens"),
 ]
 """Blocks that are not code: the page, the language, the first words, and a description."""

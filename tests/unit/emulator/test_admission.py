@@ -4,7 +4,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tests.emulator.credentials import OPEN_SOURCE_OAUTH_APP
+from tests.emulator.credentials import OPEN_SOURCE_OAUTH_APP, PLUGIN_APP
 
 UNVERIFIED = "unauthorized: unauthorized: AuthenticateToken authentication failed\n"
 
@@ -30,7 +30,7 @@ async def test_copilot_tokens_can_all_expire_between_two_requests(user, emulator
     assert refusal(expired) == (401, "IDE token expired: unauthorized: token expired\n")
     await user.exchange()
     assert (await user.chat("Hi")).status_code == 200
-    emulator.clock.advance(1801)
+    emulator.clock.advance(1801)  # A Copilot token is valid for 1800 s.
     assert (await user.chat("Hi")).status_code == 401
     assert emulator.exchanges == 2
 
@@ -42,7 +42,7 @@ async def test_editor_version_is_required_only_with_copilot_tokens(user, emulato
     assert refusal(odd) == (400, "bad request: unknown Editor-Version header for IDE auth\n")
     emulator.state.unknown_editors.add("neovim")
     assert (await user.get("/models")).status_code == 400
-    for client_id in ("Iv1.b507a08c87ecfe98", OPEN_SOURCE_OAUTH_APP):
+    for client_id in (PLUGIN_APP, OPEN_SOURCE_OAUTH_APP):
         user.token = emulator.issue_token(client_id=client_id)
         assert (await user.get("/models", Editor_Version="", Copilot_Integration_Id="")).status_code == 200
 

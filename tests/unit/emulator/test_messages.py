@@ -61,7 +61,7 @@ async def test_signed_thinking_must_come_back_unchanged(user):
         (make_body({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x"}]}), "unexpected"),
     ],
 )
-async def test_unsupported_parameters_are_refused(user, body, words):
+async def test_unsupported_parameters_and_invalid_messages_are_refused(user, body, words):
     answer = await user.post(PATH, body)
     assert answer.status_code == 400
     assert answer.json()["error"]["type"] == "invalid_request_error"

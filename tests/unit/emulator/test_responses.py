@@ -86,7 +86,7 @@ CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
         ({"input": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]}, "invalid_request_body"),
     ],
 )
-async def test_unsupported_parameters_are_refused(user, more, code):
+async def test_unsupported_parameters_and_invalid_input_are_refused(user, more, code):
     answer = await user.post(PATH, make_body("Hi", **more))
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == code

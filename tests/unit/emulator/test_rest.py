@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.emulator.credentials import CLI_OAUTH_APP, OPEN_SOURCE_OAUTH_APP
+from tests.emulator.credentials import CLI_OAUTH_APP, OPEN_SOURCE_OAUTH_APP, PLUGIN_APP
 
 EXCHANGE = "/copilot_internal/v2/token"
 
@@ -19,7 +19,7 @@ async def test_a_token_is_exchanged_under_any_scheme(visitor, emulator, scheme):
     assert body["expires_at"] == pytest.approx(emulator.clock.now() + 1800, abs=5)
     assert body["refresh_in"] == 1500
     assert body["endpoints"]["api"] == emulator.plan_url("individual")
-    assert answer.headers["x-oauth-client-id"] == "Iv1.b507a08c87ecfe98"
+    assert answer.headers["x-oauth-client-id"] == PLUGIN_APP
     assert answer.headers["x-ratelimit-remaining"] == "14999"
     assert emulator.exchanges == 1
 

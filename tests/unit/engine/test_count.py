@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jumpseat.adapters.base import Replan
+from jumpseat.adapters.base import Capabilities, Replan
 from jumpseat.chat import (
     AuthenticationError,
     ChatError,
@@ -109,7 +109,7 @@ async def test_a_count_is_planned_like_a_chat() -> None:
         "text"
     ] * 3
     adapter = make_adapter(1)
-    adapter.capabilities = type(adapter.capabilities)(tool_calls=False, vision=False)
+    adapter.capabilities = Capabilities(tool_calls=False, vision=False)
     with pytest.raises(RequestError, match="tools"):
         await count_turn(adapter, tools=[ToolDefinition("f", "", {})])
     with pytest.raises(RequestError, match="images"):

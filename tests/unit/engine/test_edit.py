@@ -134,7 +134,7 @@ async def test_an_adapter_may_parse_its_answers_itself() -> None:
     assert (mine.replacement, other.replacement) == ("MINE", "other\n")
 
 
-async def test_an_adapter_that_cannot_read_its_answer_does_not_lose_it(
+async def test_an_answer_that_its_adapter_fails_to_read_is_not_lost(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Failing(ScriptedAdapter):

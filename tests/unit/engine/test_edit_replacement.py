@@ -47,7 +47,7 @@ def test_the_replacement_is_the_code_of_the_answer(vector: dict[str, Any]) -> No
     assert found == vector["replacement"]
 
 
-def test_the_example_of_the_protocol_page_holds() -> None:
+def test_the_example_of_the_protocol_page_is_correct() -> None:
     section = PAGE.read_text("utf-8").partition("## Edits")[2].partition("\n## ")[0]
     request, result = map(json.loads, re.findall(r"^```json\n(.*?)^```$", section, re.M | re.S))
     target = request["params"]["target"]

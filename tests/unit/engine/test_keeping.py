@@ -83,9 +83,7 @@ async def test_the_answer_is_kept_before_done(store: ConversationStore) -> None:
     class Watching(RecordingSink):
         def send(self, event: Any) -> None:
             super().send(event)
-            if isinstance(event, StartEvent):
-                seen.append(texts(store))
-            if isinstance(event, DoneEvent):
+            if isinstance(event, StartEvent | DoneEvent):
                 seen.append(texts(store))
 
     seen: list[list[str]] = []
@@ -191,7 +189,7 @@ async def test_a_chat_succeeds_with_a_warning_if_the_store_fails(
     tmp_path: Path, broken: Exception, fails_at_begin: bool
 ) -> None:
     store, sink, warned = SlowStore(tmp_path / "c"), RecordingSink(), deque[str]()
-    store.go_on.release(5)
+    store.go_on.release(5)  # More than the writes of one turn, so that none of them waits.
     if fails_at_begin:
         store.broken = broken
     else:

@@ -66,7 +66,7 @@ def test_tools_cost_their_schemas_and_a_preamble_in_one_family() -> None:
 def test_the_next_prompt_is_measured_by_the_last_count_plus_an_estimate() -> None:
     memory = TokenMemory()
     memory.remember_turn("p", request(), Usage(5000, 70))
-    added = Message.user("x" * 400)
+    added = Message.user("x" * 400)  # An estimate of 100 tokens, and 4 for the framing of the message.
 
     assert memory.measure("p", request(HELLO, ANSWER, added)) == PromptSize(5000 + 70 + 104)
     assert memory.measure("p", request(HELLO, ANSWER, added, added)) == PromptSize(5000 + 70 + 208)

@@ -307,7 +307,7 @@ async def test_a_retry_is_reported_before_it_is_made() -> None:
         ([RateLimitError("Slow down.", status_code=429, retry_after=0)], ["user", "user"]),
     ],
 )
-async def test_a_request_that_was_possibly_billed_is_repeated_as_the_agents(
+async def test_a_request_that_may_be_billed_is_repeated_with_the_initiator_agent(
     script: Sequence[Step], initiators: list[str]
 ) -> None:
     adapter = ScriptedAdapter(script, [DONE])

@@ -115,7 +115,7 @@ async def test_a_turn_is_reported_before_its_answer_and_its_conversation_continu
     created = await program.ask("conversation/create", asked)
     values = [each["params"]["value"] for each in program.before]
     assert [value["kind"] for value in values] == ["begin", "report", "report", "report", "end"]
-    assert {value["conversationId"] for value in values[:1]} == {created["conversationId"]}
+    assert values[0]["conversationId"] == created["conversationId"]
     assert values[2]["editAgentRounds"][0]["reply"] == "Hello"
     more = {"workDoneToken": 2, "conversationId": created["conversationId"], "message": "More"}
     assert (await program.ask("conversation/turn", more))["turnId"] != created["turnId"]

@@ -90,7 +90,7 @@ async def test_nothing_is_read_after_the_end_mark(http, upstream):
 
 
 @pytest.mark.requirement("chat:comments")
-async def test_comments_keep_a_silent_stream_alive(http, upstream):
+async def test_comments_in_a_stream_produce_no_output(http, upstream):
     pieces = [b": still here\n\n"] * 20
     reply = Reply.events([*pieces, b"data: end\n\n"])
     assert await read_text(http, upstream, reply, timeout=10.0) == ("", None)

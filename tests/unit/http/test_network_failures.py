@@ -68,7 +68,7 @@ async def test_an_unreachable_proxy_is_named_instead_of_the_provider(authority):
 
 
 @pytest.mark.requirement("7:proxy-errors", "7:proxy-environment")
-async def test_a_proxy_of_the_environment_whose_name_is_unknown_is_named_with_its_variable(
+async def test_a_proxy_with_an_unknown_name_is_reported_with_the_variable_that_sets_it(
     monkeypatch, authority
 ):
     async with running_network(authority) as network:

@@ -62,6 +62,7 @@ async def test_the_awaited_redirect_is_returned() -> None:
 )
 async def test_other_requests_are_ignored(head: bytes, caplog: pytest.LogCaptureFixture) -> None:
     async with RedirectReceiver() as receiver:
+        # No redirect is awaited yet, so an empty state must not match either.
         assert b"404" in (await send(receiver, b"GET /callback?state= HTTP/1.1\r\n\r\n"))
         waiting = await start_waiting(receiver, "s")
         assert b" 200 " not in await send(receiver, head)

@@ -177,7 +177,7 @@ async def test_received_descriptors_are_closed_however_the_connection_ends(
         os.close(writer)
 
 
-async def test_more_descriptors_than_streams_are_closed(visit: Callable[[], Visitor]) -> None:
+async def test_descriptors_beyond_those_of_the_three_streams_are_closed(visit: Callable[[], Visitor]) -> None:
     reader, writer = os.pipe()
     visitor = visit()
     visitor.send_with(b"\0\0", [reader] * 20)
@@ -201,7 +201,7 @@ async def test_a_flood_of_silent_connections_does_not_block_clients(
     visit: Callable[[], Visitor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 8)
-    flood = [visit() for _ in range(58)]
+    flood = [visit() for _ in range(58)]  # 50 more than the limit.
 
     assert (await visit().ask({"op": "status"}))["running"] is True
     # The oldest connections were closed, so that no more than the limit are open.

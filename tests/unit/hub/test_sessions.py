@@ -80,7 +80,7 @@ def test_every_umask_is_accepted(umask: int) -> None:
     assert client(umask=umask).environment.umask == umask
 
 
-def make_client(name: str | None, version: str | None, *turns: str | None) -> AttachedClient:
+def make_client_with_session(name: str | None, version: str | None, *turns: str | None) -> AttachedClient:
     """Return a client with a session of this name, and requests in flight with these turns."""
     found = client()
     found.session = SimpleNamespace(
@@ -92,19 +92,19 @@ def make_client(name: str | None, version: str | None, *turns: str | None) -> At
 
 @pytest.mark.requirement("9:status")
 def test_the_status_counts_turns_and_not_other_requests() -> None:
-    status = make_client("editor", "1.0", "turn", None, "other").status()
+    status = make_client_with_session("editor", "1.0", "turn", None, "other").status()
     assert status.pop("attachedAt").endswith("Z")
     assert status == {"pid": 5, "name": "editor", "version": "1.0", "turns": 2}
 
 
 @pytest.mark.requirement("9:status")
-@pytest.mark.parametrize("make", [client, lambda: make_client(None, None)])
+@pytest.mark.parametrize("make", [client, lambda: make_client_with_session(None, None)])
 def test_the_status_of_an_unnamed_client_has_no_name(make: Callable[[], AttachedClient]) -> None:
     assert make().status().keys() == {"pid", "attachedAt", "turns"}
 
 
 @pytest.mark.requirement("9:status")
 def test_a_name_in_the_status_is_printable_and_short() -> None:
-    status = make_client("\x1b]0;é\n" + "n" * 200, "\ud800").status()
+    status = make_client_with_session("\x1b]0;é\n" + "n" * 200, "\ud800").status()
     assert status["name"] == "?]0;é?" + "n" * (MAX_NAME_LENGTH - 6)
     assert status["version"] == "?"

@@ -54,7 +54,7 @@ def test_the_lock_is_free_when_its_holder_closes_it_and_no_link_is_followed(tmp_
         try_lock(tmp_path / "link")
 
 
-def test_a_long_log_is_rotated_once_and_stderr_follows(
+def test_only_one_old_log_is_kept_and_stderr_goes_to_the_new_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(daemon_module, "MAX_LOG_BYTES", 10)

@@ -51,7 +51,7 @@ async def test_an_unusable_value_is_reported_with_its_line_and_not_shown(
     assert "canary" not in fault.message
 
 
-async def test_a_value_that_only_its_use_can_check_is_not_a_fault(
+async def test_a_value_that_can_be_checked_only_by_using_it_is_not_a_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("UNSET_KEY", raising=False)

@@ -53,6 +53,7 @@ def test_every_hint_names_a_command_in_the_form_that_is_replaced() -> None:
             known = any(re.fullmatch(command.arguments, arguments) for command in HINTED_COMMANDS)
             if not (known and found["before"].lower() == "run "):
                 wrong.append(f"{path}: {text}")
+        # A text that begins with a command is the command itself, and another text quotes it.
         if BARE.search(text) and not BARE.match(text):
             wrong.append(f"{path}: {text}")
     assert wrong == []

@@ -138,7 +138,7 @@ async def test_the_sign_in_is_not_checked_if_a_chat_names_its_provider() -> None
 
 
 @pytest.mark.requirement("4:configured-default")
-async def test_the_configuration_takes_precedence_over_the_saved_default_and_keeps_it(start: Start) -> None:
+async def test_a_configured_default_takes_precedence_and_does_not_change_the_saved_one(start: Start) -> None:
     await save(start("a", "b"), default_provider="a")
 
     assert await ensure_default_provider(start("a", "b", default_provider="b")) == "b"
@@ -191,7 +191,7 @@ async def test_a_choice_among_a_clients_own_providers_is_not_saved(
 
 
 @pytest.mark.requirement("4:overlay-default")
-async def test_a_saved_default_holds_next_to_a_clients_own_providers(start: Start) -> None:
+async def test_a_clients_own_providers_do_not_change_the_saved_default(start: Start) -> None:
     await ensure_default_provider(start("a"))
 
     assert await ensure_default_provider(start("a", "ws", from_client="ws")) == "a"
@@ -251,7 +251,7 @@ async def test_a_built_in_provider_without_a_known_state_is_not_chosen(start: St
         ({}, {}, "a/a-own"),
     ],
 )
-async def test_an_absent_model_is_the_configured_the_saved_or_the_default_one(
+async def test_without_a_model_a_chat_uses_the_configured_else_saved_else_default_one(
     start: Start, configured: dict[str, Any], saved: dict[str, Any], expected: str
 ) -> None:
     await save(start("a", "b"), **{"default_provider": "a", **saved})

@@ -111,7 +111,7 @@ async def test_a_key_in_the_file_is_not_shown(tmp_path: Path, upstream: FakeUpst
     assert "jumpseat keys set acme" in (check.hint or "")
 
 
-async def test_a_faulty_table_is_the_only_check(tmp_path: Path) -> None:
+async def test_no_other_check_is_made_if_the_table_is_faulty(tmp_path: Path) -> None:
     (check,) = await checks_of(tmp_path, "acme", "[providers.acme]", 'kind = "openai"', "timeout = -1")
 
     assert (check.name, check.ok) == ("configuration", False)

@@ -75,7 +75,7 @@ def test_a_vendors_own_host_identifies_the_vendor_of_its_models(more: dict[str, 
     assert find_catalogue(table(**more)) == catalogue
 
 
-def test_another_spelling_of_a_model_has_its_facts_but_not_its_label() -> None:
+def test_a_model_in_another_spelling_has_the_facts_but_keeps_its_own_label() -> None:
     found = complete_row(bare("models/Claude-Opus-4.6-20260101"), table(kind="anthropic"))
 
     assert found.info.max_context_tokens == read_snapshot()["anthropic"][CLAUDE].max_context_tokens

@@ -126,7 +126,7 @@ async def test_a_refresh_or_another_account_does_not_wait_after_a_failure() -> N
 
 
 @pytest.mark.requirement("3:slow-list")
-async def test_a_slow_provider_is_an_error_and_its_models_are_announced(
+async def test_a_slow_provider_is_an_error_at_first_and_its_models_are_announced_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(listing, "PATIENCE_SECONDS", 0.0)

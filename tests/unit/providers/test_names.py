@@ -86,7 +86,7 @@ async def test_only_a_configured_providers_id_is_a_prefix(name: str, expected: s
 @pytest.mark.parametrize(
     ("name", "expected"), [("one", "a/one"), ("both", "a/both"), ("two", "b/two"), ("new", "a/new")]
 )
-async def test_a_bare_name_goes_to_the_default_else_to_the_only_one_that_lists_it(
+async def test_a_bare_name_goes_to_the_default_else_the_only_provider_that_lists_it(
     name: str, expected: str
 ) -> None:
     assert await resolve(await list_all(two(default_provider="a")), name) == expected

@@ -166,7 +166,7 @@ async def test_no_files_are_watched_if_watched_files_fails(
     ],
 )
 @pytest.mark.parametrize("body", ["1 / 0", "raise SystemExit(3)"], ids=["raises", "ends the process"])
-async def test_a_defect_in_a_cheap_query_gives_its_default(
+async def test_a_query_with_a_defect_returns_its_default_value(
     install: Install,
     method: str,
     arguments: tuple[Any, ...],

@@ -26,7 +26,7 @@ def refusal(kind: str = "acme", **more: Any) -> ConfigError:
     return caught.value
 
 
-async def test_a_kind_of_an_installed_plug_in_makes_its_adapter(install: Install) -> None:
+async def test_a_provider_of_a_plug_ins_kind_gets_the_plug_ins_adapter(install: Install) -> None:
     install(GOOD)
     adapter = make_registry().adapter("mine")
 

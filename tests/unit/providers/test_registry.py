@@ -78,7 +78,7 @@ async def test_a_failed_probe_does_not_change_capabilities() -> None:
     assert set(rows["b"].capability_sources.values()) == {"probe"}
 
 
-async def test_a_probe_is_made_on_request_only() -> None:
+async def test_a_probe_is_made_only_on_request() -> None:
     registry = registry_of(ScriptedAdapter(name="a", probed=Capabilities(vision=False)))
 
     assert {

@@ -58,7 +58,7 @@ model_path = 5
 """
 
 
-def test_a_wrong_own_key_is_a_fault_of_its_table_alone_with_its_line(home: Path) -> None:
+def test_a_wrong_own_key_excludes_only_its_table_and_is_reported_with_its_line(home: Path) -> None:
     config = load(home, WRONG)
 
     assert list(config.providers) == ["good"]
@@ -120,7 +120,7 @@ def test_a_client_may_set_other_own_keys_of_a_kind(home: Path) -> None:
     assert config.providers["new"].model_extra == {"host": "acme.ghe.com"}
 
 
-def test_commands_run_without_the_variable_of_an_own_credential(
+def test_a_variable_with_the_credential_of_a_provider_is_not_passed_to_commands(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_NAME", "the-token")
@@ -130,7 +130,7 @@ def test_commands_run_without_the_variable_of_an_own_credential(
 
 
 @pytest.mark.requirement("7:bare-names")
-async def test_a_check_warns_of_an_own_credential_that_names_an_unset_variable(home: Path) -> None:
+async def test_a_check_warns_if_a_credential_is_the_name_of_an_unset_variable(home: Path) -> None:
     (home / "config.toml").write_text('[providers.copilot]\ngithub_token = "MY_UNSET_TOKEN"\n', "utf-8")
 
     (warning,) = (await check_file(home / "config.toml", environment_of_process())).warnings
