@@ -1,8 +1,8 @@
 """A program that obtains Copilot tokens as a daemon does.
 
 Arguments: the fake's origin, the directory, the number of rounds. In each round, the program prints "ready",
-waits for a line, obtains a token and prints it. From the second round on, it first reports that the data
-plane has refused the previous token.
+waits for a line, obtains a token and prints it. From the second round on, it first discards the previous
+token as one that Copilot's API has refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jumpseat.system.secrets import Secret
 
 
 class SkippingClock:
-    """The system's clocks, advanced in each round, because quick refusals in a row do not cause exchanges."""
+    """The system's clocks, which each round advances: refusals in quick succession do not cause exchanges."""
 
     def __init__(self) -> None:
         self.skipped = 0.0

@@ -31,7 +31,7 @@ WAIT_SECONDS = 100.0
 async def daemons(
     count: int, upstream: FakeUpstream, directory: Path, rounds: int = 1
 ) -> AsyncIterator[list[asyncio.subprocess.Process]]:
-    """Yield processes that are ready to ask for a token."""
+    """Start processes that obtain tokens as daemons do, and kill them at the end of the context."""
     program = ["-m", "tests.unit.adapters.github.one_exchange", upstream.origin, str(directory), str(rounds)]
     started = [
         await asyncio.create_subprocess_exec(
@@ -53,18 +53,18 @@ async def daemons(
             await process.communicate()
 
 
-async def line(process: asyncio.subprocess.Process) -> str:
+async def read_line(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
     return (await process.stdout.readline()).decode().strip()
 
 
-async def go(processes: list[asyncio.subprocess.Process]) -> list[str]:
-    """Start the exchanges of all processes simultaneously, and return their tokens."""
-    assert await asyncio.gather(*map(line, processes)) == ["ready"] * len(processes)
+async def obtain_tokens(processes: list[asyncio.subprocess.Process]) -> list[str]:
+    """Let each process obtain a token, all of them simultaneously, and return the tokens."""
+    assert await asyncio.gather(*map(read_line, processes)) == ["ready"] * len(processes)
     for process in processes:
         assert process.stdin is not None
         process.stdin.write(b"go\n")
-    return await asyncio.gather(*map(line, processes))
+    return await asyncio.gather(*map(read_line, processes))
 
 
 def mint_tokens(upstream: FakeUpstream) -> None:
@@ -82,7 +82,7 @@ async def test_simultaneous_requests_of_daemons_make_one_exchange(
     mint_tokens(upstream)
     async with daemons(count, upstream, tmp_path / "auth", rounds) as processes:
         for number in range(1, rounds + 1):
-            assert await go(processes) == [f"tid=canary{number};x=1"] * count
+            assert await obtain_tokens(processes) == [f"tid=canary{number};x=1"] * count
             assert len(upstream.requests) == number
 
 
@@ -97,14 +97,14 @@ async def test_a_daemon_killed_during_an_exchange_does_not_block_others(
         http, hosts, SignIn(Secret("ghu_canary-of-eight"), "file"), directory=tmp_path / "auth"
     )
     async with daemons(1, upstream, tmp_path / "auth") as (holder,):
-        assert await line(holder) == "ready"
+        assert await read_line(holder) == "ready"
         assert holder.stdin is not None
         holder.stdin.write(b"go\n")
         await upstream.wait_for_request()
         waiting = asyncio.ensure_future(tokens.get_bearer())
         done, _ = await asyncio.wait({waiting}, timeout=0.3)
         assert not done
-        assert len(upstream.requests) == 1, "the lock is held"
+        assert len(upstream.requests) == 1, "the second exchange did not wait for the lock"
 
         holder.send_signal(signal.SIGKILL)
 
@@ -130,7 +130,7 @@ async def test_a_daemon_stopped_during_an_exchange_delays_others_only_by_seconds
     sign_in = SignIn(Secret("ghu_canary-of-eight"), "file")
     others = [CopilotCredential(http, hosts, sign_in, directory=tmp_path / "auth") for _ in range(4)]
     async with daemons(1, upstream, tmp_path / "auth") as (holder,):
-        assert await line(holder) == "ready"
+        assert await read_line(holder) == "ready"
         assert holder.stdin is not None
         holder.stdin.write(b"go\n")
         await upstream.wait_for_request()

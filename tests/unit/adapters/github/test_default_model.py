@@ -58,6 +58,6 @@ def test_an_unknown_price_counts_as_one() -> None:
     assert cost(model("m", billing=Billing())) == 1
 
 
-def test_the_default_is_the_row_that_is_marked() -> None:
+def test_the_default_is_the_model_that_is_marked() -> None:
     assert default_model([model("a"), model("b", is_default=True)]) == "b"
     assert default_model([model("a")]) is None

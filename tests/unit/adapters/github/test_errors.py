@@ -88,7 +88,7 @@ def test_each_reason_for_no_access_has_a_hint_and_githubs_page(notification: str
 def test_the_reasons_have_different_hints() -> None:
     hints = {error(403, no_seat(notification)).hint for notification in NO_SEAT_IDS}
 
-    assert len(hints) >= 10
+    assert len(hints) >= 10  # Some related reasons share a hint.
 
 
 @pytest.mark.requirement("8:sign-in-errors")
@@ -127,7 +127,7 @@ def test_a_tenant_is_not_sent_to_the_public_sign_up_page() -> None:
 
 @pytest.mark.requirement("8:sign-in-errors")
 @pytest.mark.parametrize("status", [403, 429])
-def test_a_rate_limit_of_the_rest_host_is_not_a_lack_of_access(status: int) -> None:
+def test_a_rate_limit_of_the_rest_api_is_not_a_lack_of_access(status: int) -> None:
     found = error(status, {"message": "API rate limit exceeded for user ID 1234."}, retry_after="7")
 
     assert type(found) is RateLimitError

@@ -1,4 +1,4 @@
-"""The hosts of a GitHub instance, and the check that only these hosts receive its credentials."""
+"""The hosts of a GitHub instance's three services ("planes"). No other host receives its credentials."""
 
 from __future__ import annotations
 

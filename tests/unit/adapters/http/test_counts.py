@@ -1,4 +1,4 @@
-"""Token counts of an endpoint: a number, -1 without one, an error if the request failed."""
+"""Token counts of an endpoint: the number in its answer, -1 if there is none, or the error of the request."""
 
 from __future__ import annotations
 

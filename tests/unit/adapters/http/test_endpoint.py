@@ -184,7 +184,7 @@ async def test_only_a_vendors_own_address_needs_a_key(http: HttpClient, kind: st
     if kind == "ollama":
         assert (await own.auth_status()).state == "not_required"
         return
-    # A request that lacks its key is not sent.
+    # Without the key, even a refresh does not send a request.
     status = await own.auth_status(refresh=True)
     assert status.state == "signed_out"
     assert "providers.x.api_key" in (status.message or "")

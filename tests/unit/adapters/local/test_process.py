@@ -45,7 +45,7 @@ needs_model = pytest.mark.skipif(
 )
 
 
-def child_that(code, monkeypatch, tmp_path):
+def server_running(code, monkeypatch, tmp_path):
     """Return a server whose child process runs this Python code instead of llama.cpp."""
     package = tmp_path / "instead"
     package.mkdir()
@@ -78,12 +78,12 @@ def test_one_processor_is_left_to_other_programs(processors, threads):
 
 async def test_a_child_that_ends_without_reading_its_input_can_report_why(monkeypatch, tmp_path):
     code = 'import os; os.close(0); print(\'{"engine_error": "no"}\')'
-    server = child_that(code, monkeypatch, tmp_path)
+    server = server_running(code, monkeypatch, tmp_path)
     with pytest.raises(ConfigError, match="cannot be imported: no"):
         await server.start()
 
 
-async def test_the_order_goes_through_stdin_and_the_reply_through_stdout(monkeypatch, tmp_path):
+async def test_the_order_to_load_is_sent_on_stdin_and_the_reply_read_from_stdout(monkeypatch, tmp_path):
     code = (
         "import json, sys\n"
         "order = json.loads(sys.stdin.readline())\n"
@@ -91,7 +91,7 @@ async def test_the_order_goes_through_stdin_and_the_reply_through_stdout(monkeyp
         "print(json.dumps(reply), flush=True)\n"
         "sys.stdin.read()\n"
     )
-    server = child_that(code, monkeypatch, tmp_path)
+    server = server_running(code, monkeypatch, tmp_path)
     await server.start()
     assert server.alive
     assert (server.address, server.context_tokens) == (server.api_key, local_process.SLOT_CONTEXT_TOKENS)
@@ -101,7 +101,7 @@ async def test_the_order_goes_through_stdin_and_the_reply_through_stdout(monkeyp
 
 
 async def test_a_child_that_dies_is_an_error_that_is_not_retried(monkeypatch, tmp_path):
-    server = child_that("raise SystemExit(3)", monkeypatch, tmp_path)
+    server = server_running("raise SystemExit(3)", monkeypatch, tmp_path)
     with pytest.raises(
         ServerError, match=r"before the model was loaded: it ended with exit code 3\."
     ) as raised:
@@ -111,7 +111,7 @@ async def test_a_child_that_dies_is_an_error_that_is_not_retried(monkeypatch, tm
 
 
 async def test_closing_ends_a_load_that_is_under_way(monkeypatch, tmp_path):
-    server = child_that("import time; time.sleep(600)", monkeypatch, tmp_path)
+    server = server_running("import time; time.sleep(600)", monkeypatch, tmp_path)
     load = asyncio.create_task(server.start())
     async with asyncio.timeout(WAIT_SECONDS):
         while not server._process.pid:  # noqa: ASYNC110 - no event reports its start
@@ -121,8 +121,8 @@ async def test_closing_ends_a_load_that_is_under_way(monkeypatch, tmp_path):
             await load
 
 
-async def test_a_server_that_is_closed_while_it_starts_does_not_stay(monkeypatch, tmp_path):
-    server = child_that("import time; time.sleep(600)", monkeypatch, tmp_path)
+async def test_closing_a_server_while_it_starts_ends_its_process(monkeypatch, tmp_path):
+    server = server_running("import time; time.sleep(600)", monkeypatch, tmp_path)
     load = asyncio.create_task(server.start())
     await asyncio.sleep(0)
     async with asyncio.timeout(WAIT_SECONDS):
@@ -134,25 +134,25 @@ async def test_a_server_that_is_closed_while_it_starts_does_not_stay(monkeypatch
 
 async def test_a_load_that_hangs_is_ended(monkeypatch, tmp_path):
     monkeypatch.setattr(local_process, "LOAD_TIMEOUT_SECONDS", 0.01)
-    server = child_that("import sys; sys.stdin.read()", monkeypatch, tmp_path)
+    server = server_running("import sys; sys.stdin.read()", monkeypatch, tmp_path)
     with pytest.raises(ServerError, match=r"it did not answer within 0\.01 s"):
         await server.start()
 
 
-async def test_all_output_of_llama_cpp_goes_to_the_log(monkeypatch, tmp_path, caplog):
+async def test_much_output_of_llama_cpp_neither_blocks_it_nor_causes_warnings(monkeypatch, tmp_path, caplog):
     code = (
         "import sys\n"
         "for _ in range(5000): print('x' * 100, file=sys.stderr)\n"
         'print(\'{"model_error": "no"}\')\n'
     )
-    server = child_that(code, monkeypatch, tmp_path)
+    server = server_running(code, monkeypatch, tmp_path)
     with caplog.at_level("WARNING"), pytest.raises(ConfigError, match=r"cannot load .*model\.gguf"):
         await server.start()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
 async def test_an_engine_that_cannot_be_imported_is_a_different_error_from_a_bad_file(monkeypatch, tmp_path):
-    server = child_that('print(\'{"engine_error": "GLIBC_2.99 not found"}\')', monkeypatch, tmp_path)
+    server = server_running('print(\'{"engine_error": "GLIBC_2.99 not found"}\')', monkeypatch, tmp_path)
     with pytest.raises(ConfigError, match=r"xllamacpp cannot be imported: GLIBC_2\.99") as raised:
         await server.start()
     assert "pip install" in raised.value.hint
@@ -195,8 +195,8 @@ def test_the_server_ends_when_its_parent_is_gone(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl exists only on Linux")
-def test_a_server_that_is_stopped_ends_with_its_parent(tmp_path):
-    """A stopped child cannot read the end of its input, so the kernel's signal ends it."""
+def test_a_suspended_server_ends_with_its_parent(tmp_path):
+    """A suspended child does not notice the end of its input, so a signal from the kernel ends it."""
     code = (
         "import asyncio, os, signal, sys\n"
         "from pathlib import Path\n"

@@ -54,7 +54,7 @@ async def test_chats_of_two_sessions_use_one_process(session, server_class):
     assert len(server_class.started) == 1
 
 
-async def test_an_ending_session_keeps_chats_of_others_and_the_loaded_model(
+async def test_the_end_of_a_session_ends_neither_other_chats_nor_the_loaded_model(
     session, shared, server_class, upstream
 ):
     one, two = session(), session()
@@ -110,7 +110,9 @@ async def test_all_sessions_restart_the_process_within_one_budget(session, serve
     assert len(server_class.started) == MAX_STARTS
 
 
-async def test_the_loaded_model_counts_for_a_session_that_has_not_chatted(session, server_class, upstream):
+async def test_the_loaded_model_counts_tokens_for_a_session_that_has_not_chatted(
+    session, server_class, upstream
+):
     one, two = session(), session()
     assert await two.count_tokens(ask()) == -1
     await answer_of(one)

@@ -85,7 +85,7 @@ async def test_leaving_the_iterator_closes_the_connection(server, http, upstream
         if event.type == "text_delta":
             break
     await events.aclose()
-    await upstream.wait_for_disconnect(2)
+    await upstream.wait_for_disconnect(2)  # The first request fetched the facts of the model.
 
 
 @pytest.mark.requirement("ollama:cloud")
@@ -135,7 +135,7 @@ async def test_an_unrelated_refusal_does_not_drop_thinking(server, http):
 
 
 @pytest.mark.requirement("ollama:no-tools")
-async def test_a_model_without_tools_says_so(server, http):
+async def test_a_model_that_does_not_support_tools_is_reported_with_a_hint(server, http):
     server.models[:] = [FakeModel(capabilities=("completion",))]
     server.script(HELLO)
     _, failure = await collect(adapter_for(server.base_url, http), request_for(tools=(ToolDefinition("f"),)))
@@ -248,7 +248,7 @@ async def test_refusals_map_to_their_errors(server, http, reply, kind):
     [
         (lines(part("Hel"), {"error": "CUDA error"}), ServerError),
         (lines(part("Hel")), ProtocolError),
-        (lines(part("Hel"), part("lo")).close_after(150), ProtocolError),
+        (lines(part("Hel"), part("lo")).close_after(150), ProtocolError),  # This cuts the second line.
     ],
 )
 async def test_events_before_a_failure_are_kept(server, http, reply, kind):

@@ -33,7 +33,7 @@ async def send_and_read_options(server, http, request=None, **config):
         (FakeModel(context_length=262_144, parameters="num_ctx 131072"), 131_072),
     ],
 )
-async def test_the_context_is_the_models_within_a_limit(server, http, model, num_ctx):
+async def test_the_context_length_of_the_model_is_requested_up_to_a_limit(server, http, model, num_ctx):
     server.models[:] = [model]
     assert await send_and_read_options(server, http) == ({"num_predict": 8192, "num_ctx": num_ctx}, [])
 
@@ -132,7 +132,7 @@ async def test_the_family_decides_the_form_of_thinking(server, http, model, thin
 
 @pytest.mark.requirement("2:max-tokens")
 @pytest.mark.parametrize(("answer_tokens", "limit"), [(8192, 16_384), (None, 8192)])
-async def test_a_default_limit_has_room_if_the_server_says_that_the_model_thinks(
+async def test_a_default_limit_has_room_for_thinking_if_the_server_reports_thinking(
     server, http, answer_tokens, limit
 ):
     server.models[:] = [FakeModel("qwen3:4b", "qwen3", capabilities=("completion", "thinking"))]
@@ -154,7 +154,7 @@ async def test_gpt_oss_gets_the_nearest_of_its_levels(server, http, level, think
 
 
 @pytest.mark.requirement("ollama:think-levels")
-async def test_gpt_oss_is_recognised_by_name_if_the_server_does_not_report_it(server, http, upstream):
+async def test_gpt_oss_is_recognised_by_name_if_the_server_does_not_report_its_family(server, http, upstream):
     upstream.script(error("no", 500), path="/api/show")
     server.models[:] = [FakeModel("gpt-oss:20b", "gptoss")]
     server.script(HELLO)

@@ -158,7 +158,10 @@ async def test_a_value_out_of_range_is_an_error_that_names_it_and_is_not_dropped
 
 
 async def ask_after_refusal(upstream, http, reply, reason, **request):
-    """Return the messages of an adapter's requests, of which the first is refused with `reply`."""
+    """Send four requests, of which the first and the last are refused with `reply`; return their `messages`.
+
+    The adapter must propose a replan after the first refusal, and report the second one.
+    """
     upstream.script(reply)
     adapter = adapter_for(upstream.base_url, http)
     _, replan = await ask(adapter, **request)
@@ -169,7 +172,7 @@ async def ask_after_refusal(upstream, http, reply, reason, **request):
         assert await ask(adapter, **request) == ([], None)
     upstream.script(reply)
     _, error = await ask(adapter, **request)
-    assert type(error) is RequestError, "the adapter replans only once"
+    assert type(error) is RequestError, "the adapter proposed the same replan twice"
     return [each.json["messages"] for each in upstream.requests]
 
 
@@ -244,7 +247,7 @@ async def test_a_forced_tool_that_a_thinking_model_refuses_is_an_error_in_its_wo
 
 @pytest.mark.requirement("2:opening")
 @pytest.mark.parametrize("kind", [OpenAIAdapter, OpenAIResponsesAdapter, AnthropicAdapter])
-async def test_only_the_vendors_endpoint_takes_an_assistant_message_first(kind, http):
+async def test_only_the_vendors_endpoint_accepts_an_assistant_message_first(kind, http):
     def user_must_begin(base_url, **more):
         return kind("acme", ProviderConfig(kind="openai", base_url=base_url, **more), http).traits.user_begins
 

@@ -180,7 +180,7 @@ async def test_a_refused_parameter_is_dropped_for_that_model_from_then_on(upstre
 
 
 @pytest.mark.requirement("responses:refused-parameter")
-async def test_only_the_refused_member_is_dropped(upstream, adapter):
+async def test_only_the_refused_member_of_a_parameter_is_dropped(upstream, adapter):
     words = "Your organization must be verified to generate reasoning summaries."
     upstream.script(refusal(words, param="reasoning.summary", code="unsupported_value"), HI)
     request = request_for(thinking="low")
@@ -215,7 +215,7 @@ async def test_refused_encrypted_content_is_not_requested_again(upstream, adapte
 
 
 @pytest.mark.requirement("responses:refused-include")
-async def test_a_configured_include_is_left_out_with_a_warning(upstream, http):
+async def test_a_refused_include_that_was_configured_is_dropped_with_a_warning(upstream, http):
     table = ProviderConfig(base_url=upstream.base_url, parameters={"include": ["web_search_call.results"]})
     adapter = OpenAIResponsesAdapter("acme", table, http)
     upstream.script(refusal("Encrypted content is not supported with this model."), HI)
@@ -264,9 +264,10 @@ async def test_a_conversation_without_encrypted_content_is_not_replanned(upstrea
 
 
 UNFOLLOWED = (message("OK"), reasoning(encrypted="gAAA", item_id="rs_2"))
+"""The items of an answer that ends with reasoning, without an item that follows it."""
 
 
-def after(*output):
+def conversation_with(*output):
     """Return a conversation whose assistant message is an answer with these items."""
     earlier = ResponsesDecoder("acme", "fake-model").feed_body(json.dumps(response(output)).encode())
     return (Message.user("Hi"), response_of(earlier).as_message(), Message.user("Go on"))
@@ -281,7 +282,7 @@ async def test_refused_trailing_reasoning_is_dropped_with_a_warning(upstream, ad
     words = "Item 'rs_2' of type 'reasoning' was provided without its required following item."
     upstream.script(refusal(words))
     upstream.default(HI)
-    request = request_for(messages=after(*ITEMS[:1], *UNFOLLOWED))
+    request = request_for(messages=conversation_with(*ITEMS[:1], *UNFOLLOWED))
     events, replan = await collect(adapter, request)
     assert (replan.reason, warnings_in(events)) == ("unfollowed_reasoning", [])
     for _ in range(2):
@@ -297,7 +298,7 @@ async def test_refused_trailing_reasoning_is_dropped_with_a_warning(upstream, ad
 @pytest.mark.requirement("responses:unfollowed-reasoning")
 def test_trailing_reasoning_is_not_sent_to_openais_endpoint(http):
     own = OpenAIResponsesAdapter("acme", ProviderConfig(kind="openai-responses"), http)
-    prepared = own._route.prepare(request_for(messages=after(*UNFOLLOWED)))
+    prepared = own._route.prepare(request_for(messages=conversation_with(*UNFOLLOWED)))
     assert [item.get("type") for item in prepared.body["input"]] == [None, "message", None]
     assert [warning.code for warning in prepared.warnings] == ["unfinished_dropped"]
 

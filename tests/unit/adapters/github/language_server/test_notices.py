@@ -28,17 +28,18 @@ def test_a_used_up_limit_has_its_reset_time(reset):
     assert notice == Notice("You've used it.", datetime(2026, 12, 1, 10, tzinfo=UTC))
 
 
+# The last of these dates lies in the year 10000 in UTC, which Python cannot represent.
 @pytest.mark.parametrize("reset", ["soon", "", None, True, "9999-12-31T23:59:59-23:59"])
 def test_an_invalid_date_is_dropped(reset):
     assert notice_in(RATE, limit(0, reset)) == Notice("You've used it.")
 
 
 @pytest.mark.parametrize("left", [None, "0", False])
-def test_a_share_that_is_not_a_number_is_not_used_up(left):
+def test_a_limit_without_a_numeric_percentage_is_not_used_up(left):
     assert notice_in(RATE, limit(left)) == Notice("You've used it.")
 
 
-def test_a_quota_is_reported_in_one_line():
+def test_a_quota_warning_is_reported_in_one_line():
     assert notice_in("copilot/quotaWarning", {"message": "75%\nused", "severity": "info"}) == Notice(
         "75% used"
     )

@@ -54,7 +54,7 @@ def response(events):
     return fold.response()
 
 
-def of(kind, events):
+def events_of_type(kind, events):
     return [event for event in events if isinstance(event, kind)]
 
 
@@ -106,7 +106,7 @@ def test_a_marker_for_editors_is_dropped(piece):
 
 
 @pytest.mark.requirement("language-server:conversation-progress")
-def test_the_decoder_keeps_the_conversation_and_the_raw_text():
+def test_the_decoder_keeps_the_conversations_id_and_the_raw_text():
     decoder = ProgressDecoder("helper", "m")
     assert (decoder.begun, decoder.ended, decoder.conversation_id) == (False, False, None)
     for value in (begin("c7"), round_reply("a "), reply("b"), end()):
@@ -127,7 +127,7 @@ def test_thinking_comes_before_the_text_of_its_report():
         end(),
     )
 
-    (thought,) = of(ThinkingDoneEvent, events)
+    (thought,) = events_of_type(ThinkingDoneEvent, events)
     assert thought.content.thinking == "Hm, let me see"
     assert [block.type for block in response(events).content] == ["thinking", "text"]
     assert response(events).text == "So. Yes."
@@ -141,11 +141,11 @@ def test_missing_reasoning_that_was_requested_is_a_warning(thought, codes):
     events = [event for value in values for event in decoder.feed(value)] + decoder.finish(ANSWER)
 
     assert_laws(events)
-    assert [event.code for event in of(WarningEvent, events)] == codes
+    assert [event.code for event in events_of_type(WarningEvent, events)] == codes
 
 
 @pytest.mark.requirement("language-server:reports")
-def test_tokens_include_the_cached_ones_and_credits_are_the_cost():
+def test_input_tokens_include_the_cached_ones_and_credits_are_the_cost():
     events = decode(
         begin(),
         round_reply("x"),
@@ -161,7 +161,7 @@ def test_tokens_include_the_cached_ones_and_credits_are_the_cost():
         counted,
         Usage(input_tokens=100, output_tokens=7, cache_read_tokens=40, cost=Cost(0.25, "AIU")),
     ]
-    assert of(DoneEvent, events)[0].usage == usages[-1]
+    assert events_of_type(DoneEvent, events)[0].usage == usages[-1]
 
 
 @pytest.mark.requirement("language-server:reports")
@@ -169,7 +169,7 @@ def test_invalid_counts_are_zero_and_the_input_includes_its_cached_tokens():
     odd = report(tokenUsage={"promptTokens": None, "completionTokens": -3, "cachedTokens": 5})
     events = decode(begin(), odd, report(tokenUsage=[1]), end(), answer={"preciseCredits": "1"})
 
-    assert of(DoneEvent, events)[0].usage == Usage(input_tokens=5, cache_read_tokens=5)
+    assert events_of_type(DoneEvent, events)[0].usage == Usage(input_tokens=5, cache_read_tokens=5)
 
 
 @pytest.mark.requirement("language-server:reports")
@@ -185,14 +185,14 @@ def test_public_code_and_search_results_are_cited_once():
         end(),
     )
 
-    assert of(CitationEvent, events) == [
+    assert events_of_type(CitationEvent, events) == [
         CitationEvent(0, "https://x/code", "MIT"),
         CitationEvent(0, "https://x/page", "A page"),
     ]
 
 
 @pytest.mark.requirement("language-server:reports")
-def test_a_running_step_is_reported_once_and_its_outcome_is_not():
+def test_a_step_is_reported_once_while_it_runs_and_not_when_it_ends():
     step = {"id": "a", "title": "Searching", "status": "running"}
     events = decode(
         begin(),
@@ -202,7 +202,7 @@ def test_a_running_step_is_reported_once_and_its_outcome_is_not():
         end(),
     )
 
-    assert of(ProgressEvent, events) == [ProgressEvent("Searching"), ProgressEvent("Reading")]
+    assert events_of_type(ProgressEvent, events) == [ProgressEvent("Searching"), ProgressEvent("Reading")]
 
 
 @pytest.mark.requirement("language-server:limits", "language-server:reports")
@@ -214,7 +214,7 @@ def test_each_notice_is_one_warning():
     decoder.add_notice(Notice("75% used"))
     events += decoder.feed(round_reply("x")) + decoder.feed(end()) + decoder.finish(None)
 
-    assert of(WarningEvent, events) == [
+    assert events_of_type(WarningEvent, events) == [
         WarningEvent("provider_notice", "75% used"),
         WarningEvent("provider_notice", "Slow today"),
     ]
@@ -241,8 +241,8 @@ def test_tokens_are_redacted_in_notices_and_steps_but_not_in_the_answer():
     reported = report(notifications=[{"message": f"Slow for {token}"}], steps=steps)
     events = decode(begin(), reported, round_reply(token), end())
 
-    assert of(WarningEvent, events)[0].message == "Slow for ***"
-    assert of(ProgressEvent, events)[0].message == "With ***"
+    assert events_of_type(WarningEvent, events)[0].message == "Slow for ***"
+    assert events_of_type(ProgressEvent, events)[0].message == "With ***"
     assert response(events).text == token
 
 
@@ -273,7 +273,7 @@ def test_an_empty_turn_without_an_end_is_a_protocol_error(answer, reports):
 
 @pytest.mark.requirement("language-server:silence")
 @pytest.mark.parametrize("answer", [None, "OK", [], 7])
-def test_text_without_an_end_and_a_valid_result_is_a_protocol_error(answer):
+def test_text_without_an_end_or_a_valid_result_is_a_protocol_error(answer):
     events, error = decode_failure(begin(), round_reply("Half"), answer=answer)
 
     assert (type(error), error.message) == (ProtocolError, "helper ended its answer early.")
@@ -319,7 +319,7 @@ def test_an_answer_at_the_output_limit_is_truncated_and_not_an_error():
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
-def test_a_filtered_answer_keeps_its_text_and_without_text_is_an_error():
+def test_a_filtered_answer_keeps_its_text_or_is_an_error_if_it_has_none():
     reported = {"message": "Oops, your response got filtered.", "responseIsFiltered": True}
 
     assert decode(begin(), round_reply("Half"), end(reported))[-1].stop_reason == "content_filter"
@@ -327,17 +327,17 @@ def test_a_filtered_answer_keeps_its_text_and_without_text_is_an_error():
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
-def test_a_notice_is_a_warning_and_without_an_answer_an_error():
+def test_a_notice_is_a_warning_with_an_answer_and_an_error_without_one():
     notice = report(notifications=[{"severity": "warning", "message": "The model failed."}])
 
     assert type(decode_failure(begin(), notice, end())[1]) is ProtocolError
     assert "The model failed." in str(decode_failure(begin(), notice, end())[1])
     beside = decode(begin(), round_reply("Half"), notice, end())
-    assert of(WarningEvent, beside) == [WarningEvent("provider_notice", "The model failed.")]
+    assert events_of_type(WarningEvent, beside) == [WarningEvent("provider_notice", "The model failed.")]
 
 
 @pytest.mark.requirement("language-server:errors-of-turns")
-def test_a_required_sign_in_of_an_agent_is_an_error():
+def test_an_agent_that_requires_a_sign_in_is_an_error():
     wanted = {"authorizationUri": "https://x", "agentSlug": "a", "agentName": "A"}
 
     assert type(decode_failure(begin(), end(unauthorized=wanted))[1]) is AuthorizationError
@@ -368,4 +368,4 @@ def test_malformed_reports_are_ignored(odd):
 
     assert response(events).text == "x"
     assert {event.type for event in events} <= {"response", "text_start", "text_delta", "text_done", "done"}
-    assert len(of(ResponseEvent, events)) == 1
+    assert len(events_of_type(ResponseEvent, events)) == 1

@@ -41,7 +41,7 @@ async def test_a_tool_is_not_run():
     assert all(isinstance(part["value"], str) for part in result["content"])
 
 
-async def test_a_page_is_not_opened_and_pages_and_messages_are_logged(caplog):
+async def test_pages_and_messages_are_logged_instead_of_shown(caplog):
     caplog.set_level(logging.INFO)
 
     # If the answer were false, the server would open a browser itself.

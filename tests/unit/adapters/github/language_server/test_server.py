@@ -1,4 +1,4 @@
-"""The language server as a process: started once for all requests, and initialized with the client."""
+"""The start of a language server: once for all requests, with the client's name and the configuration."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ async def test_a_configuration_fault_names_its_key_and_prevents_a_start(
 
 
 @pytest.mark.requirement("language-server:environment")
-async def test_keys_are_kept_out_of_arguments_and_foreign_ones_out_of_environment(
+async def test_the_process_is_not_given_foreign_keys_or_the_proxys_password(
     harnesses: Harnesses, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
@@ -166,7 +166,7 @@ async def test_keys_are_kept_out_of_arguments_and_foreign_ones_out_of_environmen
         assert GITHUB_TOKEN not in text
 
 
-# -- one server for all
+# -- one server for all requests
 
 
 @pytest.mark.requirement("language-server:restart")

@@ -71,7 +71,7 @@ async def test_the_last_stderr_lines_are_reported_bounded_and_without_secrets(
     program = script(tmp_path / "server", "".join(["#!/bin/sh\n", *(f"echo {x} >&2\n" for x in lines)]))
     hint = (await harnesses.make(command=[str(program)]).failure()).hint or ""
     assert hint.endswith("password *** / token *** / the end")
-    assert len(hint) < MAX_LAST_WORDS_CHARACTERS + 200
+    assert len(hint) < MAX_LAST_WORDS_CHARACTERS + 200  # The rest of the hint takes up to 200 characters.
 
 
 @pytest.mark.requirement("language-server:failed-start")
@@ -152,6 +152,7 @@ async def test_a_failed_start_does_not_prevent_the_next(harness: Harness, fake: 
     assert connection.running
     assert connection.server_version is None
     assert len(fake.starts) == 2
+    # The failed start and starts that end with a crash count together.
     for number in range(2, MAX_STARTS + 1):
         assert len(fake.starts) == number
         connection = await harness.connect()

@@ -30,7 +30,7 @@ pytestmark = POSIX
 
 
 @pytest.mark.requirement("language-server:crash", "language-server:restart")
-async def test_a_killed_server_fails_pending_requests_and_is_started_by_the_next(
+async def test_requests_of_a_killed_server_fail_and_the_next_use_starts_it_again(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     async def seconds_until_all_fail() -> float:
@@ -98,7 +98,7 @@ async def test_garbage_in_mid_chat_ends_the_server_and_the_next_use_starts_it(
 
 
 @pytest.mark.requirement("language-server:restart")
-async def test_a_server_is_not_started_before_the_last_one_has_exited(
+async def test_a_server_is_not_started_before_the_previous_one_has_exited(
     harness: Harness, fake: FakeLanguageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     children: list[FramedChild] = []

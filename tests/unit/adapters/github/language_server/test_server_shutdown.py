@@ -55,11 +55,11 @@ async def test_a_server_that_ignores_the_shutdown_is_killed_with_its_children_in
     fake.stubborn = True
 
     async def seconds_until_it_is_closed() -> float:
-        other = harnesses.make()
-        await other.connect()
+        harness = harnesses.make()
+        await harness.connect()
         grandchild = await fake.grandchild()
         began = time.monotonic()
-        await other.server.aclose()
+        await harness.server.aclose()
         took = time.monotonic() - began
         await fake.current.wait_until_ended()
         await grandchild.wait_until_ended()
@@ -85,7 +85,9 @@ async def test_a_cancelled_close_kills_the_server_immediately(
 
 
 @pytest.mark.requirement("language-server:shutdown-bounded")
-async def test_requests_in_flight_fail_when_it_closes(harness: Harness, fake: FakeLanguageServer) -> None:
+async def test_requests_in_flight_fail_when_the_server_is_closed(
+    harness: Harness, fake: FakeLanguageServer
+) -> None:
     connection = await harness.connect()
     task = await start_request(connection, fake)
     await harness.server.aclose()
@@ -109,7 +111,7 @@ async def test_closing_during_a_start_ends_the_server_and_fails_the_waiting_requ
 
 
 @pytest.mark.requirement("language-server:shutdown-bounded")
-async def test_a_caller_that_is_cancelled_while_it_closes_is_cancelled(
+async def test_a_caller_cancelled_while_the_server_closes_gets_cancelled_error(
     harness: Harness, fake: FakeLanguageServer
 ) -> None:
     fake.on("initialize", NEVER)

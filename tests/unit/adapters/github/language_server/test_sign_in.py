@@ -19,7 +19,7 @@ from tests.unit.adapters.github.language_server.users import COMMAND, User, User
 DEVICE = {"userCode": "ABCD-1234", "verificationUri": "https://github.com/login/device", "expiresIn": 899}
 
 
-def device_flow(fake: FakeLanguageServer, done: Any, **code: Any) -> None:
+def script_device_flow(fake: FakeLanguageServer, done: Any, **code: Any) -> None:
     """Make the server sign in as version 1.539 does: notify the code, then answer with `done`.
 
     If `done` is an event, the server waits for it, and then answers that a user is signed in.
@@ -46,7 +46,7 @@ def signed_out(user: User) -> User:
 def approved(signed_out: User) -> asyncio.Event:
     """Make the server notify a code, and sign the user in once the event is set."""
     event = asyncio.Event()
-    device_flow(signed_out.fake, event)
+    script_device_flow(signed_out.fake, event)
     return event
 
 
@@ -138,7 +138,7 @@ async def test_a_page_of_another_host_is_never_shown(signed_out: User, page: Any
         user.fake.on("signIn", {**DEVICE_FLOW, "verificationUri": page})
         user.fake.on("signInConfirm", NEVER)
     else:
-        device_flow(user.fake, asyncio.Event(), verificationUri=page)
+        script_device_flow(user.fake, asyncio.Event(), verificationUri=page)
 
     with pytest.raises(ProtocolError, match=r"is not on github\.com"):
         await user.sign_in()
@@ -159,7 +159,7 @@ async def test_a_page_of_another_host_is_never_shown(signed_out: User, page: Any
         ({"github_url": "http://127.0.0.1:8080"}, "http://127.0.0.1:8080/login/device"),
     ],
 )
-async def test_a_page_over_http_is_shown_for_loopback_only(
+async def test_a_page_on_the_configured_host_is_shown_and_loopback_may_use_http(
     fake: FakeLanguageServer, users: Users, table: dict[str, Any], page: str
 ) -> None:
     fake.status = {"status": "NotSignedIn"}
@@ -174,7 +174,7 @@ async def test_a_page_over_http_is_shown_for_loopback_only(
 @pytest.mark.requirement("language-server:sign-in-page")
 @pytest.mark.parametrize("code", [None, "", 7, "AB CD", "A" * 33, "\x1b[2J"])
 async def test_an_invalid_code_is_never_shown(signed_out: User, code: Any) -> None:
-    device_flow(signed_out.fake, asyncio.Event(), userCode=code)
+    script_device_flow(signed_out.fake, asyncio.Event(), userCode=code)
 
     with pytest.raises(ProtocolError, match="without a code"):
         await signed_out.sign_in()
@@ -193,7 +193,7 @@ async def test_an_unfinished_sign_in_is_reported_with_the_servers_message(
     if older:
         signed_out.fake.on("signInConfirm", RpcError(1001, words))
     else:
-        device_flow(signed_out.fake, RpcError(1001, words))
+        script_device_flow(signed_out.fake, RpcError(1001, words))
 
     with pytest.raises(AuthenticationError) as caught:
         await signed_out.sign_in()
@@ -204,7 +204,7 @@ async def test_an_unfinished_sign_in_is_reported_with_the_servers_message(
 
 @pytest.mark.requirement("language-server:sign-in-failures")
 async def test_a_sign_in_of_an_account_without_copilot_is_an_error(signed_out: User) -> None:
-    device_flow(signed_out.fake, {"status": "NotAuthorized", "user": "octocat"})
+    script_device_flow(signed_out.fake, {"status": "NotAuthorized", "user": "octocat"})
 
     with pytest.raises(AuthorizationError, match=r"octocat at github\.com may not use Copilot"):
         await signed_out.sign_in()
@@ -265,9 +265,9 @@ async def test_a_failed_start_does_not_block_the_next_sign_in(user: User, tmp_pa
 
 
 @pytest.mark.requirement("language-server:sign-in-cancel")
-@pytest.mark.parametrize("is_shown", [True, False])
+@pytest.mark.parametrize("late_code_is_shown", [True, False])
 async def test_a_late_code_of_a_cancelled_sign_in_is_replaced_by_the_next_code(
-    signed_out: User, is_shown: bool, caplog: pytest.LogCaptureFixture
+    signed_out: User, late_code_is_shown: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     user, approved = signed_out, asyncio.Event()
 
@@ -277,11 +277,11 @@ async def test_a_late_code_of_a_cancelled_sign_in_is_replaced_by_the_next_code(
     async def flow(params: Any) -> Any:
         # The first code belongs to the sign-in that was cancelled before this one.
         notify(userCode="DEAD-0000")
-        if is_shown:
+        if late_code_is_shown:
             await user.prompt()
         notify(userCode="GOOD-1111")
-        if is_shown:
-            notify(verificationUri="https://evil.test/")
+        if late_code_is_shown:
+            notify(verificationUri="https://evil.test/")  # This page is not shown, and a warning is logged.
         await approved.wait()
         return {"status": "OK", "user": "octocat"}
 
@@ -296,12 +296,12 @@ async def test_a_late_code_of_a_cancelled_sign_in_is_replaced_by_the_next_code(
     assert {prompt.verification_uri for prompt in user.prompts} == {DEVICE["verificationUri"]}
     logged = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
     assert [message for message in logged if "the second code" not in message] == []
-    assert bool(logged) == is_shown
+    assert bool(logged) == late_code_is_shown
     assert status.state == "signed_in"
 
 
 @pytest.mark.requirement("language-server:sign-in-failures")
-async def test_a_server_without_sign_in_methods_gets_an_error_that_proposes_an_update(
+async def test_an_update_is_proposed_if_the_server_has_no_sign_in_methods(
     signed_out: User,
 ) -> None:
     signed_out.fake.on("signIn", RpcError(METHOD_NOT_FOUND, "Method not found"))
@@ -336,7 +336,7 @@ async def test_a_sign_in_ends_when_its_code_expires(
     signed_out: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jumpseat.adapters.github.language_server.sign_in.MARGIN_SECONDS", 0.0)
-    device_flow(signed_out.fake, asyncio.Event(), expiresIn=0.05)
+    script_device_flow(signed_out.fake, asyncio.Event(), expiresIn=0.05)
 
     with pytest.raises(AuthenticationError, match="code expired") as caught:
         await signed_out.sign_in()

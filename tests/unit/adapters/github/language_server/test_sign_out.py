@@ -44,7 +44,7 @@ async def test_an_unauthorized_sign_in_from_the_environment_remains_and_is_repor
 
 
 @pytest.mark.requirement("language-server:sign-out")
-async def test_an_expired_sign_in_can_be_signed_out(user: User) -> None:
+async def test_a_user_whose_sign_in_has_expired_can_sign_out(user: User) -> None:
     user.fake.status = {"status": "NotSignedIn", "user": "octocat"}
     await user.status()
     user.fake.notify("didChangeStatus/v2", v2("NotSignedIn", message="Over.", askToReSignin=True))

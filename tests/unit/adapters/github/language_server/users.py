@@ -19,7 +19,7 @@ COMMAND = "jumpseat login cls"
 
 
 class User:
-    """The identity of a user, over the fake server. It records the reported changes and the prompts."""
+    """A user of the fake server. It records the changes that the identity reports, and the prompts."""
 
     def __init__(self, fake: FakeLanguageServer, *, status_seconds: float, **table: Any) -> None:
         config = ProviderConfig(

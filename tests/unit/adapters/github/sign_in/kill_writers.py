@@ -1,7 +1,7 @@
 """A program that kills processes while they write a sign-in.
 
-Arguments: the directory, and the number of kills. Exits with 0 if the file was complete and private after
-each kill.
+Arguments: the directory, and the number of kills. The program exits with 0 if the file was complete and
+private after each kill.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ async def test_a_user_signs_in(flow: DeviceFlow, upstream: FakeUpstream, clock: 
         "device_code": CODE,
         "grant_type": "urn:ietf:params:oauth:grant-type:device_code",
     }
-    assert clock.slept == [6.0, 6.0, 6.0]
+    assert clock.slept == [6.0, 6.0, 6.0]  # The interval of five seconds, with a margin of 20 percent.
 
 
 @pytest.mark.requirement("8:device-flow")
@@ -82,9 +82,9 @@ async def test_slow_down_increases_the_interval_permanently(
 ) -> None:
     device = await start_flow(flow, upstream)
     slower = Reply.json({"error": "slow_down", "interval": 10})
-    unsaid = Reply.json({"error": "slow_down"})
+    unspecified = Reply.json({"error": "slow_down"})
     faster = Reply.json({"error": "slow_down", "interval": 1})
-    upstream.script(slower, PENDING, unsaid, faster, SIGNED_IN, path=POLL)
+    upstream.script(slower, PENDING, unspecified, faster, SIGNED_IN, path=POLL)
 
     await flow.wait(device)
 
@@ -208,15 +208,15 @@ async def test_a_wait_that_github_requests_is_respected(
 async def test_a_page_on_another_host_is_never_shown(
     flow: DeviceFlow, upstream: FakeUpstream, page: object
 ) -> None:
-    shown_page = page.replace("{origin}", upstream.origin) if isinstance(page, str) else page
+    named_page = page.replace("{origin}", upstream.origin) if isinstance(page, str) else page
 
     with pytest.raises(ProtocolError, match="on another host") as caught:
-        await start_flow(flow, upstream, verification_uri=shown_page)
+        await start_flow(flow, upstream, verification_uri=named_page)
     assert "evil" not in caught.value.message
 
 
 @pytest.mark.requirement("8:verification-page")
-async def test_on_a_public_host_the_page_is_https_on_that_host(http: HttpClient) -> None:
+async def test_the_page_of_a_public_host_must_be_https_on_that_host(http: HttpClient) -> None:
     flow = DeviceFlow(http, github_hosts("acme.ghe.com", provider="copilot"))
 
     assert flow._check_page("https://acme.ghe.com/login/device") == "https://acme.ghe.com/login/device"

@@ -33,7 +33,7 @@ def put(path: Path, content: Any) -> None:
     path.write_text(content if isinstance(content, str) else json.dumps(content))
 
 
-def database(
+def create_database(
     path: Path,
     rows: list[tuple[Any, ...]],
     columns: str = "auth_authority, token_ciphertext, token_schema_version",
@@ -123,14 +123,16 @@ def test_a_file_that_cannot_be_opened_gives_a_note(tmp_path: Path) -> None:
 @pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("value", [b"ghu_canary1", "ghu_canary1"])
 def test_a_row_in_clear_text_is_read(tmp_path: Path, value: bytes | str) -> None:
-    database(tmp_path / "auth.db", [("acme.ghe.com", b"ghu_other", 0), ("github.com", value, 0)])
+    create_database(tmp_path / "auth.db", [("acme.ghe.com", b"ghu_other", 0), ("github.com", value, 0)])
 
     assert find_sign_ins(tmp_path) == [("auth.db", "ghu_canary1", None)]
     assert notes(tmp_path) == []
 
 
 def test_a_database_without_versions_is_read(tmp_path: Path) -> None:
-    database(tmp_path / "auth.db", [("github.com", b"ghu_canary1")], "auth_authority, token_ciphertext")
+    create_database(
+        tmp_path / "auth.db", [("github.com", b"ghu_canary1")], "auth_authority, token_ciphertext"
+    )
 
     assert find_sign_ins(tmp_path) == [("auth.db", "ghu_canary1", None)]
 
@@ -146,7 +148,7 @@ def test_a_pipe_without_a_writer_causes_a_note_immediately(tmp_path: Path) -> No
 @pytest.mark.requirement("8:sign-ins-of-editors")
 @pytest.mark.parametrize("row", [("github.com", b"ghu_looks_clear", 1), ("github.com", bytes(range(40)), 0)])
 def test_an_encrypted_row_gives_a_note(tmp_path: Path, row: tuple[Any, ...]) -> None:
-    database(tmp_path / "auth.db", [row])
+    create_database(tmp_path / "auth.db", [row])
 
     assert find_sign_ins(tmp_path) == []
     assert notes(tmp_path) == [
@@ -155,17 +157,14 @@ def test_an_encrypted_row_gives_a_note(tmp_path: Path, row: tuple[Any, ...]) -> 
 
 
 def test_another_schema_gives_a_note(tmp_path: Path) -> None:
-    database(tmp_path / "auth.db", [("a", "b")], "host, token")
+    create_database(tmp_path / "auth.db", [("a", "b")], "host, token")
 
     assert notes(tmp_path) == [f"auth.db in {tmp_path} cannot be read."]
 
 
 @pytest.mark.requirement("8:sign-ins-of-editors")
 def test_files_are_not_created_beside_the_database(tmp_path: Path) -> None:
-    with contextlib.closing(sqlite3.connect(tmp_path / "auth.db")) as made:
-        made.execute("PRAGMA journal_mode=WAL")
-    (tmp_path / "auth.db").unlink()
-    database(tmp_path / "auth.db", [("github.com", b"ghu_canary1", 0)])
+    create_database(tmp_path / "auth.db", [("github.com", b"ghu_canary1", 0)])
     with contextlib.closing(sqlite3.connect(tmp_path / "auth.db")) as made:
         made.execute("PRAGMA journal_mode=WAL")
     before = snapshot(tmp_path)
@@ -175,7 +174,7 @@ def test_files_are_not_created_beside_the_database(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
-WRITER = """
+WRITER = """\
 import os, sqlite3, sys
 writer = sqlite3.connect(sys.argv[1], isolation_level=None)
 writer.execute("PRAGMA journal_mode=WAL")
@@ -186,16 +185,19 @@ print("written", flush=True)
 sys.stdin.read()
 os._exit(0)
 """
+"""A program that writes a sign-in to the write-ahead log. `os._exit` leaves the log as it is."""
 
 
 @pytest.mark.requirement("8:sign-ins-of-editors")
-@pytest.mark.parametrize("lives", [True, False])
-def test_a_sign_in_in_the_write_ahead_log_is_found_and_the_log_unchanged(tmp_path: Path, lives: bool) -> None:
+@pytest.mark.parametrize("writer_runs", [True, False])
+def test_a_sign_in_in_the_write_ahead_log_is_found_and_the_log_unchanged(
+    tmp_path: Path, writer_runs: bool
+) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path / "auth.db")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline().strip() == b"written"
-        if not lives:
+        if not writer_runs:
             writer.communicate(timeout=60)
         before = snapshot(tmp_path)
         assert set(before) == {"auth.db", "auth.db-wal", "auth.db-shm"}
@@ -205,10 +207,10 @@ def test_a_sign_in_in_the_write_ahead_log_is_found_and_the_log_unchanged(tmp_pat
 
 
 @pytest.mark.skipif(os.name == "nt", reason="uses POSIX modes")
-def test_a_directory_that_cannot_be_written_is_enough(tmp_path: Path) -> None:
+def test_the_database_in_a_directory_that_cannot_be_written_is_read(tmp_path: Path) -> None:
     directory = tmp_path / "theirs"
     directory.mkdir()
-    database(directory / "auth.db", [("github.com", b"ghu_canary1", 0)])
+    create_database(directory / "auth.db", [("github.com", b"ghu_canary1", 0)])
     (directory / "auth.db").chmod(stat.S_IRUSR)
     directory.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:

@@ -28,7 +28,7 @@ def fake_gh(directory: Path, program: str) -> dict[str, str]:
 
 
 @pytest.mark.requirement("8:sign-in-of-gh")
-async def test_gh_runs_for_the_host_without_its_variables_and_without_keys(tmp_path: Path) -> None:
+async def test_gh_is_asked_about_the_host_and_gets_no_tokens_or_keys_as_variables(tmp_path: Path) -> None:
     program = """
         import json, os, sys
         from pathlib import Path
@@ -68,12 +68,14 @@ async def test_gh_runs_for_the_host_without_its_variables_and_without_keys(tmp_p
         "import sys; sys.stdout.buffer.write(bytes(range(128, 256)))",
     ],
 )
-async def test_a_gh_that_does_not_answer_is_not_a_sign_in(tmp_path: Path, program: str) -> None:
+async def test_a_gh_that_fails_or_prints_an_invalid_token_is_not_a_sign_in(
+    tmp_path: Path, program: str
+) -> None:
     assert await read_gh_token("github.com", environment_with(fake_gh(tmp_path, program))) is None
 
 
 @pytest.mark.requirement("8:sign-in-of-gh")
-async def test_a_missing_gh_is_not_a_sign_in(tmp_path: Path) -> None:
+async def test_a_missing_or_unusable_gh_is_not_a_sign_in(tmp_path: Path) -> None:
     assert await read_gh_token("github.com", environment_with({"PATH": str(tmp_path)})) is None
     assert await read_gh_token("github.com", environment_with({})) is None
     (tmp_path / "gh").write_text("not a program")
@@ -108,8 +110,8 @@ async def test_a_gh_that_never_answers_is_ended_with_its_children(
 
     monkeypatch.setattr(asyncio, "timeout", delay_timeout)
     token = asyncio.create_task(read_gh_token("github.com", environment_with(environ), seconds=3.0))
-    # The first timeout is for the search for `gh`. The second one may start after the process runs, because
-    # the process runs before `start` has returned.
+    # The first timeout limits the search for `gh`, the second one its run. Wait for the second timeout too,
+    # because `gh` may already write its file before that timeout starts.
     assert await asyncio.to_thread(_poll, lambda: len(timeouts) == 2 and pids.exists())
     timeouts[-1].reschedule(asyncio.get_running_loop().time())
 

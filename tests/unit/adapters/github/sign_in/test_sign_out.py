@@ -27,7 +27,7 @@ pytestmark = pytest.mark.requirement("8:sign-out-erases")
 
 HOSTS = github_hosts(provider="copilot")
 WORK = github_hosts(provider="work")
-TOKEN, OF_WORK = Secret("ghu_canary-of-the-provider"), Secret("ghu_canary-of-another-provider")
+TOKEN, WORK_TOKEN = Secret("ghu_canary-of-the-provider"), Secret("ghu_canary-of-another-provider")
 EXCHANGE = "/copilot_internal/v2/token"
 ROOT = Path(__file__).parents[5]
 
@@ -36,12 +36,12 @@ import asyncio, errno, sys
 from pathlib import Path
 from jumpseat.adapters.github.sign_in.store import TokenStore
 from jumpseat.system.keyring_storage import BoundedKeyring
-from tests.unit.adapters.github.sign_in.test_sign_out import HOSTS, OF_WORK, TOKEN, WORK
+from tests.unit.adapters.github.sign_in.test_sign_out import HOSTS, TOKEN, WORK, WORK_TOKEN
 
 directory = Path(sys.argv[1])
 store = TokenStore(directory, keyring=BoundedKeyring(lambda: None))
 asyncio.run(store.write(HOSTS, TOKEN))
-asyncio.run(store.write(WORK, OF_WORK))
+asyncio.run(store.write(WORK, WORK_TOKEN))
 try:
     (directory / "filler").write_bytes(bytes(10_000_000))
 except OSError as error:
@@ -50,7 +50,7 @@ else:
     raise AssertionError("the disk is not full")
 asyncio.run(store.delete(HOSTS))
 assert asyncio.run(store.read(HOSTS)).signed_out
-assert asyncio.run(store.read(WORK)).token.reveal() == OF_WORK.reveal()
+assert asyncio.run(store.read(WORK)).token.reveal() == WORK_TOKEN.reveal()
 found = [path.name for path in directory.iterdir() if TOKEN.reveal().encode() in path.read_bytes()]
 assert not found, found
 """
@@ -81,7 +81,7 @@ async def test_broken_and_unfinished_copies_of_the_sign_ins_are_removed(
     store: TokenStore, directory: Path, name: str
 ) -> None:
     await store.write(HOSTS, TOKEN)
-    await store.write(WORK, OF_WORK)
+    await store.write(WORK, WORK_TOKEN)
     (directory / name).write_text((directory / FILE_NAME).read_text()[:-3])
 
     await store.delete(HOSTS)
@@ -135,7 +135,7 @@ async def test_a_linked_directory_is_refused_and_reported(
     move_behind_a_link(directory, tmp_path / "elsewhere")
     before = holders(directory)
 
-    for attempt in (store.read(HOSTS), store.write(WORK, OF_WORK), store.delete(HOSTS)):
+    for attempt in (store.read(HOSTS), store.write(WORK, WORK_TOKEN), store.delete(HOSTS)):
         with pytest.raises(ConfigError, match=r"auth is a symbolic link") as caught:
             await attempt
     assert str(directory / FILE_NAME) in caught.value.message
@@ -145,7 +145,7 @@ async def test_a_linked_directory_is_refused_and_reported(
 
 @pytest.fixture
 def shared(directory: Path, http: HttpClient, upstream: FakeUpstream) -> list[CopilotCredential]:
-    """Return credentials for two sign-ins of one provider and one of another, with shared files."""
+    """Return three credentials that share a directory: for two sign-ins of `copilot` and one of `work`."""
     upstream.default(Reply.json({"token": "tid=canary;x=1", "refresh_in": 1500}), path=EXCHANGE)
     places = {"github_url": upstream.origin, "api_url": upstream.origin}
     return [

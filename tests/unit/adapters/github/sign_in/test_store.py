@@ -38,7 +38,7 @@ def store(directory: Path) -> TokenStore:
     return TokenStore(directory, keyring=BoundedKeyring(lambda: None))
 
 
-def set_aside(directory: Path) -> list[str]:
+def contents_set_aside(directory: Path) -> list[str]:
     return [path.read_text() for path in directory.glob(f"{FILE_NAME}.broken-*")]
 
 
@@ -73,7 +73,7 @@ async def test_each_provider_and_host_has_its_own_sign_in(store: TokenStore) -> 
         github_hosts(provider="copilot", copilot_url="https://evil.example"),
     ]
     for number, hosts in enumerate(places):
-        assert (await store.read(hosts)).token is None, f"{number} reads the token of another"
+        assert (await store.read(hosts)).token is None, f"{number} reads another one's token"
         await store.write(hosts, Secret(f"ghu_canary_{number}"))
 
     for number, hosts in enumerate(places):
@@ -154,7 +154,7 @@ async def test_a_broken_file_is_set_aside_and_a_new_one_created(
     assert await store.read(HOSTS) == StoredSignIn()
     await store.write(HOSTS, TOKEN)
     assert (await store.read(HOSTS)).token is not None
-    assert set_aside(directory) == [content]
+    assert contents_set_aside(directory) == [content]
 
 
 @pytest.mark.parametrize("entries", [[], "x", {"copilot@x": 1}])
