@@ -14,7 +14,11 @@ def settings_in(text: str) -> list[str]:
 
 def org_structure_in(text: str) -> list[str]:
     """Return the lines that Org would read as a headline, a keyword, or the start or end of a block."""
-    return [line for line in text.split("\n") if line.lstrip("*")[:1] == " " < line[:1] or _has_keyword(line)]
+    return [line for line in text.split("\n") if _is_headline(line) or _has_keyword(line)]
+
+
+def _is_headline(line: str) -> bool:
+    return line.startswith("*") and line.lstrip("*").startswith(" ")
 
 
 def _has_keyword(line: str) -> bool:

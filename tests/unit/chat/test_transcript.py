@@ -161,7 +161,7 @@ HARMLESS = ("navi: x", "index: 1", "vim9script", "a/vim: x", "vi :x", "neovim: x
 @pytest.mark.requirement("5:transcript-editors")
 @pytest.mark.parametrize("line", [*MODELINES, *HARMLESS])
 def test_only_lines_that_an_editor_would_obey_get_a_backslash(line: str) -> None:
-    assert bool(settings_in(line)) == (line in MODELINES), "the scan is as the manuals say"
+    assert bool(settings_in(line)) == (line in MODELINES), "the scan does not do what the manuals say"
     text = render([Message.assistant(f"Sure:\n```\n{line}\n```")])
 
     assert ("\\" in text) == (line in MODELINES)
@@ -181,7 +181,8 @@ def test_a_conversation_that_is_not_text_is_left_out(written: str) -> None:
 @pytest.mark.requirement("5:transcript-thinking")
 def test_a_section_has_the_lines_of_its_thinking() -> None:
     thought = "<details><summary>Thinking</summary>\n\nHm.\n\n</details>\n"
-    text = f"## Me\n\nHi.\n\n## Assistant\n\n{thought}\nHello.\n\n{thought}\n## Assistant\n\n{thought[:-12]}"
+    unclosed = thought.removesuffix("\n</details>\n")
+    text = f"## Me\n\nHi.\n\n## Assistant\n\n{thought}\nHello.\n\n{thought}\n## Assistant\n\n{unclosed}"
     lines = text.split("\n")
     turns = to_wire(parse(text).turns)
 
@@ -252,7 +253,7 @@ PIECES: dict[str, Callable[[int], str]] = {
     "plain lines": lambda size: "word word\n" * (size // 10),
     "one line": lambda size: "a" * size,
     "headings": lambda size: f"## Me\n\n{'word ' * 20}\n\n" * (size // 110),
-    "blanks": lambda size: "## Me" + " " * size,
+    "spaces after a heading": lambda size: "## Me" + " " * size,
     "blank lines": lambda size: "\n" * size,
     "backslashes": lambda size: "\\" * size,
     "openings of thinking": lambda size: "<details><summary>Thinking</summary>\n" * (size // 37),
@@ -264,7 +265,7 @@ PIECES: dict[str, Callable[[int], str]] = {
     "quotation marks": lambda size: '```tool_use id="' + '\\"' * (size // 2) + "\n```",
     "modelines": lambda size: "a vim: b" * (size // 8),
     "versions of Vim": lambda size: " vim" + "7" * size,
-    "numbers of hashes": lambda size: "##" + "\t" * size + "Me too",
+    "tabs in a heading": lambda size: "##" + "\t" * size + "Me too",
 }
 ORG_PIECES: dict[str, Callable[[int], str]] = {
     "headings": lambda size: f"* Me\n\n{'word ' * 20}\n\n" * (size // 110),
@@ -272,7 +273,7 @@ ORG_PIECES: dict[str, Callable[[int], str]] = {
     "stars": lambda size: "*" * size,
     "commas": lambda size: "," * size,
     "commas before keywords": lambda size: ",#+" * (size // 3),
-    "blanks before keywords": lambda size: " " * size + "#+a",
+    "spaces before a keyword": lambda size: " " * size + "#+a",
     "openings of thinking": lambda size: "#+begin_thinking\n" * (size // 17),
     "openings of blocks": lambda size: "#+begin_tool_use :id a :name b\n" * (size // 31),
     "drawers": lambda size: "* Me\n:PROPERTIES:\n" * (size // 18),

@@ -1,4 +1,4 @@
-"""Branches of conversations in Org: the sections that a line's conversation has, and its properties."""
+"""Branches of conversations in Org: the sections and properties of the conversation that contains a line."""
 
 from __future__ import annotations
 

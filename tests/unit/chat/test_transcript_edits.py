@@ -20,10 +20,10 @@ def strip_line_ends(text: str) -> str:
 
 
 HABITS: dict[str, Callable[[str], str]] = {
-    "blanks at the ends of lines are trimmed": strip_line_ends,
+    "white space at the ends of lines is removed": strip_line_ends,
     "the file ends with one line ending": lambda text: f"{text.rstrip(chr(10))}\n",
     "lines end with CRLF": lambda text: text.replace("\n", "\r\n"),
-    "both": lambda text: strip_line_ends(text).replace("\n", "\r\n"),
+    "trimmed lines end with CRLF": lambda text: strip_line_ends(text).replace("\n", "\r\n"),
 }
 
 
@@ -46,7 +46,7 @@ def test_an_editors_changes_of_white_space_do_not_affect_the_rest(
 @settings(any_size)
 @given(conversations.conversations)
 @example([Message.assistant("\n\n")])
-def test_trimmed_answers_differ_only_in_white_space_at_their_ends(
+def test_trimmed_answers_differ_only_in_white_space_at_the_ends_of_texts(
     syntax: Syntax, messages: list[Message]
 ) -> None:
     read = parse(render(messages, trim_answers=True, syntax=syntax), syntax=syntax).messages
@@ -58,7 +58,7 @@ def test_trimmed_answers_differ_only_in_white_space_at_their_ends(
 
 
 def strip_blanks(message: Message) -> Any:
-    """Remove carriage returns, white space around texts, and blank texts from a message."""
+    """Return a message without carriage returns, white space around texts, and blank texts."""
     blocks = [
         {
             key: value.replace("\r", "").strip() if key in ("text", "thinking") else value
@@ -84,7 +84,7 @@ def test_a_trimmed_answer_has_no_lines_with_a_backslash() -> None:
 
 def skeleton(message: Message) -> Any:
     """Return the message's wire form without any white space in its texts."""
-    between = ("text", "thinking", "content", "raw", "source", "data")
+    keys_of_texts = ("text", "thinking", "content", "raw", "source", "data")
 
     def normalize_block(block: dict[str, Any]) -> dict[str, Any]:
         files = (
@@ -92,9 +92,9 @@ def skeleton(message: Message) -> Any:
             if isinstance(block.get("content"), list)
             else []
         )
-        # A text of nothing but white space, before the images of a result, cannot be told from no text.
+        # Before the files of a result, a blank text cannot be distinguished from a missing one.
         files = [part for part in files if part.get("text") != ""]
-        texts = {key: "".join(block[key].split()) for key in between if isinstance(block.get(key), str)}
+        texts = {key: "".join(block[key].split()) for key in keys_of_texts if isinstance(block.get(key), str)}
         return {**block, **texts, **({"content": files} if files else {})}
 
     return message.role, [normalize_block(block) for block in to_wire(message)["content"]]
@@ -110,7 +110,7 @@ def test_a_text_that_is_edited_by_hand_keeps_its_lines() -> None:
 @pytest.mark.parametrize(
     "change", ["tool_use id=a", "tool_use name=b", "tool_use id=a name", 'tool_use id="a name=b']
 )
-def test_a_call_that_lost_its_name_by_an_edit_is_text_and_not_lost(change: str) -> None:
+def test_a_call_whose_attributes_an_edit_has_broken_becomes_text(change: str) -> None:
     text = render([Message("assistant", (ToolUseBlock("a", "b", {}, "{}"),))])
     (message,) = parse(text.replace("tool_use id=a name=b", change)).messages
 

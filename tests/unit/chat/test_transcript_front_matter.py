@@ -138,7 +138,7 @@ def test_empty_front_matter_is_ignored() -> None:
 
 @pytest.mark.requirement("5:transcript-front-matter")
 @given(conversations.settings, conversations.texts)
-def test_other_readers_of_yaml_can_read_it_too(values: dict[str, Any], system: str) -> None:
+def test_other_readers_of_yaml_can_read_the_front_matter(values: dict[str, Any], system: str) -> None:
     text = render([], system=system, settings=values)
     front = yaml.compose(text.partition("---\n")[2].rpartition("---\n")[0], Loader=yaml.BaseLoader)
 
@@ -181,7 +181,7 @@ def test_any_front_matter_is_read_or_refused_with_a_sentence(front: str) -> None
     assert json.loads(json.dumps(read, allow_nan=False)) == read
 
 
-def test_yaml_is_imported_only_where_there_is_front_matter() -> None:
+def test_yaml_is_imported_only_to_read_front_matter() -> None:
     code = (
         "import sys; from jumpseat.chat.transcript import parse, render; "
         "parse(render(parse('## Me').messages)); assert 'yaml' not in sys.modules; "

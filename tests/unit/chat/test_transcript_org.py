@@ -74,6 +74,7 @@ def test_the_escapes_of_the_page_are_those_that_are_written() -> None:
     for row in rows[1].splitlines()[2:]:
         texts, line = row.strip("|").split("|")
         for text in spans(texts):
+            # The second cell has the written line in code, or says `unchanged`.
             assert render_org(text) == ([*spans(line), text])[0]
             checked += 1
     assert checked == 6
@@ -101,7 +102,7 @@ def test_org_finds_only_the_structure_of_the_transcript(
         if not isinstance(block, TextBlock)
     )
     first = text.partition("\n")[0]
-    assert first in ("", ":PROPERTIES:", "* Me", "* Assistant"), "Emacs reads settings of `-*-` only there"
+    assert first in ("", ":PROPERTIES:", "* Me", "* Assistant"), "Emacs reads `-*-` in the first line"
 
 
 @pytest.mark.requirement("5:transcript-org-editors")
@@ -117,7 +118,7 @@ def test_org_finds_only_the_structure_of_the_transcript(
         ":model: other:m",
     ],
 )
-def test_settings_of_an_editor_in_a_message_are_read_back_and_mean_nothing(line: str) -> None:
+def test_settings_of_an_editor_in_a_message_are_text_and_have_no_effect(line: str) -> None:
     messages = (Message.user(line), Message.assistant(f"{line}\n{line}\n# End:"))
     text = render(messages, model="a:m", syntax=ORG)
     read = parse(text, syntax=ORG)

@@ -10,8 +10,8 @@ from jumpseat.chat.transcript import FrontMatterError, LinePart, parse_front_mat
 pytestmark = pytest.mark.requirement("5:transcript-check")
 
 
-def find_marks(text: str) -> dict[str, str]:
-    """Return the text at each place."""
+def text_at_places(text: str) -> dict[str, str]:
+    """Return the text at the place of each key."""
     lines = split_lines(text)
     places = parse_front_matter(text).places
     return {path: lines[place.line][place.start : place.end] for path, place in places.items()}
@@ -24,7 +24,7 @@ def test_each_key_has_the_place_of_itself_and_its_value(end: str) -> None:
         "  'b': {c: 2}\n  d:\n    - 1\n    - 2\nempty:\n---\n\nHi.\n"
     )
 
-    assert find_marks(text.replace("\n", end)) == {
+    assert text_at_places(text.replace("\n", end)) == {
         "model": "model: m",
         "conversation": "conversation: 7",
         "settings.x": "x: 'a b'",
@@ -37,7 +37,7 @@ def test_each_key_has_the_place_of_itself_and_its_value(end: str) -> None:
 
 
 def test_a_mapping_on_one_line_has_places_too() -> None:
-    assert find_marks("---\nsettings: {a: 1, b: [2, 3]}\n---\n") == {
+    assert text_at_places("---\nsettings: {a: 1, b: [2, 3]}\n---\n") == {
         "settings": "settings: {a: 1, b: [2, 3]}",
         "settings.a": "a: 1",
         "settings.b": "b: [2, 3]",
