@@ -209,7 +209,7 @@ def test_the_json_of_an_interrupted_chat_is_an_error_with_the_text_so_far(tmp_pa
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_the_json_of_a_stopped_command_is_an_error(tmp_path: Path, number: int, code: int) -> None:
     scenario = Scenario(tmp_path, initialize="silence")
-    os.mkfifo(scenario.log)
+    os.mkfifo(scenario.log)  # A reader of this pipe can wait until the daemon has received `initialize`.
     with (
         subprocess.Popen(
             argv(scenario, "models", "--json"),
@@ -348,14 +348,14 @@ def test_errors_without_models_are_a_failure(tmp_path: Path) -> None:
     "command", [(), ("chat",), ("models",), ("status",), ("local",), ("local", "install")]
 )
 @pytest.mark.parametrize("option", [pytest.param("-h", marks=pytest.mark.slow), "--help"])
-def test_every_command_has_help_with_examples(tmp_path: Path, command: tuple[str, ...], option: str) -> None:
+def test_the_help_of_a_command_has_examples(tmp_path: Path, command: tuple[str, ...], option: str) -> None:
     done = run(Scenario(tmp_path), *command, option)
     assert done.returncode == 0
     assert "  Examples:\n" in done.stdout
     assert f"jumpseat {' '.join(command)}".strip() in done.stdout
 
 
-def test_serve_imports_nothing_of_the_command_line_library() -> None:
+def test_serve_does_not_import_the_libraries_of_the_command_line() -> None:
     script = (
         "import sys; sys.argv = ['jumpseat', 'serve', '--help']\n"
         "from jumpseat_cli.__main__ import main\n"

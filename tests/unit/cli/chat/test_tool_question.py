@@ -1,4 +1,4 @@
-"""The question about a call: what it shows, and the answers that it takes."""
+"""The question about a call: the details that it shows, and the answers that it accepts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def ask(
     ],
     ids=str,
 )
-async def test_an_answer_is_a_decision(answers: list[str | None], decision: ToolDecision) -> None:
+async def test_each_answer_becomes_a_decision(answers: list[str | None], decision: ToolDecision) -> None:
     assert (await ask(*answers))[0] == decision
 
 
@@ -73,7 +73,7 @@ async def test_only_what_the_daemon_remembers_is_offered(
     assert ("a: allow this tool in this answer" in capsys.readouterr().err) == ("turn" in remember)
 
 
-async def test_a_decision_for_the_answer_applies_to_the_turn() -> None:
+async def test_allowing_a_tool_for_this_answer_is_remembered_for_the_turn() -> None:
     assert (await ask("a", remember=["turn", "always"]))[0] == ToolDecision(True, "turn")
 
 
@@ -126,6 +126,7 @@ async def test_a_long_diff_is_cut_and_can_be_shown_whole(capsys: pytest.CaptureF
     shown, whole = capsys.readouterr().err.split("d: show all of it\n", 1)
 
     assert prompts == ["Allow it? [y/n/a/A/e/d] ", "Allow it? [y/n/a/A/e] "]
+    # The 404 lines of the diff begin with three lines of headers, and the numbers begin with 0.
     assert f"+line {MAX_LINES - 4}\n… 344 more lines\n" in shown
     assert "+line 399\n" in whole
     assert "x" * 5000 in whole
@@ -136,4 +137,5 @@ async def test_a_long_line_is_cut_with_its_length(capsys: pytest.CaptureFixture[
     _, prompts = await ask("n", diff=diff)
 
     assert prompts == ["Allow it? [y/n/a/A/e/d] "]
+    # The `+` before the text counts as well.
     assert "x" * (MAX_LINE - 1) + "… (5001 characters)\n" in capsys.readouterr().err

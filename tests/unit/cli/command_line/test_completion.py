@@ -17,7 +17,7 @@ from tests.unit.cli.test_program import REPOSITORY, run
 pytestmark = [pytest.mark.timeout(60), pytest.mark.slow]
 
 LEVELS = {"key": "thinking", "type": "enum", "choices": ["off", "low"], "description": "How much"}
-STREAM = {"key": "fast", "type": "boolean", "description": "Whether it is fast"}
+FAST = {"key": "fast", "type": "boolean", "description": "Whether it is fast"}
 
 
 def model(name: str, **more: Any) -> dict[str, Any]:
@@ -37,7 +37,7 @@ ANSWERS: dict[str, Any] = {
                 "name": "Groq",
                 "kind": "openai",
                 "authMethod": "api_key",
-                "settingsSchema": [LEVELS, STREAM],
+                "settingsSchema": [LEVELS, FAST],
             },
             {
                 "id": "copilot",

@@ -13,7 +13,7 @@ from tests.unit.cli.commands.test_chat_inputs import CommandLine, jumpseat
 from tests.unit.cli.test_program import HANGING, argv
 
 pytestmark = pytest.mark.timeout(60)
-__all__ = ["jumpseat"]
+__all__ = ["jumpseat"]  # Pytest finds this fixture by its name.
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -14,7 +14,7 @@ from tests.unit.cli.commands.test_chat_inputs import ANSWERS, CommandLine, conte
 from tests.unit.cli.test_program import REPOSITORY, argv, read_params, run
 
 pytestmark = pytest.mark.timeout(60)
-__all__ = ["jumpseat"]
+__all__ = ["jumpseat"]  # Pytest finds this fixture by its name.
 
 
 def test_a_prompt_with_an_input_placeholder_requires_an_input(jumpseat: CommandLine) -> None:
@@ -55,7 +55,7 @@ def test_options_override_a_prompt_which_overrides_a_conversation(
     assert params["settings"] == {"keep_alive": "1m", "seed": 1, "temperature": 0}
 
 
-def test_a_prompt_alone_does_not_wait_for_the_stdin_of_a_script(tmp_path: Path) -> None:
+def test_a_prompt_alone_does_not_read_stdin_from_a_terminal(tmp_path: Path) -> None:
     scenario = make_scenario(tmp_path)
     near, far = os.openpty()
     os.close(far)
@@ -77,7 +77,7 @@ def test_a_prompt_alone_does_not_wait_for_the_stdin_of_a_script(tmp_path: Path) 
         (("--conversation", "c1", "-m", "fake:o"), {"model": "fake:o", "defaultModel": "fake:k"}),
     ],
 )
-def test_a_prompt_is_fitted_to_the_model_with_a_warning(
+def test_a_prompt_is_requested_for_the_model_and_its_warnings_are_printed(
     jumpseat: CommandLine, options: tuple[str, ...], models: dict[str, str]
 ) -> None:
     warning = {"code": "diff_shortened", "message": "These files are left out: b.py"}

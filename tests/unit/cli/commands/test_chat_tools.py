@@ -14,7 +14,7 @@ from tests.unit.cli.commands.test_chat_inputs import CommandLine, jumpseat
 from tests.unit.cli.commands.tool_chats import ANSWERS, END, list_decisions
 
 pytestmark = pytest.mark.timeout(60)
-__all__ = ["jumpseat"]
+__all__ = ["jumpseat"]  # Pytest finds this fixture by its name.
 
 
 def script(jumpseat: CommandLine, *steps: dict[str, Any], end: list[dict[str, Any]] = END) -> None:
@@ -55,7 +55,7 @@ def test_denials_are_added_to_those_of_the_overlay(jumpseat: CommandLine, tmp_pa
     }
 
 
-def test_the_workspace_is_the_working_directory(
+def test_the_workspace_is_the_working_directory_by_default(
     jumpseat: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.timeout(60)
 CANCELLED = {"error": {"code": -32800, "message": "Cancelled.", "data": {"kind": "cancelled"}}}
 
 
-def on_a_terminal(
+def ask_on_a_terminal(
     folder: Path, *steps: dict[str, Any], end: list[dict[str, Any]] = END
 ) -> tuple[Scenario, Terminal]:
     """Ask a question with tools on a terminal."""
@@ -25,9 +25,9 @@ def on_a_terminal(
     return scenario, Terminal(argv(scenario, "chat", "--tools", "shed", "Go"))
 
 
-def test_a_terminal_is_asked_and_the_answer_goes_on(tmp_path: Path) -> None:
+def test_the_user_is_asked_on_a_terminal_and_the_answer_continues(tmp_path: Path) -> None:
     text = {"delta": {"type": "text_delta", "block": 0, "text": "I will *dig*."}}
-    scenario, terminal = on_a_terminal(
+    scenario, terminal = ask_on_a_terminal(
         tmp_path, text, *call("shed__dig"), question(), decisions(), status("completed"), result("A hole.")
     )
     terminal.read_until(lambda output: b"Allow it? [y/n/a/A/e] " in output)
@@ -53,7 +53,7 @@ def test_a_terminal_is_asked_and_the_answer_goes_on(tmp_path: Path) -> None:
 def test_keys_typed_before_the_question_do_not_answer_it(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     text = {"delta": {"type": "text_delta", "block": 0, "text": "I will dig.\n\n"}}
-    scenario, terminal = on_a_terminal(
+    scenario, terminal = ask_on_a_terminal(
         tmp_path, text, {"wait": "file", "path": str(seen)}, question(), decisions(), result("Denied.")
     )
     terminal.read_until(lambda output: b"I will dig" in output)
@@ -69,7 +69,7 @@ def test_keys_typed_before_the_question_do_not_answer_it(tmp_path: Path) -> None
 
 
 def test_ctrl_c_at_a_question_cancels_the_turn(tmp_path: Path) -> None:
-    scenario, terminal = on_a_terminal(tmp_path, question(), {"wait": "cancel"}, end=[CANCELLED])
+    scenario, terminal = ask_on_a_terminal(tmp_path, question(), {"wait": "cancel"}, end=[CANCELLED])
     terminal.read_until(lambda output: b"Allow it? " in output)
     terminal.type(b"\x03")
     code, _ = terminal.finish()
@@ -80,7 +80,7 @@ def test_ctrl_c_at_a_question_cancels_the_turn(tmp_path: Path) -> None:
 
 
 def test_the_end_of_the_input_denies_the_call(tmp_path: Path) -> None:
-    scenario, terminal = on_a_terminal(tmp_path, question(), decisions(), result("Denied."))
+    scenario, terminal = ask_on_a_terminal(tmp_path, question(), decisions(), result("Denied."))
     terminal.read_until(lambda output: b"Allow it? " in output)
     terminal.type(b"\x04")
     code, _ = terminal.finish()
@@ -90,7 +90,7 @@ def test_the_end_of_the_input_denies_the_call(tmp_path: Path) -> None:
 
 
 def test_a_remembered_answer_covers_the_other_calls_of_the_tool(tmp_path: Path) -> None:
-    scenario, terminal = on_a_terminal(
+    scenario, terminal = ask_on_a_terminal(
         tmp_path,
         question("c1"),
         question("c2"),
@@ -124,11 +124,11 @@ def test_a_remembered_answer_covers_the_other_calls_of_the_tool(tmp_path: Path) 
 
 
 def test_other_calls_are_not_shown_while_a_question_is_on_the_screen(tmp_path: Path) -> None:
-    is_asked = tmp_path / "asked"
-    _, terminal = on_a_terminal(
+    asked = tmp_path / "asked"
+    _, terminal = ask_on_a_terminal(
         tmp_path,
         question("c1"),
-        {"wait": "file", "path": str(is_asked)},
+        {"wait": "file", "path": str(asked)},
         status("running", "c2"),
         status("completed", "c2"),
         result("ok", "c2", tool="shed/rake"),
@@ -137,7 +137,7 @@ def test_other_calls_are_not_shown_while_a_question_is_on_the_screen(tmp_path: P
     )
     for number, keys in enumerate((b"?\r", b"?\r", b"?\r", b"y\r"), 1):
         terminal.read_until(lambda output, number=number: output.count(b"Allow it? ") == number)
-        is_asked.touch()
+        asked.touch()
         terminal.type(keys)
     _, output = terminal.finish()
 
@@ -145,7 +145,7 @@ def test_other_calls_are_not_shown_while_a_question_is_on_the_screen(tmp_path: P
 
 
 def test_a_call_whose_tool_has_changed_is_asked_about_although_it_was_covered(tmp_path: Path) -> None:
-    scenario, terminal = on_a_terminal(
+    scenario, terminal = ask_on_a_terminal(
         tmp_path, question("c1"), question("c2", reason="changed"), decisions(2), result("ok", "c1")
     )
     for keys in (b"A\r", b"n\r"):
@@ -159,7 +159,7 @@ def test_a_call_whose_tool_has_changed_is_asked_about_although_it_was_covered(tm
 
 
 def test_the_spinner_shows_the_call_that_runs(tmp_path: Path) -> None:
-    _, terminal = on_a_terminal(
+    _, terminal = ask_on_a_terminal(
         tmp_path,
         *call("shed__dig", depth=2),
         status("running", message="Digging", progress=1, total=4),

@@ -67,7 +67,7 @@ def test_every_error_and_every_warning_is_a_line_with_its_place(home: Path) -> N
     assert all(line.startswith(start) for line, start in zip(reported, starts, strict=True)), reported
 
 
-def test_json_has_the_same_faults(tmp_path: Path, home: Path) -> None:
+def test_the_faults_are_available_as_json(tmp_path: Path, home: Path) -> None:
     file = tmp_path / "other.toml"
     file.write_text("default_model = 1\n[providers.x]\nkind = 2\n", "utf-8")
     done = jumpseat("config", "check", "--json", "--config", file)

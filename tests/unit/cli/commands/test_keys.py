@@ -69,7 +69,7 @@ def test_a_key_is_stored_and_the_file_keeps_comments_and_layout(home: Path) -> N
     assert "canary" not in done.stderr
 
 
-def test_a_second_key_has_another_name_and_the_first_one_is_deleted(home: Path) -> None:
+def test_a_second_key_gets_a_new_file_and_the_first_file_is_deleted(home: Path) -> None:
     file = home / "config.toml"
     assert keys("set", "--file", "groq", piped=KEY).returncode == 0
     first = source_in(file)

@@ -27,7 +27,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "packaged_file", lambda: None)
 
 
-def rows(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
+def list_rows(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
     capsys.readouterr()
     assert local.list_models(None, as_json=False) == 0
     return [line.split("\t") for line in capsys.readouterr().out.splitlines()]
@@ -35,6 +35,7 @@ def rows(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
+    """Return a model file of the user's own."""
     file = tmp_path / "Qwen3-4B.gguf"
     file.write_bytes(b"GGUF and the weights")
     return file
@@ -49,7 +50,7 @@ def test_a_model_file_stays_where_it_is_and_is_added_to_the_configuration(
     text = (home / "config.toml").read_text("utf-8")
     assert text.startswith("# mine\n")
     assert tomllib.loads(text) == {"providers": {"local": {"model_path": str(own)}}}
-    assert rows(capsys) == [
+    assert list_rows(capsys) == [
         [NAME, "93 MB", "not installed", ""],
         ["qwen3-4b", "0 MB", "used by local", str(own)],
     ]
@@ -87,7 +88,7 @@ def test_the_installed_model_is_listed_and_deleted_with_partial_downloads(
     file.parent.mkdir(parents=True)
     file.write_bytes(b"GGUF")
     (file.parent / ".install-x").mkdir()
-    assert rows(capsys) == [[NAME, "93 MB", "installed, used by local", str(file)]]
+    assert list_rows(capsys) == [[NAME, "93 MB", "installed, used by local", str(file)]]
 
     assert local.uninstall_model(None, None, as_json=False) == 0
     assert list(file.parent.iterdir()) == []
@@ -102,7 +103,7 @@ def test_a_file_that_is_gone_is_listed_as_missing(
     table = f'[providers.mine]\nkind = "local"\nmodel_path = "{own}"\n'
     (home / "config.toml").write_text(table, "utf-8")
     own.unlink()
-    assert rows(capsys)[1][2] == "missing, used by mine"
+    assert list_rows(capsys)[1][2] == "missing, used by mine"
 
 
 def test_the_list_is_a_command(home: Path) -> None:

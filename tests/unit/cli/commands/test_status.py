@@ -14,7 +14,7 @@ from tests.unit.cli.test_program import run
 pytestmark = pytest.mark.timeout(60)
 
 
-def test_status_shows_that_a_provider_has_no_sign_in(tmp_path: Path) -> None:
+def test_status_shows_that_a_provider_does_not_need_a_sign_in(tmp_path: Path) -> None:
     rows = [provider("one", "not_required", isDefault=True)]
     done = run(Scenario(tmp_path, answers={"providers/list": {"providers": rows}}), "status")
     assert done.stdout.startswith("one\topenai\tno sign-in needed\t")

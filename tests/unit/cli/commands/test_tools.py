@@ -14,7 +14,7 @@ from tests.unit.cli.commands.test_chat_inputs import CommandLine, jumpseat
 from tests.unit.cli.test_program import argv
 
 pytestmark = pytest.mark.timeout(60)
-__all__ = ["jumpseat"]
+__all__ = ["jumpseat"]  # Pytest finds this fixture by its name.
 
 
 def tool(name: str, decision: str = "ask", **more: Any) -> dict[str, Any]:
@@ -48,7 +48,7 @@ SIGNED_IN = {"provider": "mcp:mail", "state": "signed_in", "host": "mail.example
 
 
 def script(jumpseat: CommandLine, **answers: Any) -> None:
-    """Use a daemon with these answers, by the method with an underscore in place of the slash."""
+    """Use a daemon with these answers. Each name is a method with an underscore in place of the slash."""
     given = {method.replace("_", "/"): answer for method, answer in answers.items()}
     jumpseat.use_scenario(Scenario(jumpseat.folder, answers={"tools/list": LISTED, **given}))
 

@@ -14,7 +14,7 @@ from jumpseat_cli import program
 from jumpseat_cli.configuration.mcp_files import find_usual_files, read_servers
 
 CANARY = "canary4711canary4711x"
-"""A value that must never be printed. In arguments, only values that look like secrets are hidden."""
+"""A value that must never be printed. It looks like a secret, because only such arguments are hidden."""
 
 Capture = pytest.CaptureFixture[str]
 
@@ -303,7 +303,7 @@ def test_files_of_the_user_are_imported_and_those_of_a_project_are_not(
     assert read_servers(project / ".vscode" / "mcp.json")[0].name == "s3"
 
 
-def test_no_usual_files_are_a_failure_with_a_hint(
+def test_without_files_in_the_usual_places_the_import_fails_with_a_hint(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

@@ -33,13 +33,13 @@ def test_the_default_model_is_tried_whatever_it_costs() -> None:
     assert (choose_model(models, "p") or {})["id"] == "p:dear"
 
 
-def test_another_providers_chat_costs_no_premium_request() -> None:
+def test_without_a_default_the_chat_uses_a_model_that_the_plan_includes() -> None:
     models = [model("dear", 1), model("no", 0, policy="disabled"), model("free", 0)]
     assert (choose_model(models, "p") or {})["id"] == "p:free"
     assert choose_model(models[:2], "p") is None
 
 
-def test_without_premium_requests_the_providers_own_default_is_tried() -> None:
+def test_a_provider_that_does_not_report_costs_chooses_the_model_itself() -> None:
     assert choose_model([model("a", None)], "p") == {"id": "p:"}
     assert choose_model([], "p") == {"id": "p:"}
 
@@ -89,7 +89,7 @@ def test_a_narrow_terminal_wraps_at_words(
     assert {line[:4] for line in lines[2:]} == {"    "}
 
 
-def test_the_report_has_no_secret_and_no_name_of_the_home(
+def test_the_report_does_not_show_secrets_or_the_home_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "config.toml"
@@ -101,8 +101,8 @@ def test_the_report_has_no_secret_and_no_name_of_the_home(
     monkeypatch.setenv("HTTPS_PROXY", "me:canary-of-another@host:1")
     monkeypatch.setenv("HOME", str(tmp_path))
     hide_secrets(environment_of_process(), file)
-    secrets = ("key", "a-proxy", "a-header", "the-query", "a-variable", "another")
-    text = " ".join(f"canary-of-{'the-key' if each == 'key' else each}" for each in secrets)
+    secrets = ("the-key", "a-proxy", "a-header", "the-query", "a-variable", "another")
+    text = " ".join(f"canary-of-{each}" for each in secrets)
 
     assert make_redactor(redact)(f"{text} {file}") == f"{' '.join(['***'] * 6)} ~/config.toml"
 
@@ -117,6 +117,7 @@ def test_links_to_the_same_program_count_once(tmp_path: Path, monkeypatch: pytes
     path = ":".join(str(tmp_path / name) for name in ("a", "b", "none", "c"))
 
     assert programs_on_path(path) == [tmp_path / "a" / "jumpseat", tmp_path / "c" / "jumpseat"]
+    # Relative directories and empty entries of the PATH are skipped.
     monkeypatch.chdir(tmp_path)
     assert programs_on_path("a:.:") == []
 

@@ -72,7 +72,7 @@ def test_a_new_file_has_only_added_lines() -> None:
 @pytest.mark.parametrize("count", [3, 60_000])
 def test_many_changed_lines_are_shown_as_replaced(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr(diffs, "MAX_COMPARISONS", min(diffs.MAX_COMPARISONS, count * count - 1))
-    # Each line occurs in both texts, in another order: comparing them would take minutes.
+    # Each old line occurs many times in both of the larger texts, so comparing them would take minutes.
     old = "".join(f"{number % 997}\n" for number in range(count))
     new = "".join(f"{number * 7 % 997}x\n{number % 997}\n" for number in range(count))
     start = time.monotonic()

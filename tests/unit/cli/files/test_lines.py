@@ -19,7 +19,7 @@ TEXT = "one\ntwo \x0c\nthree"
         ("1-3", TEXT),
     ],
 )
-def test_lines_follow_the_name(part: str, text: str) -> None:
+def test_a_range_of_lines_follows_the_name(part: str, text: str) -> None:
     name, lines = split_range(f"a:b\n.txt:{part}")
     assert name == "a:b\n.txt"
     assert lines is not None

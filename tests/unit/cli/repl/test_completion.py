@@ -57,7 +57,7 @@ async def test_a_slash_offers_every_command() -> None:
     assert (await complete("/"))[: len(COMMANDS)] == [f"/{command.name}" for command in COMMANDS]
 
 
-async def test_paths_with_blanks_are_completed(tmp_path: Path) -> None:
+async def test_paths_with_spaces_are_completed(tmp_path: Path) -> None:
     (tmp_path / "a b.py").write_text("", "utf-8")
     (tmp_path / "a dir").mkdir()
     (tmp_path / ".hidden").write_text("", "utf-8")

@@ -38,7 +38,7 @@ def test_only_the_user_can_read_the_file_and_its_directory(path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_inputs_are_not_written_before_allow(path: Path) -> None:
+def test_inputs_are_not_written_before_writing_is_allowed(path: Path) -> None:
     history = InputHistory(path, keep=True)
     history.add("one")
     assert not path.exists()
@@ -47,7 +47,7 @@ def test_inputs_are_not_written_before_allow(path: Path) -> None:
     assert history.read() == ["one"]
 
 
-def test_inputs_are_not_written_after_forbid(path: Path) -> None:
+def test_inputs_are_not_written_after_writing_is_forbidden(path: Path) -> None:
     history = InputHistory(path, keep=True)
     history.add("one")
     history.forbid_writing()

@@ -31,7 +31,7 @@ ANSWERS = {
     },
     "prompts/list": {"prompts": []},
 }
-ERASED = re.compile(rb"\x1b\[2J|\x1b\]|\x9b|\x07")
+HOSTILE = re.compile(rb"\x1b\[2J|\x1b\]|\x9b|\x07")
 
 
 Converse = Callable[..., Typist]
@@ -66,7 +66,7 @@ def test_no_control_sequence_of_a_provider_reaches_the_terminal(conversation: Co
     person.leave()
 
     # The prompt uses other control sequences than these.
-    assert ERASED.search(person.output) is None
+    assert HOSTILE.search(person.output) is None
 
 
 def test_thinking_is_counted_while_it_arrives(conversation: Converse, tmp_path: Path) -> None:

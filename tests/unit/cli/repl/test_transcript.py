@@ -27,8 +27,8 @@ def answer(*blocks: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": list(blocks)}
 
 
-def lines(*blocks: dict[str, Any]) -> str:
-    """Return the text of the only block of an answer."""
+def summarize(*blocks: dict[str, Any]) -> str:
+    """Return the text that replaces these blocks of an answer."""
     (message,) = summarize_calls([answer(*blocks)])
     (block,) = message["content"]
     assert block["type"] == "text"
@@ -38,7 +38,7 @@ def lines(*blocks: dict[str, Any]) -> str:
 def test_calls_and_the_texts_around_them_are_one_text() -> None:
     blocks = [text("I dig."), call(depth=2), result("a\nb", origin=DAEMON), text("Done.")]
 
-    assert lines(*blocks) == "I dig.\n\n`✓ shed/dig depth=2 · 2 lines`\n\nDone."
+    assert summarize(*blocks) == "I dig.\n\n`✓ shed/dig depth=2 · 2 lines`\n\nDone."
 
 
 @pytest.mark.parametrize(
@@ -51,20 +51,20 @@ def test_calls_and_the_texts_around_them_are_one_text() -> None:
     ids=["failed", "image", "none"],
 )
 def test_the_line_of_a_call_has_its_outcome(blocks: list[dict[str, Any]], outcome: str) -> None:
-    assert lines(call(), *blocks) == f"`{outcome}`"
+    assert summarize(call(), *blocks) == f"`{outcome}`"
 
 
 def test_a_long_call_is_cut_to_one_line() -> None:
-    shown = lines(call(text="word " * 99, path="x" * 99), result("y" * 9999))
+    shown = summarize(call(text="word " * 99, path="x" * 99), result("y" * 9999))
 
-    assert len(shown) <= 202
+    assert len(shown) <= 202  # A line has at most 200 characters, and two backticks surround it.
     assert "\n" not in shown
 
 
 def test_an_id_that_is_used_again_names_another_call() -> None:
     blocks = [call(n=1), result("one"), call(n=2), result("two")]
 
-    assert lines(*blocks) == "`✓ shed/dig n=1 · one`\n\n`✓ shed/dig n=2 · two`"
+    assert summarize(*blocks) == "`✓ shed/dig n=1 · one`\n\n`✓ shed/dig n=2 · two`"
 
 
 def test_a_message_with_only_results_is_left_out() -> None:
@@ -78,7 +78,7 @@ def test_a_message_with_only_results_is_left_out() -> None:
     [("a `b` c", "``✓ shed/dig · a `b` c``"), ("``b``", "``` ✓ shed/dig · ``b`` ```")],
 )
 def test_backticks_in_a_result_do_not_end_the_code(output: str, code: str) -> None:
-    assert lines(call(), result(output)) == code
+    assert summarize(call(), result(output)) == code
 
 
 def test_messages_without_calls_are_unchanged() -> None:

@@ -32,12 +32,10 @@ def resize_between(
     start, begin, *end = answer_steps()
     waiting = {"wait": "file", "path": str(go)}
     scenario = Scenario.chat(folder, [start, begin, piece(before), waiting, piece(after), *end])
-    environment = {
-        **os.environ,
-        "COLUMNS": "80",
-        "LINES": "24",
-    }  # Some shells export the initial size in these variables.
+    # Some shells export the initial size in these variables.
+    environment = {**os.environ, "COLUMNS": "80", "LINES": "24"}
     if kind is CuttingScreen:
+        # This variable tells the command line that a narrower terminal cuts long rows.
         environment["XTERM_VERSION"] = "XTerm(390)"
     command = [sys.executable, "-m", "tests.fakes.cli", json.dumps(scenario.command), "chat", "Hi"]
     terminal = Terminal(command, {name: value for name, value in environment.items() if name != "TMUX"})

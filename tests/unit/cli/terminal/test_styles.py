@@ -31,7 +31,9 @@ def test_hidden_characters_of_a_diff_are_escaped(capsys: pytest.CaptureFixture[s
     [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
     ids=["colours", "NO_COLOR", "dumb"],
 )
-def test_a_diff_has_colours_if_the_terminal_has(variables: dict[str, str], is_coloured: bool) -> None:
+def test_a_diff_is_coloured_on_a_terminal_unless_colours_are_off(
+    variables: dict[str, str], is_coloured: bool
+) -> None:
     given = [f"{name}={value}" for name, value in variables.items()]
     code, output = Terminal(["env", *given, sys.executable, "-c", PRINT]).finish()
 

@@ -15,7 +15,7 @@ from tests.fakes.escapes import ESCAPES
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def in_pieces(text: str, *cuts: int) -> str:
+def clean_in_pieces(text: str, *cuts: int) -> str:
     places = [0, *cuts, len(text)]
     screen = ControlSequenceFilter()
     return "".join(screen.feed(text[a:b]) for a, b in pairwise(places))
@@ -24,9 +24,9 @@ def in_pieces(text: str, *cuts: int) -> str:
 @pytest.mark.parametrize(("hostile", "text"), [*ESCAPES, ("a\0b", "ab")])
 def test_sequences_are_stripped_at_any_split(hostile: str, text: str) -> None:
     assert clean(hostile) == text
-    assert in_pieces(hostile, *range(1, len(hostile))) == text
+    assert clean_in_pieces(hostile, *range(1, len(hostile))) == text
     for cut in range(len(hostile)):
-        assert in_pieces(hostile, cut) == text
+        assert clean_in_pieces(hostile, cut) == text
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_an_endless_sequence_hides_only_a_little_text(start: str) -> None:
     assert len(answer) - len(kept) <= SWALLOW_LIMIT
 
 
-def test_a_chain_of_unfinished_sequences_hides_no_more() -> None:
+def test_a_chain_of_unfinished_sequences_hides_only_a_little_text() -> None:
     assert len(clean("\x1b]x" * 1000 + "the rest")) >= len("the rest")
     assert clean("\x1b]x" * 1000 + "y" * SWALLOW_LIMIT + "the rest").endswith("the rest")
 
@@ -58,11 +58,11 @@ alphabet = st.sampled_from("\x1b\x9b\x9d\x9c\x07[]P;0m\\ a\né\r\x90")
 
 
 @given(st.text(alphabet) | st.text(), st.data())
-def test_no_forbidden_character_comes_out_at_any_split(text: str, draw: st.DataObject) -> None:
-    cut = draw.draw(st.integers(0, len(text)))
+def test_no_forbidden_character_comes_out_at_any_split(text: str, data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(text)))
 
     assert not FORBIDDEN.search(clean(text))
-    assert in_pieces(text, cut) == clean(text)
+    assert clean_in_pieces(text, cut) == clean(text)
 
 
 @given(st.text().filter(lambda text: not FORBIDDEN.search(text)))
