@@ -1,4 +1,4 @@
-"""The key `cache` of a provider's table."""
+"""The key `cache` of a provider's table: it decides whether requests carry marks for the provider's cache."""
 
 import pytest
 

@@ -42,7 +42,7 @@ BEFORE = ["set-up", "credential", "headers", "warnings", "parameters", "messages
 REQUEST = ChatRequest(messages=(Message.user("Hi"),), model="m", system="Be brief.")
 
 
-class Watched:
+class RecordingDecoder:
     """A decoder that records when it is used."""
 
     def __init__(self, inner: Decoder, steps: list[str]) -> None:
@@ -54,23 +54,23 @@ class Watched:
         return self._inner.complete
 
     def feed_event(self, name: str, data: str) -> list[StreamEvent]:
-        self._note()
+        self._record()
         return self._inner.feed_event(name, data)
 
     def feed_body(self, body: bytes) -> list[StreamEvent]:
-        self._note()
+        self._record()
         return self._inner.feed_body(body)
 
     def finish(self) -> list[StreamEvent]:
         return self._inner.finish()
 
-    def _note(self) -> None:
+    def _record(self) -> None:
         if self._steps[-1] != "decode":
             self._steps.append("decode")
 
 
 class Hooked(HttpAdapter):
-    """Records each hook and calls the base class."""
+    """An adapter that records each hook and calls the base class."""
 
     refusal: Exception | None = None
     replans = 0
@@ -113,7 +113,7 @@ class Hooked(HttpAdapter):
 
     def decode(self, request: ChatRequest) -> Decoder:
         self.steps.append("decoder")
-        return Watched(super().decode(request), self.steps)
+        return RecordingDecoder(super().decode(request), self.steps)
 
     def refine(self, request: ChatRequest, fault: ProviderFault, error: ChatError) -> Exception:
         if self.replans:

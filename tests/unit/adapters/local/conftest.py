@@ -14,7 +14,7 @@ from tests.unit.adapters.local.local_chats import WAIT_SECONDS
 
 
 class ScriptedServer:
-    """Replaces `LocalServer`: it loads when `may_load` is set, and the fake upstream answers its requests."""
+    """A replacement for `LocalServer` that loads when `may_load` is set. The upstream answers chats."""
 
     started: list["ScriptedServer"]
     origin: str

@@ -28,7 +28,7 @@ async def shared():
 
 @pytest.fixture
 async def session(shared, server_class):
-    """Create the adapter of another session of the daemon."""
+    """Return a function that creates the adapter of a new session of the daemon."""
     made = []
 
     def make(**variables):

@@ -13,7 +13,7 @@ from tests.unit.cli.chat.test_tool_question import approval
 
 
 class Person:
-    """Answers questions when the test says so."""
+    """A person who answers questions when the test says so."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

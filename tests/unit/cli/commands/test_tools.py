@@ -200,7 +200,7 @@ def test_the_working_directory_is_the_workspace_unless_it_was_removed(
     assert found == [[{"uri": folder.as_uri(), "name": "work"}], []]
 
 
-def test_trust_needs_an_answer(jumpseat: CommandLine) -> None:
+def test_without_a_terminal_a_server_is_not_trusted(jumpseat: CommandLine) -> None:
     script(jumpseat, mcp_trust=server("theirs", "stopped", "workspace", fingerprint="f1"))
     code, _, error = jumpseat("mcp", "trust", "theirs")
 

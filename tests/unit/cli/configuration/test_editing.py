@@ -214,7 +214,7 @@ def test_an_editor_that_fails_is_reported(home: Path, command: str, words: str) 
     assert words in done.stderr
 
 
-def test_without_a_terminal_no_editor_is_chosen_for_the_user(home: Path, tmp_path: Path) -> None:
+def test_without_a_terminal_an_editor_is_not_chosen_for_the_user(home: Path, tmp_path: Path) -> None:
     for name in ("sensible-editor", "nano", "vi"):
         program = tmp_path / name
         program.write_text(f"#!/bin/sh\necho started >> {tmp_path / 'started'}\n")

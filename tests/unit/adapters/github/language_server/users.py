@@ -82,7 +82,7 @@ class User:
 
 
 class Users:
-    """Creates users over one fake, and closes them."""
+    """The users of one fake server, which are closed together."""
 
     def __init__(self, fake: FakeLanguageServer) -> None:
         self._fake = fake

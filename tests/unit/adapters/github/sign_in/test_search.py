@@ -143,7 +143,7 @@ async def test_github_token_is_used_only_in_a_codespace(store: TokenStore, codes
 
 
 @pytest.mark.requirement("8:found-sign-ins")
-async def test_after_a_sign_out_only_a_named_sign_in_is_used(
+async def test_after_a_sign_out_only_the_variable_for_copilot_is_used(
     store: TokenStore, everything: dict[str, str]
 ) -> None:
     await store.write(DOTCOM, Secret("ghu_of_our_own_sign_in"))
@@ -181,7 +181,7 @@ async def test_found_sign_ins_go_only_to_hosts_of_their_github(
 
 
 @pytest.mark.requirement("8:credential-host")
-async def test_variables_are_used_for_the_host_in_gh_host(
+async def test_variables_are_used_for_the_host_that_gh_host_names(
     store: TokenStore, everything: dict[str, str]
 ) -> None:
     tenant = github_hosts("acme.ghe.com", provider="copilot")
@@ -197,7 +197,7 @@ async def test_variables_are_used_for_the_host_in_gh_host(
 
 
 @pytest.mark.requirement("8:token-kinds")
-async def test_an_unusable_kind_in_a_general_variable_gives_a_note(store: TokenStore) -> None:
+async def test_an_unusable_kind_of_token_in_a_general_variable_gives_a_note(store: TokenStore) -> None:
     found = await find_sign_ins(DOTCOM, store, environment_with({"GH_TOKEN": "ghp_canary0815"}))
 
     assert found.best is None
@@ -205,7 +205,7 @@ async def test_an_unusable_kind_in_a_general_variable_gives_a_note(store: TokenS
 
 
 @pytest.mark.requirement("8:token-kinds")
-async def test_an_unusable_kind_that_the_user_named_is_an_error(store: TokenStore) -> None:
+async def test_an_unusable_kind_of_token_that_the_user_chose_is_an_error(store: TokenStore) -> None:
     with pytest.raises(AuthenticationError, match="env:COPILOT_GITHUB_TOKEN is a classic"):
         await find_sign_ins(DOTCOM, store, environment_with({"COPILOT_GITHUB_TOKEN": "ghp_canary0815"}))
     with pytest.raises(AuthenticationError, match="config is a classic"):
