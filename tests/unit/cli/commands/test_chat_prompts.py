@@ -57,13 +57,14 @@ def test_options_override_a_prompt_which_overrides_a_conversation(
 
 def test_a_prompt_alone_does_not_read_stdin_from_a_terminal(tmp_path: Path) -> None:
     scenario = make_scenario(tmp_path)
-    near, far = os.openpty()
-    os.close(far)
+    terminal, user = os.openpty()
     try:
-        done = subprocess.run(argv(scenario, "chat", "-p", "explain"), stdin=near, timeout=30, cwd=REPOSITORY,
+        # Nobody types, so a read would exceed the time limit.
+        done = subprocess.run(argv(scenario, "chat", "-p", "explain"), stdin=user, timeout=30, cwd=REPOSITORY,
                               capture_output=True, check=False)  # fmt: skip
     finally:
-        os.close(near)
+        os.close(terminal)
+        os.close(user)
     assert done.returncode == 0
     assert scenario.read_messages("prompts/get")[0]["params"]["input"] == ""
 
