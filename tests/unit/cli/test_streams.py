@@ -17,9 +17,9 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-PROMPT = """
+PROMPT_PROGRAM = """
 import fcntl, os, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # The kernel sends Ctrl-C only to processes of the terminal.
 from jumpseat_cli.terminal.running import run_work
 from jumpseat_cli.terminal.questions import confirm
 os._exit(run_work(confirm("Really?"), as_json=False))
@@ -70,9 +70,9 @@ def test_binary_input_is_not_sent_as_text(tmp_path: Path, words: str) -> None:
 
 
 def test_ctrl_c_ends_a_prompt_even_before_the_prompt_reads() -> None:
-    # Repeat this, because Ctrl-C must arrive between the question and the blocking read.
+    # Repeat this, so that Ctrl-C arrives at least once after the question but before the blocking read.
     for _ in range(8):
-        terminal = Terminal([sys.executable, "-c", PROMPT])
+        terminal = Terminal([sys.executable, "-c", PROMPT_PROGRAM])
         terminal.read_until(lambda seen: b"Really?" in seen)
         terminal.type(b"\x03")
         code, screen = terminal.finish()

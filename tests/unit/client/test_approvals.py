@@ -1,4 +1,7 @@
-"""Questions about tool calls, which go to the program's function, with a real, scripted process."""
+"""The client passes each question about a tool call to the program's function.
+
+The daemon is a real process that follows a script.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def read_decisions(scenario: Scenario) -> list[dict[str, Any]]:
     ids=str,
 )
 @pytest.mark.parametrize("kind", ["function", "async function"])
-async def test_the_answer_of_the_program_is_the_decision(
+async def test_the_functions_answer_becomes_a_decision(
     tmp_path: Path, kind: str, answer: Any, decision: dict[str, Any]
 ) -> None:
     scenario = write_question(tmp_path, decisions(), status("running"), *END)
@@ -116,7 +119,7 @@ async def test_a_question_waits_until_the_deltas_before_it_are_handled(tmp_path:
     assert events.index("text_delta") < events.index("question")
 
 
-async def test_a_function_is_called_for_one_call_at_a_time(tmp_path: Path) -> None:
+async def test_a_plain_function_is_called_for_one_tool_call_at_a_time(tmp_path: Path) -> None:
     scenario = write_question(tmp_path, question("c2"), decisions(2), *END)
     calls: list[str] = []
     overlaps: list[bool] = []
@@ -135,7 +138,7 @@ async def test_a_function_is_called_for_one_call_at_a_time(tmp_path: Path) -> No
     assert (calls, overlaps) == (["c1", "c2"], [False, False])
 
 
-async def test_an_async_function_is_called_for_several_calls_at_once(tmp_path: Path) -> None:
+async def test_an_async_function_is_called_for_several_tool_calls_at_once(tmp_path: Path) -> None:
     scenario = write_question(tmp_path, question("c2"), decisions(2), *END)
     both = asyncio.Barrier(2)
 
@@ -155,20 +158,20 @@ async def test_an_async_function_is_called_for_several_calls_at_once(tmp_path: P
 
 async def test_a_function_does_not_block_the_deltas(tmp_path: Path) -> None:
     scenario = write_question(tmp_path, status("running", "c2"), decisions(), *END)
-    other_runs = threading.Event()
+    other_call_runs = threading.Event()
 
     def approve(approval: ToolApproval) -> bool:
-        return other_runs.wait(10)
+        return other_call_runs.wait(10)
 
     async with client(scenario, approve) as daemon:
         async for delta in daemon.chat("Hi"):
             if (changed := delta.tool_status) is not None and changed.tool_use_id == "c2":
-                other_runs.set()
+                other_call_runs.set()
 
     assert [each["decision"] for each in read_decisions(scenario)] == ["allow"]
 
 
-async def test_a_question_is_withdrawn_when_the_call_is_decided_otherwise(tmp_path: Path) -> None:
+async def test_a_question_is_withdrawn_when_the_call_is_decided_elsewhere(tmp_path: Path) -> None:
     asked, may_end = tmp_path / "asked", tmp_path / "may_end"
     scenario = write_question(
         tmp_path,
@@ -219,17 +222,17 @@ async def test_a_question_is_withdrawn_when_the_turn_ends(tmp_path: Path) -> Non
     assert read_decisions(scenario) == []
 
 
-async def test_a_call_that_is_decided_before_its_question_is_read_is_not_asked_about(tmp_path: Path) -> None:
+async def test_the_function_is_not_called_for_a_call_that_is_already_decided(tmp_path: Path) -> None:
     report = {"progress": {"kind": "report", "message": "It runs"}}
     scenario = write_question(tmp_path, status("running"), report, *END)
     asked: list[ToolApproval] = []
-    it_runs = asyncio.Event()
+    call_runs = asyncio.Event()
     async with client(scenario, asked.append) as daemon:
-        stream = daemon.chat("Hi", on_progress=lambda message, percentage: it_runs.set())
+        stream = daemon.chat("Hi", on_progress=lambda message, percentage: call_runs.set())
         async for delta in stream:
             if delta.type == "start":
                 async with asyncio.timeout(10):
-                    await it_runs.wait()
+                    await call_runs.wait()
 
     assert asked == []
     assert read_decisions(scenario) == []
@@ -251,7 +254,7 @@ async def test_a_call_is_denied_if_the_function_fails(
     assert "KeyError" in caplog.text
 
 
-def test_the_function_of_a_program_without_asyncio_may_use_the_client(tmp_path: Path) -> None:
+def test_the_function_of_a_sync_client_may_use_the_client(tmp_path: Path) -> None:
     answers = {**DECIDED, "models/list": {"models": [], "errors": []}}
     scenario = Scenario.chat(tmp_path, [START, question(), decisions(), *END], answers=answers)
 
@@ -289,7 +292,7 @@ def test_the_function_of_a_program_without_asyncio_may_use_the_client(tmp_path: 
     ],
     ids=["nothing", "approvals", "editor"],
 )
-async def test_only_what_the_program_answers_is_declared(
+async def test_the_declared_capabilities_follow_from_the_options(
     tmp_path: Path, options: dict[str, Any], declared: dict[str, Any]
 ) -> None:
     scenario = Scenario(tmp_path)

@@ -1,4 +1,4 @@
-"""The asyncio client with a real, scripted process."""
+"""The asyncio client, whose daemon is a real process that follows a script."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def client(scenario: Scenario, **options: Any) -> Client:
 
 
 async def wait_until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
-    # Poll the file to which the other process writes its messages; the test's timeout limits the wait.
+    # Poll the file in which the daemon logs the messages that it receives. The test's timeout limits this.
     while not (messages := scenario.read_messages(method)):  # noqa: ASYNC110 - there is no event to await
         await asyncio.sleep(0.005)
     return messages
@@ -124,7 +124,7 @@ async def test_breaking_out_of_the_loop_cancels_the_turn_immediately(tmp_path: P
     assert caught.value.partial == {"text": "Hel", "content": []}
 
 
-async def test_breaking_out_of_a_loop_over_an_unnamed_chat_cancels_it_too(tmp_path: Path) -> None:
+async def test_breaking_out_of_the_loop_cancels_a_chat_without_other_references_too(tmp_path: Path) -> None:
     scenario = Scenario.chat(tmp_path, [TEXT, {"wait": "cancel"}, CANCELLED])
     async with client(scenario) as daemon:
         async for _ in daemon.chat("Hi"):
@@ -217,7 +217,7 @@ async def test_a_daemon_that_ends_in_a_chat_is_reported_with_its_last_lines(tmp_
     assert caught.value.return_code == 7
 
 
-async def test_a_flood_on_stderr_neither_hangs_nor_fills_memory(tmp_path: Path, caplog: Any) -> None:
+async def test_a_flood_on_stderr_is_logged_and_does_not_block_the_chat(tmp_path: Path, caplog: Any) -> None:
     flood = [{"stderr": "x" * 99 + "\n", "times": 20_000}, {"stderr": "y" * 100_000}]
     scenario = Scenario.chat(tmp_path, [*flood, *answer_steps("Hi")])
     with caplog.at_level(logging.INFO, "jumpseat_client.daemon"):
@@ -232,7 +232,7 @@ async def test_the_error_names_a_daemon_that_cannot_be_started() -> None:
             pass
 
 
-async def test_a_daemon_that_ends_at_its_start_is_reported_with_its_last_lines(tmp_path: Path) -> None:
+async def test_a_daemon_that_ends_while_it_starts_is_reported_with_its_last_lines(tmp_path: Path) -> None:
     with pytest.raises(DaemonDied, match=r"code 3(?s:.*)ends as scripted"):
         async with client(Scenario(tmp_path, initialize="die")):
             pass
@@ -253,7 +253,7 @@ async def test_the_daemons_reason_for_refusing_is_in_the_error(tmp_path: Path) -
     assert caught.value.kind == "config"
 
 
-async def test_a_daemon_that_does_not_exit_is_killed_after_the_grace(
+async def test_a_daemon_that_does_not_exit_is_killed_after_the_grace_period(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "STOP_GRACE", 0.5)
@@ -351,12 +351,12 @@ async def test_leaving_the_block_cancels_running_chats(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_client_outside_its_block_is_an_error(tmp_path: Path) -> None:
+async def test_using_a_client_outside_its_block_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="outside"):
         await client(Scenario(tmp_path)).list_models()
 
 
-async def test_a_result_has_the_warnings_and_no_unreported_usage(tmp_path: Path) -> None:
+async def test_a_result_has_the_warnings_and_its_usage_is_empty_if_unreported(tmp_path: Path) -> None:
     warning = {"code": "thinking_dropped", "message": "It was left out."}
     scenario = Scenario.chat(tmp_path, [{"result": {"text": "Hi", "warnings": [warning]}}])
     async with client(scenario) as daemon:

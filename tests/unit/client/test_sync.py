@@ -1,4 +1,4 @@
-"""The synchronous client with a real, scripted process."""
+"""The synchronous client, whose daemon is a real process that follows a script."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def client(scenario: Scenario, **options: Any) -> SyncClient:
 
 
 def wait_until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]:
-    """Wait until the other process has logged a message with this method, and return all such messages."""
+    """Wait until the daemon has logged a message with this method, and return all such messages."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not (messages := scenario.read_messages(method)):
         assert time.monotonic() < deadline, f"no {method} within {WAIT_SECONDS} seconds"
@@ -53,7 +53,7 @@ def wait_until_received(scenario: Scenario, method: str) -> list[dict[str, Any]]
     return messages
 
 
-def own_threads() -> list[threading.Thread]:
+def client_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "jumpseat-client"]
 
 
@@ -77,7 +77,7 @@ def test_a_chat_yields_its_deltas_and_then_has_a_result(tmp_path: Path) -> None:
     }
     assert not scenario.read_messages("$/cancelRequest")
     assert [message["method"] for message in scenario.read_messages()][-2:] == ["shutdown", "exit"]
-    assert own_threads() == []
+    assert client_threads() == []
 
 
 def test_the_result_is_available_without_the_deltas(tmp_path: Path) -> None:
@@ -209,16 +209,19 @@ def signatures(thing: type) -> dict[str, object]:
 
 
 def test_the_methods_and_their_parameters_match_the_async_client() -> None:
-    fields = {"server_info": "property", "server_capabilities": "property"}
-    beyond = {"run", "call_soon"}
+    # The async client has attributes instead of these properties, and the class does not list attributes.
+    properties = {"server_info": "property", "server_capabilities": "property"}
+    only_sync = {"run", "call_soon"}
     offered = signatures(SyncClient)
-    assert {name: kind for name, kind in offered.items() if name not in beyond} == signatures(Client) | fields
+    assert {name: kind for name, kind in offered.items() if name not in only_sync} == signatures(
+        Client
+    ) | properties
     assert not any(
         inspect.iscoroutinefunction(vars(SyncClient)[name]) for name in offered if name in vars(SyncClient)
     )
 
 
-def test_a_chat_has_all_methods_of_the_async_one() -> None:
+def test_a_chat_has_all_methods_of_an_async_chat() -> None:
     offered = signatures(ChatStream)
     del offered["deliver"]  # Only the connection calls this.
     assert signatures(SyncChat) == offered
@@ -279,7 +282,7 @@ def test_an_environment_or_configuration_must_be_a_mapping(option: str) -> None:
         SyncClient.spawn(**{option: "A=1"})
 
 
-def test_models_and_any_request_are_returned_as_on_the_wire(tmp_path: Path) -> None:
+def test_results_of_requests_are_returned_as_on_the_wire(tmp_path: Path) -> None:
     models = {"models": [{"id": "fake:m"}], "errors": []}
     scenario = Scenario(tmp_path, answers={"models/list": models, "auth/status": {"state": "not_required"}})
     with client(scenario) as daemon:
@@ -300,7 +303,7 @@ def test_a_daemon_that_ends_is_reported_with_its_last_lines(tmp_path: Path) -> N
 def test_a_daemon_that_cannot_be_started_leaves_no_thread() -> None:
     with pytest.raises(StartFailed, match="no-such-program"), SyncClient.spawn(["no-such-program"]):
         pass
-    assert own_threads() == []
+    assert client_threads() == []
 
 
 def test_leaving_the_block_cancels_running_chats(tmp_path: Path) -> None:
@@ -313,10 +316,10 @@ def test_leaving_the_block_cancels_running_chats(tmp_path: Path) -> None:
         "shutdown",
         "exit",
     ]
-    assert own_threads() == []
+    assert client_threads() == []
 
 
-def test_a_client_outside_its_block_is_an_error(tmp_path: Path) -> None:
+def test_using_a_client_outside_its_block_is_an_error(tmp_path: Path) -> None:
     daemon = client(Scenario(tmp_path))
     with pytest.raises(RuntimeError, match="outside"):
         daemon.list_models()

@@ -1,4 +1,4 @@
-"""The tools of the daemon in the Python client, with a real, scripted process."""
+"""The Python client's interface to the daemon's tools. The daemon is a real process that follows a script."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ api_key = "env:NOT_SET_KEY" # mine
         "",
     ],
 )
-def test_every_form_of_a_table_is_changed_and_nothing_else(tmp_path: Path, text: str) -> None:
+def test_a_key_is_set_in_every_form_of_a_table_and_nothing_else_changes(tmp_path: Path, text: str) -> None:
     file = tmp_path / "config.toml"
     file.write_bytes(text.encode())
     before = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.requirement("7:hostile-files"), pytest.mark.timeout(20
 
 
 def refusal(tmp_path: Path, text: str, overlay: Any = None) -> str:
+    """Load this configuration, which is rejected, and return the message of the error."""
     file = tmp_path / "config.toml"
     file.write_text(text, "utf-8")
     with pytest.raises(ConfigError) as caught:
@@ -94,12 +95,22 @@ async def test_a_port_from_a_name_is_checked_before_anything_is_sent(port: str) 
         await Values("p", table).fill_url("base_url", table.base_url or "")
 
 
-async def test_nested_names_cost_no_more_than_their_result() -> None:
-    levels, most = 40, 3
-    names = {f"n{level}": f"${{n{level + 1}}}" * (10 if level < most else 1) for level in range(levels)}
+async def test_names_are_filled_through_many_levels() -> None:
+    levels, multiplying = 40, 3
+    names = {
+        f"n{level}": f"${{n{level + 1}}}" * (10 if level < multiplying else 1) for level in range(levels)
+    }
     values = Values("p", ProviderConfig(env={**names, f"n{levels}": "x"}))
 
-    assert await values.fill("headers.X", "${n0}") == "x" * 10**most
+    assert await values.fill("headers.X", "${n0}") == "x" * 10**multiplying
+
+
+async def test_nested_names_do_not_take_exponential_time() -> None:
+    # Each level uses the next one twice. The result is empty, so the limit on its length does not apply.
+    names = {f"n{level}": f"${{n{level + 1}}}" * 2 for level in range(40)}
+    values = Values("p", ProviderConfig(env={**names, "n40": "${model}"}))
+
+    assert await values.fill("headers.X", "${n0}", "") == ""
 
 
 async def test_names_that_grow_exponentially_are_a_fault() -> None:

@@ -51,7 +51,7 @@ def test_without_kinds_only_common_keys_are_known(home: Path) -> None:
 
 
 @pytest.mark.requirement("7:plugins", "7:trust-plugins")
-def test_an_overlay_may_choose_a_plug_in_with_common_keys_but_not_set_its_own(home: Path) -> None:
+def test_an_overlay_may_choose_a_plug_in_but_only_set_common_keys(home: Path) -> None:
     table = {"kind": "acme", "base_url": "https://api.example", "api_key": "literal"}
     assert load(home, {"providers": {"new": table}}).providers["new"].kind == "acme"
 
@@ -61,7 +61,7 @@ def test_an_overlay_may_choose_a_plug_in_with_common_keys_but_not_set_its_own(ho
         load(home, {"providers": {"theirs": {"region": "us"}}})
 
 
-def test_an_overlay_may_still_choose_the_settings_of_a_plug_ins_provider(home: Path) -> None:
+def test_an_overlay_may_set_common_keys_of_a_configured_plug_in_provider(home: Path) -> None:
     config = load(home, {"providers": {"theirs": {"default_model": "m"}}})
 
     assert (config.providers["theirs"].default_model, config.providers["theirs"].model_extra) == (

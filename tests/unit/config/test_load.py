@@ -29,6 +29,7 @@ def load(tmp_path: Path, text: str) -> Config:
 
 
 def refusal(tmp_path: Path, text: str) -> str:
+    """Load this file, which is rejected, and return the message of the error."""
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, text)
     assert caught.value.message.endswith(".")
@@ -36,7 +37,7 @@ def refusal(tmp_path: Path, text: str) -> str:
 
 
 def faults(tmp_path: Path, text: str) -> list[str]:
-    return [str(fault) for of_one in load(tmp_path, text).faults.values() for fault in of_one]
+    return [str(fault) for each in load(tmp_path, text).faults.values() for fault in each]
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_the_file_is_in_the_home_directory(home: Path) -> None:
     assert load_config(None, None, environment=environment_of_process()).default_provider == "home"
 
 
-def test_the_named_environment_variable_comes_before_the_home_directory(
+def test_the_file_that_the_environment_names_precedes_the_home_directory(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(home / "config.toml", 'default_provider = "home"')
@@ -81,7 +82,7 @@ def test_the_named_environment_variable_comes_before_the_home_directory(
     assert load_config(None, None, environment=environment_of_process()).default_provider == "named"
 
 
-def test_the_command_line_comes_before_everything(
+def test_the_file_that_the_command_line_names_precedes_all_others(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JUMPSEAT_CONFIG", str(write(tmp_path / "named.toml", 'default_provider = "named"')))
@@ -289,10 +290,12 @@ def test_a_client_cannot_define_the_provider_whose_table_is_wrong(tmp_path: Path
 
 
 def test_integers_are_accepted_as_numbers(tmp_path: Path) -> None:
-    table = load(tmp_path, "[providers.x]\ntimeout = 5\n[providers.x.settings.t]\ntype='number'\nmaximum = 2")
+    config = load(
+        tmp_path, "[providers.x]\ntimeout = 5\n[providers.x.settings.t]\ntype='number'\nmaximum = 2"
+    )
 
-    assert table.providers["x"].timeout == 5
-    assert table.providers["x"].settings["t"].maximum == 2
+    assert config.providers["x"].timeout == 5
+    assert config.providers["x"].settings["t"].maximum == 2
 
 
 @pytest.mark.requirement("7:unknown-keys")
@@ -334,7 +337,7 @@ def test_unknown_keys_are_warned_about_with_their_path(
 
 @pytest.mark.requirement("7:parameters")
 @pytest.mark.parametrize("name", ["input", "instructions", "messages", "model", "stream"])
-def test_a_member_of_the_body_that_each_chat_sets_is_a_fault(tmp_path: Path, name: str) -> None:
+def test_members_of_the_request_body_that_each_chat_sets_are_faults(tmp_path: Path, name: str) -> None:
     (fault,) = load(tmp_path, f"[providers.x.parameters]\na = 1\n{name} = []").faults["x"]
     assert str(fault).removeprefix(f"{tmp_path / 'config.toml'}:") == (
         f"3: providers.x.parameters.{name}: cannot be set, because each chat sets it"

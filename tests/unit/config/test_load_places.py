@@ -97,7 +97,7 @@ LINES = st.lists(
 
 
 @given(LINES)
-def test_every_key_of_every_text_has_a_line_of_its_own(lines: list[str]) -> None:
+def test_every_key_of_every_text_has_a_line_within_the_text(lines: list[str]) -> None:
     text = "\n".join(lines)
     try:
         parsed = tomllib.loads(text)

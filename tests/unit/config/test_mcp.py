@@ -93,7 +93,7 @@ async def test_values_are_resolved_and_errors_name_the_key_of_the_server(
 
 
 @pytest.mark.requirement("12:mcp-environment")
-def test_the_representation_of_a_table_shows_no_secret(home: Path) -> None:
+def test_the_representation_of_a_table_does_not_show_secrets(home: Path) -> None:
     secret = "canary-4711"
     text = (
         f'[mcp.a]\nurl = "https://x.example/{secret}"\nheaders = {{ A = "{secret}" }}\ntoken = "{secret}"\n'
@@ -144,15 +144,18 @@ def test_an_overlay_adds_servers_with_literal_values(home: Path) -> None:
         (1, "mcp"),
     ],
 )
-def test_an_overlay_may_not_touch_or_imitate_the_users_servers(home: Path, servers: Any, key: str) -> None:
+def test_a_forbidden_or_invalid_server_of_an_overlay_is_reported_by_its_key(
+    home: Path, servers: Any, key: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         load(home, f"{FILE}[mcp.broken]\n", {"mcp": servers})
 
+    # A space or a colon follows the key, depending on the error.
     assert f"{key} " in caught.value.message.replace(": ", " ")
 
 
 @pytest.mark.requirement("12:mcp-overlay")
-async def test_a_literal_value_of_an_overlay_is_never_the_name_of_a_variable(
+async def test_a_value_of_an_overlay_is_never_read_as_the_name_of_a_variable(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET", "canary-4711")

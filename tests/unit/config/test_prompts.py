@@ -36,7 +36,9 @@ def load(home: Path, text: str, overlay: Any = None) -> Config:
         ("{{other}} {input}", "", "{{other}} {input}"),
     ],
 )
-def test_the_input_goes_into_its_places_or_after_the_text(text: str, given: str, expected: str) -> None:
+def test_the_input_replaces_its_placeholders_or_follows_the_text(
+    text: str, given: str, expected: str
+) -> None:
     assert Prompt(text=text).fill(given) == expected
 
 
@@ -106,7 +108,7 @@ def test_an_unknown_key_is_reported_with_the_nearest_one(
     assert ":3: prompts.a.sytem: unknown key, which is ignored; did you mean system?" in caplog.text
 
 
-def test_prompts_of_an_overlay_cannot_name_sources(home: Path) -> None:
+def test_the_text_of_an_overlays_prompt_is_never_read_as_a_source(home: Path) -> None:
     config = load(home, REVIEW, {"prompts": {"shell": {"text": "env: what is ${HOME}?", "model": None}}})
 
     assert list(config.prompts) == ["review", "shell"]
@@ -124,7 +126,9 @@ def test_prompts_of_an_overlay_cannot_name_sources(home: Path) -> None:
         ({"x": {"text": 3}}, "prompts.x.text: must be a string."),
     ],
 )
-def test_an_overlay_does_not_replace_prompts(home: Path, prompts: Any, fault: str) -> None:
+def test_an_overlay_with_an_existing_or_a_wrong_prompt_is_rejected(
+    home: Path, prompts: Any, fault: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         load(home, REVIEW, {"prompts": prompts})
     assert caught.value.message.endswith(fault)

@@ -66,7 +66,7 @@ def test_a_heading_that_is_sent_too_is_warned_about(
     assert warned == [f"{tmp_path / 'config.toml'}:3: providers.x.roles.{key}" for key in keys]
 
 
-def test_a_heading_of_a_clients_provider_is_warned_about_under_the_clients_name(
+def test_the_warning_about_a_heading_in_an_overlay_names_the_overlay(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "config.toml"

@@ -36,21 +36,21 @@ def text_of(file: Path) -> str:
     return file.read_text("utf-8")
 
 
-def on_disk(file: Path) -> Any:
+def settings_on_disk(file: Path) -> Any:
     return json.loads(text_of(file))["settings"]
 
 
-def put(file: Path, text: str) -> None:
+def write_text_of(file: Path, text: str) -> None:
     file.parent.mkdir(exist_ok=True)
     file.write_text(text, "utf-8")
 
 
-def lay(file: Path, settings: Any, **beside: Any) -> None:
+def write_settings(file: Path, settings: Any, **other_keys: Any) -> None:
     """Write the file as an earlier run or another process would."""
-    put(file, json.dumps({"version": 1, "settings": settings, **beside}))
+    write_text_of(file, json.dumps({"version": 1, "settings": settings, **other_keys}))
 
 
-def take_away(file: Path) -> None:
+def remove(file: Path) -> None:
     """Remove the file, or the directory in its place."""
     if file.is_dir():
         file.rmdir()
@@ -63,21 +63,21 @@ def make_unreadable(file: Path) -> None:
     file.mkdir(parents=True)
 
 
-class Heard(logging.Handler):
-    """Sets `said` when the text is logged."""
+class LogListener(logging.Handler):
+    """Sets `heard` when the text is logged."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.text = text
-        self.said = asyncio.Event()
+        self.heard = asyncio.Event()
         logging.getLogger("jumpseat.config.saved").addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
         if self.text in record.getMessage():
-            self.said.set()
+            self.heard.set()
 
 
-async def read(file: Path) -> Mapping[str, Any]:
+async def read_settings(file: Path) -> Mapping[str, Any]:
     saved = SavedSettings(file)
     await saved.load()
     return saved.values
@@ -93,12 +93,12 @@ async def test_the_next_daemon_reads_the_saved_settings(file: Path) -> None:
     }
     assert await SavedSettings(file).save(values, SCHEMAS) == values
 
-    assert on_disk(file) == values
-    assert await read(file) == values
+    assert settings_on_disk(file) == values
+    assert await read_settings(file) == values
 
 
 async def test_without_saved_settings_the_values_have_no_providers(file: Path) -> None:
-    assert await read(file) == {"providers": {}}
+    assert await read_settings(file) == {"providers": {}}
     assert not file.parent.exists()
 
 
@@ -134,6 +134,7 @@ def test_the_file_lies_in_the_state_directory(home: Path) -> None:
         ({"providers": {"groq": None}}, {"max_tokens": 5, "providers": {}}),
         ({"providers": {"groq": {"temperature": None, "stop": None}}}, {"max_tokens": 5, "providers": {}}),
         ({"providers": None}, {"max_tokens": 5, "providers": {}}),
+        # These patches change nothing.
         ({"default_model": None, "providers": {"unknown": None}}, None),
         ({"max_tokens": {}, "providers": {}}, None),
         ({"providers": []}, None),
@@ -146,10 +147,10 @@ async def test_a_patch_merges_deeply_null_deletes_and_an_empty_object_changes_no
     file: Path, patch: dict[str, Any], expected: dict[str, Any] | None
 ) -> None:
     before = {"max_tokens": 5, "providers": {"groq": {"temperature": 1, "stop": ["a", "b"]}}}
-    lay(file, before)
+    write_settings(file, before)
 
     assert await SavedSettings(file).save(patch, SCHEMAS) == (expected or before)
-    assert await read(file) == (expected or before)
+    assert await read_settings(file) == (expected or before)
 
 
 def test_maps_merge_and_their_members_can_be_deleted() -> None:
@@ -180,18 +181,18 @@ def test_maps_merge_and_their_members_can_be_deleted() -> None:
     ],
     ids=json.dumps,
 )
-async def test_a_value_that_breaks_its_rule_names_key_and_rule_and_saves_nothing(
+async def test_an_error_in_a_value_names_key_and_rule_and_nothing_is_saved(
     file: Path, patch: dict[str, Any], path: str, rule: str
 ) -> None:
     before = {"max_tokens": 1, "providers": {"groq": {"greedy": True}}}
-    lay(file, before)
+    write_settings(file, before)
     with pytest.raises(InvalidRequestError) as caught:
         await SavedSettings(file).save({"default_model": "good", **patch}, SCHEMAS)
 
     (problem,) = caught.value.problems
     assert problem.path == path
     assert rule in problem.message
-    assert on_disk(file) == before
+    assert settings_on_disk(file) == before
 
 
 async def test_every_wrong_value_is_reported() -> None:
@@ -214,7 +215,7 @@ async def test_values_that_are_already_saved_are_kept_and_may_be_saved_again(fil
         "max_tokens": 5,
         "providers": {"gone": {"temperature": 0.5}, "groq": {"effort": "high"}},
     }
-    lay(file, newer, note="of a newer version")
+    write_settings(file, newer, note="of a newer version")
     saved = SavedSettings(file)
 
     assert await saved.save({"max_tokens": 6}, SCHEMAS) == {**newer, "max_tokens": 6}
@@ -225,18 +226,20 @@ async def test_values_that_are_already_saved_are_kept_and_may_be_saved_again(fil
 
 
 async def test_a_file_of_a_newer_version_is_read_and_not_written(file: Path) -> None:
-    lay(file, {"max_tokens": 5})
+    write_settings(file, {"max_tokens": 5})
     text = text_of(file).replace('"version": 1', '"version": 2')
-    put(file, text)
+    write_text_of(file, text)
 
     with pytest.raises(ConfigError, match="newer version"):
         await SavedSettings(file).save({"max_tokens": 6}, SCHEMAS)
     assert text_of(file) == text
-    assert (await read(file))["max_tokens"] == 5
+    assert (await read_settings(file))["max_tokens"] == 5
 
 
 async def test_values_of_a_wrong_type_count_as_absent_and_can_be_replaced(file: Path) -> None:
-    lay(file, {"max_tokens": "many", "default_provider": 1, "default_model": [], "providers": {"groq": 3}})
+    write_settings(
+        file, {"max_tokens": "many", "default_provider": 1, "default_model": [], "providers": {"groq": 3}}
+    )
     saved = SavedSettings(file)
     await saved.load()
 
@@ -247,14 +250,14 @@ async def test_values_of_a_wrong_type_count_as_absent_and_can_be_replaced(file: 
 
 
 async def test_settings_that_are_not_an_object_are_not_overwritten(file: Path) -> None:
-    lay(file, ["mine"])
+    write_settings(file, ["mine"])
 
-    assert await read(file) == {"providers": {}}
+    assert await read_settings(file) == {"providers": {}}
     saved = SavedSettings(file)
     with pytest.raises(ConfigError, match="not an object"):
         await saved.save({"max_tokens": 1}, SCHEMAS)
     await saved.save_daemon_choice("groq", SCHEMAS)
-    assert on_disk(file) == ["mine"]
+    assert settings_on_disk(file) == ["mine"]
 
 
 @pytest.mark.requirement("5:settings-broken-file")
@@ -262,8 +265,8 @@ async def test_settings_that_are_not_an_object_are_not_overwritten(file: Path) -
 async def test_a_broken_file_is_renamed_logged_and_replaced(
     file: Path, body: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # No other process is writing it.
-    put(file, body)
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Do not wait for a writer.
+    write_text_of(file, body)
     saved = SavedSettings(file)
     await saved.load()
 
@@ -272,10 +275,10 @@ async def test_a_broken_file_is_renamed_logged_and_replaced(
     assert aside.read_text() == body
     assert str(aside) in caplog.text
     await saved.save({"max_tokens": 1}, SCHEMAS)
-    assert on_disk(file) == {"max_tokens": 1}
+    assert settings_on_disk(file) == {"max_tokens": 1}
 
 
-async def test_an_unreadable_file_is_logged_at_first_and_an_error_on_request(
+async def test_an_unreadable_file_is_logged_on_load_and_an_error_on_refresh(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     make_unreadable(file)
@@ -310,7 +313,7 @@ async def test_a_listener_is_called_once_for_every_change(file: Path) -> None:
 
 @pytest.mark.requirement("5:settings-did-change")
 async def test_the_first_save_of_a_daemon_is_compared_with_the_file(file: Path) -> None:
-    lay(file, {"max_tokens": 1})
+    write_settings(file, {"max_tokens": 1})
     saved = SavedSettings(file)
     notified: list[Mapping[str, Any]] = []
     saved.on_change(lambda: notified.append(saved.values))
@@ -322,8 +325,8 @@ async def test_the_first_save_of_a_daemon_is_compared_with_the_file(file: Path) 
 
 
 @pytest.mark.requirement("5:settings-did-change")
-async def test_the_watch_reports_other_processes_and_survives_an_unreadable_file(file: Path) -> None:
-    heard = Heard("cannot be read")
+async def test_the_watch_reports_changes_by_others_and_survives_an_unreadable_file(file: Path) -> None:
+    listener = LogListener("cannot be read")
     saved = SavedSettings(file)
     notified: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     saved.on_change(lambda: notified.put_nowait(saved.values))
@@ -333,14 +336,14 @@ async def test_the_watch_reports_other_processes_and_survives_an_unreadable_file
         return await asyncio.wait_for(notified.get(), 10)
 
     await saved.load()
-    lay(file, {"max_tokens": 1})
+    write_settings(file, {"max_tokens": 1})
     assert (await wait_for_values())["max_tokens"] == 1
-    take_away(file)
+    remove(file)
     assert await wait_for_values() == {"providers": {}}
     make_unreadable(file)
-    await asyncio.wait_for(heard.said.wait(), 10)
-    take_away(file)
-    lay(file, {"max_tokens": 2})
+    await asyncio.wait_for(listener.heard.wait(), 10)
+    remove(file)
+    write_settings(file, {"max_tokens": 2})
     assert (await wait_for_values())["max_tokens"] == 2
 
     watching.cancel()
@@ -350,7 +353,7 @@ async def test_the_watch_reports_other_processes_and_survives_an_unreadable_file
 
 
 @pytest.mark.requirement("4:saved-default-gone")
-async def test_a_model_that_was_saved_with_its_provider_is_absent_without_it(file: Path) -> None:
+async def test_a_saved_model_is_ignored_while_the_provider_saved_with_it_is_absent(file: Path) -> None:
     saved = SavedSettings(file)
     await saved.save({"default_model": "groq:x"}, SCHEMAS)
     assert (saved.default_model(["groq"]), saved.default_model(["local"])) == ("groq:x", None)
@@ -359,13 +362,13 @@ async def test_a_model_that_was_saved_with_its_provider_is_absent_without_it(fil
     assert saved.default_model(["local"]) == "qwen3:4b"
     await saved.save({"default_model": None}, SCHEMAS)
     assert saved.default_model(["local"]) is None
-    lay(file, {"default_model": "written:by-hand"})
+    write_settings(file, {"default_model": "written:by-hand"})
     await saved.refresh()
     assert saved.default_model(["local"]) == "written:by-hand"
 
 
 @pytest.mark.requirement("5:settings-kept")
-async def test_a_model_saved_again_without_its_provider_keeps_its_provider(file: Path) -> None:
+async def test_a_model_saved_again_while_its_provider_is_absent_keeps_the_provider(file: Path) -> None:
     saved = SavedSettings(file)
     await saved.save({"default_model": "groq:x"}, SCHEMAS)
     await saved.save(saved.values, {"local": {}})

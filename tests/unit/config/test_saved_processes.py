@@ -1,4 +1,4 @@
-"""Saved settings shared by several processes, and by one that is killed during a save."""
+"""Saved settings that several processes share, and a process that is killed during a save."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def main(path, me, saves):
 asyncio.run(main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))
 """
 
-# The process saves in a loop and prints after each save, so that it is killed during a save.
+# The process saves in a loop and prints after each save, so that a kill is likely to hit the next save.
 ENDLESS = """\
 import asyncio, sys
 from pathlib import Path
@@ -89,7 +89,7 @@ async def _wait_for_exit(process: asyncio.subprocess.Process) -> int | None:
 
 @pytest.mark.requirement("5:settings-two-processes")
 @pytest.mark.parametrize("after", [1, 2, 5, 9])
-def test_a_process_that_is_killed_while_it_saves_leaves_a_whole_file(tmp_path: Path, after: int) -> None:
+def test_a_process_that_is_killed_while_it_saves_leaves_a_complete_file(tmp_path: Path, after: int) -> None:
     file = tmp_path / FILE_NAME
     with subprocess.Popen([sys.executable, "-c", ENDLESS, str(file)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -111,10 +111,10 @@ def test_a_process_that_is_killed_while_it_saves_leaves_a_whole_file(tmp_path: P
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has access lists, not modes")
 @pytest.mark.requirement("5:settings-two-processes")
-async def test_the_file_and_its_directory_are_the_users_alone(tmp_path: Path) -> None:
+async def test_only_the_user_can_access_the_file_and_its_directory(tmp_path: Path) -> None:
     file = tmp_path / "state" / FILE_NAME
     saved = SavedSettings(file)
-    for number in (1, 2):
+    for number in (1, 2):  # The first save creates the file; the second one replaces it.
         await saved.save({"max_tokens": number}, {})
 
         modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (file.parent, *file.parent.iterdir())}

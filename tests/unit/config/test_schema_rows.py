@@ -39,14 +39,14 @@ def faults(tmp_path: Path, *lines: str) -> list[str]:
         (['type = "enum"', 'choices = ["a"]', 'default = "b"'], "default must be one of a"),
     ],
 )
-def test_a_row_without_possible_values_is_a_fault_when_the_file_is_read(
+def test_a_row_with_inconsistent_rules_is_a_fault_when_the_file_is_read(
     tmp_path: Path, lines: list[str], rule: str
 ) -> None:
     assert faults(tmp_path, *lines) == [f"1: providers.x.settings.t: {rule}"]
 
 
 @pytest.mark.parametrize("mapping", ["", "body", "parameters.", "parameters..a", "headers"])
-def test_an_invalid_mapping_is_a_fault_too(tmp_path: Path, mapping: str) -> None:
+def test_an_invalid_mapping_is_a_fault(tmp_path: Path, mapping: str) -> None:
     (fault,) = faults(tmp_path, 'type = "string"', f'mapping = "{mapping}"')
     assert fault.startswith("3: providers.x.settings.t.mapping: must be chat, parameters, or a path")
 
@@ -77,7 +77,7 @@ def test_a_value_is_sent_where_its_row_maps_it(
     given = {key: dict(value) if isinstance(value, dict) else value for key, value in values.items()}
 
     assert map_to_body(values, rows(**mappings)) == body
-    assert values == given, "the saved value is not changed"
+    assert values == given, "the saved value was changed"
 
 
 def test_a_row_for_a_param_of_the_chat_is_not_sent_in_the_body() -> None:

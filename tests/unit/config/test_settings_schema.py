@@ -29,7 +29,7 @@ def row(kind: str, **rules: Any) -> SettingRow:
         ("map", {"a": 1}),
     ],
 )
-def test_a_value_of_its_type_is_accepted(kind: str, value: Any) -> None:
+def test_a_value_of_the_rows_type_is_accepted(kind: str, value: Any) -> None:
     assert row(kind).problem_with(value) is None
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from jumpseat.chat import ConfigError
 from jumpseat.config import ProviderConfig, Values, load_config, resolve
-from jumpseat.config.sources import keyring as sources_module
+from jumpseat.config.sources import keyring as keyring_source
 from jumpseat.config.sources.file import MAX_FILE_BYTES
 from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import redact
@@ -22,7 +22,7 @@ SECRET = "sk-test-hunter2-4711"
 
 
 def table_of(directory: Path, text: str, overlay: Any = None) -> ProviderConfig:
-    """Return the provider's table from a file in this directory."""
+    """Write a configuration file in this directory, and return the provider's table."""
     file = directory / "config.toml"
     file.write_text(f'[providers.x]\nkind = "openai"\n{text}\n', "utf-8")
     return load_config(file, overlay).providers["x"]
@@ -40,7 +40,7 @@ async def read_failure(source: str, table: ProviderConfig | None = None, key: st
 
 
 @pytest.mark.requirement("7:env-source")
-async def test_an_environment_variable_is_read_from_the_tables_client() -> None:
+async def test_a_variable_is_read_from_the_environment_of_the_tables_client() -> None:
     for value in ("first-value", "second-value"):
         table = ProviderConfig().set_environment(environment_with({"TEST_KEY": value}))
         assert (await Values("x", table).resolve("api_key", "env:TEST_KEY")).reveal() == value
@@ -71,7 +71,7 @@ async def test_a_variable_that_is_not_set_is_an_error_that_names_it(
 
 
 @pytest.mark.requirement("7:bare-names")
-async def test_the_exact_name_of_a_set_variable_is_its_value() -> None:
+async def test_the_exact_name_of_a_set_variable_stands_for_the_variables_value() -> None:
     values = Values("x", ProviderConfig().set_environment(environment_with({"TEST_KEY": SECRET})))
 
     assert (await values.resolve("api_key", "TEST_KEY")).reveal() == SECRET
@@ -173,7 +173,7 @@ async def test_a_file_without_a_value_is_reported_with_its_name(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-async def test_a_pipe_is_not_awaited(tmp_path: Path) -> None:
+async def test_a_named_pipe_is_rejected_without_waiting_for_a_writer(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
     assert "it is not a regular file" in (await read_failure("file:pipe", table_of(tmp_path, ""))).message
@@ -183,7 +183,7 @@ async def test_a_pipe_is_not_awaited(tmp_path: Path) -> None:
 async def test_an_entry_of_the_keyring_is_read_by_service_and_user(monkeypatch: pytest.MonkeyPatch) -> None:
     ring = DictKeyring()
     ring.kept[("https://svc/a", "me")] = SECRET
-    monkeypatch.setattr(sources_module, "system_keyring", lambda: ring)
+    monkeypatch.setattr(keyring_source, "system_keyring", lambda: ring)
 
     values = Values("x", ProviderConfig())
     assert (await values.resolve("api_key", "keyring:https://svc/a/me")).reveal() == SECRET
@@ -193,11 +193,11 @@ async def test_an_entry_of_the_keyring_is_read_by_service_and_user(monkeypatch: 
 
 
 @pytest.mark.requirement("7:keyring-source")
-async def test_without_the_package_the_error_says_how_to_install_it(
+async def test_without_the_keyring_package_the_error_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
-    monkeypatch.setattr(sources_module, "find_spec", lambda name: None)
+    monkeypatch.setattr(keyring_source, "find_spec", lambda name: None)
 
     error = await read_failure("keyring:svc/me")
     assert "keyring:svc/me" in error.message
@@ -206,8 +206,8 @@ async def test_without_the_package_the_error_says_how_to_install_it(
 
 @pytest.mark.requirement("7:keyring-source")
 async def test_a_keyring_that_is_locked_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources_module, "system_keyring", BrokenKeyring)
-    monkeypatch.setattr(sources_module, "find_spec", lambda name: object())  # Pretend that it is installed.
+    monkeypatch.setattr(keyring_source, "system_keyring", BrokenKeyring)
+    monkeypatch.setattr(keyring_source, "find_spec", lambda name: object())  # Pretend that it is installed.
 
     assert "cannot be used: PermissionError" in (await read_failure("keyring:svc/me")).message
 
@@ -230,7 +230,7 @@ async def later(): return "{SECRET}"
 
 @pytest.fixture
 def functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Create a package that can be imported, and a module that cannot."""
+    """Create a module that can be imported, and a module whose import fails."""
     (tmp_path / "value_functions.py").write_text(FUNCTIONS, "utf-8")
     (tmp_path / "broken_functions.py").write_text(f"raise OSError('{SECRET}')", "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -240,7 +240,7 @@ def functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.requirement("7:python-source")
 @pytest.mark.usefixtures("functions")
-async def test_a_function_is_called_on_a_thread_for_its_text() -> None:
+async def test_a_python_function_is_called_on_another_thread() -> None:
     values = Values("x", ProviderConfig())
 
     assert (await values.resolve("api_key", "python:value_functions:key")).reveal() == SECRET
@@ -271,7 +271,7 @@ async def test_a_failure_in_a_function_is_reported_without_its_text(place: str, 
 
 
 @pytest.mark.requirement("7:schema-source")
-async def test_a_path_of_its_own_table_is_read(tmp_path: Path) -> None:
+async def test_a_schema_path_reads_a_value_of_the_same_table(tmp_path: Path) -> None:
     text = (
         'api_key = "schema:settings.t.default"\nmodels = [{ id = "m", max_context_tokens = 4096 }]\n'
         'env = { a = "schema:env.b", b = "file:key" }\nown = "mine"\n'
@@ -294,20 +294,20 @@ async def test_a_path_of_its_own_table_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("7:schema-source")
 @pytest.mark.parametrize("path", ["settings.missing.default", "settings", "", "env.a.b", "models.7"])
-async def test_a_missing_path_is_reported_with_its_name(tmp_path: Path, path: str) -> None:
+async def test_a_missing_schema_path_is_reported_by_name(tmp_path: Path, path: str) -> None:
     error = await read_failure(f"schema:{path}", table_of(tmp_path, 'env = { a = "b" }'))
 
     assert f"schema:{path}" in error.message
 
 
 @pytest.mark.requirement("7:schema-source")
-async def test_circular_paths_are_a_fault(tmp_path: Path) -> None:
+async def test_circular_schema_paths_are_a_fault(tmp_path: Path) -> None:
     table = table_of(tmp_path, 'env = { a = "schema:env.b", b = "schema:env.a" }')
 
     assert "leads back to itself" in (await read_failure("schema:env.a", table, "env.b")).message
 
 
-async def test_a_blocking_caller_can_resolve_any_source(tmp_path: Path) -> None:
+async def test_a_blocking_caller_can_resolve_a_file_source(tmp_path: Path) -> None:
     table = table_of(tmp_path, "")
     (tmp_path / "key").write_text(SECRET, "utf-8")
 

@@ -14,11 +14,11 @@ KEY = "canary-of-a-key-12345"
 
 
 @pytest.mark.parametrize("keyring", [DictKeyring, BrokenKeyring])
-async def test_a_key_goes_to_the_keyring_if_there_is_one_that_works(
+async def test_a_key_is_stored_in_a_working_keyring_and_otherwise_in_a_file(
     home: Path, monkeypatch: pytest.MonkeyPatch, keyring: type[DictKeyring]
 ) -> None:
-    kept = keyring()
-    monkeypatch.setattr(stored_keys, "system_keyring", lambda: kept)
+    ring = keyring()
+    monkeypatch.setattr(stored_keys, "system_keyring", lambda: ring)
     environment = environment_of_process()
     stored = await stored_keys.store_key(KEY, "a/b", environment)
 
@@ -27,15 +27,16 @@ async def test_a_key_goes_to_the_keyring_if_there_is_one_that_works(
         assert stored.source.startswith("file:")
         return
     assert stored.source == "keyring:jumpseat/api_key.a%2Fb.1"
-    assert list(kept.kept.values()) == [KEY]
+    assert list(ring.kept.values()) == [KEY]
     await stored_keys.delete_key(stored.source, environment)
-    assert kept.kept == {}
+    assert ring.kept == {}
 
 
 async def test_the_replaced_source_is_recorded_until_another_key_is_stored(home: Path) -> None:
     environment = environment_of_process()
     stored = await stored_keys.store_key(KEY, "a", environment, before="env:MINE", in_file=True)
-    for _ in range(2):  # Deleting twice works: changing the configuration may have failed.
+    # A caller that could not change the configuration deletes the key again.
+    for _ in range(2):
         assert await stored_keys.delete_key(stored.source, environment) == "env:MINE"
     again = await stored_keys.store_key(KEY, "a", environment, in_file=True)
     assert again == stored

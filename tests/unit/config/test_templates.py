@@ -37,7 +37,7 @@ def test_a_text_is_split_at_its_names(text: str, expected: list[tuple[str, str |
 
 
 @pytest.mark.parametrize("text", ["${", "a${b", "${}", "${a b}", "${${a}}"])
-def test_an_invalid_name_is_refused_with_the_valid_form(text: str) -> None:
+def test_an_invalid_name_is_refused_with_the_escape_for_literal_text(text: str) -> None:
     with pytest.raises(TemplateError, match=r"write \$\$\{"):
         list(split_template(text))
     assert names_in(text) == set()
@@ -78,7 +78,7 @@ def test_a_value_does_not_leave_its_path(value: str) -> None:
         encode_for_url("https://h/models/", "model", value)
 
 
-def test_texts_are_marked_at_any_depth_and_in_copies() -> None:
+def test_templates_are_marked_at_any_depth_and_copies_keep_the_marks() -> None:
     value = mark_templates({"a": ["x", {"b": "${c}"}], "n": 1})
 
     assert value == {"a": ["x", {"b": "${c}"}], "n": 1}

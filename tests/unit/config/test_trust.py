@@ -1,4 +1,4 @@
-"""The limits of a client's overlay: it may choose among the user's providers and add literal ones."""
+"""The limits of a client's overlay: it may choose among the user's providers, or add literal tables."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def load_with_overlay(home: Path, overlay: Any) -> Config:
 
 
 def refusal(home: Path, overlay: Any) -> ConfigError:
+    """Load this overlay, which is rejected, and return the error."""
     with pytest.raises(ConfigError) as caught:
         load_with_overlay(home, overlay)
     return caught.value
@@ -107,7 +108,7 @@ def test_an_overlay_may_change_three_keys_of_a_known_provider(home: Path) -> Non
     ],
 )
 @pytest.mark.parametrize("key", ["temperature", "mcp_servers"])
-def test_an_overlay_cannot_set_rows_defaults_or_mappings_of_a_known_provider(
+def test_an_overlay_cannot_define_settings_rows_of_a_known_provider(
     home: Path, provider: str, row: dict[str, Any], key: str
 ) -> None:
     error = refusal(home, {"providers": {provider: {"settings": {key: row}}}})
@@ -146,7 +147,7 @@ def test_an_overlay_cannot_set_rows_defaults_or_mappings_of_a_known_provider(
         "x" * 101,
     ],
 )
-def test_a_provider_that_looks_like_a_known_one_cannot_be_added(home: Path, name: str) -> None:
+def test_a_provider_with_a_look_alike_or_overlong_name_cannot_be_added(home: Path, name: str) -> None:
     error = refusal(home, {"providers": {name: {"kind": "openai", "base_url": "https://evil.example/v1"}}})
 
     assert "which is already defined" in error.message or "is longer than 100 characters" in error.message
@@ -280,13 +281,13 @@ def test_placeholders_are_refused(home: Path, key: str) -> None:
         ({"providers": {"mine": {"capabilities": {"vision": "yes"}}}}, "providers.mine.capabilities.vision"),
     ],
 )
-def test_values_of_the_wrong_type_name_the_overlay_and_the_key(home: Path, overlay: Any, key: str) -> None:
+def test_the_error_for_a_wrong_type_names_the_overlay_and_the_key(home: Path, overlay: Any, key: str) -> None:
     message = refusal(home, overlay).message
 
     assert message.startswith(f"initializationOptions.config: {key}")
 
 
-def test_a_fault_of_the_file_is_not_reported_for_the_overlay(home: Path) -> None:
+def test_a_fault_of_the_file_is_not_reported_as_one_of_the_overlay(home: Path) -> None:
     (home / "config.toml").write_text("default_provider = 5", "utf-8")
 
     with pytest.raises(ConfigError, match=r"config\.toml:1: default_provider"):

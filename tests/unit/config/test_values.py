@@ -20,7 +20,7 @@ KEY = "key-of-the-file-4711"
 
 
 class Function:
-    """A value source that a test delays: `python:counted_source:read`."""
+    """A value source that a test can delay: `python:counted_source:read`."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -54,7 +54,7 @@ def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Function]:
     counted.may_end.set()
 
 
-def values(**table: Any) -> Values:
+def table_values(**table: Any) -> Values:
     return Values("x", ProviderConfig(**table).set_environment(environment_of_process()))
 
 
@@ -68,19 +68,19 @@ async def read_failure(work: Callable[[], Any]) -> str:
 @pytest.mark.requirement("7:resolved-once")
 async def test_concurrent_callers_share_one_read_and_later_ones_use_the_cache(function: Function) -> None:
     function.may_end.clear()
-    of_x = values()
-    asked = [asyncio.create_task(of_x.resolve("api_key", SOURCE)) for _ in range(50)]
+    values = table_values()
+    asked = [asyncio.create_task(values.resolve("api_key", SOURCE)) for _ in range(50)]
     await asyncio.to_thread(function.entered.wait, 20)
     function.may_end.set()
 
     assert {secret.reveal() for secret in await asyncio.gather(*asked)} == {"value-1"}
-    assert (await of_x.resolve("headers.a", SOURCE)).reveal() == "value-1"
+    assert (await values.resolve("headers.a", SOURCE)).reveal() == "value-1"
     assert function.calls == 1
 
 
 @pytest.mark.requirement("7:resolved-once")
 async def test_nothing_is_read_before_it_is_needed(function: Function) -> None:
-    values(api_key=SOURCE, headers={"a": SOURCE}, env={"b": SOURCE})
+    table_values(api_key=SOURCE, headers={"a": SOURCE}, env={"b": SOURCE})
     await asyncio.sleep(0)
 
     assert function.calls == 0
@@ -88,19 +88,19 @@ async def test_nothing_is_read_before_it_is_needed(function: Function) -> None:
 
 @pytest.mark.requirement("7:resolved-once")
 async def test_a_failure_is_not_cached(function: Function) -> None:
-    of_x = values()
+    values = table_values()
     function.value = "fail"
-    assert "raised OSError" in await read_failure(lambda: of_x.resolve("api_key", SOURCE))
+    assert "raised OSError" in await read_failure(lambda: values.resolve("api_key", SOURCE))
     function.value = "value-2"
 
-    assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-2"
+    assert (await values.resolve("api_key", SOURCE)).reveal() == "value-2"
 
 
 @pytest.mark.requirement("7:resolved-once")
 async def test_a_cancelled_caller_does_not_affect_the_others(function: Function) -> None:
     function.may_end.clear()
-    of_x = values()
-    first, second = (asyncio.create_task(of_x.resolve("api_key", SOURCE)) for _ in range(2))
+    values = table_values()
+    first, second = (asyncio.create_task(values.resolve("api_key", SOURCE)) for _ in range(2))
     await asyncio.to_thread(function.entered.wait, 20)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -112,52 +112,52 @@ async def test_a_cancelled_caller_does_not_affect_the_others(function: Function)
 
 
 @pytest.mark.requirement("7:resolved-once")
-async def test_after_the_last_caller_is_cancelled_it_is_read_again(function: Function) -> None:
+async def test_a_source_is_read_again_after_its_last_caller_is_cancelled(function: Function) -> None:
     function.may_end.clear()
-    of_x = values()
-    only = asyncio.create_task(of_x.resolve("api_key", SOURCE))
+    values = table_values()
+    only = asyncio.create_task(values.resolve("api_key", SOURCE))
     await asyncio.to_thread(function.entered.wait, 20)
     only.cancel()
     with pytest.raises(asyncio.CancelledError):
         await only
     function.may_end.set()
 
-    assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-1"
+    assert (await values.resolve("api_key", SOURCE)).reveal() == "value-1"
     assert function.calls == 2
 
 
 def test_a_cached_value_outlives_an_event_loop(function: Function) -> None:
-    of_x = values()
+    values = table_values()
     for _ in range(2):
-        assert asyncio.run(of_x.resolve("api_key", SOURCE)).reveal() == "value-1"
+        assert asyncio.run(values.resolve("api_key", SOURCE)).reveal() == "value-1"
     assert function.calls == 1
 
 
 @pytest.mark.requirement("7:expired-credential")
 async def test_a_rejected_value_is_read_again_once_for_all_rejected_requests(function: Function) -> None:
-    of_x = values()
-    await of_x.resolve("api_key", SOURCE)
-    since = of_x.read_count
-    assert not await of_x.refresh_rejected(since)
+    values = table_values()
+    await values.resolve("api_key", SOURCE)
+    since = values.read_count
+    assert not await values.refresh_rejected(since)
     assert function.calls == 2
     function.value = "value-2"
 
-    since = of_x.read_count
-    assert await asyncio.gather(*(of_x.refresh_rejected(since) for _ in range(50))) == [True] * 50
+    since = values.read_count
+    assert await asyncio.gather(*(values.refresh_rejected(since) for _ in range(50))) == [True] * 50
     assert function.calls == 3
-    assert await of_x.refresh_rejected(since)  # This rejection is older than the last read.
+    assert await values.refresh_rejected(since)  # This rejection is older than the last read.
     assert function.calls == 3
-    assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-2"
+    assert (await values.resolve("api_key", SOURCE)).reveal() == "value-2"
 
 
 @pytest.mark.requirement("6:no-secrets")
 async def test_replaced_values_are_forgotten_and_the_latest_is_redacted(function: Function) -> None:
     function.value = "value-of-the-source"
-    of_x = values(headers={"authorization": "Bearer ${token}"}, env={"token": SOURCE})
+    values = table_values(headers={"authorization": "Bearer ${token}"}, env={"token": SOURCE})
     for number in range(2 * RECENT):
         function.value = f"value-of-the-source-{number}"
-        await of_x.refresh_rejected(of_x.read_count)
-        await of_x.fill_headers("m")
+        await values.refresh_rejected(values.read_count)
+        await values.fill_headers("m")
     first, latest = "value-of-the-source-0", function.value
     for number in range(RECENT):
         register_secret(f"value-of-others-{number}", short_lived=True)
@@ -167,12 +167,12 @@ async def test_replaced_values_are_forgotten_and_the_latest_is_redacted(function
 
 @pytest.mark.requirement("7:expired-credential")
 async def test_a_source_that_fails_after_a_rejection_keeps_its_value(function: Function) -> None:
-    of_x = values()
-    await of_x.resolve("api_key", SOURCE)
+    values = table_values()
+    await values.resolve("api_key", SOURCE)
     function.value = "fail"
 
-    assert not await of_x.refresh_rejected(of_x.read_count)
-    assert (await of_x.resolve("api_key", SOURCE)).reveal() == "value-1"
+    assert not await values.refresh_rejected(values.read_count)
+    assert (await values.resolve("api_key", SOURCE)).reveal() == "value-1"
 
 
 @pytest.mark.requirement("7:templates")
@@ -181,7 +181,7 @@ async def test_a_name_is_looked_up_in_env_then_the_table_then_the_model(
 ) -> None:
     (tmp_path / "key").write_text(KEY, "utf-8")
     monkeypatch.setenv("TEST_OWN", "own-value")
-    of_x = values(
+    values = table_values(
         name="Mine",
         timeout=2.5,
         api_key=f"file:{tmp_path / 'key'}",
@@ -200,7 +200,7 @@ async def test_a_name_is_looked_up_in_env_then_the_table_then_the_model(
         ("${own_key}", "own-value"),
         ("${path}", "openai"),
     ]:
-        assert await of_x.fill("headers.a", text, "m") == expected
+        assert await values.fill("headers.a", text, "m") == expected
     assert redact(KEY) == "***"
 
 
@@ -209,9 +209,9 @@ async def test_a_name_reads_a_variable_only_if_its_key_is_for_a_credential() -> 
     names = ("TEST_KEY", "TEST_NAME", "TEST_OWN")
     environment = environment_with({name: f"value-of-{name}-4711" for name in names})
     table = ProviderConfig(api_key="TEST_KEY", own_token="TEST_KEY", name="TEST_NAME", own_key="TEST_OWN")
-    of_x = Values("x", table.set_environment(environment), source_keys=("own_token",))
+    values = Values("x", table.set_environment(environment), source_keys=("own_token",))
 
-    filled = await of_x.fill("headers.a", "${api_key} ${own_token} ${name} ${own_key}")
+    filled = await values.fill("headers.a", "${api_key} ${own_token} ${name} ${own_key}")
     assert filled == "value-of-TEST_KEY-4711 value-of-TEST_KEY-4711 TEST_NAME TEST_OWN"
     assert redact("value-of-TEST_KEY-4711") == "***"
 
@@ -219,9 +219,9 @@ async def test_a_name_reads_a_variable_only_if_its_key_is_for_a_credential() -> 
 @pytest.mark.requirement("7:templates")
 async def test_names_inside_a_value_are_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_TEXT", "${api_key}")
-    of_x = values(api_key="secret-of-this-table", env={"a": "env:TEST_TEXT"})
+    values = table_values(api_key="secret-of-this-table", env={"a": "env:TEST_TEXT"})
 
-    assert await of_x.fill("query.a", "${a} ${model}", "${api_key}") == "${api_key} ${api_key}"
+    assert await values.fill("query.a", "${a} ${model}", "${api_key}") == "${api_key} ${api_key}"
 
 
 @pytest.mark.requirement("7:templates")
@@ -239,7 +239,7 @@ async def test_names_inside_a_value_are_not_replaced(monkeypatch: pytest.MonkeyP
 async def test_a_name_without_a_value_is_an_error_with_provider_key_and_name(
     table: dict[str, Any], key: str, name: str
 ) -> None:
-    message = await read_failure(lambda: values(**table).fill_headers("m"))
+    message = await read_failure(lambda: table_values(**table).fill_headers("m"))
 
     assert f"providers.x.{key} " in message
     assert name in message
@@ -247,24 +247,26 @@ async def test_a_name_without_a_value_is_an_error_with_provider_key_and_name(
 
 @pytest.mark.requirement("7:templates")
 async def test_a_value_that_needs_a_model_is_left_out_without_one() -> None:
-    of_x = values(headers={"A": "${model}", "B": "b"}, query={"m": "${model}", "v": 1, "on": True})
+    values = table_values(headers={"A": "${model}", "B": "b"}, query={"m": "${model}", "v": 1, "on": True})
 
-    assert await of_x.fill_headers() == {"b": "b"}
-    assert await of_x.fill_headers("m") == {"a": "m", "b": "b"}
-    assert await of_x.fill_query() == {"v": "1", "on": "true"}
-    assert await of_x.fill_query("m") == {"m": "m", "v": "1", "on": "true"}
+    assert await values.fill_headers() == {"b": "b"}
+    assert await values.fill_headers("m") == {"a": "m", "b": "b"}
+    assert await values.fill_query() == {"v": "1", "on": "true"}
+    assert await values.fill_query("m") == {"m": "m", "v": "1", "on": "true"}
 
 
 @pytest.mark.requirement("7:templates")
 async def test_only_the_tables_own_parameters_are_replaced_in_a_body() -> None:
-    of_x = values(parameters={"user": "${model}", "deep": [{"a": "x${team}"}], "n": 1}, env={"team": "t"})
+    values = table_values(
+        parameters={"user": "${model}", "deep": [{"a": "x${team}"}], "n": 1}, env={"team": "t"}
+    )
     body = {
         "messages": [{"content": "${team}"}],
-        "user": of_x._table.parameters["user"],
-        "options": of_x._table.parameters["deep"],
+        "user": values._table.parameters["user"],
+        "options": values._table.parameters["deep"],
     }
 
-    assert await of_x.fill_body(body, "m") == {
+    assert await values.fill_body(body, "m") == {
         "messages": [{"content": "${team}"}],
         "user": "m",
         "options": [{"a": "xt"}],
@@ -277,9 +279,9 @@ async def test_an_address_that_becomes_invalid_is_not_repeated_in_the_error(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv("TEST_ADDRESS", address)
-    of_x = values(env={"a": "env:TEST_ADDRESS"})
+    values = table_values(env={"a": "env:TEST_ADDRESS"})
 
-    message = await read_failure(lambda: of_x.fill_url("base_url", "${a}"))
+    message = await read_failure(lambda: values.fill_url("base_url", "${a}"))
     assert "providers.x.base_url is not an http or https address" in message
     assert address not in message
 
@@ -319,19 +321,19 @@ CREDENTIALS = {
 
 
 @pytest.mark.requirement("10:secrets")
-async def test_every_credential_of_a_table_is_read_for_its_client_alone(function: Function) -> None:
+async def test_every_credential_of_a_table_is_redacted_for_its_client_alone(function: Function) -> None:
     table = ProviderConfig(**CREDENTIALS).set_environment(environment_with())
     await Values("x", table).read_credentials()
-    kept = table.origin.environment.secrets.redact(str(CREDENTIALS))
+    redacted = table.origin.environment.secrets.redact(str(CREDENTIALS))
 
-    assert "tk-" not in kept
-    assert "an ordinary title" in kept
+    assert "tk-" not in redacted
+    assert "an ordinary title" in redacted
     assert environment_with().secrets.redact(str(CREDENTIALS)) == str(CREDENTIALS)
     assert function.calls == 0
 
 
 @pytest.mark.requirement("10:secrets")
-async def test_a_costly_source_is_not_read_for_another_provider_unless_cached(
+async def test_a_costly_source_is_not_read_just_for_redaction_unless_cached(
     function: Function,
 ) -> None:
     function.value = "tk-of-the-function"

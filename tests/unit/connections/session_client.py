@@ -72,12 +72,12 @@ class SessionClient:
         return await self.response(1)
 
     async def exit_code(self) -> int:
-        """Wait for the end of the session."""
+        """Wait until the session ends, and return its exit code."""
         async with asyncio.timeout(20):
             return await asyncio.shield(self.task)
 
     async def close(self) -> str:
-        """Leave, and return the log."""
+        """Close the connection, wait until the session ends, and return its log."""
         await self.transport.aclose(5)
         await self.exit_code()
         with os.fdopen(self.log_fd, encoding="utf-8") as log:

@@ -85,7 +85,7 @@ def fails_later(error: Exception) -> Any:
     return handler
 
 
-async def test_a_result_is_answered_under_its_id() -> None:
+async def test_a_result_is_answered_under_the_id_of_its_request() -> None:
     desk = Desk(now=now, later=later)
     desk.ask(1, "later")
     desk.ask("1", "now")
@@ -107,7 +107,9 @@ async def test_an_outcome_is_passed_on_unchanged() -> None:
     [(RequestError("No."), 1004), (ZeroDivisionError("sk-secret"), -32603), (TimeoutError(), -32603)],
 )
 @pytest.mark.requirement("6:internal")
-async def test_an_exception_is_an_error_without_its_text(make: Any, error: Exception, code: int) -> None:
+async def test_an_exception_becomes_an_error_and_unexpected_texts_are_hidden(
+    make: Any, error: Exception, code: int
+) -> None:
     desk = Desk(fails=make(error))
     desk.ask(1, "fails")
 
@@ -129,7 +131,7 @@ async def test_a_cancelled_request_is_answered_once(started: bool) -> None:
     assert await desk.wait_for(1) == [(1, HandlerOutcome(error=CANCELLED))]
 
 
-async def test_a_cancel_of_an_unknown_finished_or_mistyped_id_is_false() -> None:
+async def test_cancelling_an_unknown_finished_or_differently_typed_id_returns_false() -> None:
     desk = Desk(for_ever=for_ever, later=later)
     desk.ask(1, "for_ever")
     desk.ask(2, "later")
@@ -207,6 +209,7 @@ async def test_a_flood_of_turns_begins_a_few_at_a_time_and_any_number_runs(
 
 
 async def test_turns_of_a_slow_provider_do_not_delay_other_turns() -> None:
+    # No turn gets an answer before all of them have begun.
     together = asyncio.Barrier(20 * MAX_BEGINNING_TURNS)
 
     async def turn(session: Session, call: MethodCall[Any]) -> None:

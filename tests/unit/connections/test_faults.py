@@ -26,8 +26,8 @@ from jumpseat.chat import (
     RequestError,
     ServerError,
     UnknownModelError,
+    errors,
 )
-from jumpseat.chat import errors as tree
 from jumpseat.config import ProviderConfig, resolve
 from jumpseat.connections.faults import CANCELLED, CODES, RpcFault, WireError, to_wire_error
 
@@ -52,7 +52,7 @@ CONTRACT = [
 
 @pytest.mark.requirement("6:every-error-has-a-code")
 @pytest.mark.parametrize(("error", "code", "kind", "retryable"), CONTRACT)
-def test_an_error_of_the_tree_has_its_code_and_its_kind(
+def test_an_error_class_has_its_code_and_its_kind(
     error: type[ChatError], code: int, kind: str, retryable: bool
 ) -> None:
     assert to_wire_error(error("It failed.")) == WireError(
@@ -61,8 +61,10 @@ def test_an_error_of_the_tree_has_its_code_and_its_kind(
 
 
 @pytest.mark.requirement("6:every-error-has-a-code")
-def test_every_class_of_the_tree_has_a_code() -> None:
-    classes = {each for each in vars(tree).values() if isinstance(each, type) and issubclass(each, ChatError)}
+def test_every_error_class_has_a_code() -> None:
+    classes = {
+        each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, ChatError)
+    }
 
     assert classes == set(CODES) == {row[0] for row in CONTRACT} | {InvalidRequestError}
 
@@ -122,7 +124,7 @@ def test_the_hint_of_a_limit_has_the_time_to_wait(seconds: float | None, words: 
 
 
 @pytest.mark.requirement("6:wait")
-def test_the_time_to_wait_is_also_that_until_a_reset() -> None:
+def test_the_hint_has_the_time_until_a_reset_in_the_future() -> None:
     reset = datetime.now(UTC) + timedelta(hours=5, minutes=-1)
     assert to_wire_error(QuotaExceededError("No.", reset_at=reset)).data["hint"] == "Try again in 5 hours."
     past = datetime(2020, 1, 1, tzinfo=UTC)
@@ -190,7 +192,7 @@ def test_secrets_are_removed_from_messages_and_hints() -> None:
     assert "sk-leaked" not in str(to_wire_error(RpcFault(wire.INVALID_REQUEST, "sk-leaked-4711")).as_dict())
 
 
-def test_a_cancel_has_its_code_and_kind() -> None:
+def test_a_cancellation_has_its_code_and_kind() -> None:
     assert CANCELLED.code == -32800
     assert CANCELLED.data["kind"] == "cancelled"
     assert to_wire_error(ChatCancelled("x")).data == CANCELLED.data

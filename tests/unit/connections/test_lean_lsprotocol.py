@@ -22,7 +22,7 @@ def test_the_installed_version_is_the_one_that_was_tried() -> None:
     assert version("lsprotocol") == TRIED_VERSION
 
 
-def test_only_the_classes_of_errors_are_built_and_attrs_is_as_it_was() -> None:
+def test_only_the_error_classes_are_built_and_attrs_is_restored() -> None:
     output = run(
         "import attrs; before = attrs.define, attrs.field\n"
         "from jumpseat.connections.lean_lsprotocol import import_lean\n"

@@ -70,7 +70,7 @@ def test_the_private_names_exist_with_these_parameters() -> None:
     assert protocol_with()._request_futures == {}
 
 
-async def test_params_reach_a_handler_as_the_very_object() -> None:
+async def test_a_handler_gets_the_params_object_itself() -> None:
     given: list[Any] = []
     params = object()
     protocol = protocol_with(now=lambda params: given.append(params))
@@ -92,7 +92,7 @@ async def test_the_answer_of_a_plain_function_is_sent_before_the_next_message_is
     assert (answer.id, answer.result) == (request_id, ("result", 5))
 
 
-async def test_a_coroutine_function_is_a_task_whose_answer_goes_through_send_data() -> None:
+async def test_a_coroutine_function_runs_as_a_task_and_its_answer_is_sent_the_same_way() -> None:
     async def later(params: Any) -> Any:
         await asyncio.sleep(0)
         return params

@@ -1,4 +1,4 @@
-"""Helpers to read pages of a scripted server."""
+"""Helpers to read pages from a scripted server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def read(url: str, **fetch: Any) -> ContextBlock:
     return await pages.read_page(url, config_with(**fetch))
 
 
-async def fail(url: str, **fetch: Any) -> ChatError:
+async def read_failure(url: str, **fetch: Any) -> ChatError:
     """Read a page that cannot be read, and return the error."""
     with pytest.raises(ChatError) as caught:
         await read(url, **fetch)

@@ -16,6 +16,7 @@ def size(text: str) -> int:
 
 
 def names_left_out(diff: str) -> list[str]:
+    """Return the names of all files in the diff, because none of them fits into one byte."""
     return list(shorten_diffs([diff], 1).left_out)
 
 

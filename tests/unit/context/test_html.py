@@ -1,4 +1,4 @@
-"""HTML becomes text in a child process that cannot take more than its share."""
+"""HTML becomes text in a child process whose time and memory are limited."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def order(html: bytes, **more: object) -> PageOrder:
 
 @pytest.fixture
 def converters() -> Callable[[], list[int]]:
-    """Return a function that lists the processes which this one has started during the test."""
+    """Return a function that lists the child processes that were started during the test."""
     others = set(children(os.getpid()))
     return lambda: [pid for pid in children(os.getpid()) if pid not in others]
 
@@ -67,7 +67,7 @@ async def read(html: str | bytes, **more: object) -> PageText:
 
 
 @pytest.mark.requirement("13:fetch")
-async def test_the_structure_stays_and_everything_without_text_goes() -> None:
+async def test_a_document_keeps_its_structure_and_loses_hidden_and_other_elements() -> None:
     assert await read(DOCUMENT) == {"title": "The title", "text": TEXT}
 
 
@@ -84,7 +84,7 @@ async def test_the_structure_stays_and_everything_without_text_goes() -> None:
     ],
     ids=["data", "layout", "nested"],
 )
-def test_a_table_becomes_lines_or_its_parts(table: str, text: str) -> None:
+def test_a_data_table_becomes_lines_and_a_layout_table_its_parts(table: str, text: str) -> None:
     assert convert(table.encode(), None)[1] == text
 
 
@@ -97,7 +97,7 @@ async def test_a_long_text_is_cut_and_a_title_has_a_limit() -> None:
 
 
 @pytest.mark.requirement("13:fetch")
-async def test_a_text_whose_characters_json_escapes_fits() -> None:
+async def test_a_text_fits_even_if_json_escapes_its_characters() -> None:
     result = await read("<p>" + "😀" * 1000, max_bytes=4000)
     assert result["text"] == "😀" * 1000
 
@@ -108,7 +108,7 @@ async def test_a_text_whose_characters_json_escapes_fits() -> None:
     ["<table><tr><td>" * 300_000, "<b>x" * 700_000, "<a><b><i><p>" * 300_000],
     ids=["tables", "formatting", "paragraphs"],
 )
-async def test_a_page_that_takes_too_long_ends_with_the_time_limit(
+async def test_a_conversion_is_stopped_at_the_time_limit(
     html: str, converters: Callable[[], list[int]]
 ) -> None:
     with pytest.raises(TimeoutError):
@@ -120,7 +120,8 @@ async def test_a_page_that_takes_too_long_ends_with_the_time_limit(
 @pytest.mark.requirement("13:fetch-bounds")
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not limit the memory of a process")
 async def test_a_page_that_needs_too_much_memory_is_an_error() -> None:
-    # The buffer alone is larger than the limit. Without the limit, the process would wait for the page.
+    # The buffer for this length exceeds the memory limit. Without the limit, the process would wait for the
+    # rest of the page.
     with pytest.raises(ProtocolError, match="its HTML is too complex"):
         async with asyncio.timeout(20):
             await read("<p>x", length=2 << 30)

@@ -29,10 +29,10 @@ def copy_many(store: ConversationStore, count: int, words: int = 20) -> list[str
     keep(unindexed, "sample", "QUESTION", answer="ANSWER")
     sample = (store.directory / "sample.jsonl").read_text("utf-8")
     unindexed.delete("sample")
-    chosen = random.Random(1)
+    generator = random.Random(1)
     names = []
     for number in range(count):
-        text = " ".join("".join(chosen.choices(string.ascii_lowercase, k=7)) for _ in range(words))
+        text = " ".join("".join(generator.choices(string.ascii_lowercase, k=7)) for _ in range(words))
         path = store.directory / f"c{number:03}.jsonl"
         body = sample.replace("sample", f"c{number:03}").replace("QUESTION", f"needle{number:03}")
         path.write_text(body.replace("ANSWER", text), "utf-8")

@@ -44,14 +44,14 @@ def alternate(*texts: str) -> tuple[Message, ...]:
     return tuple((assistant if number % 2 else user)(text) for number, text in enumerate(texts))
 
 
-def call(name: str = "1", **arguments: Any) -> ToolUseBlock:
+def call(id_: str = "1", **arguments: Any) -> ToolUseBlock:
     """Return a call of the tool `ls`."""
-    return ToolUseBlock(name, "ls", arguments, json.dumps(arguments))
+    return ToolUseBlock(id_, "ls", arguments, json.dumps(arguments))
 
 
-def result(name: str = "1", content: str = "a.py") -> ToolResultBlock:
+def result(id_: str = "1", content: str = "a.py") -> ToolResultBlock:
     """Return the result of a call."""
-    return ToolResultBlock(name, content)
+    return ToolResultBlock(id_, content)
 
 
 def thought(text: str) -> ThinkingBlock:

@@ -25,7 +25,7 @@ from jumpseat.testing import load_recordings
 from tests.recorded.recordings import recordings
 from tests.unit.conversations.support import assistant, call, keep, make_answer, result, thought, turn, user
 
-FOLDERS = {
+DECODERS_OF_FOLDERS = {
     "anthropic": AnthropicMessagesDecoder,
     "copilot": ChatCompletionsDecoder,
     "local": ChatCompletionsDecoder,
@@ -33,7 +33,7 @@ FOLDERS = {
     "openai": ChatCompletionsDecoder,
     "openai-responses": ResponsesDecoder,
 }
-BESIDE = {
+DECODERS_OF_APIS = {
     "chat": ChatCompletionsDecoder,
     "responses": ResponsesDecoder,
     "anthropic": AnthropicMessagesDecoder,
@@ -62,9 +62,9 @@ def decode(decoder: Decoder, body: bytes, content_type: str) -> tuple[Response, 
 
 
 def contract_answers() -> Iterator[tuple[str, Response, ChatError | None]]:
-    """Yield the recordings of the project."""
-    assert {each.name for each in CONTRACT.iterdir()} == {*FOLDERS}
-    for folder, decoder in FOLDERS.items():
+    """Yield the answers in the project's own recordings."""
+    assert {each.name for each in CONTRACT.iterdir()} == {*DECODERS_OF_FOLDERS}
+    for folder, decoder in DECODERS_OF_FOLDERS.items():
         for each in load_recordings(CONTRACT / folder):
             yield (
                 f"{folder}/{each.name}",
@@ -72,27 +72,27 @@ def contract_answers() -> Iterator[tuple[str, Response, ChatError | None]]:
             )
 
 
-def answers_beside() -> Iterator[tuple[str, Response, ChatError | None]]:
-    """Yield the recordings beside the project; none if the folder is missing."""
-    for api, decoder in BESIDE.items():
+def answers_outside() -> Iterator[tuple[str, Response, ChatError | None]]:
+    """Yield the answers recorded outside the project; none if their folder is missing."""
+    for api, decoder in DECODERS_OF_APIS.items():
         for each in recordings(api):
             made = decoder("acme", each.model)
             yield (f"{api}/{each.name}", *decode(made, each.body, each.content_type))
 
 
-OVER_ALL = pytest.mark.parametrize(
-    "answers", [contract_answers, pytest.param(answers_beside, marks=pytest.mark.slow)]
+for_all_answers = pytest.mark.parametrize(
+    "answers", [contract_answers, pytest.param(answers_outside, marks=pytest.mark.slow)]
 )
 
 
 def exchange(answer: Response, sent: Sequence[ContentBlock]) -> tuple[Message, ...]:
-    """Return the messages of the next turn: a result for each call, and a question."""
+    """Return what the next turn adds: the sent answer, then the results of its calls and a question."""
     results = [result(block.id, "°C") for block in answer.content if isinstance(block, ToolUseBlock)]
     return (Message("assistant", tuple(sent)), user(*results, "And then?"))
 
 
 def thin(content: Sequence[ContentBlock]) -> list[ContentBlock]:
-    """Return the part of an answer that a client with only trimmed texts and calls has."""
+    """Return the answer as a client would send it back that keeps only trimmed texts and calls."""
     texts: list[str] = []
     found: list[ContentBlock] = []
     for block in content:
@@ -108,7 +108,7 @@ def thin(content: Sequence[ContentBlock]) -> list[ContentBlock]:
 
 
 @pytest.mark.requirement("10:byte-for-byte")
-@OVER_ALL
+@for_all_answers
 def test_every_recorded_answer_is_given_back_byte_for_byte(directory: Path, answers: Any) -> None:
     seen = calls = failed = 0
     for number, (name, answer, error) in enumerate(answers()):
@@ -118,22 +118,22 @@ def test_every_recorded_answer_is_given_back_byte_for_byte(directory: Path, answ
         expected = [*first]
         if answer.content or error is None:
             expected.append(answer.as_message())
-        assert same(directory, expected, number), name
+        assert is_read_back(directory, expected, number), name
 
         more = exchange(answer, answer.content)
         begun = store.begin(turn([*first, *more], str(number)))
         assert (begun.id, begun.forked_from) == (str(number), None), name
         store.finish(begun, make_answer("Rain."))
         # A failed turn without output does not have a message, but this client sends an empty one.
-        assert same(directory, [*expected[:1], *more, assistant("Rain.")], number), name
+        assert is_read_back(directory, [*expected[:1], *more, assistant("Rain.")], number), name
         seen, failed = seen + 1, failed + (error is not None)
         calls += bool(answer.tool_calls)
-    if answers is answers_beside and not seen:
-        pytest.skip("no recordings beside the project")
+    if answers is answers_outside and not seen:
+        pytest.skip("no recordings outside the project")
     assert min(seen, calls, failed) > 0
 
 
-def same(directory: Path, messages: Sequence[Message], number: int) -> bool:
+def is_read_back(directory: Path, messages: Sequence[Message], number: int) -> bool:
     """Return whether a new store reads these messages from the files, as values and as JSON."""
     kept = ConversationStore(directory).get(str(number)).messages
     written = [json.dumps(to_json_form(each)) for each in (kept, tuple(messages))]
@@ -141,7 +141,7 @@ def same(directory: Path, messages: Sequence[Message], number: int) -> bool:
 
 
 @pytest.mark.requirement("10:continue", "10:compared")
-@OVER_ALL
+@for_all_answers
 def test_a_client_of_texts_and_calls_continues_every_recorded_answer(
     store: ConversationStore, answers: Any
 ) -> None:
@@ -157,8 +157,8 @@ def test_a_client_of_texts_and_calls_continues_every_recorded_answer(
         store.finish(begun, make_answer("Rain."))
         assert answer.as_message() in store.get(begun.id).messages or not answer.content, name
         seen += 1
-    if answers is answers_beside and not seen:
-        pytest.skip("no recordings beside the project")
+    if answers is answers_outside and not seen:
+        pytest.skip("no recordings outside the project")
     assert seen > 20
 
 

@@ -25,8 +25,8 @@ def abandon(begun: BegunTurn) -> None:
     running.running_here.discard(begun.key)
 
 
-def whole(directory: Path) -> tuple[int, bytes]:
-    """Return a file with two turns: its length before the second one, and its contents."""
+def write_two_turns(directory: Path) -> tuple[int, bytes]:
+    """Write a file with two turns. Return its length before the second turn, and its contents."""
     store = ConversationStore(directory)
     keep(store, FIRST[:1], "Hello")
     path = directory / "a.jsonl"
@@ -37,7 +37,7 @@ def whole(directory: Path) -> tuple[int, bytes]:
 
 @pytest.mark.requirement("10:torn")
 def test_a_crash_at_any_place_of_a_turn_loses_at_most_that_turn(tmp_path: Path) -> None:
-    size, data = whole(tmp_path / "whole")
+    size, data = write_two_turns(tmp_path / "whole")
     kept = {"Hi é", "Hello"}
     for number, end in enumerate([*range(size, len(data), 10), len(data)]):
         directory = tmp_path / str(number)
@@ -62,7 +62,7 @@ def test_a_crash_at_any_place_of_a_turn_loses_at_most_that_turn(tmp_path: Path) 
 
 @pytest.mark.requirement("10:torn", "10:damage")
 def test_after_a_crash_in_the_first_turn_the_next_turn_is_stored(tmp_path: Path) -> None:
-    size, data = whole(tmp_path / "whole")
+    size, data = write_two_turns(tmp_path / "whole")
     for number, end in enumerate(range(0, size, 10)):
         directory = tmp_path / str(number)
         directory.mkdir()
@@ -89,7 +89,7 @@ def test_another_process_appends_after_a_torn_line(directory: Path) -> None:
     assert texts(first) == ["Hi é", "Hello", "More", "Yes"]
 
 
-def test_a_file_that_was_deleted_and_made_again_is_read_from_its_beginning(tmp_path: Path) -> None:
+def test_a_file_that_was_deleted_and_created_again_is_read_from_its_beginning(tmp_path: Path) -> None:
     reader = ConversationStore(tmp_path / "a")
     keep(reader, FIRST[:1], "Hello")
     other = ConversationStore(tmp_path / "b")
@@ -115,7 +115,7 @@ def test_a_damaged_file_is_read_as_far_as_it_goes_and_set_aside(
     tmp_path: Path, cached: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     directory = tmp_path / "a"
-    size, data = whole(directory)
+    size, data = write_two_turns(directory)
     path = directory / "a.jsonl"
     reader = ConversationStore(directory)
     if cached:
@@ -200,7 +200,7 @@ print(" ".join(done))
 @pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
 @pytest.mark.requirement("10:not-written")
 def test_on_a_full_disk_a_turn_is_refused_and_kept_turns_stay(directory: Path) -> None:
-    """Simulate a full disk with a limit that ends a write in the middle."""
+    """Simulate a full disk with a limit on the size of a file, which ends a write in the middle."""
     outcomes = set()
     for limit in (1, 300, 700, 1200, 1600, 100_000):
         run = subprocess.run(
@@ -211,7 +211,8 @@ def test_on_a_full_disk_a_turn_is_refused_and_kept_turns_stay(directory: Path) -
         outcomes.add(run.stdout.strip())
         # With free space again, the client's next turn is complete.
         store = ConversationStore(directory / str(limit))
-        assert "\0" not in "".join(texts(store)) if store.row("a") else True
+        if store.row("a"):
+            assert "\0" not in "".join(texts(store))
         for path in (directory / str(limit)).glob("*.jsonl"):
             assert path.read_bytes().endswith(b"\n")
         keep(store, alternate(*["x" * 100] * 7), "End")
