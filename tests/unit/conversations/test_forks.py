@@ -43,8 +43,8 @@ def test_a_fork_has_the_kept_messages_and_outlives_its_parent(store: Conversatio
 def test_a_client_may_go_on_naming_the_first_conversation(store: ConversationStore) -> None:
     keep(store, alternate("Hi"), "Hello")
     fork = keep(store, alternate("Bye"), "Bye")
-    of_the_fork = keep(store, alternate("Bye", "Other"), "Yes")
-    assert of_the_fork.id not in ("a", fork.id)
+    fork_of_fork = keep(store, alternate("Bye", "Other"), "Yes")
+    assert fork_of_fork.id not in ("a", fork.id)
     for name in ("a", fork.id):
         assert keep(store, alternate("Bye", "Bye", "So?"), "So.", name=name).id == fork.id
     assert keep(store, alternate("Hi", "Hello", "So?"), "So.").id == "a"
@@ -67,7 +67,7 @@ def test_a_turn_beside_a_running_one_is_a_fork(store: ConversationStore) -> None
 
 
 @pytest.mark.requirement("10:fork")
-def test_a_changed_system_or_model_does_not_fork(store: ConversationStore, directory: Path) -> None:
+def test_a_changed_system_prompt_or_setting_does_not_fork(store: ConversationStore, directory: Path) -> None:
     store.finish(
         store.begin(turn(alternate("Hi"), system="Be brief.", settings={"temperature": 1})), make_answer("A")
     )
@@ -88,9 +88,9 @@ def test_the_forks_of_a_deleted_conversation_are_found_under_its_name(
 ) -> None:
     keep(store, alternate("Hi"), "Hello")
     fork = keep(store, alternate("Bye"), "See you").id
-    of_fork = keep(store, alternate("Bye", "See you", "Now"), "Go").id
+    continued = keep(store, alternate("Bye", "See you", "Now"), "Go").id
     second = keep(store, alternate("Bye", "Other", "Now"), "Stay").id
-    assert of_fork == fork
+    assert continued == fork
     assert store.delete("a")
     store = ConversationStore(directory) if reopened else store
     assert keep(store, alternate("Bye", "See you", "Now", "Go", "When?"), "Soon").id == fork
@@ -101,7 +101,9 @@ def test_the_forks_of_a_deleted_conversation_are_found_under_its_name(
 
 
 @pytest.mark.requirement("10:deleted-root")
-def test_a_deleted_fork_leaves_its_id_nowhere(store: ConversationStore, directory: Path) -> None:
+def test_the_id_of_a_deleted_fork_remains_only_in_its_own_fork(
+    store: ConversationStore, directory: Path
+) -> None:
     keep(store, alternate("Hi"), "Hello")
     fork = keep(store, alternate("Bye"), "See you").id
     inner = keep(store, alternate("Bye", "Other", "Now"), "Stay").id
@@ -133,12 +135,12 @@ def test_a_fork_that_a_turn_begins_has_the_directory_and_the_client_of_the_turn(
 def test_the_root_of_a_fork_is_found_even_if_it_was_deleted(store: ConversationStore) -> None:
     keep(store, alternate("Hi"), "Hello")
     fork = keep(store, alternate("Bye"), "Bye")
-    of_the_fork = keep(store, alternate("Bye", "Other"), "Yes")
-    assert [find_root(store.row, each) for each in ("a", fork.id, of_the_fork.id, "new")] == ["a"] * 3 + [
+    fork_of_fork = keep(store, alternate("Bye", "Other"), "Yes")
+    assert [find_root(store.row, each) for each in ("a", fork.id, fork_of_fork.id, "new")] == ["a"] * 3 + [
         "new"
     ]
     store.delete("a")
-    assert find_root(store.row, of_the_fork.id) == "a"
+    assert find_root(store.row, fork_of_fork.id) == "a"
 
 
 @pytest.mark.requirement("12:continuation", "10:continue")

@@ -45,7 +45,7 @@ def ids(index: ConversationIndex, **filters: str) -> list[str]:
 
 
 def reopen(store: ConversationStore) -> list[str]:
-    """Return the list of an index that is opened now."""
+    """Open the index again, and return the ids that it lists."""
     index = make_index(ConversationStore(store.directory))
     try:
         return ids(index)
@@ -65,7 +65,7 @@ def test_a_list_without_conversations_is_empty_and_creates_no_files(
     assert stat.S_IMODE((store.directory / FILE_NAME).stat().st_mode) == 0o600
 
 
-def test_pages_have_every_conversation_once_the_last_changed_first(
+def test_pages_list_each_conversation_once_in_order_of_the_latest_change(
     store: ConversationStore, index: ConversationIndex
 ) -> None:
     for number in range(7):
@@ -106,7 +106,7 @@ def test_changes_during_paging_are_on_the_next_page(
     assert third.next_cursor is None
 
 
-def test_more_changes_than_fit_on_a_page_come_on_the_pages_after_it(
+def test_changes_that_do_not_fit_on_a_page_are_on_the_following_pages(
     store: ConversationStore, index: ConversationIndex
 ) -> None:
     for number in range(6):
@@ -135,14 +135,14 @@ def test_a_cursor_stays_valid_when_the_index_is_built_again(
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "e30=", "WzFd", "W251bGwsbnVsbCxudWxsLG51bGxd", "ä", "[]"])
-def test_a_bad_cursor_is_refused_by_its_name(index: ConversationIndex, cursor: str) -> None:
+def test_an_invalid_cursor_is_reported_under_its_key(index: ConversationIndex, cursor: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         index.page(cursor=cursor)
 
     assert caught.value.problems[0].path == "cursor"
 
 
-def test_a_directory_filter_matches_the_directory_and_those_below_it(
+def test_a_directory_filter_matches_the_directory_and_its_subdirectories(
     store: ConversationStore, index: ConversationIndex, tmp_path: Path
 ) -> None:
     for name in ("work", "work/deep", "workshop"):
@@ -258,7 +258,7 @@ def test_a_list_survives_damage_that_appears_while_the_index_is_used(
     assert len(ids(index)) == 50
     size = (store.directory / FILE_NAME).stat().st_size
     with (store.directory / FILE_NAME).open("r+b") as file:
-        file.seek(4096)
+        file.seek(4096)  # Leave the first page, so that SQLite still opens the file.
         file.write(os.urandom(size - 4096))
 
     assert len(ids(index)) == 50

@@ -99,7 +99,7 @@ def test_the_index_shrinks_with_deletions(store: ConversationStore, index: Conve
     assert ids(index) == names[:5]
 
 
-def test_a_client_that_missed_forgotten_deletions_learns_that_much_has_changed(
+def test_after_a_cleaning_the_changes_that_a_client_missed_are_unknown(
     store: ConversationStore, index: ConversationIndex
 ) -> None:
     keep(store, "one", "Question")
@@ -133,6 +133,7 @@ def test_the_cleaning_after_a_deletion_is_planned(
     assert ids(index) == []
     with contextlib.closing(connect(str(store.directory / FILE_NAME)).connection) as connection:
         (clean_at,) = connection.execute("SELECT clean_at FROM state").fetchone()
+    # The delay is 10 seconds or 10 minutes. Allow 5 seconds for the test itself.
     assert seconds / 10 < clean_at - time.time() + 5 < seconds
 
 
@@ -151,7 +152,7 @@ def test_a_first_list_answers_with_the_newest_and_its_pages_have_all(
 
 
 @pytest.mark.requirement("10:first-list")
-def test_a_search_of_a_new_index_finds_the_oldest_by_its_pages(
+def test_the_pages_of_a_search_in_a_new_index_include_the_oldest(
     store: ConversationStore, index: ConversationIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index_module, "LIST_SECONDS", 0.01)

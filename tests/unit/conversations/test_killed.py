@@ -1,4 +1,4 @@
-"""A process that is killed during a write of the real store."""
+"""A process that is killed while the real store writes a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.unit.conversations.support import FAILED, alternate, keep, make_answe
 root, step, real_write = Path(sys.argv[1]), int(sys.argv[2]), os.write
 
 def run(number):
-    left = number * step
+    left = number * step  # the number of bytes to write before the kill
 
     def write(descriptor, data):
         nonlocal left

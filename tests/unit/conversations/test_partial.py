@@ -110,7 +110,7 @@ def test_the_end_of_a_turn_replaces_the_answer_so_far(
         assert texts(each) == ["Hi", "Hello world"]
 
 
-def test_a_killed_retry_shows_the_old_answer_until_it_has_one(store: ConversationStore) -> None:
+def test_a_retry_shows_the_old_answer_until_it_has_an_answer_of_its_own(store: ConversationStore) -> None:
     keep(store, alternate("Hi"), "Old")
     begun = store.begin(turn(alternate("Hi")))
     assert texts(store) == ["Hi", "Old"]

@@ -1,19 +1,16 @@
-"""The place of a turn: whether it continues, repeats or forks a conversation."""
+"""The place of a turn: whether the turn continues, retries or forks a conversation."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 import pytest
 
 from jumpseat.chat import Message, ToolUseBlock
-from jumpseat.conversations.placing import Placing, PlacingFacts, place_turn
+from jumpseat.conversations.placing import Last, Placing, PlacingFacts, place_turn
 from tests.unit.conversations.support import alternate, assistant, call, result, thought, user
-
-Last = Literal["none", "open", "unfinished", "finished"]
 
 FIRST = alternate("Hi", "Hello")
 TOOLS = (user("List it"), assistant(thought("Hm."), "I will.", call(path=".")), user(result()))
@@ -21,7 +18,7 @@ WHOLE = assistant(thought("So."), "It is ", "a.py.\n")
 
 
 def make_facts(messages: Sequence[Message], last: Last = "finished") -> PlacingFacts:
-    """Return a conversation, which ends with an answer if its last message is one."""
+    """Return the facts of a conversation. If the assistant sent the last message, it is the answer."""
     *inputs, end = messages
     return (
         PlacingFacts(inputs, end, last)
@@ -94,7 +91,7 @@ def make_facts(messages: Sequence[Message], last: Last = "finished") -> PlacingF
         ),
     ],
 )
-def test_a_turn_goes_where_its_messages_belong(
+def test_a_turn_continues_retries_or_forks_according_to_its_messages(
     kept: Sequence[Message], last: Last, sent: Sequence[Message], expected: tuple[str, int, int]
 ) -> None:
     found = place_turn(make_facts(kept, last), sent)
@@ -129,14 +126,14 @@ def test_a_turn_goes_where_its_messages_belong(
 def test_only_a_turn_that_ended_without_output_is_replaced(
     kept: Sequence[Message], last: Last, sent: Sequence[Message], expected: tuple[str, int, int]
 ) -> None:
-    found = place_turn(
-        replace(make_facts(kept, last), before_last=len(kept) - 1 if len(kept) < 4 else 2), sent
-    )
+    # The last turn has one question, and in the longest conversation also an answer.
+    before_last = len(kept) - 1 if len(kept) < 4 else 2
+    found = place_turn(replace(make_facts(kept, last), before_last=before_last), sent)
     assert (found.kind, found.base, found.new) == expected
 
 
 @pytest.mark.requirement("10:continue")
-def test_of_several_conversations_the_longest_that_is_continued_counts() -> None:
+def test_a_fork_ranks_lowest_and_more_common_messages_rank_higher() -> None:
     ranked = [
         Placing("fork", 9, 9),
         Placing("fork", 1, 1),

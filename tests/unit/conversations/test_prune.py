@@ -147,9 +147,9 @@ def test_simultaneous_pruning_deletes_as_much_as_one_process_would(tmp_path: Pat
     directory, megabytes = tmp_path / "conversations", 0.5
     keep(ConversationStore(directory), "sample", "Why?")
     sample = (directory / "sample.jsonl").read_bytes()
-    chosen = random.Random(1)
+    generator = random.Random(1)
     for number in range(400):
-        body = sample.replace(b"sample", b"c%d" % number) + b"\n" * chosen.randrange(1, 5000)
+        body = sample.replace(b"sample", b"c%d" % number) + b"\n" * generator.randrange(1, 5000)
         (directory / f"c{number}.jsonl").write_bytes(body)
     (directory / "sample.jsonl").unlink()
     largest = max(sizes(directory).values())

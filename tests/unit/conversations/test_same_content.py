@@ -64,7 +64,7 @@ def test_texts_of_an_answer_may_be_joined_split_and_trimmed(texts: tuple[str, ..
         (),
     ],
 )
-def test_a_changed_word_call_or_order_makes_it_another_answer(parts: tuple[Any, ...]) -> None:
+def test_an_answer_with_a_changed_word_call_or_order_is_another_answer(parts: tuple[Any, ...]) -> None:
     assert not is_same_content("assistant", blocks(parts), ANSWER.content)
     assert not same(*parts)
 
@@ -152,9 +152,7 @@ def test_a_question_is_compared_exactly(one: Message, other: Message, is_same: b
 @pytest.mark.parametrize(
     ("one", "other", "is_same"), [(None, False, True), (None, True, False), (True, True, True)]
 )
-def test_a_result_without_is_error_is_not_an_error(
-    one: bool | None, other: bool | None, is_same: bool
-) -> None:
+def test_a_missing_is_error_counts_as_false(one: bool | None, other: bool | None, is_same: bool) -> None:
     results = [ToolResultBlock("1", "a.py", is_error) for is_error in (one, other)]
     assert is_same_content("user", [results[0]], [results[1]]) is is_same
 

@@ -16,7 +16,7 @@ WRITERS = 4
 
 
 def all_texts(directory: Path) -> list[str]:
-    """Return every text that another process reads, each once."""
+    """Return all texts that a new store reads, sorted and without duplicates."""
     store = ConversationStore(directory)
     return sorted({text for name, _ in store.files() for text in texts(store, name)})
 
@@ -94,7 +94,7 @@ sys.stdin.readline()
 
 
 @pytest.mark.requirement("10:several-writers", "10:fork")
-def test_the_running_turn_of_another_process_is_left_alone_until_it_dies(directory: Path) -> None:
+def test_the_running_turn_of_another_process_is_left_alone_until_the_process_ends(directory: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", BEGIN, str(directory)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[3],
@@ -108,5 +108,5 @@ def test_the_running_turn_of_another_process_is_left_alone_until_it_dies(directo
     finally:
         process.communicate(b"\n", timeout=30)
     assert not store.is_in_use("a")
-    # The fork also continues these messages, and retains more of them.
+    # The same question is now a retry of the abandoned turn, so its answer is in the first conversation.
     assert keep(store, alternate("Hi"), "Hello").id == "a"

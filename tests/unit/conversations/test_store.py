@@ -126,7 +126,9 @@ def list_texts_of(sent: Any) -> list[str]:
     return [message.content[0].text for message in sent]
 
 
-def test_the_end_of_a_turn_has_all_that_the_response_says(store: ConversationStore, directory: Path) -> None:
+def test_the_last_line_of_a_turn_has_the_data_of_the_response(
+    store: ConversationStore, directory: Path
+) -> None:
     begun = store.begin(turn(alternate("Hi")))
     warning = WarningEvent("thinking_dropped", "No thinking.")
     store.finish(begun, make_answer("A", usage=Usage(3, 2), response_id="r", warnings=[warning]), FAILED)
@@ -138,14 +140,18 @@ def test_the_end_of_a_turn_has_all_that_the_response_says(store: ConversationSto
 
 
 @pytest.mark.requirement("10:private")
-def test_files_are_the_users_own(store: ConversationStore, directory: Path) -> None:
+def test_only_the_user_can_access_the_directory_and_its_files(
+    store: ConversationStore, directory: Path
+) -> None:
     keep(store, alternate("Hi"), "Hello")
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     assert [stat.S_IMODE(each.stat().st_mode) for each in directory.iterdir()] == [0o600, 0o600]
 
 
 @pytest.mark.requirement("10:secrets")
-def test_secrets_are_redacted_and_do_not_fork(store: ConversationStore, directory: Path) -> None:
+def test_secrets_are_redacted_and_redaction_does_not_cause_a_fork(
+    store: ConversationStore, directory: Path
+) -> None:
     keep(store, [user("The key is sk-late-secret-1.")], "I see sk-late-secret-1.")
     known = KnownSecrets()
     secret = known.add(Secret('sk-"quoted"-secret')).reveal()
@@ -171,14 +177,14 @@ def test_secrets_are_redacted_and_do_not_fork(store: ConversationStore, director
 
 
 @pytest.mark.requirement("10:secrets", "10:byte-for-byte")
-def test_a_secret_of_another_client_is_kept(store: ConversationStore) -> None:
+def test_a_secret_of_another_client_is_not_redacted(store: ConversationStore) -> None:
     register_secret("configuration")
     keep(store, alternate("Explain the configuration file."), "The configuration file has tables.")
     assert texts(store) == ["Explain the configuration file.", "The configuration file has tables."]
 
 
 @pytest.mark.requirement("10:secrets")
-def test_a_secret_that_is_a_word_of_the_format_does_not_damage_files(store: ConversationStore) -> None:
+def test_a_secret_that_equals_a_conversation_id_does_not_damage_files(store: ConversationStore) -> None:
     known = KnownSecrets()
     known.add(Secret("conversation-a"))
     for question in ("Hi", "Bye"):
@@ -211,7 +217,7 @@ def test_the_title_is_the_first_line_of_the_first_question(messages: Any, title:
     ("count", "kept", "turns"),
     [(None, 6, 3), (9, 6, 3), (6, 6, 3), (4, 3, 2), (3, 3, 2), (2, 2, 1), (1, 1, 1)],
 )
-def test_a_cut_never_divides_a_call_from_its_result(
+def test_a_fork_after_any_message_never_divides_a_call_from_its_result(
     store: ConversationStore, count: int | None, kept: int, turns: int
 ) -> None:
     messages = (*alternate("Hi", "Hello", "List it"), assistant(call()), user(result()), assistant("Done."))
@@ -224,7 +230,7 @@ def test_a_cut_never_divides_a_call_from_its_result(
 
 
 @pytest.mark.requirement("10:store-fork")
-def test_a_call_with_the_id_of_an_answered_one_is_another(store: ConversationStore) -> None:
+def test_a_call_with_the_id_of_an_answered_call_is_a_new_call(store: ConversationStore) -> None:
     messages = (
         user("List it"),
         assistant(call()),

@@ -33,7 +33,7 @@ def test_unreadable_parts_of_a_newer_version_are_not_damage(
     store.snapshot("a")
     assert not store.is_in_use("a")
     with pytest.raises(StateError, match="newer version"):
-        store.begin(turn(alternate("Hi")[:0]))
+        store.begin(turn(()))
     assert path.read_bytes() == content
     assert not list(directory.glob("*.damaged-*"))
 
@@ -91,13 +91,17 @@ def test_a_damaged_file_that_cannot_be_set_aside_is_not_changed(
     path = directory / "a.jsonl"
     data = path.read_bytes()
     begin = json.loads(data.splitlines()[1])
-    path.write_bytes(data + json.dumps({**begin, "base": 0, "settings": 3}).encode() + b"\n")
+    damaged = data + json.dumps({**begin, "base": 0, "settings": 3}).encode() + b"\n"
+    path.write_bytes(damaged)
     monkeypatch.setattr(lines, "set_aside", refuse)
     assert texts(ConversationStore(directory)) == ["Hi", "Hello"]
+    assert path.read_bytes() == damaged
 
 
 @pytest.mark.requirement("10:damage")
-def test_times_without_a_zone_are_utc(store: ConversationStore, directory: Path) -> None:
+def test_times_without_a_zone_can_be_compared_with_other_times(
+    store: ConversationStore, directory: Path
+) -> None:
     keep(store, alternate("Hi"), "Hello")
     keep(store, alternate("Hi"), "Hello", name="b")
     path = directory / "a.jsonl"
@@ -164,11 +168,12 @@ def test_every_id_has_a_file_of_its_own(store: ConversationStore, directory: Pat
 
 
 @pytest.mark.requirement("10:ids")
-def test_where_names_are_compared_without_case_both_name_the_same_conversation(
+def test_two_spellings_are_one_conversation_if_file_names_ignore_case(
     store: ConversationStore, directory: Path
 ) -> None:
     keep(store, alternate("Hi"), "Hello", name="Work")
-    os.link(directory / "Work.jsonl", directory / "wORK.jsonl")  # A file system that ignores case shows this.
+    # A file system that ignores case looks like this.
+    os.link(directory / "Work.jsonl", directory / "wORK.jsonl")
     assert keep(store, alternate("Hi", "Hello", "More"), "Yes", name="wORK").id == "Work"
     assert store.get("wORK").row.id == "Work"
     assert texts(store, "Work") == ["Hi", "Hello", "More", "Yes"]
@@ -201,14 +206,14 @@ def test_damage_that_is_gone_under_the_lock_is_ignored(
     line = data.splitlines(keepends=True)[1]
     zeros = data.replace(line, b"\0" * (len(line) - 1) + b"\n")
     other = ConversationStore(directory)
-    changing = other._lock_for_change
+    lock_for_change = other._lock_for_change
 
-    def arrives() -> object:
+    def write_line_and_lock() -> object:
         path.write_bytes(data)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-        return changing()
+        return lock_for_change()
 
-    monkeypatch.setattr(other, "_lock_for_change", arrives)
+    monkeypatch.setattr(other, "_lock_for_change", write_line_and_lock)
     path.write_bytes(zeros)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert texts(other) == ["Hi", "Hello"]
@@ -218,7 +223,7 @@ def test_damage_that_is_gone_under_the_lock_is_ignored(
 @pytest.mark.skipif(os.name == "nt", reason="locks of POSIX")
 @pytest.mark.requirement("10:not-written")
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EIO, errno.EOPNOTSUPP])
-def test_a_file_system_without_locks_refuses_a_turn(
+def test_a_turn_is_refused_if_the_file_system_has_no_locks(
     store: ConversationStore, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     # Older releases of filelock retry until the timeout, and report a held lock.

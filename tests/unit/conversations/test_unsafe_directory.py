@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 
-def make_a_link(directory: Path) -> None:
+def replace_with_a_link(directory: Path) -> None:
     directory.rename(directory.with_name("elsewhere"))
     directory.symlink_to("elsewhere")
 
@@ -33,7 +33,7 @@ def change_owner(directory: Path) -> None:
 
 
 UNSAFE: dict[str, Callable[[Path], None]] = {
-    "is a symbolic link": make_a_link,
+    "is a symbolic link": replace_with_a_link,
     "belongs to another user": change_owner,
     "can be written by other users": lambda directory: directory.chmod(0o777),
     "can be written": lambda directory: directory.chmod(0o770),

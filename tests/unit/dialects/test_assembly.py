@@ -1,4 +1,4 @@
-"""The assembler follows the event rules for any sequence of calls."""
+"""The assembler follows the event rules for any sequence of method calls."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ steps = st.one_of(
 
 
 @given(st.lists(steps, max_size=30))
-def test_any_sequence_of_calls_obeys_the_rules_of_events(sequence):
+def test_any_sequence_of_method_calls_follows_the_event_rules(sequence):
     assembler = BlockAssembler("acme", "m")
     events = []
     for name, *arguments in sequence:

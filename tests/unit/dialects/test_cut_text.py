@@ -38,7 +38,7 @@ def deltas_of(events, kind):
     field = "argument_delta" if kind is ToolUseDeltaEvent else "text"
     pieces = [getattr(event, field) for event in events if isinstance(event, kind)]
     for piece in pieces:
-        piece.encode()  # This fails if it contains a lone surrogate.
+        piece.encode()  # This fails if the piece contains a lone surrogate.
     return "".join(pieces)
 
 
@@ -72,6 +72,7 @@ def test_arguments_are_joined(name):
 
 @pytest.mark.parametrize("tag", ["<think>", ""])
 def test_text_that_was_held_back_for_a_tag_is_joined(tag):
+    # The tags arrive character by character.
     pieces = [*tag, *CUT, *("</think>" if tag else "")]
     data = stream(*(chunk({"content": piece}) for piece in pieces), chunk({}, "stop"))
     (block,) = answer(data, model="qwq").content
@@ -108,7 +109,7 @@ def test_summaries_of_several_parts_are_joined():
 
     events = [piece(text, number) for number in (0, 1) for text in CUT]
     done = responses.done_event(0, "reasoning", summary=[], encrypted_content="sealed")
-    got = responses.answer(responses.CREATED, *events, done, responses.completed_event())
+    got = responses.answer(responses.CREATED, *events, done, responses.end_event())
     assert got.content[0].thinking == f"{WHOLE}\n\n{WHOLE}"
 
 

@@ -23,7 +23,7 @@ from jumpseat.dialects.reasoning_models import efforts_of
         ("minimal", ("none",), None),
     ],
 )
-def test_the_nearest_effort_is_chosen_with_a_warning(level, efforts, nearest):
+def test_the_nearest_effort_is_chosen_with_a_warning_unless_it_is_exact(level, efforts, nearest):
     assert nearest_effort(level, efforts) == nearest
     warning = effort_warning("m", level, nearest)
     exact = nearest == ("none" if level == "off" else level) or (level, nearest) == ("off", None)

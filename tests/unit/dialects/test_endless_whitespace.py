@@ -1,4 +1,4 @@
-"""Calls with endless whitespace, which some models write until their token limit."""
+"""Tool calls with endless whitespace, which some models write until their token limit."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from jumpseat.dialects.assembly import MAX_WHITESPACE
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.dialects.responses import ResponsesDecoder
 from jumpseat.testing import assert_laws
-from tests.unit.dialects.chat_completions.answers import chunk, events_of, of
+from tests.unit.dialects.chat_completions.answers import chunk, decode_chunks, select_events
 
 
-def chat(*chunks):
-    return events_of(ChatCompletionsDecoder("copilot", "m"), *chunks)
+def decode_chat(*chunks):
+    return decode_chunks(ChatCompletionsDecoder("copilot", "m"), *chunks)
 
 
 def call_chunk(arguments, **more):
@@ -27,19 +27,19 @@ def call_chunk(arguments, **more):
 def test_endless_whitespace_in_a_call_ends_the_answer_without_an_error(begun, arguments):
     start = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": begun}}
     blank = call_chunk(" \n\t" * 400)
-    events = chat(chunk({"tool_calls": [start]}), *[blank] * 100)
+    events = decode_chat(chunk({"tool_calls": [start]}), *[blank] * 100)
 
-    (call,) = of(ToolUseDoneEvent, events)
+    (call,) = select_events(ToolUseDoneEvent, events)
     assert call.content.arguments == arguments
     assert (call.content.error is None) == (arguments is not None)
     assert len(call.content.raw) < 2 * MAX_WHITESPACE
-    assert [event.code for event in of(WarningEvent, events)] == ["endless_whitespace"]
-    assert of(DoneEvent, events)[0].stop_reason == "tool_use"
+    assert [event.code for event in select_events(WarningEvent, events)] == ["endless_whitespace"]
+    assert select_events(DoneEvent, events)[0].stop_reason == "tool_use"
 
 
 def test_whitespace_below_the_limit_is_kept():
     start = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": '}}
-    events = chat(
+    events = decode_chat(
         chunk({"tool_calls": [start]}),
         call_chunk(" " * (MAX_WHITESPACE - 1)),
         call_chunk('"x"'),
@@ -48,9 +48,9 @@ def test_whitespace_below_the_limit_is_kept():
         chunk({}, finish="tool_calls"),
     )
 
-    (call,) = of(ToolUseDoneEvent, events)
+    (call,) = select_events(ToolUseDoneEvent, events)
     assert call.content.arguments == {"a": "x"}
-    assert of(WarningEvent, events) == []
+    assert select_events(WarningEvent, events) == []
 
 
 @pytest.mark.requirement("copilot:endless-whitespace")
@@ -65,4 +65,4 @@ def test_endless_whitespace_ends_an_answer_of_the_responses_api():
         events += decoder.feed_event("", json.dumps({"type": kind, "output_index": 0, "delta": " " * 1000}))
 
     assert_laws(events)
-    assert of(DoneEvent, events)[0].stop_reason == "tool_use"
+    assert select_events(DoneEvent, events)[0].stop_reason == "tool_use"

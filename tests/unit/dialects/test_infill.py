@@ -62,7 +62,7 @@ def fold(read_piece: ReadPiece, *parts: Mapping[str, Any] | str) -> Response:
     "ending",
     [[OPENAI_END, OPENAI_USAGE, "[DONE]"], [OPENAI_END, OPENAI_USAGE], ["", " ", OPENAI_END, OPENAI_USAGE]],
 )
-def test_a_stream_of_openai_ends_with_its_mark_or_its_reason(ending: list[Any]) -> None:
+def test_an_openai_stream_ends_with_the_end_mark_or_a_finish_reason(ending: list[Any]) -> None:
     response = fold(read_openai_piece, *OPENAI, *ending)
 
     assert (response.text, response.stop_reason, response.response_id) == ("ab", "end_turn", "c1")
@@ -70,7 +70,7 @@ def test_a_stream_of_openai_ends_with_its_mark_or_its_reason(ending: list[Any]) 
 
 
 @pytest.mark.requirement("14:openai")
-def test_mistrals_answer_has_the_shape_of_a_chats() -> None:
+def test_an_answer_of_mistral_has_the_form_of_an_answer_in_a_chat() -> None:
     streamed = fold(read_openai_piece, {"choices": [{"delta": {"content": "a"}, "finish_reason": "length"}]})
     decoder = InfillDecoder("p", "m", read_openai_piece)
     body = {"choices": [{"message": {"content": "a"}, "finish_reason": "length"}]}
@@ -123,7 +123,9 @@ def test_text_that_looks_like_thinking_is_text() -> None:
         (["7"], ChatError),
     ],
 )
-def test_an_answer_that_is_cut_or_an_error_fails(parts: list[Any], error: type[ChatError]) -> None:
+def test_a_truncated_answer_and_an_error_in_an_answer_are_raised(
+    parts: list[Any], error: type[ChatError]
+) -> None:
     with pytest.raises(error):
         fold(read_openai_piece, *parts)
 
@@ -167,7 +169,7 @@ def test_ollama_gets_the_options_of_the_table() -> None:
 
 
 @pytest.mark.requirement("14:near")
-def test_a_long_line_is_cut_within() -> None:
+def test_a_line_that_is_longer_than_the_limits_is_cut() -> None:
     place = Infill(prefix="a" * 20_000, suffix="b" * 20_000).trim()
     assert (place.prefix, place.suffix) == ("a" * MAX_PREFIX, "b" * MAX_SUFFIX)
 

@@ -60,5 +60,5 @@ def test_times_are_in_utc():
     "value",
     [None, "", "soon", True, 0, -1, 1e18, float("nan"), float("inf"), [], "9999-12-31T23:59:59-01:00"],
 )
-def test_a_time_out_of_range_is_absent(value):
+def test_an_invalid_time_is_absent(value):
     assert moment_in(value) is None

@@ -174,6 +174,6 @@ def test_items_of_the_responses_dialect_with_equal_ids_are_distinguished():
     begun = [[item(responses.added_event, index, ""), piece(index, f"[{index}]")] for index in range(2)]
     ended = [item(responses.done_event, index, f"[{index}]") for index in range(2)]
     for events in ([*begun[0], ended[0], *begun[1], ended[1]], [*begun[0], *begun[1], *ended], ended):
-        got = responses.answer(responses.CREATED, *events, responses.completed_event())
+        got = responses.answer(responses.CREATED, *events, responses.end_event())
         assert [each.raw for each in got.tool_calls] == ["[0]", "[1]"]
         assert len({each.id for each in got.tool_calls}) == 2

@@ -59,11 +59,11 @@ def test_two_events_of_the_messages_dialect_can_have_stop_reasons(words):
     ],
 )
 def test_the_last_event_of_the_responses_dialect_can_have_two_stop_reasons(event, status, details, reason):
-    end = responses.completed_event(kind=event, status=status, incomplete_details=details)
+    end = responses.end_event(kind=event, status=status, incomplete_details=details)
     got = responses.answer(responses.CREATED, responses.added_event(0, "message"), responses.text("x"), end)
     assert (got.text, got.stop_reason) == ("x", reason)
 
 
 def test_a_body_of_the_responses_dialect_can_have_two_stop_reasons():
     body = {"status": "Incomplete", "output": [], "incomplete_details": {"reason": "MAX_OUTPUT_TOKENS"}}
-    assert responses.whole(body).stop_reason == "max_tokens"
+    assert responses.decode_body(body).stop_reason == "max_tokens"

@@ -65,4 +65,5 @@ def response_of(events):
 
 
 def answer(data, content_type=reading.EVENT_STREAM):
+    """Return the response, which must not depend on how the data is split."""
     return response_of(reading.read_at_every_split(make_decoder, data, content_type))

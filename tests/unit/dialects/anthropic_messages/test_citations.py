@@ -103,7 +103,7 @@ def test_a_citation_is_emitted_at_its_place_in_the_text():
 
 
 @pytest.mark.requirement("messages:citations")
-def test_a_source_without_an_address_has_only_its_name():
+def test_a_search_result_without_a_title_has_only_its_address():
     found = {"type": "search_result_location", "source": "https://b.example/", "title": None}
     delta = {"type": "citations_delta", "citation": found}
     data = raw(start_event(), *block(0, TEXT, words("One."), delta), *end_events())

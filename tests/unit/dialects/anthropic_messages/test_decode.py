@@ -110,7 +110,7 @@ def test_broken_arguments_are_never_repaired(text):
 
 
 @pytest.mark.requirement("messages:input-in-start", "messages:replay-citations")
-def test_an_input_in_the_start_is_used_without_deltas():
+def test_the_input_in_a_calls_start_is_used_if_no_deltas_follow():
     start = {"type": "tool_use", "id": "t", "name": "f", "input": {"a": "é"}, "caller": {"type": "direct"}}
     got = answer(raw(start_event(), *block(0, start), *end_events("tool_use")))
     (call,) = got.tool_calls

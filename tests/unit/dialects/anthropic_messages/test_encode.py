@@ -40,7 +40,7 @@ def encode_messages(*messages):
     return body(*messages)["messages"]
 
 
-def codes(*messages, **more):
+def warning_codes(*messages, **more):
     return [each.code for each in encode_with_warnings(request(*messages, **more), FACTS)[1]]
 
 
@@ -102,15 +102,15 @@ def test_settings_and_configured_parameters_override_the_body():
     cache = {"type": "ephemeral"}
     parameters = {"cache_control": cache, "output_config": {"effort": "max"}}
     facts = replace(FACTS, parameters=parameters)
-    wished = request(
+    asked = request(
         settings={"top_k": 5},
         output_mode=JsonSchemaOutput({"type": "object"}),
     )
-    got = encode(wished, facts)
+    got = encode(asked, facts)
     assert got["top_k"] == 5
     assert set(got["output_config"]) == {"effort", "format"}
     assert got["cache_control"] == cache
-    assert "cache_control" not in str(encode(wished, FACTS))
+    assert "cache_control" not in str(encode(asked, FACTS))
 
 
 @pytest.mark.requirement("messages:images")
@@ -179,7 +179,7 @@ def test_a_trailing_assistant_message_does_not_end_in_white_space():
 def test_a_model_without_prefill_gets_a_user_message_to_continue(model, asks):
     half = (Message.user("a"), Message.assistant("Once upon a "))
     assert len(body(*half, model=model)["messages"]) == 2 + asks
-    assert codes(*half, model=model) == (["prefill_replaced"] if asks else [])
+    assert warning_codes(*half, model=model) == (["prefill_replaced"] if asks else [])
     if asks:
         *_, kept, last = body(*half, model=model)["messages"]
         assert (kept["content"], last["role"]) == ([text("Once upon a ")], "user")
@@ -191,21 +191,23 @@ def test_a_paused_turn_goes_back_unchanged():
     search = OtherBlock("server_tool_use", opaque='{"type":"server_tool_use","id":"s"}', origin=origin)
     paused = (Message.user("a"), assistant(TextBlock("I search."), search))
     assert len(body(*paused, model="claude-opus-4-6")["messages"]) == 2
-    assert codes(*paused, model="claude-opus-4-6") == []
+    assert warning_codes(*paused, model="claude-opus-4-6") == []
 
 
 @pytest.mark.requirement("messages:final-thinking")
 def test_thinking_without_content_after_it_is_left_out():
     cut_off = (
-        *(ThinkingBlock("x", "s", origin=HERE), TextBlock("So")),
-        *(ThinkingBlock("y", "t", origin=HERE), RedactedThinkingBlock("d", origin=HERE)),
+        ThinkingBlock("x", "s", origin=HERE),
+        TextBlock("So"),
+        ThinkingBlock("y", "t", origin=HERE),
+        RedactedThinkingBlock("d", origin=HERE),
     )
     kinds = [
         part["type"]
         for part in encode_messages(Message.user("a"), assistant(*cut_off), Message.user("b"))[1]["content"]
     ]
     assert kinds == ["thinking", "text"]
-    assert codes(Message.user("a"), assistant(*cut_off), Message.user("b")) == ["unfinished_dropped"]
+    assert warning_codes(Message.user("a"), assistant(*cut_off), Message.user("b")) == ["unfinished_dropped"]
 
 
 SCHEMA = {
@@ -247,7 +249,7 @@ def test_the_system_prompt_asks_for_json_if_the_model_has_no_such_mode(model, mo
 def test_a_stop_sequence_of_white_space_is_dropped_with_a_warning():
     assert body(stop_sequences=["\n\n", "END"])["stop_sequences"] == ["END"]
     assert "stop_sequences" not in body(stop_sequences=["\n"])
-    assert codes(stop_sequences=["\n"]) == ["parameter_dropped"]
+    assert warning_codes(stop_sequences=["\n"]) == ["parameter_dropped"]
 
 
 @pytest.mark.requirement("messages:replay-in-place", "messages:replay-empty-thinking")
@@ -297,7 +299,7 @@ def test_thinking_of_another_model_is_left_out_with_a_warning():
         {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}},
     ]
     assert "secret" not in str(got)
-    assert codes(*messages) == ["foreign_data_dropped"]
+    assert warning_codes(*messages) == ["foreign_data_dropped"]
 
 
 @pytest.mark.requirement("messages:replay-merged")
@@ -306,7 +308,7 @@ def test_two_turns_that_become_one_lose_their_thinking():
     second = assistant(RedactedThinkingBlock("d", origin=HERE), TextBlock("b"))
     messages = (Message.user("q"), first, second, Message.user("r"))
     assert encode_messages(*messages)[1]["content"] == [text("a"), text("b")]
-    assert codes(*messages) == ["foreign_data_dropped"]
+    assert warning_codes(*messages) == ["foreign_data_dropped"]
     nothing = assistant(TextBlock(" "))
     assert len(encode_messages(Message.user("q"), first, nothing, Message.user("r"))[1]["content"]) == 2
     bare = assistant(ThinkingBlock("x", "s", origin=HERE))
@@ -372,7 +374,7 @@ def test_a_server_tool_call_that_was_cut_off_is_left_out():
     cut = assistant(thought, TextBlock("a"), SEARCH)
     messages = (Message.user("q"), cut, Message.user("r"))
     assert encode_messages(*messages)[1]["content"] == [text("a")]
-    assert codes(*messages) == ["unfinished_dropped"]
+    assert warning_codes(*messages) == ["unfinished_dropped"]
     assert [
         each["role"] for each in encode_messages(Message.user("q"), assistant(SEARCH), Message.user("r"))
     ] == [
@@ -393,4 +395,4 @@ def test_a_server_tool_call_that_was_cut_off_is_left_out():
 )
 def test_a_server_tool_call_with_an_actual_or_possible_result_is_kept(messages):
     assert encode_messages(*messages)[1]["content"][0]["type"] == "server_tool_use"
-    assert codes(*messages) == []
+    assert warning_codes(*messages) == []

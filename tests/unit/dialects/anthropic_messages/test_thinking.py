@@ -43,7 +43,7 @@ def encode_thinking(model, *, rules=None, parameters=None, **more):
         ("mythomax-13b", None),
     ],
 )
-def test_names_are_recognised_in_every_spelling_of_gateways(name, expected):
+def test_model_names_are_recognised_in_the_spelling_of_every_gateway(name, expected):
     assert family_and_version(name) == expected
 
 
@@ -51,7 +51,7 @@ def test_names_are_recognised_in_every_spelling_of_gateways(name, expected):
 @pytest.mark.parametrize(
     "model", ["claude-3-7-sonnet-20250219", "claude-opus-4-5", "claude-haiku-4-5", "kimi-k2"]
 )
-def test_older_models_get_the_budget_of_the_level_in_a_default_limit(model):
+def test_a_default_limit_leaves_older_models_the_whole_budget_of_the_level(model):
     body, warnings = encode_thinking(model, thinking="high", max_tokens=24_576, answer_tokens=8192)
     assert body["thinking"] == {"type": "enabled", "budget_tokens": 16_384}
     assert body["max_tokens"] == 24_576
@@ -65,6 +65,7 @@ def test_older_models_get_the_budget_of_the_level_in_a_default_limit(model):
     [
         (20_000, None, 20_000, 10_000),
         (40_000, None, 32_000, 16_000),
+        # This limit is a default one, so the budget is all of it except for the answer.
         (40_960, 8192, 32_000, 23_808),
         (2048, None, 2048, 1024),
     ],

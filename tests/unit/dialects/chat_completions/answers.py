@@ -38,7 +38,7 @@ def calls(*parts, finish=None):
     return chunk({"tool_calls": list(parts)}, finish)
 
 
-def events_of(decoder, *chunks):
+def decode_chunks(decoder, *chunks):
     """Decode a stream of these chunks, and return its events."""
     events = []
     for each in chunks:
@@ -49,7 +49,7 @@ def events_of(decoder, *chunks):
     return events
 
 
-def of(kind, events):
+def select_events(kind, events):
     return [event for event in events if isinstance(event, kind)]
 
 
@@ -58,6 +58,7 @@ def read(pieces, content_type=reading.EVENT_STREAM, model="asked"):
 
 
 def answer(data, content_type=reading.EVENT_STREAM, model="asked"):
+    """Return the response, which must not depend on how the data is split."""
     events = reading.read_at_every_split(lambda: ChatCompletionsDecoder("acme", model), data, content_type)
     return reading.fold_of(events).response()
 

@@ -73,7 +73,7 @@ CHUNKS = some(
 )
 
 
-def assert_plain(data, content_type):
+def assert_event_rules(data, content_type):
     events, error = read([data], content_type)
     assert_laws(events, ended=error is None)
     assert (error is None) == any(isinstance(event, DoneEvent) for event in events)
@@ -81,12 +81,12 @@ def assert_plain(data, content_type):
 
 @settings(max_examples=300, deadline=None)
 @given(chunks=st.lists(CHUNKS, max_size=4), done=st.booleans())
-def test_any_stream_ends_in_order_or_in_an_error(chunks, done):
+def test_any_stream_follows_the_event_rules_or_ends_in_an_error(chunks, done):
     lines = [json.dumps(chunk) for chunk in chunks] + ["[DONE]"] * done
-    assert_plain("".join(f"data: {line}\n\n" for line in lines).encode(), "text/event-stream")
+    assert_event_rules("".join(f"data: {line}\n\n" for line in lines).encode(), "text/event-stream")
 
 
 @settings(max_examples=200, deadline=None)
 @given(body=st.one_of(CHUNKS, ODD))
-def test_any_body_ends_in_order_or_in_an_error(body):
-    assert_plain(json.dumps(body).encode(), "application/json")
+def test_any_body_follows_the_event_rules_or_is_an_error(body):
+    assert_event_rules(json.dumps(body).encode(), "application/json")

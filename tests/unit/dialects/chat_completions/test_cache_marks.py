@@ -18,10 +18,10 @@ def messages(*sent, **facts):
     return encode(request, EndpointFacts(provider="acme", **facts))["messages"]
 
 
-def test_copilot_marks_messages_including_those_of_tools():
+def test_requests_to_copilot_have_marks_on_messages_including_tool_messages():
     sent = messages(Message.user("Hi"), CALLS, RESULTS, cache_marks="messages")
-    names = [message["role"] for message in sent if message.get("copilot_cache_control") == MARK]
-    assert names == ["system", "user", "tool"]
+    roles_of_marked = [message["role"] for message in sent if message.get("copilot_cache_control") == MARK]
+    assert roles_of_marked == ["system", "user", "tool"]
     assert sent[-1]["tool_call_id"] == "b"
     assert sent[0]["content"] == "Be brief."
 

@@ -11,7 +11,7 @@ from tests.unit.dialects.chat_completions.answers import answer, body, call, cal
 
 
 @pytest.mark.requirement("chat:stream")
-def test_pieces_of_text_are_deltas():
+def test_pieces_of_text_are_joined():
     got = answer(
         stream(
             chunk({"role": "assistant", "content": ""}),
@@ -127,6 +127,7 @@ def test_choices_after_the_first_are_left_out():
 @pytest.mark.requirement("chat:done-missing", "chat:usage-may-be-missing")
 def test_the_end_mark_is_optional_after_a_finish_reason():
     assert answer(stream(chunk({"content": "x"}, "stop"), done=False)).text == "x"
+    # Even the blank line after the last event may be missing.
     assert answer(stream(chunk({"content": "x"}, "stop"), done=False)[:-1]).text == "x"
 
 
@@ -161,13 +162,13 @@ USAGES = {
     "in the choice": [
         {**chunk(), "choices": [{"delta": {"content": "x"}, "finish_reason": "stop", "usage": COUNTS}]}
     ],
-    "reasoning beside": [chunk({"content": "x"}, "stop", usage={**COUNTS, "completion_tokens": 2})],
+    "reasoning not included": [chunk({"content": "x"}, "stop", usage={**COUNTS, "completion_tokens": 2})],
 }
 
 
 @pytest.mark.requirement("chat:usage-anywhere", "chat:usage-inclusive")
 @pytest.mark.parametrize("name", USAGES)
-def test_the_last_usage_is_used_in_any_chunk(name):
+def test_the_last_usage_is_used_wherever_it_is(name):
     data = stream(*USAGES[name])
     assert answer(data).usage == USAGE
     events, _ = read([data])

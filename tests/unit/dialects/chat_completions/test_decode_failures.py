@@ -19,7 +19,7 @@ from tests.unit.dialects.chat_completions.answers import DONE, chunk, read, stre
 
 @pytest.mark.requirement("chat:finish-that-fails")
 @pytest.mark.parametrize("reason", ["insufficient_system_resource", "error"])
-def test_a_failing_finish_reason_comes_after_the_text_of_its_chunk(reason):
+def test_the_error_of_a_finish_reason_comes_after_the_text_of_its_chunk(reason):
     events, error = read([stream(chunk({"content": "x"}, reason))])
     assert isinstance(error, ServerError)
     assert error.retryable

@@ -16,12 +16,12 @@ PIECES = (
 )
 
 
-def by_lines(data: bytes) -> bytes:
+def put_on_single_lines(data: bytes) -> bytes:
     return data.replace(b"\n\n", b"\n")
 
 
 def test_an_answer_on_single_lines_is_the_same_as_in_standard_form():
-    assert answer(by_lines(stream(*PIECES))) == answer(stream(*PIECES))
+    assert answer(put_on_single_lines(stream(*PIECES))) == answer(stream(*PIECES))
 
 
 def test_one_event_may_still_take_several_lines():
@@ -33,7 +33,7 @@ def test_one_event_may_still_take_several_lines():
 
 def test_an_error_between_the_lines_comes_after_the_text_before_it():
     events, error = read(
-        [by_lines(stream(PIECES[0], {"error": {"message": "boom", "code": "server_error"}}))]
+        [put_on_single_lines(stream(PIECES[0], {"error": {"message": "boom", "code": "server_error"}}))]
     )
 
     assert isinstance(error, ServerError)
@@ -42,7 +42,7 @@ def test_an_error_between_the_lines_comes_after_the_text_before_it():
 
 
 def test_the_end_mark_between_lines_ends_the_answer():
-    events, error = read([by_lines(stream(chunk({"content": "x"}, "stop"))) + b"data: {\n\n"])
+    events, error = read([put_on_single_lines(stream(chunk({"content": "x"}, "stop"))) + b"data: {\n\n"])
 
     assert error is None
     assert events[-1].type == "done"
@@ -50,5 +50,6 @@ def test_the_end_mark_between_lines_ends_the_answer():
 
 def test_a_broken_object_among_the_lines_is_a_protocol_error():
     assert isinstance(
-        read([by_lines(stream(PIECES[0], done=False)) + b'data: {"choices":[{"del\n\n'])[1], ProtocolError
+        read([put_on_single_lines(stream(PIECES[0], done=False)) + b'data: {"choices":[{"del\n\n'])[1],
+        ProtocolError,
     )

@@ -44,7 +44,7 @@ def test_an_empty_function_call_next_to_text_is_not_a_call(data, form):
 
 
 @pytest.mark.requirement("chat:function-call")
-def test_a_function_call_that_repeats_a_tool_call_is_the_same_one():
+def test_a_function_call_that_repeats_a_tool_call_is_not_a_second_call():
     function = {"name": "f", "arguments": '{"a":1}'}
     message = {
         "content": None,

@@ -46,7 +46,7 @@ def test_images_are_decoded_alone_repeated_and_in_the_content():
 
 
 @pytest.mark.requirement("chat:generated-images")
-def test_unreturnable_images_and_unknown_parts_become_other_blocks():
+def test_images_that_cannot_be_sent_back_and_unknown_parts_are_other_blocks():
     (response, _) = both(
         {"content": [{"type": "reference", "reference_ids": [1]}, {"type": "text", "text": "x"}]}
     )

@@ -49,7 +49,7 @@ def test_reasoning_with_a_call_goes_back_in_its_original_field(field):
 
 
 @pytest.mark.requirement("chat:reasoning-content-replay")
-def test_unknown_reasoning_is_sent_as_empty_to_servers_that_require_it():
+def test_reasoning_of_unknown_origin_is_sent_as_empty_if_it_is_required():
     foreign = ThinkingBlock("Hm", "sig")
     conversation = (
         Message("assistant", (foreign, ToolUseBlock("c-1", "f", {}, "{}"))),

@@ -37,7 +37,7 @@ def test_text_comes_line_by_line_and_the_last_line_ends_it():
 
 
 @pytest.mark.requirement("ollama:ndjson")
-def test_a_whole_body_has_the_same_shape():
+def test_a_whole_body_is_decoded_like_a_line():
     body = json.dumps(last(content="Hello"), indent=2).encode()
     for pieces in ([body], [body[:30], body[30:]]):
         events, error = read(pieces, "application/json; charset=utf-8")

@@ -33,12 +33,13 @@ def request_for(*messages, **more):
 
 
 def encode_as_json(request, **facts):
+    """Return the body, after checking that JSON can represent it."""
     body = encode(request, ServerFacts(provider="acme", **facts))
     json.dumps(body)
     return body
 
 
-def codes(request, **facts):
+def warning_codes(request, **facts):
     return [warning.code for warning in find_losses(request, ServerFacts(provider="acme", **facts))]
 
 
@@ -136,7 +137,7 @@ def test_arguments_that_could_not_be_read_are_left_out_with_a_warning():
     broken = ToolUseBlock("c1", "weather", None, '{"city', error="cut")
     request = request_for(assistant(broken), user(ToolResultBlock("c1", "?")))
     assert encode_as_json(request)["messages"][0]["tool_calls"][0]["function"]["arguments"] == {}
-    assert codes(request) == ["tool_arguments_dropped"]
+    assert warning_codes(request) == ["tool_arguments_dropped"]
 
 
 @pytest.mark.requirement("ollama:tools")
@@ -168,7 +169,7 @@ def test_a_tool_choice_limits_the_offered_tools(choice, offered, warned):
     body = encode_as_json(request)
     assert "tool_choice" not in body
     assert [tool["function"]["name"] for tool in body.get("tools", [])] == offered
-    assert codes(request) == warned
+    assert warning_codes(request) == warned
 
 
 @pytest.mark.requirement("ollama:think-switch")
@@ -177,7 +178,7 @@ def test_thinking_is_a_switch(level, think):
     request = request_for(thinking=level)
     assert encode_as_json(request).get("think") == think
     assert "think" not in encode_as_json(request, dropped={"think"})
-    assert codes(request) == []
+    assert warning_codes(request) == []
 
 
 @pytest.mark.requirement("ollama:think-levels")
@@ -185,7 +186,7 @@ def test_thinking_is_a_switch(level, think):
 def test_gpt_oss_has_thinking_levels_and_cannot_turn_thinking_off(level, think):
     request = request_for(thinking=level)
     assert encode_as_json(request, thinks_in_levels=True).get("think") == think
-    assert codes(request, thinks_in_levels=True) == (["thinking_adjusted"] if level == "off" else [])
+    assert warning_codes(request, thinks_in_levels=True) == (["thinking_adjusted"] if level == "off" else [])
 
 
 @pytest.mark.requirement("ollama:format")
@@ -217,7 +218,7 @@ def test_parameters_are_sent_where_the_server_reads_them():
 
 
 @pytest.mark.requirement("ollama:num-ctx-override")
-def test_context_size_of_chat_precedes_configured_and_derived_ones():
+def test_the_context_size_of_a_chat_precedes_configured_and_derived_ones():
     for parameters in ({"num_ctx": 8192}, {"options": {"num_ctx": 8192}}):
         assert encode_as_json(request_for(), parameters=parameters, num_ctx=1)["options"]["num_ctx"] == 8192
     asked = request_for(settings={"num_ctx": 100})

@@ -10,7 +10,7 @@ from tests.unit.dialects.reading import fold_of
 CREATED = {"type": "response.created", "response": {"id": "r-1", "model": "m-1", "status": "in_progress"}}
 
 
-def completed_event(*output, kind="completed", **more):
+def end_event(*output, kind="completed", **more):
     response = {"id": "r-1", "model": "m-1", "status": kind, "output": list(output), **more}
     return {"type": f"response.{kind}", "response": response}
 
@@ -27,13 +27,13 @@ def done_event(index, kind, item_id="i-1", /, **fields):
     return {**added_event(index, kind, item_id, **fields), "type": "response.output_item.done"}
 
 
-def delta(kind, piece, index=0, name="i-1", **more):
-    event = {"type": f"response.{kind}.delta", "output_index": index, "item_id": name, "delta": piece}
+def delta(kind, piece, index=0, item_id="i-1", **more):
+    event = {"type": f"response.{kind}.delta", "output_index": index, "item_id": item_id, "delta": piece}
     return {name: value for name, value in {**event, **more}.items() if value is not None}
 
 
-def text(piece, index=0, name="i-1", **more):
-    return delta("output_text", piece, index, name, **{"content_index": 0, **more})
+def text(piece, index=0, item_id="i-1", **more):
+    return delta("output_text", piece, index, item_id, **{"content_index": 0, **more})
 
 
 def part(*texts, annotations=()):
@@ -67,7 +67,7 @@ def answer(*events, named=True):
     return fold_of(events_of(*events, named=named)).response()
 
 
-def whole(response):
+def decode_body(response):
     """Decode a body that was not streamed."""
     events, error = read([json.dumps(response).encode()], "application/json")
     assert error is None

@@ -13,13 +13,13 @@ from tests.unit.dialects.responses.answers import (
     CREATED,
     added_event,
     answer,
-    completed_event,
+    decode_body,
     delta,
     done_event,
+    end_event,
     events_of,
     part,
     text,
-    whole,
 )
 
 MESSAGE = {"type": "message", "id": "i-1", "content": part("Hello")}
@@ -53,7 +53,7 @@ def test_streamed_text_is_one_block():
             "part": part("Hello")[0],
         },
         done_event(0, "message", content=part("Hello")),
-        completed_event(MESSAGE, usage=USAGE),
+        end_event(MESSAGE, usage=USAGE),
     )
     assert (response.text, response.model, response.response_id) == ("Hello", "m-1", "r-1")
     assert (response.stop_reason, response.raw_stop_reason) == ("end_turn", "completed")
@@ -64,7 +64,7 @@ def test_streamed_text_is_one_block():
 
 @pytest.mark.requirement("responses:lifecycle")
 def test_the_response_event_comes_once():
-    later = completed_event(MESSAGE)
+    later = end_event(MESSAGE)
     later["response"]["id"] = "another"
     events = events_of({**CREATED, "type": "response.queued"}, CREATED, text("Hello"), later)
     assert [event.id for event in events if isinstance(event, ResponseEvent)] == ["r-1"]
@@ -86,13 +86,13 @@ def test_the_response_event_comes_once():
     ],
 )
 def test_a_partly_streamed_text_is_emitted_once(events):
-    assert answer(CREATED, *events, completed_event()).text == "Hello"
+    assert answer(CREATED, *events, end_event()).text == "Hello"
 
 
 def test_half_a_surrogate_pair_and_a_nan_do_not_lose_the_text():
     half = json.dumps(text("Hel")).replace("Hel", r"Hel\ud83d")
     nan = json.dumps(text("lo", logprobs=[float("nan")]))
-    assert answer(CREATED, added_event(0, "message"), half, nan, completed_event()).text == "Hel\ufffdlo"
+    assert answer(CREATED, added_event(0, "message"), half, nan, end_event()).text == "Hel\ufffdlo"
 
 
 @pytest.mark.requirement("responses:refusal")
@@ -101,9 +101,7 @@ def test_a_refusal_is_text_with_a_stop_reason():
         CREATED,
         added_event(0, "message"),
         delta("refusal", "I can", content_index=0),
-        completed_event(
-            {"type": "message", "id": "i-1", "content": [{"type": "refusal", "refusal": "I cannot."}]}
-        ),
+        end_event({"type": "message", "id": "i-1", "content": [{"type": "refusal", "refusal": "I cannot."}]}),
     )
     assert (response.text, response.stop_reason) == ("I cannot.", "refusal")
 
@@ -121,28 +119,29 @@ def test_citations_are_emitted_once_from_deltas_and_complete_items():
     }
     finished = done_event(0, "message", content=part("Hello", annotations=[page, file, nested]))
     for stream_of_events in ([text("Hello"), annotation, finished], [finished], [text("Hello"), finished]):
-        events = events_of(CREATED, *stream_of_events, completed_event())
+        events = events_of(CREATED, *stream_of_events, end_event())
         cited = [(e.block, e.url, e.title) for e in events if isinstance(e, CitationEvent)]
         assert cited == [(0, "https://x/", "X"), (0, None, "a.pdf"), (0, "https://y/", None)]
 
 
 @pytest.mark.requirement("responses:summary")
-def test_summary_parts_are_one_block_with_a_blank_line_between():
+def test_summary_parts_are_one_block_with_blank_lines_between_them():
     summary = [{"type": "summary_text", "text": each} for each in ("One.", "Two.")]
     events = [
         added_event(0, "reasoning", "rs", summary=[]),
-        delta("reasoning_summary_text", "One", name="rs", summary_index=0),
-        delta("reasoning_summary_text", ".", name="rs", summary_index=0),
-        delta("reasoning_summary_text", "Two.", name="rs", summary_index=1),
+        delta("reasoning_summary_text", "One", item_id="rs", summary_index=0),
+        delta("reasoning_summary_text", ".", item_id="rs", summary_index=0),
+        delta("reasoning_summary_text", "Two.", item_id="rs", summary_index=1),
         done_event(0, "reasoning", "rs", summary=summary),
     ]
-    streamed = answer(CREATED, *events, completed_event())
-    at_once = answer(CREATED, done_event(0, "reasoning", "rs", summary=summary), completed_event())
-    assert [b.thinking for b in streamed.content] == ["One.\n\nTwo."] == [b.thinking for b in at_once.content]
+    streamed = answer(CREATED, *events, end_event())
+    unstreamed = answer(CREATED, done_event(0, "reasoning", "rs", summary=summary), end_event())
+    for response in (streamed, unstreamed):
+        assert [block.thinking for block in response.content] == ["One.\n\nTwo."]
 
 
 @pytest.mark.requirement("responses:reasoning-text")
-def test_plain_reasoning_is_thinking_and_its_summary_is_not_repeated():
+def test_plain_reasoning_is_thinking_and_its_summary_is_left_out():
     content = [{"type": "reasoning_text", "text": "Hm."}]
     streamed = [added_event(0, "reasoning"), delta("reasoning_text", "Hm.", content_index=0)]
     for events in (
@@ -150,7 +149,7 @@ def test_plain_reasoning_is_thinking_and_its_summary_is_not_repeated():
         [done_event(0, "reasoning", content=content, summary=[])],
         [*streamed, done_event(0, "reasoning", summary=[{"type": "summary_text", "text": "Short"}])],
     ):
-        assert [b.thinking for b in answer(CREATED, *events, completed_event()).content] == ["Hm."]
+        assert [b.thinking for b in answer(CREATED, *events, end_event()).content] == ["Hm."]
 
 
 @pytest.mark.requirement("responses:encrypted-from-done", "responses:empty-encrypted")
@@ -163,19 +162,19 @@ def test_encrypted_content_comes_from_the_finished_item(encrypted, signature):
         done_event(
             0, "reasoning", encrypted_content=encrypted, summary=[{"type": "summary_text", "text": "Hm"}]
         ),
-        completed_event(),
+        end_event(),
     )
     (block,) = [event.content for event in events if isinstance(event, ThinkingDoneEvent)]
     assert block.signature == signature
 
 
 @pytest.mark.requirement("responses:encrypted-from-done")
-def test_only_encrypted_reasoning_may_be_a_block_without_text():
+def test_reasoning_without_text_is_a_block_only_if_it_is_encrypted():
     response = answer(
         CREATED,
         done_event(0, "reasoning", "a", encrypted_content="x", summary=[]),
         done_event(1, "reasoning", "b"),
-        completed_event(),
+        end_event(),
     )
     assert [(block.thinking, block.signature) for block in response.content] == [("", "x")]
 
@@ -199,7 +198,7 @@ def test_arguments_come_in_deltas_or_only_at_the_end(middle):
         added_event(0, "function_call", "fc", call_id="c-1", name="f", arguments=""),
         *middle,
         done_event(0, "function_call", "fc", call_id="c-1", name="f", arguments='{"a": 1}'),
-        completed_event(),
+        end_event(),
     )
     assert calls_of(response) == [("c-1", "f", '{"a": 1}')]
     assert response.tool_calls[0].arguments == {"a": 1}
@@ -208,7 +207,7 @@ def test_arguments_come_in_deltas_or_only_at_the_end(middle):
 
 def test_arguments_as_an_object_and_a_call_without_an_id_are_accepted():
     response = answer(
-        CREATED, done_event(0, "function_call", "fc", name="f", arguments={"a": 1}), completed_event()
+        CREATED, done_event(0, "function_call", "fc", name="f", arguments={"a": 1}), end_event()
     )
     assert calls_of(response) == [("fc", "f", '{"a":1}')]
 
@@ -224,7 +223,7 @@ def test_hosted_tools_are_other_blocks_and_their_events_are_skipped():
         {"type": "response.something.new", "output_index": 0},
         done_event(0, item["type"], "ws", status="completed", action=item["action"]),
         done_event(1, "message", "m", content=part("Found.")),
-        completed_event(),
+        end_event(),
     )
     other, said = response.content
     assert (other.type, other.kind, json.loads(other.opaque)) == ("other", "web_search_call", item)
@@ -238,15 +237,15 @@ def test_a_body_has_the_same_result_as_a_stream():
         {"type": "message", "id": "m", "content": part("Hello")},
         {"type": "function_call", "id": "fc", "call_id": "c-1", "name": "f", "arguments": "{}"},
     ]
-    end = completed_event(*output, usage=USAGE)
+    end = end_event(*output, usage=USAGE)
     streamed = answer(
         CREATED,
         added_event(0, "reasoning", "rs"),
-        delta("reasoning_summary_text", "Hm", name="rs", summary_index=0),
+        delta("reasoning_summary_text", "Hm", item_id="rs", summary_index=0),
         done_event(0, "reasoning", "rs", summary=output[0]["summary"]),
         text("Hello", 1, "m"),
         done_event(1, "message", "m", content=part("Hello")),
         done_event(2, "function_call", "fc", call_id="c-1", name="f", arguments="{}"),
         end,
     )
-    assert whole(end["response"]) == streamed
+    assert decode_body(end["response"]) == streamed

@@ -37,7 +37,7 @@ def empty_one(position):
 
 
 @pytest.mark.parametrize("change", [drop_one, repeat_one, swap_two, empty_one])
-def test_one_misplaced_event_does_not_lose_an_item(change):
+def test_one_lost_repeated_swapped_or_empty_event_does_not_lose_an_item(change):
     for position in range(len(EVENTS)):
         events, error = read([stream(*change(position))])
         assert_laws(events, ended=error is None)

@@ -16,7 +16,7 @@ from jumpseat.chat import (
 )
 from jumpseat.dialects.responses import ResponsesFacts, encode, find_known_refusals, find_unsupported
 
-SEALED = "reasoning.encrypted_content"
+ENCRYPTED_REASONING = "reasoning.encrypted_content"
 
 
 def body_of(*messages, model="m", facts=None, **fields):
@@ -81,8 +81,11 @@ def test_padding_is_turned_off_only_if_the_endpoint_supports_it():
         ),
         ({"settings": {"temperature": 0}, "facts": {"parameters": {"temperature": 1}}}, {"temperature": 0}),
         (
-            {"model": "gpt-5", "facts": {"parameters": {"include": ["web_search_call.results", SEALED]}}},
-            {"model": "gpt-5", "include": [SEALED, "web_search_call.results"]},
+            {
+                "model": "gpt-5",
+                "facts": {"parameters": {"include": ["web_search_call.results", ENCRYPTED_REASONING]}},
+            },
+            {"model": "gpt-5", "include": [ENCRYPTED_REASONING, "web_search_call.results"]},
         ),
         ({"conversation_id": "c-1"}, {"prompt_cache_key": "c-1"}),
         ({"stop_sequences": ("a",)}, {}),

@@ -17,8 +17,8 @@ from tests.unit.dialects.responses.answers import (
     CREATED,
     added_event,
     answer,
-    completed_event,
     done_event,
+    end_event,
     events_of,
     failure,
     part,
@@ -41,7 +41,7 @@ from tests.unit.dialects.responses.test_decode import MESSAGE, USAGE
     ],
 )
 def test_an_incomplete_answer_has_its_reason_as_stop_reason(reason, stop):
-    end = completed_event(kind="incomplete", incomplete_details={"reason": reason})
+    end = end_event(kind="incomplete", incomplete_details={"reason": reason})
     response = answer(CREATED, added_event(0, "message"), text("Hel"), end)
     assert (response.text, response.stop_reason, response.raw_stop_reason) == ("Hel", stop, reason)
 
@@ -58,7 +58,7 @@ def test_an_incomplete_answer_has_its_reason_as_stop_reason(reason, stop):
 )
 def test_an_incomplete_answer_without_a_known_reason_may_have_reached_the_limit(details, limit, stop, codes):
     usage = {"input_tokens": 3, "output_tokens": 8}
-    end = completed_event(
+    end = end_event(
         kind="incomplete",
         status="incomplete",
         incomplete_details=details,
@@ -85,18 +85,16 @@ def test_an_incomplete_answer_without_a_known_reason_may_have_reached_the_limit(
     ],
 )
 def test_a_failed_response_is_an_error_after_its_partial(kind, error, expected):
-    got, partial = failure(
-        CREATED, added_event(0, "message"), text("Hel"), completed_event(kind=kind, error=error)
-    )
+    got, partial = failure(CREATED, added_event(0, "message"), text("Hel"), end_event(kind=kind, error=error))
     assert type(got) is expected
     assert partial.text == "Hel"
-    body = completed_event(kind=kind, error=error)["response"]
+    body = end_event(kind=kind, error=error)["response"]
     _, whole_error = read([json.dumps(body).encode()], "application/json")
     assert type(whole_error) is expected
 
 
 def test_the_tokens_of_a_failed_response_are_reported():
-    end = completed_event(kind="failed", error={"code": "server_error"}, usage=USAGE)
+    end = end_event(kind="failed", error={"code": "server_error"}, usage=USAGE)
     _, partial = failure(CREATED, added_event(0, "message"), text("Hel"), end)
     assert partial.usage.input_tokens == 10
 
@@ -110,7 +108,7 @@ def test_the_tokens_of_a_failed_response_are_reported():
     ],
 )
 def test_flat_and_nested_error_events_are_raised(event):
-    end = completed_event(kind="failed", error={"code": "server_error", "message": "Later"})
+    end = end_event(kind="failed", error={"code": "server_error", "message": "Later"})
     got, partial = failure(CREATED, added_event(0, "message"), text("Hel"), event, end)
     assert type(got) is RateLimitError
     assert "Slow down" in got.message
@@ -136,7 +134,7 @@ def test_the_end_mark_is_optional_and_sufficient_for_a_complete_answer():
         text("Hello"),
         done_event(0, "message", content=part("Hello")),
     ]
-    assert answer(*finished, completed_event(MESSAGE), "[DONE]").text == "Hello"
+    assert answer(*finished, end_event(MESSAGE), "[DONE]").text == "Hello"
     response = answer(*finished, "[DONE]")
     assert (response.text, response.stop_reason, response.raw_stop_reason) == ("Hello", "end_turn", None)
     for unfinished in (finished[:1], finished[:3]):
@@ -153,7 +151,7 @@ def test_an_event_that_cannot_be_read_is_left_out_with_a_warning(garbage):
         garbage,
         garbage,
         done_event(0, "message", content=part("Hello")),
-        completed_event(),
+        end_event(),
     )
     assert [event.code for event in events if isinstance(event, WarningEvent)] == ["unreadable_event"]
     assert "".join(event.text for event in events if event.type == "text_delta") == "Hello"
@@ -163,8 +161,8 @@ def test_an_event_that_cannot_be_read_is_left_out_with_a_warning(garbage):
 @pytest.mark.parametrize(
     "rest",
     [
-        [text(" world"), done_event(0, "message", content=part("Hello world")), completed_event()],
-        [text(" world"), completed_event()],
+        [text(" world"), done_event(0, "message", content=part("Hello world")), end_event()],
+        [text(" world"), end_event()],
     ],
 )
 def test_text_that_was_lost_with_an_event_is_an_error(rest):

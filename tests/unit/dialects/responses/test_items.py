@@ -6,9 +6,9 @@ from tests.unit.dialects.responses.answers import (
     CREATED,
     added_event,
     answer,
-    completed_event,
     delta,
     done_event,
+    end_event,
     events_of,
     part,
     text,
@@ -17,8 +17,8 @@ from tests.unit.dialects.responses.answers import (
 CALL = {"call_id": "c-1", "name": "f"}
 
 
-def summary(piece, index=0, name="i-1"):
-    return delta("reasoning_summary_text", piece, index, name, summary_index=0)
+def summary(piece, index=0, item_id="i-1"):
+    return delta("reasoning_summary_text", piece, index, item_id, summary_index=0)
 
 
 def content_of(response):
@@ -42,7 +42,7 @@ def test_ids_that_change_with_every_event_are_ignored():
         added_event(2, "function_call", "h", **CALL),
         delta("function_call_arguments", "{}", 2, "i"),
         done_event(2, "function_call", "j", **CALL, arguments="{}"),
-        completed_event({"type": "message", "id": "k", "content": part("Hello")}),
+        end_event({"type": "message", "id": "k", "content": part("Hello")}),
     )
     assert content_of(response) == [("thinking", "Hm"), ("text", "Hello"), ("tool_use", "{}")]
 
@@ -62,7 +62,7 @@ def test_items_that_overlap_do_not_mix():
         done_event(2, "function_call", "fc", **CALL, arguments="{}"),
         done_event(1, "message", "m", content=part("Hello")),
         done_event(0, "reasoning", "rs", summary=[{"type": "summary_text", "text": "Thinking"}]),
-        completed_event(),
+        end_event(),
     )
     assert content_of(response) == [("thinking", "Thinking"), ("text", "Hello"), ("tool_use", "{}")]
 
@@ -81,7 +81,7 @@ def test_calls_may_overlap_and_a_complete_message_does_not_delay_them():
         delta("function_call_arguments", "{", 1, "a"),
         delta("function_call_arguments", "}", 2, "b"),
         delta("function_call_arguments", "}", 1, "a"),
-        completed_event(),
+        end_event(),
     )
     deltas = [(event.block, event.argument_delta) for event in events if event.type == "tool_use_delta"]
     assert deltas == [(2, "{"), (1, "{"), (2, "}"), (1, "}")]
@@ -103,7 +103,7 @@ def test_items_without_an_index_or_with_the_same_one_are_distinguished_by_id(ind
         done_event(index, "function_call", "f-1", **CALL, arguments="{}"),
         done_event(index, "function_call", "f-2", call_id="c-2", name="g", arguments="[]"),
         done_event(index, "message", "m-2", content=part("Two")),
-        completed_event(),
+        end_event(),
     )
     assert content_of(response) == [("text", "One"), ("tool_use", "{}"), ("tool_use", "[]"), ("text", "Two")]
 
@@ -128,7 +128,7 @@ def test_items_without_an_added_or_a_done_event_are_accepted(events):
         {"type": "message", "id": "z", "content": part("Hello")},
         {"type": "reasoning", "id": "y", "summary": [{"type": "summary_text", "text": "Hm"}]},
     )
-    assert content_of(answer(CREATED, *events, completed_event(*output))) == [
+    assert content_of(answer(CREATED, *events, end_event(*output))) == [
         ("text", "Hello"),
         ("thinking", "Hm"),
     ]
@@ -137,7 +137,7 @@ def test_items_without_an_added_or_a_done_event_are_accepted(events):
 @pytest.mark.requirement("responses:empty-output")
 def test_the_last_event_need_not_repeat_the_items():
     finished = done_event(0, "function_call", "fc", **CALL, arguments='{"a": "é"}')
-    for end in (completed_event(), {"type": "response.completed", "response": {"output": None}}):
+    for end in (end_event(), {"type": "response.completed", "response": {"output": None}}):
         response = answer(CREATED, finished, end)
         assert content_of(response) == [("tool_use", '{"a": "é"}')]
         assert response.stop_reason == "tool_use"
@@ -152,14 +152,14 @@ def test_an_item_that_is_announced_or_finished_twice_is_emitted_once():
         done_event(0, "message", content=part("Hello")),
         done_event(0, "message", content=part("Hello")),
         text("late"),
-        completed_event(),
+        end_event(),
     )
     assert content_of(response) == [("text", "Hello")]
 
 
 @pytest.mark.requirement("responses:no-event-lines")
 def test_event_names_numbers_and_padding_are_ignored():
-    events = [CREATED, added_event(0, "message"), text("Hel"), text("lo"), completed_event()]
+    events = [CREATED, added_event(0, "message"), text("Hel"), text("lo"), end_event()]
     padded = [{**event, "obfuscation": "xyz", "sequence_number": 9 - n} for n, event in enumerate(events)]
     assert content_of(answer(*events, named=False)) == content_of(answer(*padded)) == [("text", "Hello")]
 
@@ -170,24 +170,22 @@ def finished_part(whole):
 
 def test_a_finished_part_of_open_reasoning_is_thinking():
     whole = finished_part({"type": "reasoning_text", "text": "Hm."})
-    response = answer(CREATED, added_event(0, "reasoning"), whole, completed_event())
+    response = answer(CREATED, added_event(0, "reasoning"), whole, end_event())
 
     assert [block.thinking for block in response.content] == ["Hm."]
 
 
-def test_a_finished_part_names_its_sources():
+def test_the_citations_of_a_finished_part_are_emitted():
     page = {"type": "url_citation", "url": "https://x/", "title": "X"}
     (whole,) = part("Hello", annotations=[page])
-    events = events_of(
-        CREATED, added_event(0, "message", content=[]), finished_part(whole), completed_event()
-    )
+    events = events_of(CREATED, added_event(0, "message", content=[]), finished_part(whole), end_event())
 
     assert [event.url for event in events if event.type == "citation"] == ["https://x/"]
 
 
 def test_an_event_without_data_is_skipped():
     finished = done_event(0, "message", content=part("Hello"))
-    events = events_of(CREATED, "", " ", text("Hello"), finished, completed_event())
+    events = events_of(CREATED, "", " ", text("Hello"), finished, end_event())
 
     assert [event.text for event in events if event.type == "text_delta"] == ["Hello"]
     assert [event.type for event in events if event.type == "warning"] == []

@@ -18,11 +18,11 @@ from tests.unit.dialects.responses.answers import (
     CREATED,
     added_event,
     answer,
-    completed_event,
+    decode_body,
     delta,
     done_event,
+    end_event,
     part,
-    whole,
 )
 
 ASKED = Origin("acme", "asked")
@@ -41,7 +41,7 @@ def encode_input(*messages, provider="acme", model="asked"):
 
 def send_back(*output, **where):
     """Return the items of the next request after an answer with these items."""
-    return encode_input(whole(completed_event(*output)["response"]).as_message(), **where)
+    return encode_input(decode_body(end_event(*output)["response"]).as_message(), **where)
 
 
 def message_item(*texts, **more):
@@ -57,7 +57,7 @@ def test_reasoning_is_replayed_unchanged_before_its_call():
 @pytest.mark.requirement("responses:reasoning-items", "responses:summary-required")
 @pytest.mark.parametrize("summary", [[], SUMMARY[:1], SUMMARY])
 @pytest.mark.parametrize("content", [None, [{"type": "reasoning_text", "text": "Hm"}]])
-def test_the_summary_is_replayed_unchanged_and_plain_reasoning_is_not(summary, content):
+def test_the_summary_is_replayed_unchanged_and_plain_reasoning_is_left_out(summary, content):
     item = {**REASONING, "summary": summary}
     assert send_back({**item, "content": content}, CALL) == [item, CALL]
 
@@ -69,7 +69,7 @@ def test_an_id_that_is_rotated_is_not_sent_back():
         added_event(0, "reasoning", "a", encrypted_content="par"),
         done_event(0, "reasoning", "b", encrypted_content="whole", summary=[]),
         done_event(1, "message", "m", content=part("Hi")),
-        completed_event(),
+        end_event(),
     )
     assert encode_input(response.as_message())[0] == {
         "type": "reasoning",
@@ -80,7 +80,7 @@ def test_an_id_that_is_rotated_is_not_sent_back():
 
 @pytest.mark.requirement("responses:empty-encrypted", "responses:unfollowed-reasoning")
 @pytest.mark.parametrize("encrypted", ["", None])
-def test_reasoning_without_encrypted_content_cannot_go_back(encrypted):
+def test_reasoning_without_encrypted_content_is_not_sent_back(encrypted):
     assert send_back({**REASONING, "encrypted_content": encrypted}, CALL) == [CALL]
 
 
@@ -98,7 +98,7 @@ def test_reasoning_that_comes_last_in_an_answer_goes_back_in_its_place(first):
     streamed = answer(
         CREATED,
         *(done_event(number, item["type"], **item) for number, item in enumerate(output)),
-        completed_event(),
+        end_event(),
     )
     assert encode_input(streamed.as_message()) == expected
 
@@ -113,7 +113,7 @@ def test_signed_plain_reasoning_is_replayed_with_its_text_and_signature():
         "signature": "EqQB+/==",
         "format": "anthropic-claude-v1",
     }
-    response = whole(completed_event(item, CALL)["response"])
+    response = decode_body(end_event(item, CALL)["response"])
     assert response.content[0].signature == "EqQB+/=="
     assert encode_input(response.as_message()) == [item, CALL]
     assert encode_input(response.as_message(), model="other") == [CALL]
@@ -165,7 +165,7 @@ def test_a_custom_tools_call_has_free_text_and_its_own_type_of_result():
         added_event(0, "custom_tool_call", "ct", call_id="c-1", name="sql", input=""),
         delta("custom_tool_call_input", "SELECT", 0, "ct"),
         done_event(0, "custom_tool_call", "ct", call_id="c-1", name="sql", input="SELECT 1"),
-        completed_event(),
+        end_event(),
     )
     (call,) = streamed.tool_calls
     assert (call.raw, call.arguments, streamed.stop_reason) == ("SELECT 1", None, "tool_use")
@@ -191,12 +191,12 @@ def test_items_of_unknown_type_go_back_unchanged():
 def test_a_generated_image_is_a_block_and_goes_back_with_its_item():
     kept = {"id": "ig", "status": "completed", "output_format": "jpeg", "revised_prompt": "A cat"}
     item = {"type": "image_generation_call", **kept, "result": "/9j/4AAQ"}
-    (image,) = whole(completed_event(item)["response"]).content
+    (image,) = decode_body(end_event(item)["response"]).content
     assert (image.type, image.source, image.media_type) == ("image", "/9j/4AAQ", "image/jpeg")
     assert "/9j/4AAQ" not in image.opaque
     assert send_back(item) == [item]
     unfinished = {"type": "image_generation_call", "id": "ig", "status": "failed", "result": None}
-    assert whole(completed_event(unfinished)["response"]).content[0].type == "other"
+    assert decode_body(end_event(unfinished)["response"]).content[0].type == "other"
 
 
 @pytest.mark.requirement("responses:foreign-blocks")
@@ -224,7 +224,7 @@ def test_blocks_of_other_dialects_are_left_out():
 @pytest.mark.requirement("responses:foreign-encrypted")
 def test_a_conversation_works_without_encrypted_content():
     output = (REASONING, {"type": "compaction", "encrypted_content": "x"}, {"type": "web_search_call"}, CALL)
-    request = request_of(Message.user("Hi"), whole(completed_event(*output)["response"]).as_message())
+    request = request_of(Message.user("Hi"), decode_body(end_event(*output)["response"]).as_message())
     changed = without_encrypted_content(request)
     assert [type(block) for block in changed.messages[1].content] == [ToolUseBlock]
     assert without_encrypted_content(changed) is None

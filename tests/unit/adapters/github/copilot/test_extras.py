@@ -11,14 +11,14 @@ from jumpseat.chat import CitationEvent, Cost, DoneEvent, ThinkingDoneEvent, War
 from jumpseat.dialects.anthropic_messages import AnthropicMessagesDecoder
 from jumpseat.dialects.chat_completions import ChatCompletionsDecoder
 from jumpseat.dialects.responses import ResponsesDecoder
-from tests.unit.dialects.chat_completions.answers import chunk, events_of, of
+from tests.unit.dialects.chat_completions.answers import chunk, decode_chunks, select_events
 
 PRICE = {"token_details": [{"token_type": "output", "token_count": 3}], "total_nano_aiu": 8_262_952_500}
 COST = Cost(8.2629525, "AIU")
 
 
 def chat(*chunks):
-    return events_of(ChatCompletionsDecoder("copilot", "m", CopilotExtras()), *chunks)
+    return decode_chunks(ChatCompletionsDecoder("copilot", "m", CopilotExtras()), *chunks)
 
 
 @pytest.mark.requirement("copilot:cost")
@@ -26,7 +26,7 @@ def test_chat_completions_report_the_price():
     usage = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
     events = chat(chunk({"content": "Hi"}), chunk({}, finish="stop", usage=usage, copilot_usage=PRICE))
 
-    (done,) = of(DoneEvent, events)
+    (done,) = select_events(DoneEvent, events)
     assert (done.usage.input_tokens, done.usage.output_tokens, done.usage.cost) == (3, 4, COST)
 
 
@@ -88,7 +88,7 @@ def test_matches_with_public_code_and_references_are_citations_and_emitted_once(
         chunk({}, finish="stop"),
     )
 
-    sources = [(event.url, event.title) for event in of(CitationEvent, events)]
+    sources = [(event.url, event.title) for event in select_events(CitationEvent, events)]
     assert sources == [("https://example.com/b", "B"), ("https://example.com/a", "MIT")]
 
 
@@ -113,7 +113,10 @@ def test_matches_with_public_code_in_deltas_are_emitted_once_as_citations():
     ]
     events = [event for each in sent for event in decoder.feed_event(each["type"], json.dumps(each))]
 
-    assert of(CitationEvent, events) == [CitationEvent(0, one, "MIT"), CitationEvent(0, two, "MIT")]
+    assert select_events(CitationEvent, events) == [
+        CitationEvent(0, one, "MIT"),
+        CitationEvent(0, two, "MIT"),
+    ]
 
 
 @pytest.mark.requirement("copilot:notices")
@@ -123,7 +126,7 @@ def test_an_error_of_the_service_is_a_warning_and_the_answer_continues():
         {"choices": None, "copilot_errors": errors}, chunk({"content": "Hi"}), chunk({}, finish="stop")
     )
 
-    assert [(event.code, event.message) for event in of(WarningEvent, events)] == [
+    assert [(event.code, event.message) for event in select_events(WarningEvent, events)] == [
         ("provider_notice", "The file is gone.")
     ]
 
@@ -138,7 +141,7 @@ def test_a_summary_of_reasoning_is_thinking_that_is_not_replayed():
         {"id": "x", "choices": [{"index": 0, "delta": {"cot_id": "cot_1"}}]},
     )
 
-    (done,) = of(ThinkingDoneEvent, events)
+    (done,) = select_events(ThinkingDoneEvent, events)
     assert (done.content.thinking, done.content.opaque) == ("First this.", None)
 
 
