@@ -19,7 +19,7 @@ pytestmark = [
 
 PROMPT_PROGRAM = """
 import fcntl, os, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # The kernel sends Ctrl-C only to processes of the terminal.
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Without this, Ctrl-C would not interrupt this process.
 from jumpseat_cli.terminal.running import run_work
 from jumpseat_cli.terminal.questions import confirm
 os._exit(run_work(confirm("Really?"), as_json=False))

@@ -88,14 +88,14 @@ def test_a_valid_address_is_accepted(address: str) -> None:
 
 
 @pytest.mark.parametrize("port", ["99999", "-1", "0"])
-async def test_a_port_from_a_name_is_checked_before_anything_is_sent(port: str) -> None:
+async def test_a_port_that_a_template_inserts_is_checked_before_anything_is_sent(port: str) -> None:
     table = ProviderConfig(base_url="http://127.0.0.1:${port}/v1", env={"port": port})
 
     with pytest.raises(ConfigError, match=r"^providers\.p\.base_url must have a host, and a port"):
         await Values("p", table).fill_url("base_url", table.base_url or "")
 
 
-async def test_names_are_filled_through_many_levels() -> None:
+async def test_templates_are_filled_through_many_levels() -> None:
     levels, multiplying = 40, 3
     names = {
         f"n{level}": f"${{n{level + 1}}}" * (10 if level < multiplying else 1) for level in range(levels)
@@ -105,7 +105,7 @@ async def test_names_are_filled_through_many_levels() -> None:
     assert await values.fill("headers.X", "${n0}") == "x" * 10**multiplying
 
 
-async def test_nested_names_do_not_take_exponential_time() -> None:
+async def test_nested_templates_do_not_take_exponential_time() -> None:
     # Each level uses the next one twice. The result is empty, so the limit on its length does not apply.
     names = {f"n{level}": f"${{n{level + 1}}}" * 2 for level in range(40)}
     values = Values("p", ProviderConfig(env={**names, "n40": "${model}"}))
@@ -113,7 +113,7 @@ async def test_nested_names_do_not_take_exponential_time() -> None:
     assert await values.fill("headers.X", "${n0}", "") == ""
 
 
-async def test_names_that_grow_exponentially_are_a_fault() -> None:
+async def test_templates_that_grow_exponentially_are_a_fault() -> None:
     names = {f"n{level}": f"${{n{level + 1}}}" * 10 for level in range(10)}
     values = Values("p", ProviderConfig(env={**names, "n10": "x"}))
 

@@ -38,7 +38,7 @@ def load(tmp_path: Path, roles: str) -> Config:
         ('{ system = "a", tool = "t", wire = { system = "b" } }', {}, {"system": "b", "tool": "t"}),
     ],
 )
-def test_headings_and_requests_each_have_their_names(
+def test_a_role_can_have_different_names_in_headings_and_requests(
     tmp_path: Path, roles: str, headings: dict[str, str], sent: dict[str, str]
 ) -> None:
     table = load(tmp_path, roles).providers["x"].roles
@@ -56,7 +56,7 @@ def test_headings_and_requests_each_have_their_names(
         ('{ assistant = "model", wire = { assistant = "model" } }', []),
     ],
 )
-def test_a_heading_that_is_sent_too_is_warned_about(
+def test_a_heading_that_is_also_sent_in_requests_is_warned_about(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, roles: str, keys: list[str]
 ) -> None:
     with caplog.at_level(logging.WARNING):

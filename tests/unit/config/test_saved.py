@@ -97,7 +97,7 @@ async def test_the_next_daemon_reads_the_saved_settings(file: Path) -> None:
     assert await read_settings(file) == values
 
 
-async def test_without_saved_settings_the_values_have_no_providers(file: Path) -> None:
+async def test_without_saved_settings_the_values_are_empty(file: Path) -> None:
     assert await read_settings(file) == {"providers": {}}
     assert not file.parent.exists()
 
@@ -143,7 +143,7 @@ def test_the_file_lies_in_the_state_directory(home: Path) -> None:
     ],
     ids=json.dumps,
 )
-async def test_a_patch_merges_deeply_null_deletes_and_an_empty_object_changes_nothing(
+async def test_a_patch_is_merged_deeply_and_its_nulls_delete_values(
     file: Path, patch: dict[str, Any], expected: dict[str, Any] | None
 ) -> None:
     before = {"max_tokens": 5, "providers": {"groq": {"temperature": 1, "stop": ["a", "b"]}}}

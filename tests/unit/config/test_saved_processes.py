@@ -124,7 +124,7 @@ async def test_only_the_user_can_access_the_file_and_its_directory(tmp_path: Pat
 
 
 @pytest.mark.requirement("5:settings-did-change")
-async def test_a_save_of_another_process_before_the_watch_is_reported(tmp_path: Path) -> None:
+async def test_a_save_by_another_process_before_the_watch_starts_is_reported(tmp_path: Path) -> None:
     saved = SavedSettings(tmp_path / "settings.json")
     await saved.load()
     notified = asyncio.Event()

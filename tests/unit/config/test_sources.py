@@ -53,7 +53,7 @@ def test_a_trailing_line_ending_of_a_variable_is_not_part_of_the_key() -> None:
     assert resolve("p", "api_key", "env:TEST_KEY", table).reveal() == "sk-with-a-line-ending"
 
 
-async def test_a_plain_value_is_itself() -> None:
+async def test_a_plain_value_is_used_unchanged() -> None:
     for plain in (SECRET, "environment:x", "${api_key}"):
         assert (await Values("x", ProviderConfig()).resolve("api_key", plain)).reveal() == plain
 
@@ -126,7 +126,7 @@ async def test_an_overlay_does_not_change_values_that_sources_or_templates_read(
 
 
 @pytest.mark.requirement("7:file-source")
-async def test_a_relative_file_is_next_to_the_configuration(
+async def test_a_relative_path_starts_at_the_directory_of_the_configuration(
     tmp_path: Path,
 ) -> None:
     table = table_of(tmp_path, 'api_key = "file:key.txt"')
@@ -136,7 +136,7 @@ async def test_a_relative_file_is_next_to_the_configuration(
 
 
 @pytest.mark.requirement("7:file-source")
-async def test_a_file_may_be_named_absolutely_and_from_the_home_directory(
+async def test_a_path_may_be_absolute_or_start_at_the_home_directory(
     tmp_path: Path,
 ) -> None:
     home = environment_with({"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)})

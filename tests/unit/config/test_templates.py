@@ -32,7 +32,7 @@ pytestmark = pytest.mark.requirement("7:templates-in-urls")
         ("1$${x}2${y}3", [("1${x}2", "y"), ("3", None)]),
     ],
 )
-def test_a_text_is_split_at_its_names(text: str, expected: list[tuple[str, str | None]]) -> None:
+def test_a_template_is_split_at_its_names(text: str, expected: list[tuple[str, str | None]]) -> None:
     assert list(split_template(text)) == expected
 
 
@@ -73,7 +73,7 @@ def test_a_request_never_chooses_the_host(before: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["..", "../admin", "a/../b", "a/.."])
-def test_a_value_does_not_leave_its_path(value: str) -> None:
+def test_a_value_cannot_lead_out_of_its_path(value: str) -> None:
     with pytest.raises(TemplateError, match="would leave that path"):
         encode_for_url("https://h/models/", "model", value)
 

@@ -205,7 +205,7 @@ async def test_a_name_is_looked_up_in_env_then_the_table_then_the_model(
 
 
 @pytest.mark.requirement("7:templates", "7:bare-names")
-async def test_a_name_reads_a_variable_only_if_its_key_is_for_a_credential() -> None:
+async def test_a_bare_name_of_a_variable_is_read_only_in_keys_for_credentials() -> None:
     names = ("TEST_KEY", "TEST_NAME", "TEST_OWN")
     environment = environment_with({name: f"value-of-{name}-4711" for name in names})
     table = ProviderConfig(api_key="TEST_KEY", own_token="TEST_KEY", name="TEST_NAME", own_key="TEST_OWN")

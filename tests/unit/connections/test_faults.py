@@ -117,7 +117,7 @@ def test_known_facts_of_an_error_are_encoded_and_others_are_absent() -> None:
         (None, None),
     ],
 )
-def test_the_hint_of_a_limit_has_the_time_to_wait(seconds: float | None, words: str | None) -> None:
+def test_the_hint_of_a_rate_limit_has_the_time_to_wait(seconds: float | None, words: str | None) -> None:
     expected = None if words is None else f"Try again in {words}."
     assert to_wire_error(RateLimitError("Slow down.", retry_after=seconds)).data.get("hint") == expected
     assert "hint" not in to_wire_error(AuthenticationError("Who?", retry_after=seconds)).data

@@ -63,7 +63,7 @@ async def test_a_session_over_any_descriptors_ends_with_shutdown_and_exit(stream
     assert await client.close() == ""
 
 
-async def test_files_are_read_to_their_end_and_written(tmp_path: Path) -> None:
+async def test_the_standard_streams_may_be_files(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(
         frame({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
         + frame({"jsonrpc": "2.0", "id": 2, "method": "shutdown"})

@@ -97,7 +97,7 @@ async def test_a_redirect_is_checked_like_the_first_address(
         "http://u:p@a.test/", "http://[fe80::1%25eth0]/", "http://a\u0000b/", "http://a.test/" + "x" * 9000,
     ],
 )  # fmt: skip
-async def test_an_address_that_is_not_one_of_a_page_is_refused(url: str) -> None:
+async def test_an_address_that_is_not_of_a_web_page_is_refused(url: str) -> None:
     assert type(await read_failure(url)) is RequestError
 
 
@@ -326,7 +326,7 @@ async def test_a_cancelled_request_closes_its_connection(upstream: FakeUpstream)
     await upstream.wait_for_disconnect()
 
 
-async def test_nothing_of_an_address_but_its_host_is_in_an_error(upstream: FakeUpstream) -> None:
+async def test_an_error_contains_only_the_host_of_the_address(upstream: FakeUpstream) -> None:
     def answer(request: RecordedRequest) -> Reply:
         return page("", status=500 if "-b" in request.path else 404)
 

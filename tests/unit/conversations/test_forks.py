@@ -54,7 +54,7 @@ def test_a_client_may_go_on_naming_the_first_conversation(store: ConversationSto
 
 
 @pytest.mark.requirement("10:fork")
-def test_a_turn_beside_a_running_one_is_a_fork(store: ConversationStore) -> None:
+def test_a_turn_during_a_running_turn_is_a_fork(store: ConversationStore) -> None:
     keep(store, alternate("Hi"), "Hello")
     running = store.begin(turn(alternate("Hi", "Hello", "One")))
     beside = store.begin(turn(alternate("Hi", "Hello", "Two")))

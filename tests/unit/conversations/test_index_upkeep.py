@@ -162,7 +162,7 @@ def test_the_pages_of_a_search_in_a_new_index_include_the_oldest(
 
 
 @pytest.mark.requirement("10:first-list")
-def test_the_rest_is_indexed_without_a_further_list(
+def test_the_remaining_files_are_indexed_without_another_list(
     store: ConversationStore, index: ConversationIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index_module, "LIST_SECONDS", 0.001)

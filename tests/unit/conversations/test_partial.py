@@ -79,7 +79,7 @@ def test_an_answer_that_differs_from_a_killed_turn_is_a_fork(store: Conversation
     assert texts(store) == ["Hi", "Hello"]
 
 
-def test_each_line_contains_only_the_new_text(store: ConversationStore, directory: Path) -> None:
+def test_each_partial_line_contains_only_the_new_text(store: ConversationStore, directory: Path) -> None:
     begun = store.begin(turn(alternate("Hi")))
     blocks: list[ContentBlock] = [thought("Hm."), *so_far("One. ")]
     for content in (

@@ -152,7 +152,9 @@ def test_a_question_is_compared_exactly(one: Message, other: Message, is_same: b
 @pytest.mark.parametrize(
     ("one", "other", "is_same"), [(None, False, True), (None, True, False), (True, True, True)]
 )
-def test_a_missing_is_error_counts_as_false(one: bool | None, other: bool | None, is_same: bool) -> None:
+def test_a_result_without_is_error_counts_as_successful(
+    one: bool | None, other: bool | None, is_same: bool
+) -> None:
     results = [ToolResultBlock("1", "a.py", is_error) for is_error in (one, other)]
     assert is_same_content("user", [results[0]], [results[1]]) is is_same
 

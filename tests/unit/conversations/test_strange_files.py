@@ -196,7 +196,7 @@ def test_deleting_leaves_the_copies_of_a_conversation_with_a_similar_name(
 
 
 @pytest.mark.requirement("10:damage")
-def test_damage_that_is_gone_under_the_lock_is_ignored(
+def test_damage_that_has_disappeared_once_the_lock_is_held_is_ignored(
     store: ConversationStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A network file system may show zeros in the place of another machine's line."""

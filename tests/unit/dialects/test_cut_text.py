@@ -55,7 +55,7 @@ def test_text_and_thinking_are_joined(dialect, name):
 
 
 @in_every_dialect
-def test_a_body_has_the_whole_character(dialect):
+def test_a_split_character_in_a_body_is_joined(dialect):
     assert dialect.read(Answer(CUT), streamed=False).text == WHOLE
 
 
@@ -113,7 +113,7 @@ def test_summaries_of_several_parts_are_joined():
     assert got.content[0].thinking == f"{WHOLE}\n\n{WHOLE}"
 
 
-def test_a_half_that_is_not_joined_becomes_a_replacement_character():
+def test_a_lone_surrogate_becomes_a_replacement_character():
     value = read_answer(r'{"id": "a\ud83d", "\ud83d": ["\udc4bx", "a\ud83db", "b", 1, NaN]}')
     assert value["id"] == "a\ufffd"
     assert type(value["id"]) is CutText
@@ -122,7 +122,7 @@ def test_a_half_that_is_not_joined_becomes_a_replacement_character():
     json.dumps(value, ensure_ascii=False).encode()
 
 
-def test_a_deep_answer_with_a_half_is_read():
+def test_a_deeply_nested_answer_with_a_lone_surrogate_is_read():
     deep = "[" * 300 + r'"\ud83d"' + "]" * 300
     value = read_answer(deep)
     while isinstance(value, list):

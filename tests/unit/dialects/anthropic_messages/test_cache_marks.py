@@ -63,7 +63,7 @@ def test_configured_marks_replace_generated_ones():
     assert body(Message.user("Hi"), facts=replace(FACTS, parameters={"system": system}))["system"] == system
 
 
-def test_without_the_switch_nothing_is_marked():
+def test_nothing_is_marked_if_the_facts_turn_marks_off():
     plain = body(Message.user("Hi"), facts=replace(FACTS, marks_cache=False), system="Be brief.")
     assert "cache_control" not in str(plain)
     assert plain["system"] == "Be brief."

@@ -232,7 +232,7 @@ def support(flag):
 
 
 @pytest.mark.requirement("messages:model-capabilities")
-def test_the_list_of_models_overrides_the_rules_of_the_name():
+def test_the_list_of_models_overrides_the_rules_that_follow_from_a_name():
     def row(adaptive, enabled, disabled, between):
         types = {"adaptive": adaptive, "enabled": enabled, "disabled": disabled, "between_tools": between}
         thinking = {"types": {name: support(flag) for name, flag in types.items()}}
