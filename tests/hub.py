@@ -66,7 +66,10 @@ class Hub:
         return status
 
     def pointers(self) -> list[dict[str, Any]]:
-        """Return the contents of the pointers, the files that name a daemon's process and socket."""
+        """Return the contents of the pointers, the files that name a daemon's process and socket.
+
+        Add them to `seen`.
+        """
         pointers = [
             json.loads(path.read_bytes()) for path in self.home.glob("daemon/*.json") if path.is_file()
         ]
@@ -86,7 +89,7 @@ class Hub:
 
     @property
     def log(self) -> str:
-        """The log file of the daemon."""
+        """The text of the log files of this state directory's daemons."""
         logs = sorted(self.home.glob("daemon/*.log*"))
         return "".join(path.read_text("utf-8", "replace") for path in logs)
 
@@ -115,7 +118,7 @@ class Hub:
 
     def clean_up(self) -> None:
         """Kill all remaining processes and remove the sockets, which are outside the test's directories."""
-        # Kill clients first: one that is about to attach would start another daemon.
+        # Kill the clients first: a client that is about to attach would start another daemon.
         for pid in [*attach_processes(self.home), *self.processes()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -180,7 +183,7 @@ async def running_hub(home: Path) -> AsyncIterator[Hub]:
 def clean_up(directory: Path) -> list[str]:
     """Kill the daemons and delete the sockets of all state directories below this directory.
 
-    Return a description of each of them.
+    Return a description of each process and socket.
     """
     left = []
     for pid, home in running_daemons().items():

@@ -46,7 +46,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def command_line(pid: int) -> str:
-    """Return a command line, which any user of the machine can read; "" if the process has ended."""
+    """Return a process's command line, which any user of the machine can read; "" if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_text("utf-8")
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Scenarios for the scripted daemon, written to files and read back from its log."""
+"""Writes scenarios for the scripted daemon, and reads the messages that it has logged."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Scenario:
         return [sys.executable, "-S", str(DAEMON), str(self.file)]
 
     def read_messages(self, method: str | None = None) -> list[dict[str, Any]]:
-        """Return the messages received so far, without an incomplete last line."""
+        """Return the messages received so far, or those with this method, without an incomplete last line."""
         if not self.log.exists():
             return []
         whole = self.log.read_bytes().rpartition(b"\n")[0]

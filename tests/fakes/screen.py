@@ -31,13 +31,13 @@ class Screen(pyte.HistoryScreen):
         assert lines is not None
         assert columns is not None
         rows: list[list[Any]] = []
-        at = 0
+        cursor_row = 0
         for number in range(self.cursor.y + 1):
             row = self._cells(self.buffer[number])
-            at = len(rows)
+            cursor_row = len(rows)
             size = columns if self.wraps else max(len(row), 1)
             rows += [row[start : start + size] for start in range(0, max(len(row), 1), size)]
-        hidden = max(0, at + 1 - lines)
+        hidden = max(0, cursor_row + 1 - lines)
         column = min(self.cursor.x, columns - 1)
         super().resize(lines, columns)
         self.buffer.clear()
@@ -46,7 +46,7 @@ class Screen(pyte.HistoryScreen):
         for number, row in enumerate(rows[hidden:]):
             for place, cell in enumerate(row[:columns]):
                 self.buffer[number][place] = cell
-        self.cursor.y, self.cursor.x = at - hidden, column
+        self.cursor.y, self.cursor.x = cursor_row - hidden, column
         return None
 
     @property

@@ -23,7 +23,7 @@ _PIECE = re.compile(r"(\x1b\[[0-9;?]*[A-Za-z]|\r|\n)")
 
 
 class Terminal:
-    """A command on a terminal, which is 80 by 24 at first."""
+    """A command on a terminal, which has 24 rows and 80 columns by default."""
 
     def __init__(
         self,
@@ -71,14 +71,14 @@ class Terminal:
         termios.tcsetwinsize(self.screen, (rows, columns))
 
     def finish(self) -> tuple[int, str]:
-        """Wait for the end and return the exit code and the whole output."""
+        """Wait for the end of the command, and return its exit code and its whole output."""
         while piece := self.read():
             self.output += piece
         os.close(self.screen)
         return self.process.wait(20), self.output.decode()
 
     def read(self) -> bytes:
-        """Return the next piece of output, or nothing at the end."""
+        """Return the next piece of output, or nothing if the command has closed the terminal."""
         left = self._deadline - time.monotonic()
         if left <= 0 or not select.select([self.screen], [], [], left)[0]:
             self.process.kill()

@@ -49,7 +49,7 @@ class Typist:
     ) -> None:
         environment = {key: value for key, value in os.environ.items() if key not in SIZE_VARIABLES}
         command = [sys.executable, "-m", "tests.fakes.cli", json.dumps(list(daemon)), *arguments]
-        # Set variables with `env`, because `Terminal` sets some itself.
+        # Set these variables with `env`, because `Terminal` overrides some variables of its environment.
         given = [f"{key}={value}" for key, value in variables.items()]
         self.terminal = Terminal(["env", *given, *command], environment, size)
         self.screen = Screen(*size)

@@ -1,4 +1,4 @@
-"""Runs LiteLLM's proxy in front of a fake upstream. The proxy can reach no other host.
+"""Runs LiteLLM's proxy in front of a fake upstream. The proxy cannot reach any other host.
 
 The proxy has a separate virtual environment, because its pinned versions conflict with the dependencies of
 jumpseat. `make test-slow` creates this environment.

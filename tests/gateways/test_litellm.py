@@ -84,7 +84,7 @@ def chat(kind: str, model: str, *messages: Any, **more: Any) -> dict[str, Any]:
     }
 
 
-def codes(result: dict[str, Any]) -> list[str]:
+def warning_codes(result: dict[str, Any]) -> list[str]:
     return [each["code"] for each in result.get("warnings", ())]
 
 
@@ -114,7 +114,7 @@ async def test_an_answer_is_streamed(daemon: Daemon, behind: FakeUpstream, kind:
     assert exchange.result["text"] == "OK"
     assert exchange.result["stopReason"] == "end_turn"
     assert exchange.result["usage"]["outputTokens"] > 0
-    assert codes(exchange.result) == []
+    assert warning_codes(exchange.result) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -138,7 +138,7 @@ async def test_a_tool_is_called_and_its_result_reaches_the_model(
     round_trip = [user("Hi"), {"role": "assistant", "content": first["content"]}]
     round_trip.append({"role": "user", "content": [result]})
     second = await daemon.request("chat/start", chat(kind, "alias-4o", *round_trip, **tools))
-    assert (second.result["text"], codes(second.result)) == ("OK", [])
+    assert (second.result["text"], warning_codes(second.result)) == ("OK", [])
     sent = behind.requests[-1].body.decode()
     assert "Sunny" in sent
     assert sent.count("call_1") == 2
@@ -192,7 +192,7 @@ async def test_a_parameter_that_the_gateway_refuses_is_dropped_with_a_warning(
 ) -> None:
     for _ in range(2):
         result = (await daemon.request("chat/start", chat(kind, model, **params))).result
-        assert (result["text"], codes(result)) == ("OK", [code])
+        assert (result["text"], warning_codes(result)) == ("OK", [code])
     for request in behind.requests:
         assert name not in {**request.json, **(request.json.get("reasoning") or {})}
 
@@ -203,7 +203,7 @@ async def test_parameters_that_the_gateway_refuses_one_by_one_are_dropped_in_one
     params = {"thinking": "low", "stopSequences": ["END"], "settings": {"seed": 7}}
     result = (await daemon.request("chat/start", chat("openai", "alias-p", **params))).result
     assert result["text"] == "OK"
-    assert sorted(codes(result)) == ["parameter_dropped", "parameter_dropped", "thinking_dropped"]
+    assert sorted(warning_codes(result)) == ["parameter_dropped", "parameter_dropped", "thinking_dropped"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -215,7 +215,7 @@ async def test_a_parameter_that_the_provider_behind_the_gateway_refuses_is_dropp
     behind.script(Reply.json({"error": {**refusal, "code": "unsupported_parameter"}}, 400))
     params = {"settings": {"temperature": 0.2}}
     result = (await daemon.request("chat/start", chat(kind, "alias-4o", **params))).result
-    assert (result["text"], codes(result)) == ("OK", ["parameter_dropped"])
+    assert (result["text"], warning_codes(result)) == ("OK", ["parameter_dropped"])
     first, second = behind.requests
     assert first.json["temperature"] == 0.2
     assert "temperature" not in second.json
@@ -231,7 +231,7 @@ async def test_a_parameter_that_the_provider_behind_the_gateway_refuses_is_dropp
         (503, "The server is overloaded.", None, 1007),
     ],
 )
-async def test_an_error_of_the_provider_behind_the_gateway_keeps_its_kind(
+async def test_an_error_of_the_provider_behind_the_gateway_has_the_matching_code(
     daemon: Daemon, behind: FakeUpstream, kind: str, status: int, words: str, code: str | None, error: int
 ) -> None:
     behind.script(Reply.json({"error": {"message": words, "code": code}}, status))

@@ -22,14 +22,14 @@ class Chosen:
 
 
 def choose(models: Sequence[Mapping[str, Any]], route: str, *, needs: str | None = None) -> Chosen | None:
-    """The cheapest model on a route; None where there is none.
+    """Return the cheapest model on a route, or None if the route has no model.
 
     Args:
         models: the rows of `models/list`.
         route: one of `ROUTES`.
-        needs: a key of the row that has to be true.
+        needs: a key that must be true in the model's row.
     """
-    usable = [row for row in models if _takes(row, route) and (needs is None or row.get(needs))]
+    usable = [row for row in models if _is_usable(row, route) and (needs is None or row.get(needs))]
     best = min(usable, key=_cost, default=None)
     if best is None:
         return None
@@ -42,7 +42,8 @@ def choose(models: Sequence[Mapping[str, Any]], route: str, *, needs: str | None
     return Chosen(best["id"], False, f"{price} for each question; see its billing, {billing}")
 
 
-def _takes(row: Mapping[str, Any], route: str) -> bool:
+def _is_usable(row: Mapping[str, Any], route: str) -> bool:
+    """Whether the model can be asked, and its requests use this route."""
     endpoints = row.get("endpoints") or ()
     first = next((each for each in PREFERENCE if each in endpoints), None)
     can_be_asked = (
@@ -52,7 +53,7 @@ def _takes(row: Mapping[str, Any], route: str) -> bool:
 
 
 def _cost(row: Mapping[str, Any]) -> tuple[float, bool, str]:
-    """Sort key: free models, then premium requests or prices, then unknown prices."""
+    """Return a key that sorts by cost: free models, then models with known prices, then all others."""
     billing = row.get("billing") or {}
     cost = float("inf")
     if billing.get("isPremium") is False or billing.get("multiplier") == 0:
@@ -60,13 +61,13 @@ def _cost(row: Mapping[str, Any]) -> tuple[float, bool, str]:
     elif billing.get("multiplier") is not None:
         cost = float(billing["multiplier"])
     elif isinstance(billing.get("tokenPrices"), Mapping):
-        # Higher than any multiplier: the two are never on one list.
+        # This sum cannot be compared with multipliers, but no list of models contains both.
         cost = sum(_numbers(billing["tokenPrices"]))
     return cost, bool(row.get("preview")), str(row["id"])
 
 
 def _numbers(value: Any) -> list[float]:
-    """The prices in a price table, without its sizes."""
+    """Return the prices in a price table, without its sizes."""
     if isinstance(value, Mapping):
         sizes = ("batch_size", "batchSize", "context_max", "contextMax")
         return [each for key, item in value.items() if key not in sizes for each in _numbers(item)]

@@ -1,9 +1,9 @@
 """The real GitHub Copilot through the real daemon, for people with an account.
 
-It takes the sign-in that jumpseat finds on this machine (`jumpseat status` says which), saves nothing, and
-asks five short questions by each of the three routes, of a model that the plan includes. Where a route has
-none, its cheapest model is asked only if `JUMPSEAT_LIVE_COPILOT=premium` allows that. tests/README.md has
-the command.
+These tests use the sign-in that jumpseat finds on this machine (`jumpseat status` names it), and save
+nothing. On each of the three routes, they ask a few short questions of a model that the plan includes. If a
+route has no such model, they ask its cheapest model, but only if `JUMPSEAT_LIVE_COPILOT=premium` allows that.
+tests/README.md has the command.
 """
 
 from __future__ import annotations
@@ -38,18 +38,17 @@ WEATHER = {
 
 
 @contextlib.asynccontextmanager
-async def own_daemon() -> AsyncIterator[Daemon]:
-    """A daemon with the configuration and the sign-ins of the person who runs this."""
+async def personal_daemon() -> AsyncIterator[Daemon]:
+    """Start a daemon with the configuration and the sign-ins of the person who runs the tests."""
     async with running_daemon(None, command=SERVE, wait_seconds=120) as daemon:
-        await daemon.initialize(
-            {"default_provider": PROVIDER}
-        )  # Otherwise the choice of a default would be saved.
+        # Without this setting, the daemon would choose a default provider and save it.
+        await daemon.initialize({"default_provider": PROVIDER})
         yield daemon
 
 
 @pytest.fixture
 async def daemon() -> AsyncIterator[Daemon]:
-    async with own_daemon() as running:
+    async with personal_daemon() as running:
         yield running
 
 
@@ -61,14 +60,14 @@ async def models(daemon: Daemon) -> list[dict[str, Any]]:
     return rows
 
 
-def model_of(models: list[dict[str, Any]], route: str, *, needs: str | None = None) -> Chosen:
-    """The cheapest model of a route, if the person allows its cost."""
+def choose_or_skip(models: list[dict[str, Any]], route: str, *, needs: str | None = None) -> Chosen:
+    """Return the cheapest model on a route. Skip the test if there is none, or if its cost is not allowed."""
     found = choose(models, route, needs=needs)
     if found is None:
-        pytest.skip(f"the account has no model for {route}" + (f" that {needs}" if needs else ""))
+        pytest.skip(f"the account has no model for {route}" + (f" with {needs}" if needs else ""))
     if not found.included and os.environ[VARIABLE] != "premium":
         pytest.skip(f"{found.id} costs {found.price}: set {VARIABLE}=premium to allow it")
-    print(f"\nasking {found.id} by {route}: {found.price}")
+    print(f"\nasking {found.id} on {route}: {found.price}")
     return found
 
 
@@ -96,10 +95,10 @@ async def test_the_models_are_listed_with_their_limits_and_routes(models: list[d
 
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-async def test_a_chat_on_each_route(
+async def test_a_chat_is_answered_on_each_route(
     daemon: Daemon, models: list[dict[str, Any]], route: str, stream: bool
 ) -> None:
-    chosen = model_of(models, route)
+    chosen = choose_or_skip(models, route)
     params = {
         "model": chosen.id,
         "messages": [user("Answer with the one word: pong")],
@@ -115,8 +114,10 @@ async def test_a_chat_on_each_route(
 
 
 @pytest.mark.parametrize("route", ROUTES)
-async def test_a_tool_round_works(daemon: Daemon, models: list[dict[str, Any]], route: str) -> None:
-    chosen = model_of(models, route, needs="supportsToolUse")
+async def test_a_tool_is_called_and_its_result_is_used(
+    daemon: Daemon, models: list[dict[str, Any]], route: str
+) -> None:
+    chosen = choose_or_skip(models, route, needs="supportsToolUse")
     turn = {"model": chosen.id, "tools": [WEATHER], "maxTokens": 1024}
     question = user("Use the tool get_weather for Rome, then tell me the temperature.")
     first = (await daemon.request("chat/start", {**turn, "messages": [question]})).result
@@ -142,7 +143,7 @@ async def test_a_tool_round_works(daemon: Daemon, models: list[dict[str, Any]], 
 async def test_thinking_is_received_and_sent_back(
     daemon: Daemon, models: list[dict[str, Any]], route: str
 ) -> None:
-    chosen = model_of(models, route, needs="supportsThinking")
+    chosen = choose_or_skip(models, route, needs="supportsThinking")
     turn = {"model": chosen.id, "thinking": "low", "maxTokens": 2048}
     question = user("What is 17 * 23? Think first.")
     first = (await daemon.request("chat/start", {**turn, "messages": [question]})).result
@@ -156,10 +157,10 @@ async def test_thinking_is_received_and_sent_back(
     )
 
 
-async def test_a_cancel_ends_an_answer_at_once_and_keeps_its_partial(
+async def test_a_cancel_ends_an_answer_and_keeps_the_partial_text(
     daemon: Daemon, models: list[dict[str, Any]]
 ) -> None:
-    chosen = model_of(models, ROUTES[0])
+    chosen = choose_or_skip(models, ROUTES[0])
     request = daemon.start(
         "chat/start",
         {

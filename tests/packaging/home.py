@@ -41,9 +41,9 @@ class Home:
         return ran.stdout
 
     def stop_daemon(self, program: str | Path | None = None) -> None:
-        """Stop the shared daemon, with this program or else the one on the PATH, if that is installed.
+        """Stop the shared daemon with this program, or else with the home's `jumpseat` if it is installed.
 
-        The daemon may be missing, because a command stops waiting for a cold start that takes too long.
+        Ignore the exit code, because there may be no daemon: a command does not wait for a slow cold start.
         """
         if command := shutil.which(program or "jumpseat", path=str(self.directory / ".local/bin")):
             stop = [command, "daemon", "stop"]

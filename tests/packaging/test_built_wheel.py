@@ -25,7 +25,7 @@ COMMAND_SECONDS = 100.0
 # All tests share one build, which is made only once because one worker runs all tests of a module.
 pytestmark = pytest.mark.slow
 
-IMPORTED_BY_IMPORT = """
+LIST_IMPORTS = """
 import sys
 before = set(sys.modules)
 import jumpseat
@@ -85,7 +85,7 @@ def test_the_command_prints_its_version(installed, wheel):
 
 
 def test_importing_jumpseat_loads_no_third_party_module(installed):
-    where, *loaded = installed.run("python", "-c", IMPORTED_BY_IMPORT).splitlines()
+    where, *loaded = installed.run("python", "-c", LIST_IMPORTS).splitlines()
     assert Path(where).is_relative_to(installed.binaries.parent)
     assert loaded == ["jumpseat"]
 
@@ -107,7 +107,7 @@ def test_the_installed_daemon_answers_initialize(installed):
 
 
 def test_the_installed_command_asks_a_provider_through_its_daemon(installed):
-    """This imports the modules that are imported late, so their packages must be dependencies."""
+    """A chat imports the modules that are imported late, so their packages must be dependencies."""
     home = installed.directory / "home"
     home.mkdir(exist_ok=True)
     with ThreadedUpstream() as upstream:

@@ -49,7 +49,7 @@ def commands_of(installer: str, wheel: str, home: Home) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("installer", ["uv", "pipx"])
-def test_a_tool_installer_installs_and_removes_the_command_and_its_local_model(
+def test_a_tool_installer_installs_jumpseat_and_removes_all_but_the_users_files(
     installer: str, home: Home, wheel: Path
 ) -> None:
     commands = commands_of(installer, f"{wheel}[local]", home)

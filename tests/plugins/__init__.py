@@ -1,9 +1,9 @@
-"""Tests of the worked example of a plug-in: its own, and tests through the daemon."""
+"""Tests of the worked example of a plug-in: the example's own tests, and tests through the daemon."""
 
 import sys
 from pathlib import Path
 
 EXAMPLE = Path(__file__).parent / "jumpseat-example"
 
-# The example's own tests import it from its sources; the daemon of the other tests gets it installed.
+# The example's own tests import it from its sources. The other tests install it for their daemon.
 sys.path += [str(EXAMPLE / "src"), str(EXAMPLE / "tests")]

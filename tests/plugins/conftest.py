@@ -49,7 +49,7 @@ async def parlour() -> AsyncIterator[FakeParlour]:
 
 @pytest.fixture
 async def visited(home: Path, plugged: dict[str, str], parlour: FakeParlour) -> AsyncIterator[Daemon]:
-    """Start a daemon with the example, whose only provider `den` is the fake parlour."""
+    """Start a daemon that finds the example. Its only provider, `den`, is the fake parlour."""
     (home / "config.toml").write_text(
         'default_provider = "den"\n[providers.den]\nkind = "parlour"\n'
         f'base_url = "{parlour.origin}"\napi_key = "key-of-the-den"\n'

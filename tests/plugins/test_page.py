@@ -42,7 +42,7 @@ def test_every_block_of_code_on_the_page_is_in_the_example(block: str, tmp_path:
     assert [piece for piece in pieces if not any(piece.strip("\n") in read(path) for path in SOURCES)] == []
 
 
-def test_the_page_shows_each_kind_of_file() -> None:
+def test_the_page_shows_each_part_of_a_plug_in() -> None:
     shown = "".join(fences(PLUGINS, "python"))
 
     for needed in (
@@ -57,7 +57,7 @@ def test_the_page_shows_each_kind_of_file() -> None:
     assert "`jumpseat.tools`" in read(PLUGINS)
 
 
-def test_the_smallest_provider_is_ten_lines_long() -> None:
+def test_the_smallest_provider_has_at_most_ten_lines() -> None:
     echo = ast.parse(read(EXAMPLE / "src" / "jumpseat_example" / "echo.py"))
     (adapter,) = [node for node in echo.body if isinstance(node, ast.ClassDef)]
 

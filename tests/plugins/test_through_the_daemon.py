@@ -48,7 +48,9 @@ async def test_a_chat_streams_and_its_lease_is_returned(visited: Daemon, parlour
     assert parlour.returned == {"lease-1": "end_turn"}
 
 
-async def test_an_unstreamed_answer_is_the_same(visited: Daemon, parlour: FakeParlour) -> None:
+async def test_an_unstreamed_answer_has_no_deltas_but_all_blocks(
+    visited: Daemon, parlour: FakeParlour
+) -> None:
     parlour.script(whole({"ponder": "Hm", "seal": "s1"}, {"say": "Hello"}), path="/converse")
     exchange = await chat(visited, stream=False)
 
@@ -114,6 +116,7 @@ async def test_a_cancel_closes_the_connection_and_returns_the_lease(
 
     assert exchange.error["code"] == -32800
     assert exchange.error["data"]["partial"]["text"] == ("Hel" if first else "")
+    # The first request is for the lease, the second for the chat, and the third returns the lease.
     await parlour.wait_for_disconnect(2)
     await parlour.wait_for_request(3)
     assert parlour.returned == {"lease-1": "cancelled"}
@@ -220,7 +223,7 @@ async def test_a_plug_in_can_extract_the_replacement_of_an_edit(
     assert edit.result["replacement"] == replacement
 
 
-async def test_a_setting_outside_the_limits_of_its_row_is_refused(visited: Daemon) -> None:
+async def test_a_setting_that_its_row_does_not_allow_is_refused(visited: Daemon) -> None:
     error = (await chat(visited, settings={"tone": "shrill"})).error
 
     assert error["code"] == -32602
@@ -255,7 +258,7 @@ async def test_an_overlay_can_choose_a_plug_in_but_cannot_set_the_plug_ins_own_k
 
 
 @pytest.mark.requirement("6:config")
-async def test_a_wrong_key_of_a_plug_in_is_reported_and_other_providers_work(
+async def test_a_wrong_value_in_a_plug_ins_table_is_reported_and_other_providers_work(
     home: Path, plugged: dict[str, str]
 ) -> None:
     (home / "config.toml").write_text(

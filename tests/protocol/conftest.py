@@ -1,4 +1,4 @@
-"""Fixtures: an agent, and daemons that the tests of a module share, because the start of one takes long."""
+"""Fixtures: an agent, and daemons that the tests of a module share, because a daemon starts slowly."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ CLS = {"provider": "cls"}
 
 
 def configure(home: Path, fake: FakeLanguageServer | None, **more: Any) -> None:
-    """Write a configuration whose only provider is `cls`."""
+    """Write a configuration whose only provider is `cls`, with the command of the fake if there is one."""
     table = {"kind": KIND, **({} if fake is None else {"command": fake.command}), **more}
     lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
     (home / "config.toml").write_text("\n".join(["[providers.cls]", *lines, ""]), "utf-8")
@@ -38,8 +38,8 @@ async def chat(daemon: Daemon, *messages: Any, **params: Any) -> Exchange:
     return await daemon.request("chat/start", asked)
 
 
-async def next_notification(daemon: Daemon, method: str) -> Any:
-    """Return the params of the next notification of this method, and skip other notifications."""
+async def read_notification(daemon: Daemon, method: str) -> Any:
+    """Read up to the next notification of this method, and return its params."""
     while (message := await daemon.read()).get("method") != method:
         assert "method" in message, message
     return message["params"]

@@ -14,13 +14,13 @@ from jumpseat.adapters.github.language_server.identity import STATUS_SECONDS
 from tests.daemon import Daemon, running_daemon
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 from tests.fakes.language_server_answers import DEVICE_FLOW, MODELS
-from tests.protocol.copilot_language_server.daemons import CLS, chat, configure, next_notification, read_row
+from tests.protocol.copilot_language_server.daemons import CLS, chat, configure, read_notification, read_row
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.mark.requirement("language-server:sign-in", "language-server:sign-out", "language-server:did-change")
-async def test_a_person_signs_in_with_a_code_chats_and_signs_out(
+async def test_a_person_can_sign_in_with_a_code_then_chat_and_then_sign_out(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     fake.status = {"status": "NotSignedIn"}
@@ -34,7 +34,7 @@ async def test_a_person_signs_in_with_a_code_chats_and_signs_out(
     fake.on("signInConfirm", confirm)
     before = (await served.request("auth/status", CLS)).result
     request_id = served.start("auth/signIn", {**CLS, "token": "mine"})
-    prompt = await next_notification(served, "auth/prompt")
+    prompt = await read_notification(served, "auth/prompt")
     approved.set()
     signing_in = await served.read_until(request_id)
     answer = await chat(served)
@@ -68,7 +68,7 @@ async def test_a_sign_in_that_a_person_cancels_is_cancelled_at_the_server(
 
     fake.on("signInWithDeviceFlow", flow)
     request_id = served.start("auth/signIn", CLS)
-    prompt = await next_notification(served, "auth/prompt")
+    prompt = await read_notification(served, "auth/prompt")
 
     served.notify("$/cancelRequest", {"id": request_id})
     error = (await served.read_until(request_id)).error
@@ -91,7 +91,7 @@ async def test_a_foreign_sign_in_page_is_not_shown(served: Daemon, fake: FakeLan
 
 
 @pytest.mark.requirement("language-server:did-change")
-async def test_a_change_of_the_account_is_reported_with_the_models(
+async def test_a_change_of_the_account_is_reported_as_a_change_of_the_models_too(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     await served.request("auth/status", CLS)
@@ -101,8 +101,8 @@ async def test_a_change_of_the_account_is_reported_with_the_models(
 
     fake.notify("didChangeStatus/v2", {"statuses": [row]})
 
-    assert await next_notification(served, "models/didChange") == CLS
-    change = await next_notification(served, "auth/didChange")
+    assert await read_notification(served, "models/didChange") == CLS
+    change = await read_notification(served, "auth/didChange")
     assert (change["provider"], change["state"]) == ("cls", "signed_out")
     assert "Gone." in change["message"]
 
@@ -112,7 +112,7 @@ async def test_a_change_of_the_account_is_reported_with_the_models(
     ("status", "code"),
     [({"status": "NotSignedIn"}, 1000), ({"status": "NotAuthorized", "user": "octocat"}, 1001)],
 )
-async def test_a_chat_while_signed_out_is_rejected_with_the_command_that_fixes_it(
+async def test_a_chat_without_access_is_rejected_with_the_command_that_fixes_it(
     served: Daemon, fake: FakeLanguageServer, status: dict[str, Any], code: int
 ) -> None:
     fake.status = status
@@ -124,9 +124,9 @@ async def test_a_chat_while_signed_out_is_rejected_with_the_command_that_fixes_i
     assert "conversation/create" not in fake.methods
 
 
-@pytest.mark.slow  # Waits as long as `providers/list` does; a unit test covers this with a shorter limit.
+@pytest.mark.slow  # Waits as long as `providers/list` waits for a server. A unit test has a shorter limit.
 @pytest.mark.requirement("language-server:status-silence")
-async def test_a_server_that_never_answers_delays_the_start_and_a_list_only_briefly(
+async def test_a_server_that_never_answers_delays_only_the_first_list_of_providers(
     home: Path, fake: FakeLanguageServer
 ) -> None:
     fake.on("initialize", NEVER)
@@ -180,9 +180,9 @@ async def test_terms_are_accepted_only_at_a_clients_request_and_the_effect_is_ch
     refused = (await served.request("models/setPolicy", asked)).error
     fake.on("copilot/models", list(MODELS), accepted)
     row = (await served.request("models/setPolicy", asked)).result["model"]
-    none = (await served.request("models/setPolicy", {**asked, "model": "cls:gpt-4.1"})).error
+    without_terms = (await served.request("models/setPolicy", {**asked, "model": "cls:gpt-4.1"})).error
 
     assert untouched == []
     assert refused["code"] == 1001
     assert (row["id"], row["policy"]) == ("cls:claude-sonnet-4.6", "enabled")
-    assert none["code"] == 1004
+    assert without_terms["code"] == 1004

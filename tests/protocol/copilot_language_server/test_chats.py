@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.requirement("language-server:conversation", "language-server:second-turn")
-async def test_a_whole_conversation_from_the_first_question_to_the_second_answer(
+async def test_a_second_question_continues_the_conversation_at_the_server(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     status = (await served.request("auth/status", CLS)).result
@@ -63,7 +63,9 @@ async def test_an_answer_is_streamed_while_it_arrives(served: Daemon, fake: Fake
 
 
 @pytest.mark.requirement("language-server:completion")
-async def test_a_completion_arrives_as_one_delta(home: Path, fake: FakeLanguageServer) -> None:
+async def test_an_answer_through_a_completion_arrives_as_one_delta(
+    home: Path, fake: FakeLanguageServer
+) -> None:
     async with start_daemon(home, fake, chat_api="completion") as daemon:
         exchange = await daemon.request("chat/start", {"messages": [user("Hi")]})
 
@@ -78,7 +80,7 @@ async def test_a_completion_arrives_as_one_delta(home: Path, fake: FakeLanguageS
 
 
 @pytest.mark.requirement("language-server:auto")
-async def test_a_server_without_conversations_gets_completions_from_then_on(
+async def test_chats_with_a_server_that_lacks_conversations_become_completions(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     unknown = RpcError(METHOD_NOT_FOUND, "Method not found")
@@ -123,7 +125,9 @@ async def test_each_route_is_listed_with_its_capabilities(
 
 
 @pytest.mark.requirement("language-server:capabilities-refused")
-async def test_tools_are_refused_without_a_request(served: Daemon, fake: FakeLanguageServer) -> None:
+async def test_a_chat_with_tools_is_refused_before_any_request_to_the_server(
+    served: Daemon, fake: FakeLanguageServer
+) -> None:
     tool = {"name": "weather", "description": "Tells the weather.", "parameters": {"type": "object"}}
 
     error = (await chat(served, tools=[tool])).error

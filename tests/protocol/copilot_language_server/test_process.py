@@ -19,7 +19,7 @@ from tests.protocol.copilot_language_server.daemons import (
     KIND,
     chat,
     configure,
-    next_notification,
+    read_notification,
     read_row,
     start_daemon,
 )
@@ -30,7 +30,7 @@ SECRET = "gho_thisIsTheChildsOwnSecret0123456789"
 
 
 @pytest.mark.requirement("language-server:command")
-async def test_a_server_that_is_not_installed_is_listed_with_the_line_that_installs_it(
+async def test_a_server_that_is_not_installed_is_listed_with_the_command_to_install_it(
     home: Path, tmp_path: Path
 ) -> None:
     async with start_daemon(home, None, command=[str(tmp_path / "nothing")]) as daemon:
@@ -47,7 +47,7 @@ async def test_a_server_that_is_not_installed_is_listed_with_the_line_that_insta
 
 
 @pytest.mark.requirement("language-server:failed-start")
-async def test_a_program_that_is_not_a_language_server_is_1008_with_its_output(
+async def test_a_program_that_is_not_a_language_server_causes_1008_with_its_output(
     home: Path, tmp_path: Path
 ) -> None:
     program = tmp_path / "other"
@@ -65,7 +65,7 @@ async def test_a_program_that_is_not_a_language_server_is_1008_with_its_output(
 
 
 @pytest.mark.requirement("language-server:broken-framing")
-async def test_an_invalid_message_is_1009_and_the_next_chat_starts_the_server_again(
+async def test_an_invalid_message_causes_1009_and_the_next_chat_restarts_the_server(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     fake.on("conversation/create", turn(fake, begin(), round_reply("Hel"), asyncio.Event()))
@@ -84,7 +84,7 @@ async def test_an_invalid_message_is_1009_and_the_next_chat_starts_the_server_ag
 
 
 @pytest.mark.requirement("language-server:crash", "language-server:restart")
-async def test_a_server_killed_during_a_chat_is_1009_with_the_partial_answer(
+async def test_a_server_killed_during_a_chat_causes_1009_with_the_partial_answer(
     served: Daemon, fake: FakeLanguageServer
 ) -> None:
     async def seconds_until_it_is_reported() -> float:
@@ -179,7 +179,7 @@ async def test_the_server_ends_with_the_daemon(home: Path, fake: FakeLanguageSer
 
 
 @pytest.mark.requirement("language-server:shutdown", "language-server:restart")
-async def test_a_table_that_changes_in_mid_chat_ends_the_server_when_the_chat_has_ended(
+async def test_a_table_that_changes_in_mid_chat_ends_the_server_after_the_chat(
     served: Daemon, home: Path, fake: FakeLanguageServer
 ) -> None:
     more = asyncio.Event()
@@ -188,7 +188,7 @@ async def test_a_table_that_changes_in_mid_chat_ends_the_server_when_the_chat_ha
     await served.read_delta("text_delta")
     configure(home, fake, timeout=77)
     served.notify("workspace/didChangeConfiguration", {"settings": {}})
-    await next_notification(served, "providers/didChange")
+    await read_notification(served, "providers/didChange")
     running = list(fake.starts)
     more.set()
     first = await served.read_until(request_id)

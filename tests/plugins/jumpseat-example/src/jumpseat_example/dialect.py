@@ -20,7 +20,7 @@ from jumpseat.dialects import render_context
 
 
 def parameters(request: ChatRequest) -> dict[str, Any]:
-    """The body without the turns."""
+    """Return the body without the turns."""
     body: dict[str, Any] = {"voice": request.model, "live": request.stream, "at_most": request.max_tokens}
     if request.system is not None:
         body["manners"] = request.system
@@ -41,7 +41,7 @@ def parameters(request: ChatRequest) -> dict[str, Any]:
 
 
 def turns(request: ChatRequest, provider: str) -> list[dict[str, Any]]:
-    """The conversation. A seal is sent only to the model that made it."""
+    """Return the turns of the conversation. A seal is sent only to the model that made it."""
     here = Origin(provider, request.model)
     said = []
     for message in request.messages:
