@@ -84,7 +84,7 @@ async def test_requests_may_follow_the_handshake_without_waiting(
 
 
 @pytest.mark.requirement("11:errors")
-async def test_a_session_that_is_not_open_is_not_found(agent: AcpAgent) -> None:
+async def test_an_unknown_session_is_not_found(agent: AcpAgent) -> None:
     assert (await agent.prompt("nobody", "hi")).error["code"] == -32002
     params = {"sessionId": "nobody", "cwd": "/", "mcpServers": []}
     assert (await agent.request("session/load", params)).error["code"] == -32002

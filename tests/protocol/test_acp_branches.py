@@ -99,7 +99,7 @@ async def test_a_loaded_session_continues_its_branch_after_a_restart_of_the_daem
 
 
 @pytest.mark.requirement("11:sessions")
-async def test_a_resumed_session_continues_without_its_messages(
+async def test_a_resumed_session_continues_without_showing_its_messages(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
     script_answers(upstream, "one", "two")
@@ -272,7 +272,7 @@ async def test_deleting_a_session_ends_its_prompt_and_leaves_nothing_of_it(
     await agent.prompt(session, "hi")
     store = ConversationStore(hub.home / "conversations")
     with store.hold_lock():
-        # The prompt may wait for the lock to write its question; then the deletion must wait for that.
+        # The prompt may need the lock to write its question. The deletion must then wait for the prompt.
         prompt = agent.start_prompt(session, "a long story")
         delete = agent.start("session/delete", {"sessionId": session})
 
@@ -283,7 +283,9 @@ async def test_deleting_a_session_ends_its_prompt_and_leaves_nothing_of_it(
 
 
 @pytest.mark.requirement("11:sessions")
-async def test_a_cancelled_first_prompt_has_a_title(agent: AcpAgent, upstream: FakeUpstream) -> None:
+async def test_a_cancelled_first_prompt_gives_its_session_a_title(
+    agent: AcpAgent, upstream: FakeUpstream
+) -> None:
     upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]), path="/v1/chat/completions")
     session = await agent.new_session()
     prompt = agent.start_prompt(session, "a long story")

@@ -39,7 +39,7 @@ CHATS = "/v1/chat/completions"
 
 
 def clients_with(scenario: str) -> list[str]:
-    """Return the clients that have a transcript of a scenario."""
+    """Return the clients that have a transcript of this scenario."""
     return sorted(
         path.name.removesuffix(f"-{scenario}.txt") for path in TRANSCRIPTS.glob(f"*-{scenario}.txt")
     )
@@ -53,6 +53,7 @@ async def replay(hub: Hub, upstream: FakeUpstream, tmp_path: Path) -> Replay:
     upstream.default(Reply.events(completion_stream(["An answer."])), path=CHATS)
 
     def hold_answer(is_cancelled: bool) -> None:
+        """Script an answer that does not end, if the client cancels this prompt."""
         if is_cancelled:
             upstream.script(Reply.events([*completion_stream(["Once upon"])[:2], Gate()]), path=CHATS)
 

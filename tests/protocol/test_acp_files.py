@@ -194,7 +194,7 @@ async def test_text_that_is_typed_at_the_last_moment_is_not_overwritten(
 
 @pytest.mark.requirement("12:acp-files")
 @pytest.mark.parametrize("unsaved", [True, False])
-async def test_a_client_that_only_reads_keeps_its_unsaved_changes(
+async def test_unsaved_changes_of_a_client_that_cannot_write_files_are_not_overwritten(
     hub: Hub, upstream: FakeUpstream, root: Path, unsaved: bool
 ) -> None:
     path = root / "main.py"

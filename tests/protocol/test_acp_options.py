@@ -161,7 +161,7 @@ async def test_a_changed_configuration_updates_the_options_and_commands_of_open_
 
 
 @pytest.mark.requirement("11:live-options")
-async def test_a_changed_default_model_is_the_model_of_open_sessions(
+async def test_a_changed_default_model_becomes_the_model_of_open_sessions(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
     config = CONFIG.format(base_url=upstream.base_url)
@@ -175,7 +175,7 @@ async def test_a_changed_default_model_is_the_model_of_open_sessions(
 
 
 @pytest.mark.requirement("11:live-options")
-async def test_a_saved_default_model_is_the_model_of_open_sessions(
+async def test_a_saved_default_model_becomes_the_model_of_open_sessions(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
     config = CONFIG.format(base_url=upstream.base_url)
@@ -221,7 +221,7 @@ async def test_a_changed_list_of_models_updates_the_options_of_open_sessions(
 
 
 @pytest.mark.requirement("11:live-options")
-async def test_a_faulty_configuration_is_a_notice_and_changes_nothing(
+async def test_a_faulty_configuration_causes_a_notice_and_changes_nothing(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
     config = CONFIG.format(base_url=upstream.base_url)

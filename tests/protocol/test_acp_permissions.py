@@ -41,7 +41,9 @@ async def test_everything_except_a_known_permission_is_a_denial(
 
 
 @pytest.mark.requirement("12:acp-permission")
-async def test_a_client_that_cannot_ask_denies(agent: AcpAgent, upstream: FakeUpstream) -> None:
+async def test_a_call_is_denied_if_the_client_cannot_ask_the_user(
+    agent: AcpAgent, upstream: FakeUpstream
+) -> None:
     script_calls(upstream, call_to_write())
     exchange, _ = await ask(agent, await agent.new_session(), lambda request: REFUSED)
 
@@ -68,7 +70,7 @@ async def test_a_permission_for_the_conversation_does_not_hold_in_another(
 
 
 @pytest.mark.requirement("12:acp-permission")
-async def test_a_call_outside_the_directories_says_so_and_cannot_be_remembered(
+async def test_a_question_about_a_file_outside_has_a_reason_and_no_permanent_options(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
     script_calls(upstream, call_to_write(path="../new.txt"))
@@ -127,13 +129,13 @@ async def test_a_client_that_leaves_while_it_is_asked_ends_the_prompt(
 
 
 @pytest.mark.requirement("12:acp-permission")
-async def test_two_sessions_that_ask_at_the_same_time_have_their_own_answers(
+async def test_two_sessions_that_ask_at_the_same_time_are_answered_separately(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
     one, two = await agent.new_session(), await agent.new_session()
     prompts, requests = {}, {}
     for session, name in ((one, "one"), (two, "two")):
-        # Both calls have the same id, as some servers number them.
+        # Both calls have the same id, because some servers number the calls of each answer separately.
         stream = completion_stream(tool_calls=[call_to_write(path=name)])
         upstream.script(Reply.events(stream), path="/v1/chat/completions")
         prompts[session] = agent.start_prompt(session, "Go.")

@@ -15,7 +15,7 @@ from tests.hub import Hub
 
 
 @pytest.mark.requirement("11:prompt")
-async def test_an_answer_is_streamed_and_the_next_prompt_continues_it(
+async def test_an_answer_is_streamed_and_the_next_prompt_continues_the_conversation(
     agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(completion_stream(["hel", "lo"])), path="/v1/chat/completions")
@@ -34,7 +34,7 @@ async def test_an_answer_is_streamed_and_the_next_prompt_continues_it(
 
 
 @pytest.mark.requirement("11:prompt")
-async def test_resources_and_linked_files_reach_the_model(
+async def test_resources_and_linked_files_of_the_directory_reach_the_model(
     agent: AcpAgent, upstream: FakeUpstream, root: Path
 ) -> None:
     script_answers(upstream, "ok")
@@ -82,7 +82,7 @@ async def test_a_resource_that_cannot_be_decoded_is_sent_as_its_uri(
 
 
 @pytest.mark.requirement("11:prompt")
-async def test_a_client_with_files_is_asked_for_a_linked_file(
+async def test_a_client_that_can_read_files_is_asked_for_a_linked_file(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
     script_answers(upstream, "ok")
@@ -101,7 +101,9 @@ async def test_a_client_with_files_is_asked_for_a_linked_file(
 
 
 @pytest.mark.requirement("11:prompt")
-async def test_an_image_reaches_a_model_that_sees(hub: Hub, upstream: FakeUpstream, tmp_path: Path) -> None:
+async def test_an_image_reaches_a_model_that_accepts_images(
+    hub: Hub, upstream: FakeUpstream, tmp_path: Path
+) -> None:
     script_answers(upstream, "a dot")
     config = provider_table(upstream.base_url) + "capabilities = { vision = true }\n"
     async with running_agent(hub, tmp_path, config=config) as agent:
@@ -115,7 +117,7 @@ async def test_an_image_reaches_a_model_that_sees(hub: Hub, upstream: FakeUpstre
 
 @pytest.mark.requirement("11:cancel")
 @pytest.mark.parametrize("method", ["session/cancel", "$/cancel_request"])
-async def test_a_cancelled_prompt_ends_as_cancelled_and_keeps_its_text(
+async def test_a_cancelled_prompt_ends_as_cancelled_and_keeps_the_partial_answer(
     agent: AcpAgent, upstream: FakeUpstream, method: str
 ) -> None:
     upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]), path="/v1/chat/completions")
@@ -135,7 +137,7 @@ async def test_a_cancel_in_the_same_write_as_its_prompt_takes_effect(
     agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
     session = await agent.new_session()
-    agent.methods[50] = "session/prompt"
+    agent.methods[50] = "session/prompt"  # `agent.read_until` checks the result of this method.
     params = {"sessionId": session, "prompt": [{"type": "text", "text": "hi"}]}
     agent.send(
         {"jsonrpc": "2.0", "id": 50, "method": "session/prompt", "params": params},
@@ -171,7 +173,7 @@ async def test_a_failure_of_the_provider_is_an_error_with_its_hint_in_the_messag
 
     assert error["code"] == 1004
     assert error["data"]["kind"] == "request"
-    assert error["data"].get("hint", "") in error["message"]
+    assert error["data"]["hint"] in error["message"]
 
 
 @pytest.mark.requirement("11:errors")
@@ -263,7 +265,7 @@ async def test_a_diff_in_a_command_is_shortened_with_a_notice(
 
 
 @pytest.mark.requirement("11:commands")
-async def test_an_unknown_command_is_a_question(agent: AcpAgent, upstream: FakeUpstream) -> None:
+async def test_an_unknown_command_is_sent_to_the_model(agent: AcpAgent, upstream: FakeUpstream) -> None:
     script_answers(upstream, "a path")
     session = await agent.new_session()
 

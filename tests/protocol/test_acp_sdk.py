@@ -20,7 +20,7 @@ from tests.hub import Hub
 TYPESCRIPT_CLIENT = Path(__file__).parents[1] / "tools" / "acp" / "client.mjs"
 
 
-def call_tool(tool: str, **arguments: Any) -> FakeCall:
+def file_tool_call(tool: str, **arguments: Any) -> FakeCall:
     """Return a call of a file tool."""
     return FakeCall(tool, f"files__{tool}", [json.dumps(arguments)])
 
@@ -94,7 +94,7 @@ async def test_a_client_of_the_typescript_sdk_chats_and_allows_an_edit(
     file = tmp_path / "main.py"
     file.write_text("print('hello')\n")
     edit = {"path": "main.py", "oldText": "hello", "newText": "bye"}
-    for call in (call_tool("read", path="main.py"), call_tool("edit", **edit)):
+    for call in (file_tool_call("read", path="main.py"), file_tool_call("edit", **edit)):
         upstream.script(Reply.events(completion_stream(tool_calls=[call])), path="/v1/chat/completions")
     upstream.script(Reply.events(completion_stream(["hel", "lo"])), path="/v1/chat/completions")
     (hub.home / "config.toml").write_text(provider_table(upstream.base_url))

@@ -45,8 +45,8 @@ async def agent(hub: Hub, upstream: FakeUpstream, root: Path) -> AsyncIterator[A
         yield running
 
 
-def program(record: Record, *flags: str, name: str = "fake", **env: str) -> Json:
-    """Return the definition of the server as an editor sends it."""
+def server_definition(record: Record, *flags: str, name: str = "fake", **env: str) -> Json:
+    """Return the definition of the fake MCP server, as an editor sends it."""
     command, *args = mcp_server.command("--record", str(record.path), *flags)
     variables = [{"name": key, "value": value} for key, value in env.items()]
     return {"name": name, "command": command, "args": args, "env": variables}
@@ -65,7 +65,7 @@ async def test_a_program_runs_in_the_directory_of_the_session_with_literal_varia
     agent: AcpAgent, upstream: FakeUpstream, root: Path, record: Record
 ) -> None:
     variables = {"A": "env:HOME", "B": "${HOME}", "C": "HOME", "D": "command:echo x"}
-    session = await agent.new_session(mcpServers=[program(record, **variables)])
+    session = await agent.new_session(mcpServers=[server_definition(record, **variables)])
     assert record.pids() == []
     script_calls(upstream, call("fake__environ"))
     exchange = await agent.prompt(session, "Go.")
@@ -82,9 +82,9 @@ async def test_a_program_runs_in_the_directory_of_the_session_with_literal_varia
 async def test_servers_serve_only_their_session_and_end_with_the_daemon(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream, record: Record
 ) -> None:
-    one = await agent.new_session(mcpServers=[program(record)])
+    one = await agent.new_session(mcpServers=[server_definition(record)])
     two = await agent.new_session()
-    same = await agent.new_session(mcpServers=[program(record)])
+    same = await agent.new_session(mcpServers=[server_definition(record)])
     for session in (one, same):
         script_calls(upstream, call("fake__echo"))
         await agent.prompt(session, "Go.")
@@ -109,7 +109,7 @@ async def test_a_server_is_released_with_its_session(
     (hub.home / "daemon").write_text("not a directory")
     async with running_agent(hub, root, config=ALLOW + provider_table(upstream.base_url)) as agent:
         await agent.initialize()
-        session = await agent.new_session(mcpServers=[program(record)])
+        session = await agent.new_session(mcpServers=[server_definition(record)])
         script_calls(upstream, call("fake__echo"))
         await agent.prompt(session, "Go.")
         running = [is_running(pid) for pid in record.pids()]
@@ -121,7 +121,7 @@ async def test_a_server_is_released_with_its_session(
 
 
 @pytest.mark.requirement("12:acp-servers")
-async def test_a_server_replaces_the_users_server_of_its_name_and_its_permissions(
+async def test_a_server_of_a_session_replaces_the_users_server_and_the_permissions_for_it(
     hub: Hub, upstream: FakeUpstream, root: Path, record: Record, tmp_path: Path
 ) -> None:
     own = Record(tmp_path / "own")
@@ -132,28 +132,35 @@ async def test_a_server_replaces_the_users_server_of_its_name_and_its_permission
     async with running_agent(hub, root, config=config) as agent:
         await agent.initialize()
         questions = []
-        for servers in ([], [program(record)], [], [program(record)], [program(record, X="1")]):
+        for servers in (
+            [],
+            [server_definition(record)],
+            [],
+            [server_definition(record)],
+            [server_definition(record, X="1")],
+        ):
             session = await agent.new_session(mcpServers=servers)
             script_calls(upstream, call("fake__echo"))
             _, requests = await ask(agent, session, choose("allow_always"))
             questions.append([each["params"]["toolCall"]["title"] for each in requests])
 
+    # The user always allows a call, but this permission applies only to a server of the same definition.
     assert [len(each) for each in questions] == [1, 1, 0, 0, 1]
     assert (len(own.pids()), len(record.pids())) == (1, 2)
 
 
 @pytest.mark.requirement("12:acp-servers")
-async def test_a_loaded_session_has_the_servers_of_its_new_request(
+async def test_a_reopened_session_has_only_the_servers_of_the_request_that_reopens_it(
     agent: AcpAgent, upstream: FakeUpstream, root: Path, record: Record
 ) -> None:
-    session = await agent.new_session(mcpServers=[program(record)])
+    session = await agent.new_session(mcpServers=[server_definition(record)])
     script_calls(upstream, call("fake__echo"))
     await agent.prompt(session, "Go.")
     loaded = await agent.reopen("session/load", session)
     script_answers(upstream, "Hello.", "Hello.")
     await agent.prompt(session, "Hi.")
     without = list_offered_servers(upstream)
-    params = {"sessionId": session, "cwd": str(root), "mcpServers": [program(record)]}
+    params = {"sessionId": session, "cwd": str(root), "mcpServers": [server_definition(record)]}
     await agent.request("session/resume", params)
     await agent.read_update("available_commands_update")
     await agent.prompt(session, "Hi.")
@@ -167,8 +174,7 @@ async def test_a_loaded_session_has_the_servers_of_its_new_request(
 async def test_a_server_on_the_network_receives_its_headers(agent: AcpAgent, upstream: FakeUpstream) -> None:
     endpoint = McpEndpoint(upstream)
     headers = [{"name": "Authorization", "value": "Bearer x"}, {"name": "X-Home", "value": "env:HOME"}]
-    server = {"type": "http", "name": "fake", "url": f"{upstream.base_url}/mcp", "headers": headers}
-    server["url"] = server["url"].replace("/v1/mcp", "/mcp")
+    server = {"type": "http", "name": "fake", "url": f"{upstream.origin}/mcp", "headers": headers}
     session = await agent.new_session(mcpServers=[server])
     script_calls(upstream, call(f"fake__{endpoint.tools[0]['name']}"))
     await agent.prompt(session, "Go.")
@@ -182,7 +188,7 @@ async def test_a_server_on_the_network_receives_its_headers(agent: AcpAgent, ups
 
 
 @pytest.mark.requirement("12:acp-servers")
-async def test_a_server_that_cannot_start_is_a_notice_and_the_prompt_goes_on(
+async def test_a_server_that_cannot_start_causes_a_notice_and_the_prompt_goes_on(
     agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
     server = {"name": "My server!", "command": "/nowhere/server", "args": [], "env": []}
@@ -209,7 +215,7 @@ async def test_a_server_that_cannot_start_is_a_notice_and_the_prompt_goes_on(
         (["a"], "mcpServers.0"),
     ],
 )
-async def test_a_definition_that_is_not_valid_is_refused(
+async def test_an_invalid_definition_of_a_server_is_refused(
     agent: AcpAgent, servers: list[Any], path: str
 ) -> None:
     error = (await agent.request("session/new", {"cwd": str(agent.directory), "mcpServers": servers})).error
@@ -227,7 +233,7 @@ async def test_secrets_of_servers_are_not_logged(
     secret = "canary-4711-4711-4711"
     async with running_agent(hub, root, config=config, flags=["--log-level", "debug"]) as agent:
         await agent.initialize()
-        server = program(record, "--leak", "API_TOKEN", API_TOKEN=secret)
+        server = server_definition(record, "--leak", "API_TOKEN", API_TOKEN=secret)
         session = await agent.new_session(mcpServers=[server])
         script_calls(upstream, call("fake__echo"))
         await agent.prompt(session, "Go.")

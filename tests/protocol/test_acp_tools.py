@@ -169,7 +169,7 @@ async def test_ids_of_calls_are_unique_in_a_session_and_inputs_are_bounded(
 
 
 @pytest.mark.requirement("12:acp-calls")
-async def test_a_call_that_fails_before_any_question_is_shown(
+async def test_a_call_that_fails_without_a_question_is_shown_to_the_user(
     agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
     script_calls(

@@ -21,7 +21,7 @@ PAGE = base64.b64encode(b"%PDF").decode()
 
 @pytest.fixture
 async def agent(hub: Hub, upstream: FakeUpstream, tmp_path: Path) -> AsyncIterator[AcpAgent]:
-    """An initialized agent whose only provider is the upstream, and whose models see."""
+    """An initialized agent whose only provider is the upstream, and whose models accept images."""
     config = provider_table(upstream.base_url) + "capabilities = { vision = true }\n"
     async with running_agent(hub, tmp_path, config=config) as running:
         await running.initialize()
@@ -38,7 +38,7 @@ async def load_kept(hub: Hub, agent: AcpAgent, *messages: Any) -> AcpExchange:
 
 
 @pytest.mark.requirement("11:replay")
-async def test_tool_calls_and_their_results_are_replayed(
+async def test_loading_a_session_shows_its_tool_calls_and_their_results(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
     script_answers(upstream, "Two files.", "Yes.")
@@ -91,7 +91,7 @@ async def test_tool_calls_and_their_results_are_replayed(
 
 
 @pytest.mark.requirement("11:replay")
-async def test_images_documents_context_and_thinking_are_replayed(
+async def test_loading_a_session_shows_images_documents_context_and_thinking(
     hub: Hub, agent: AcpAgent, upstream: FakeUpstream
 ) -> None:
     upstream.script(
@@ -130,7 +130,9 @@ async def test_images_documents_context_and_thinking_are_replayed(
 
 
 @pytest.mark.requirement("11:prompt")
-async def test_citations_are_links_each_sent_once(agent: AcpAgent, upstream: FakeUpstream) -> None:
+async def test_citations_become_links_and_each_link_is_sent_once(
+    agent: AcpAgent, upstream: FakeUpstream
+) -> None:
     def cite(url: str, title: str | None, start: int = 0) -> dict[str, Any]:
         citation = {"url": url, "start_index": start, **({"title": title} if title else {})}
         return chunk({"annotations": [{"type": "url_citation", "url_citation": citation}]})
@@ -156,7 +158,7 @@ async def test_citations_are_links_each_sent_once(agent: AcpAgent, upstream: Fak
 
 
 @pytest.mark.requirement("11:prompt")
-async def test_a_generated_image_is_content(agent: AcpAgent, upstream: FakeUpstream) -> None:
+async def test_a_generated_image_is_sent_as_content(agent: AcpAgent, upstream: FakeUpstream) -> None:
     images = [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXELS}"}}]
     first, *rest = completion_stream(["Here."])
     upstream.script(Reply.events([first, chunk({"images": images}), *rest]), path="/v1/chat/completions")

@@ -35,7 +35,7 @@ async def test_templates_have_the_fields_of_a_form(daemon: Daemon) -> None:
 
 
 @pytest.mark.requirement("5:add")
-async def test_an_added_provider_can_be_used_immediately_and_keeps_the_file(
+async def test_an_added_provider_can_be_used_immediately_and_the_file_keeps_its_text(
     daemon: Daemon, home: Path, upstream: FakeUpstream
 ) -> None:
     (home / "config.toml").write_text("# Mine\n", "utf-8")

@@ -27,7 +27,7 @@ TOOLS = [{"name": "f", "description": "Does.", "parameters": {"type": "object"}}
 
 @pytest.fixture
 async def claude(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
-    """A daemon whose one provider is the upstream, as `fake`, speaking Messages."""
+    """A daemon whose only provider, `fake`, is the upstream with the Messages API."""
     table = {"kind": "anthropic", "base_url": upstream.origin, "api_key": "literal", "default_model": MODEL}
     await daemon.initialize({"providers": {"fake": table}})
     return daemon
@@ -103,6 +103,7 @@ async def test_a_cancel_closes_the_connection_and_keeps_blocks_that_can_be_sent_
 ) -> None:
     parts = (Thought(["Hm"], SIGNATURE), Words(["Hel", "lo"]))
     events = message_stream(*parts)
+    # Send two events before the blocks, all four events of the thinking, and the text up to `Hel`.
     upstream.script(Reply.events(events[: 2 + 4 + 2]).stall_after())
     request_id = claude.start("chat/start", {"messages": [user("hi")]})
     await claude.read_delta("text_delta")
@@ -142,7 +143,9 @@ async def test_refused_thinking_and_parameters_are_left_out_with_warnings(
 
 
 @pytest.mark.requirement("messages:spliced-start", "2:same-content")
-async def test_an_answer_that_starts_again_counts_from_there(claude: Daemon, upstream: FakeUpstream) -> None:
+async def test_an_answer_that_starts_again_replaces_its_first_part(
+    claude: Daemon, upstream: FakeUpstream
+) -> None:
     first = [event("message_start", message=message()), *block_events(0, Words(["gone"]))]
     rest = message_stream(Thought(["Hm"], SIGNATURE), Words(["kept"]))
     upstream.script(Reply.events([*first, *rest]))
