@@ -114,7 +114,7 @@ async def test_stop_ends_turns_with_their_partials_and_returns_when_the_daemon_i
 
 
 @pytest.mark.requirement("9:daemon-dies")
-async def test_when_the_daemon_is_killed_every_attach_ends_and_the_next_starts_another(
+async def test_attach_processes_end_with_a_killed_daemon_and_the_next_starts_another(
     hub: Hub, upstream: FakeUpstream
 ) -> None:
     async def seconds_until_both_have_ended() -> float:
@@ -179,7 +179,7 @@ async def test_the_daemon_ends_with_its_last_client_and_removes_its_files(hub: H
 
 
 @pytest.mark.requirement("9:idle")
-async def test_the_daemon_ends_with_its_last_client_if_one_of_another_version_runs(hub: Hub) -> None:
+async def test_the_daemon_ends_with_its_last_client_even_if_another_version_also_runs(hub: Hub) -> None:
     with directory_for_sockets() as directory, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{directory}/x.sock")
         listener.listen()

@@ -23,7 +23,7 @@ from tests.hub import Hub
 FLOOD = 20_000
 """The number of requests of the client that floods the daemon. It does not read the responses."""
 
-WHILE = 20
+CHATS_MEANWHILE = 20
 """The number of chats that the other client runs meanwhile."""
 
 
@@ -66,10 +66,10 @@ async def test_floods_and_clients_that_do_not_read_do_not_slow_other_clients(
         stalled.start("chat/start", {"messages": [user("stall")]})
         await upstream.wait_for_request(2)
         flood(flooding)
-        seconds = await time_chats(client, WHILE)
+        seconds = await time_chats(client, CHATS_MEANWHILE)
 
         assert max(seconds) < 1.0
-        # They are still served: what they did not read is not lost.
+        # The other two are still served, and the messages that they have not read yet are not lost.
         assert (await flooding.read())["id"] in range(FLOOD)
         await stalled.read_delta("text_delta")
 
@@ -200,11 +200,11 @@ async def test_hundreds_of_clients_leave_descriptors_threads_and_memory_as_they_
                 case 3:  # The client is killed at a random time.
                     await asyncio.sleep(number % 50 / 1000)
                     client.process.kill()
-                case 4:
+                case 4:  # The client is terminated.
                     await client.initialize(provider(upstream.base_url))
                     client.process.terminate()
                     assert await client.exit_code() == 1
-                case 5:
+                case 5:  # The client sends garbage.
                     client.send_bytes(b"garbage\r\n\r\n" * 100)
                     client.close_stdin()
                     await client.exit_code()

@@ -1,4 +1,4 @@
-"""Settings and Copilot accounts of attached clients: what reaches all of them, and what only one."""
+"""Settings and Copilot accounts of attached clients: what reaches all of them, and what reaches only one."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ async def test_clients_are_served_without_a_usable_state_directory(hub: Hub) -> 
     await check_that_a_client_serves_itself(hub, "cannot be used (File exists)")
 
 
-async def test_a_daemon_that_cannot_start_is_named_with_its_log(hub: Hub) -> None:
+async def test_a_client_serves_itself_if_the_daemon_cannot_start(hub: Hub) -> None:
     (hub.home / "daemon").mkdir(0o700)
     async with hub.client() as client:
         await client.initialize()
@@ -65,7 +65,7 @@ async def test_a_pipe_in_place_of_a_daemon_file_does_not_block_clients(hub: Hub,
         async with hub.client() as client:
             assert (await client.initialize())["serverInfo"]["name"] == "jumpseat"
     finally:
-        path.unlink()  # The fixture reads logs.
+        path.unlink()  # After the tests, `clean_up` reads all logs, and a pipe would block it.
 
 
 @pytest.mark.requirement("9:one-daemon")
@@ -91,6 +91,7 @@ async def test_a_pipe_or_a_link_in_place_of_the_pointer_is_replaced(
 @pytest.mark.requirement("9:no-descriptors")
 async def test_a_client_serves_itself_if_the_daemon_has_no_descriptors_left(hub: Hub) -> None:
     refused = "the daemon has too many open files"
+    # With so few descriptors, the daemon can serve some of the six clients, but not all of them.
     limited = ("/bin/sh", "-c", 'ulimit -n 52; exec "$@"', "sh", *ATTACH)
     async with AsyncExitStack() as clients:
         for _ in range(6):
@@ -103,7 +104,7 @@ async def test_a_client_serves_itself_if_the_daemon_has_no_descriptors_left(hub:
 
 
 @pytest.mark.slow
-async def test_a_hanging_daemon_delays_a_client_for_five_seconds(hub: Hub) -> None:
+async def test_a_client_serves_itself_if_the_daemon_hangs(hub: Hub) -> None:
     async with hub.client() as client:
         await client.initialize()
         pid = hub.pid
@@ -113,7 +114,7 @@ async def test_a_hanging_daemon_delays_a_client_for_five_seconds(hub: Hub) -> No
                 assert (await alone.initialize())["serverInfo"]["name"] == "jumpseat"
             finally:
                 os.kill(pid, signal.SIGCONT)
-            # The daemon closes what it was passed in the meantime, or the log would not end here.
+            # The log ends only because the daemon closes the streams that it was passed while it was stopped.
             assert "the daemon does not answer" in await alone.whole_log()
         assert (await client.request("providers/list")).result["providers"]
         assert len((await hub.status())["clients"]) == 1
@@ -147,7 +148,7 @@ def _make_file(place: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(Path(f"/run/user/{os.getuid()}").is_dir(), reason="there is a better place")
+@pytest.mark.skipif(Path(f"/run/user/{os.getuid()}").is_dir(), reason="the daemon would use /run/user")
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory to another user")
 @pytest.mark.requirement("9:run-directory")
 @pytest.mark.parametrize("make", [_make_directory_of_another_user, _make_link, _make_long_path, _make_file])
@@ -165,8 +166,8 @@ async def test_an_unsafe_run_directory_is_passed_over_and_left_as_it_was(
         assert after == before
 
 
-@pytest.mark.skipif(Path(f"/run/user/{os.getuid()}").is_dir(), reason="there is a better place")
-async def test_a_run_directory_of_another_mode_is_not_used(hub: Hub, tmp_path: Path) -> None:
+@pytest.mark.skipif(Path(f"/run/user/{os.getuid()}").is_dir(), reason="the daemon would use /run/user")
+async def test_a_run_directory_that_other_users_can_read_is_not_used(hub: Hub, tmp_path: Path) -> None:
     unsafe, safe = tmp_path / "u", tmp_path / "s"
     for directory in (unsafe, safe):
         directory.mkdir()
@@ -179,7 +180,7 @@ async def test_a_run_directory_of_another_mode_is_not_used(hub: Hub, tmp_path: P
     await hub.kill()
     async with hub.client(env={"XDG_RUNTIME_DIR": str(safe), "TMPDIR": str(unsafe)}) as client:
         await client.initialize()
-        if len(str(safe)) < 60:
+        if len(str(safe)) < 60:  # A longer path may be too long for a socket.
             assert hub.socket.parent == safe / "jumpseat"
     assert list((unsafe / "jumpseat").iterdir()) == []
 
@@ -194,7 +195,7 @@ def run(home: Path, *flags: str, **streams: int) -> subprocess.CompletedProcess[
     )
 
 
-async def test_the_daemon_does_not_inherit_a_closed_standard_stream(hub: Hub) -> None:
+async def test_a_client_with_a_closed_stderr_does_not_start_a_daemon(hub: Hub) -> None:
     script = f"exec {sys.executable} -m jumpseat attach 2>&-"
     done = await asyncio.to_thread(
         subprocess.run,

@@ -1,4 +1,4 @@
-"""How sessions and daemons of attached clients end: deaths, versions, and an end while a client connects."""
+"""How sessions and daemons of attached clients end: after kills, upgrades, and while a client connects."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_closing_the_pipes_ends_the_session_and_its_attach_process(
     async with hub.client() as client, hub.client() as other:
         await other.initialize()
         await begin_turn(client, upstream)
-        # As the kernel does for an editor that dies.
+        # Close the pipes, as the kernel does for an editor that dies.
         transport = client.process._transport
         for descriptor in (0, 1):
             transport.get_pipe_transport(descriptor).close()
@@ -118,7 +118,7 @@ def other_installation(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.requirement("9:version-skew")
-async def test_a_daemon_of_another_version_stays_for_its_clients_and_ends_with_its_last(
+async def test_a_daemon_of_an_older_version_serves_its_clients_until_the_last_has_left(
     hub: Hub, other_installation: Path
 ) -> None:
     other = {"PYTHONPATH": str(other_installation)}
@@ -154,11 +154,11 @@ async def test_status_lists_and_stop_ends_daemons_of_every_version(
         status = await hub.status()
         assert status["version"] == jumpseat.__version__
         assert [each["pid"] for each in status["clients"]] == [first.process.pid]
-        (older,) = status["others"]
-        assert older["version"] == OTHER_VERSION
-        assert [each["pid"] for each in older["clients"]] == [second.process.pid]
+        (other_daemon,) = status["others"]
+        assert other_daemon["version"] == OTHER_VERSION
+        assert [each["pid"] for each in other_daemon["clients"]] == [second.process.pid]
         _, text = await hub.command("daemon", "status")
-        assert f"jumpseat {OTHER_VERSION}, process {older['pid']}" in text
+        assert f"jumpseat {OTHER_VERSION}, process {other_daemon['pid']}" in text
 
         assert await hub.command("daemon", "stop") == (0, "")
         assert hub.processes() == set()
@@ -207,7 +207,7 @@ async def test_a_client_that_connects_while_the_daemon_ends_is_served_by_a_share
                 await asyncio.sleep(delays.random() / 50)  # The clients leave at different times.
                 assert "does not use the shared daemon" not in await client.whole_log()
             assert client.process.returncode == 1
-            # The next client comes sometimes before, sometimes after the daemon has noticed that it has none.
+            # The next client sometimes comes before the daemon has noticed that no client is left.
             await asyncio.sleep(delays.choice((0, 0.001, 0.005, 0.02)))
 
     await asyncio.gather(*(come_and_go() for _ in range(3)))

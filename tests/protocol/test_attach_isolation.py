@@ -36,7 +36,7 @@ def pipe(tmp_path: Path) -> Path:
         *(pytest.param(key, marks=pytest.mark.slow) for key in ("client_cert", "SSL_CERT_FILE")),
     ],
 )
-async def test_a_configuration_that_is_a_pipe_does_not_block_other_clients(
+async def test_a_pipe_in_place_of_a_configured_file_does_not_block_other_clients(
     hub: Hub, upstream: FakeUpstream, tmp_path: Path, pipe: Path, key: str
 ) -> None:
     upstream.default(Reply.events(completion_stream(["hello"])))

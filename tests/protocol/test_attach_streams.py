@@ -37,6 +37,7 @@ CONVERSATION = b"".join(
     )
 )
 LAST = b'"id":3'
+"""A part of the response to the last request."""
 
 FLAGS = os.O_NONBLOCK | os.O_APPEND | os.O_ASYNC
 
@@ -104,7 +105,7 @@ def files(stack: contextlib.ExitStack, directory: Path) -> Streams:
 
 
 def terminal(stack: contextlib.ExitStack, directory: Path) -> Streams:
-    """One terminal for all three."""
+    """One terminal for all three streams."""
     ours, theirs = pty.openpty()
     stack.callback(os.close, ours)
     stack.callback(os.close, theirs)
@@ -168,7 +169,7 @@ KINDS: Sequence[Opener] = (
 )
 
 QUICK = (one_socket, terminal, fifos)
-"""The cases of the quick suite: each run starts two daemons."""
+"""The kinds in the quick suite. It does not have all of them, because each test runs two programs."""
 
 
 @contextlib.contextmanager
@@ -181,7 +182,7 @@ def open_streams(kind: Opener, directory: Path, *, blocking: bool) -> Iterator[S
         yield streams
 
 
-def start_attach(command: Sequence[str], home: Path, streams: Streams) -> subprocess.Popen[bytes]:
+def start(command: Sequence[str], home: Path, streams: Streams) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [*command, "--log-level", "error"],
         stdin=streams.stdin,
@@ -192,8 +193,8 @@ def start_attach(command: Sequence[str], home: Path, streams: Streams) -> subpro
 
 
 def run(command: Sequence[str], home: Path, streams: Streams) -> tuple[int, bytes]:
-    """Run the command in the conversation `CONVERSATION`; return its exit code and its output on stdout."""
-    process = start_attach(command, home, streams)
+    """Run the command with the input `CONVERSATION`, and return its exit code and its output on stdout."""
+    process = start(command, home, streams)
     try:
         output = (
             b""
@@ -208,11 +209,12 @@ def run(command: Sequence[str], home: Path, streams: Streams) -> tuple[int, byte
 
 
 def read_answer(screen: int) -> bytes:
-    """Return the bytes up to the end of the last answer."""
+    """Return the output up to the end of the last response."""
     return converse(screen, only_read=True)
 
 
 def converse(screen: int, *, only_read: bool) -> bytes:
+    """Write `CONVERSATION`, unless `only_read`, and return the output up to the end of the last response."""
     deadline = time.monotonic() + WAIT_SECONDS
     unsent, output = b"" if only_read else CONVERSATION, b""
     while LAST not in output or not output.endswith(b"}"):
@@ -262,7 +264,7 @@ def test_streams_are_left_as_they_were_when_a_process_is_killed(
     with open_streams(kind, tmp_path / "streams", blocking=True) as streams:
         assert streams.screen is not None
         before = streams.flags()
-        process = start_attach(ATTACH, shared.home, streams)
+        process = start(ATTACH, shared.home, streams)
         try:
             os.write(streams.screen, frame({"jsonrpc": "2.0", "id": 3, "method": "nonsense"}))
             assert LAST in read_answer(streams.screen)

@@ -26,7 +26,10 @@ ANSWER = Reply.events(message_stream(Words(["Fine."])))
 
 
 def thin(content: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the assistant's message as VS Code keeps it: texts, and calls with id, name and input."""
+    """Return the assistant's message as VS Code keeps it: texts, and calls with id, name and arguments.
+
+    The arguments are in reverse order, because clients may change their order.
+    """
     parts = []
     for block in content:
         if block["type"] == "text":
@@ -65,22 +68,22 @@ def texts_below(directory: Path) -> list[str]:
     return [path.read_text() for path in directory.rglob("*") if path.is_file()]
 
 
-def claude(upstream: FakeUpstream) -> dict[str, Any]:
+def claude_config(upstream: FakeUpstream) -> dict[str, Any]:
     table = {"kind": "anthropic", "base_url": upstream.origin, "api_key": "literal", "default_model": MODEL}
     return {"providers": {"fake": table}}
 
 
 @pytest.fixture
-async def thinking(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
-    """A daemon whose one provider is the upstream, speaking Messages."""
-    await daemon.initialize(claude(upstream))
+async def claude(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
+    """A daemon whose only provider is the upstream with the Messages API."""
+    await daemon.initialize(claude_config(upstream))
     return daemon
 
 
 @pytest.mark.requirement("2:block-memory")
 @pytest.mark.parametrize("shape", [in_one, in_pieces])
-async def test_a_tool_loop_of_a_client_without_blocks_sends_signed_thinking_back(
-    thinking: Daemon, upstream: FakeUpstream, shape: Shape
+async def test_signed_thinking_that_a_client_drops_is_sent_back_in_a_tool_loop(
+    claude: Daemon, upstream: FakeUpstream, shape: Shape
 ) -> None:
     thought = Thought([" Schön,\n", "\u2028 let me… "], SIGNATURE)
     upstream.script(
@@ -94,9 +97,9 @@ async def test_a_tool_loop_of_a_client_without_blocks_sends_signed_thinking_back
     )
     conversation: list[Any] = [user("Go")]
     for name in ("toolu_1", "toolu_2"):
-        turn = await ask(thinking, *conversation, tools=TOOLS, thinking="low")
+        turn = await ask(claude, *conversation, tools=TOOLS, thinking="low")
         conversation += [*shape(thin(turn.result["content"])), results(name)]
-    last = await ask(thinking, *conversation, tools=TOOLS, thinking="low")
+    last = await ask(claude, *conversation, tools=TOOLS, thinking="low")
 
     assert last.result["text"] == "Fine."
     assert "warning" not in last.delta_types
@@ -118,7 +121,7 @@ async def test_a_tool_loop_of_a_client_without_blocks_sends_signed_thinking_back
 
 
 @pytest.mark.requirement("2:block-memory")
-async def test_a_tool_loop_of_a_client_without_blocks_sends_encrypted_reasoning_back(
+async def test_encrypted_reasoning_that_a_client_drops_is_sent_back_in_a_tool_loop(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     await daemon.initialize(provider(upstream.base_url, kind="openai-responses"))
@@ -171,12 +174,12 @@ async def test_a_thought_signature_goes_back_on_its_call(chatty: Daemon, upstrea
         ([{"type": "text", "text": "Hullo"}], ["text"]),
     ],
 )
-async def test_an_answer_that_the_client_edited_loses_its_thinking(
-    thinking: Daemon, upstream: FakeUpstream, edited: list[dict[str, Any]], kinds: list[str]
+async def test_only_an_answer_whose_text_the_client_changed_loses_its_thinking(
+    claude: Daemon, upstream: FakeUpstream, edited: list[dict[str, Any]], kinds: list[str]
 ) -> None:
     upstream.script(Reply.events(message_stream(Thought(["Hm"], SIGNATURE), Words(["Hello"]))), ANSWER)
-    await ask(thinking, user("Hi"))
-    last = await ask(thinking, user("Hi"), {"role": "assistant", "content": edited}, user("Go on"))
+    await ask(claude, user("Hi"))
+    last = await ask(claude, user("Hi"), {"role": "assistant", "content": edited}, user("Go on"))
 
     assert "warning" not in last.delta_types
     assert [part["type"] for part in upstream.requests[1].json["messages"][1]["content"]] == kinds
@@ -184,15 +187,16 @@ async def test_an_answer_that_the_client_edited_loses_its_thinking(
 
 @pytest.mark.requirement("2:block-memory")
 async def test_the_partial_of_a_cancelled_chat_is_remembered_too(
-    thinking: Daemon, upstream: FakeUpstream
+    claude: Daemon, upstream: FakeUpstream
 ) -> None:
     events = message_stream(Thought(["Hm"], SIGNATURE), Words(["Hel", "lo"]))
+    # Send two events before the blocks, all four events of the thinking, and the text up to `Hel`.
     upstream.script(Reply.events(events[: 2 + 4 + 2]).stall_after(), ANSWER)
-    request_id = thinking.start("chat/start", {"messages": [user("Hi")]})
-    await thinking.read_delta("text_delta")
-    thinking.notify("$/cancelRequest", {"id": request_id})
-    partial = (await thinking.read_until(request_id)).error["data"]["partial"]
-    await ask(thinking, user("Hi"), thin(partial["content"]), user("Go on"))
+    request_id = claude.start("chat/start", {"messages": [user("Hi")]})
+    await claude.read_delta("text_delta")
+    claude.notify("$/cancelRequest", {"id": request_id})
+    partial = (await claude.read_until(request_id)).error["data"]["partial"]
+    await ask(claude, user("Hi"), thin(partial["content"]), user("Go on"))
 
     assert upstream.requests[1].json["messages"][1]["content"] == [
         {"type": "thinking", "thinking": "Hm", "signature": SIGNATURE},
@@ -202,12 +206,12 @@ async def test_the_partial_of_a_cancelled_chat_is_remembered_too(
 
 @pytest.mark.requirement("2:block-memory-owner", "2:foreign-opaque")
 async def test_another_model_does_not_get_the_blocks_of_the_first(
-    thinking: Daemon, upstream: FakeUpstream
+    claude: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(message_stream(Thought(["Hm"], SIGNATURE), Words(["Hello"]))), ANSWER)
-    first = await ask(thinking, user("Hi"))
+    first = await ask(claude, user("Hi"))
     conversation = [user("Hi"), thin(first.result["content"]), user("Go on")]
-    last = await ask(thinking, *conversation, model="fake:claude-sonnet-4-5")
+    last = await ask(claude, *conversation, model="fake:claude-sonnet-4-5")
 
     assert "warning" not in last.delta_types
     assert [part["type"] for part in upstream.requests[1].json["messages"][1]["content"]] == ["text"]
@@ -215,20 +219,20 @@ async def test_another_model_does_not_get_the_blocks_of_the_first(
 
 @pytest.mark.requirement("2:block-memory-bounds")
 async def test_the_block_memory_belongs_to_one_connection_and_is_never_written_to_files(
-    thinking: Daemon, upstream: FakeUpstream, home: Path
+    claude: Daemon, upstream: FakeUpstream, home: Path
 ) -> None:
     upstream.script(Reply.events(message_stream(Thought(["Hm"], SIGNATURE), Words(["Hello"]))), ANSWER)
-    first = await ask(thinking, user("Hi"))
+    first = await ask(claude, user("Hi"))
     assert not any(SIGNATURE in text for text in texts_below(home))
     async with running_daemon(home) as other:
-        await other.initialize(claude(upstream))
+        await other.initialize(claude_config(upstream))
         await ask(other, user("Hi"), thin(first.result["content"]), user("Go on"))
 
     assert [part["type"] for part in upstream.requests[1].json["messages"][1]["content"]] == ["text"]
 
 
 @pytest.mark.requirement("2:refused-once")
-async def test_refused_reasoning_costs_one_request_only(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_refused_reasoning_costs_only_one_request(daemon: Daemon, upstream: FakeUpstream) -> None:
     await daemon.initialize(provider(upstream.base_url, kind="openai-responses"))
     refusal = {"message": "The encrypted content could not be verified.", "code": "invalid_encrypted_content"}
     fine = Reply.events(response_stream(message("Fine.")))

@@ -1,4 +1,4 @@
-"""Cancelling, at every stage of a chat."""
+"""Cancels at every stage of a chat."""
 
 from __future__ import annotations
 
@@ -145,6 +145,7 @@ async def test_an_unfinished_tool_call_and_unsigned_thinking_are_not_in_the_part
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     events = completion_stream(["Text"], reasoning=["Hm"], tool_calls=[FakeCall("c1", "f", ['{"a"', ":1}"])])
+    # The answer stops within the arguments of the call.
     upstream.script(Reply.events(events[:5]).stall_after())
     request_id = chatty.start("chat/start", CHAT)
     await chatty.read_delta("tool_use_delta")
@@ -157,7 +158,7 @@ async def test_an_unfinished_tool_call_and_unsigned_thinking_are_not_in_the_part
     assert (await chatty.request("chat/start", {"messages": messages})).result["text"] == "ok"
 
 
-async def test_the_same_turn_id_is_free_again_after_a_cancel(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_turn_id_is_free_again_after_a_cancel(chatty: Daemon, upstream: FakeUpstream) -> None:
     request_id = await start_streaming(chatty, upstream)
     chatty.notify("$/cancelRequest", {"id": request_id})
     await chatty.read_until(request_id)

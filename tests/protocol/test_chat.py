@@ -72,7 +72,7 @@ def check_rules(exchange: Exchange) -> None:
 
 
 @pytest.mark.requirement("2:start-first", "2:laws", "2:done-last", "2:same-content", "2:result")
-async def test_a_streamed_answer_keeps_every_rule(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_streamed_answer_follows_every_rule(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.script(Reply.events(completion_stream(["Hel", "lo 🙂", '"\n\\']), x_request_id="req-1"))
     exchange = await chat(chatty, system="Be brief.")
     check_rules(exchange)
@@ -113,7 +113,9 @@ async def test_without_streaming_there_is_only_the_response(chatty: Daemon, upst
 
 
 @pytest.mark.requirement("2:result")
-async def test_an_empty_answer_is_an_empty_array(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_the_content_of_an_empty_answer_is_an_empty_array(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
     upstream.script(Reply.events(completion_stream([])))
     exchange = await chat(chatty)
     check_rules(exchange)
@@ -121,7 +123,7 @@ async def test_an_empty_answer_is_an_empty_array(chatty: Daemon, upstream: FakeU
 
 
 @pytest.mark.requirement("2:thinking", "2:usage")
-async def test_reasoning_is_a_separate_block_and_usage_is_inclusive(
+async def test_reasoning_is_a_separate_block_and_usage_includes_reasoning_and_cache(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     usage = {
@@ -152,7 +154,7 @@ async def test_the_raw_stop_reason_is_reported_next_to_the_normalized_one(
 
 
 @pytest.mark.requirement("2:turn-id")
-async def test_a_turn_id_is_the_clients_and_unique_among_turns_in_flight(
+async def test_a_turn_id_from_the_client_must_be_unique_among_turns_in_flight(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     gate = Gate()
@@ -303,7 +305,9 @@ async def test_fifty_concurrent_chats_do_not_mix(chatty: Daemon, upstream: FakeU
         assert finished[request_id] == texts[request_id] == f"{word} " + word * 20
 
 
-async def test_a_malformed_chunk_does_not_end_a_chat(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_comment_and_a_chunk_without_choices_do_not_end_a_chat(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
     upstream.script(Reply.events([b": ping\n\n", chunk(), *completion_stream(["Hi"])]).slice(3))
     exchange = await chat(chatty)
     check_rules(exchange)

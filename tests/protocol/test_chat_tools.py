@@ -100,13 +100,13 @@ async def test_a_result_without_its_call_is_refused(chatty: Daemon) -> None:
 
 
 @pytest.mark.requirement("2:degradation")
-async def test_tools_and_images_are_refused_for_a_model_that_does_not_take_them(
+async def test_tools_and_images_are_refused_for_a_model_that_does_not_accept_them(
     home: Path, upstream: FakeUpstream
 ) -> None:
     lacking = {"toolCalls": False, "vision": False, "jsonMode": False, "thinking": False}
-    snake = {"tool_calls": False, "vision": False, "json_mode": False, "thinking": False}
+    configured = {"tool_calls": False, "vision": False, "json_mode": False, "thinking": False}
     async with running_daemon(home) as daemon:
-        await daemon.initialize(provider(upstream.base_url, capabilities=snake))
+        await daemon.initialize(provider(upstream.base_url, capabilities=configured))
         (row,) = [
             row for row in (await daemon.request("providers/list")).result["providers"] if row["id"] == "fake"
         ]

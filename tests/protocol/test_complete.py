@@ -191,7 +191,7 @@ async def test_models_list_marks_the_models_that_can_fill_in(daemon: Daemon, ups
 
 
 @pytest.mark.requirement("14:cancel")
-async def test_a_cancel_closes_the_connection_and_has_no_partial(
+async def test_a_cancelled_completion_closes_its_connection_and_has_no_partial(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events([completion("a", usage=None), Gate()]), path=COMPLETIONS)
@@ -348,7 +348,7 @@ async def test_ollama_gets_a_line_ending_instead_of_an_empty_suffix(
 
 
 @pytest.mark.requirement("14:ollama", "14:refusal", "14:ability")
-async def test_the_refusal_of_a_model_of_ollama_names_one_that_can_fill_in(
+async def test_the_refusal_of_a_model_of_ollama_names_a_model_that_can_fill_in(
     daemon: Daemon, server: FakeOllama
 ) -> None:
     error = (await complete(daemon, model="here:qwen3:4b")).error

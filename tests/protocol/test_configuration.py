@@ -109,6 +109,7 @@ class Acme(Adapter):
     async def aclose(self):
         Path(self.files["closed"]).touch()
 """
+"""An adapter that waits for a file in the middle of its answer, and creates another when it is closed."""
 
 
 @pytest.mark.requirement("7:reread")
@@ -195,7 +196,7 @@ async def test_a_deleted_file_removes_its_providers_but_not_a_running_chat(
 
 @pytest.mark.slow
 @pytest.mark.requirement("7:reread")
-async def test_a_file_of_the_command_line_that_is_deleted_keeps_the_configuration(
+async def test_the_configuration_stays_if_the_file_of_the_command_line_is_deleted(
     home: Path, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
@@ -225,7 +226,7 @@ async def default_of(daemon: Daemon) -> str:
 
 
 @pytest.mark.requirement("7:reread")
-async def test_a_client_replaces_its_overlay_and_a_change_without_one_keeps_it(
+async def test_a_client_replaces_its_overlay_and_a_change_without_an_overlay_keeps_it(
     home: Path, overlaid: Daemon, upstream: FakeUpstream
 ) -> None:
     assert await default_of(overlaid) == "two"
@@ -288,7 +289,7 @@ max_tokens = 77
 
 
 @pytest.mark.requirement("5:settings-schema", "2:settings", "5:settings-precedence")
-async def test_settings_rows_of_the_file_are_listed_checked_and_sent_as_they_map(
+async def test_settings_rows_of_the_file_are_listed_checked_and_mapped(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Hi"])))
