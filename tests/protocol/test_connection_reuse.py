@@ -1,4 +1,4 @@
-"""Consecutive chats share a connection to the provider, in every dialect with its own end marker."""
+"""Consecutive chats share a connection to the provider, whichever marker ends an answer in the dialect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def table(kind: str, origin: str) -> dict[str, Any]:
     return {"kind": kind, "base_url": base_url, "api_key": "literal", "default_model": "m"}
 
 
-async def chat_in_turn(daemon: Daemon, chats: int) -> None:
+async def run_chats(daemon: Daemon, chats: int) -> None:
     for _ in range(chats):
         exchange = await daemon.request("chat/start", {"messages": [user("hi")], "stream": True})
         assert exchange.result["text"] == "Hello"
@@ -54,7 +54,7 @@ async def test_consecutive_chats_share_a_connection(
     script.prepare(upstream, ["m"])
     upstream.default(script.text_answer(["Hel", "lo"], streamed=True), path=script.chat_path)
     await daemon.initialize({"providers": {"fake": table(kind, upstream.origin)}})
-    await chat_in_turn(daemon, CHATS)
+    await run_chats(daemon, CHATS)
     assert upstream.accepted <= FEW
 
 
@@ -69,5 +69,5 @@ async def test_consecutive_chats_share_a_tls_handshake(tmp_path: Path, upstream:
     ):
         shown = table("openai", f"https://localhost:{front.port}")
         await daemon.initialize({"providers": {"fake": shown}})
-        await chat_in_turn(daemon, 20)
+        await run_chats(daemon, 20)
         assert len(front.peers) <= FEW

@@ -85,6 +85,7 @@ class Dialect:
     answer: Reply
     check: Callable[[Body], None]
     user_begins: bool = True
+    """Whether the server requires a message of the user at the beginning."""
 
 
 DIALECTS = [
@@ -195,6 +196,7 @@ CONVERSATIONS = {
         [],
     ),
 }
+"""The messages that a client sends, and the codes of the expected warnings."""
 
 
 @pytest.fixture(params=DIALECTS, ids=lambda dialect: dialect.kind)
@@ -310,7 +312,7 @@ async def test_usage_that_the_provider_does_not_report_is_absent(
 
 @pytest.mark.requirement("2:conversation-id")
 @pytest.mark.parametrize("name", ["", "a/b", "a b", "é", "x" * 129, "a\n"])
-async def test_the_id_of_a_kept_conversation_is_a_plain_name(
+async def test_the_id_of_a_kept_conversation_must_be_a_plain_name(
     chatty: Daemon, upstream: FakeUpstream, name: str
 ) -> None:
     params = {"messages": [user("hi")], "conversationId": name}

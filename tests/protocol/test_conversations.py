@@ -93,7 +93,7 @@ async def test_kept_conversations_are_listed_returned_renamed_and_deleted(keepin
 
 
 @pytest.mark.requirement("10:get")
-async def test_the_messages_that_get_returns_continue_the_conversation(keeping: Daemon) -> None:
+async def test_the_messages_of_a_kept_conversation_can_be_sent_to_continue_it(keeping: Daemon) -> None:
     params = {"messages": [user("Hi")], "keep": True, "system": "Be brief.", "maxTokens": 50}
     name = (await keeping.request("chat/start", params)).result["conversationId"]
     kept = (await keeping.request("conversations/get", {"id": name})).result
@@ -300,7 +300,7 @@ async def test_the_oldest_conversations_are_deleted_after_a_turn(
 
 
 @pytest.mark.requirement("10:pruned")
-async def test_a_daemon_deletes_conversations_that_are_too_old_at_its_start(
+async def test_a_starting_daemon_deletes_conversations_that_are_too_old(
     keeping: Daemon, upstream: FakeUpstream, tmp_path: Path
 ) -> None:
     await keep(keeping, "old", "Hi")

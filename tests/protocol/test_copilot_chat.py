@@ -162,7 +162,7 @@ async def test_every_request_identifies_the_client(daemon, emulator):
 
 
 @pytest.mark.requirement("copilot:billing")
-async def test_a_tool_round_is_not_billed_to_the_user(daemon, emulator):
+async def test_the_request_after_a_tool_call_is_not_billed(daemon, emulator):
     messages = [user(text(USE_IT))]
     turn = {"model": "copilot:claude-sonnet-4.6", "tools": [WEATHER]}
     bucket = emulator.account().buckets["premium_interactions"]

@@ -64,7 +64,7 @@ async def test_terms_are_accepted_only_at_a_clients_request_and_the_effect_is_ch
 
 
 @pytest.mark.requirement("3:set-policy")
-async def test_terms_without_effect_because_of_the_plan_are_1001(home, emulator):
+async def test_accepting_terms_fails_with_1001_if_the_plan_makes_it_ineffective(home, emulator):
     model = "copilot:claude-opus-4.7"
     async with copilot_daemon(home) as daemon:
         error = (await daemon.request("models/setPolicy", {"model": model, "state": "enabled"})).error
@@ -137,7 +137,7 @@ async def test_a_failed_list_does_not_affect_other_lists_or_chats(home, emulator
 
 
 @pytest.mark.requirement("8:quotas")
-async def test_the_client_is_notified_when_a_quota_crosses_80_95_and_100_percent(home, emulator):
+async def test_the_client_is_notified_when_a_quota_crosses_80_and_95_percent(home, emulator):
     bucket = emulator.account().buckets["premium_interactions"]
     # One user turn with a model of multiplier 1 costs 1 of the 300 premium requests.
     bucket.remaining = 0.21 * bucket.entitlement

@@ -62,5 +62,6 @@ async def test_a_spelling_is_resolved_after_a_chat_has_fetched_the_list(
         after = await chat(daemon, "gh:gpt-4.1-2025-04-14")
         assert after.deltas[0]["model"] == "gpt-4.1"
         assert after.result["text"]
+        # The list has this dated name as a model of its own.
         mini = await chat(daemon, "gh:GPT-4o-mini-2024-07-18")
         assert mini.deltas[0]["model"] == "gpt-4o-mini-2024-07-18"

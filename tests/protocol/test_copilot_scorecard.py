@@ -70,7 +70,8 @@ async def test_fifty_chats_with_an_expired_token_share_one_exchange(home, emulat
     assert len(emulator.requests(path=CHATS)) <= 1 + MANY + MANY // 2
 
 
-async def rounds_of_daemons(home: Path, emulator: CopilotEmulator, daemons: int, rounds: int) -> None:
+async def run_rounds_of_daemons(home: Path, emulator: CopilotEmulator, daemons: int, rounds: int) -> None:
+    """In each round, start some daemons, chat with all of them, and check that they share one exchange."""
     for number in range(1, rounds + 1):
         async with contextlib.AsyncExitStack() as stack:
             running = await asyncio.gather(
@@ -85,7 +86,7 @@ async def rounds_of_daemons(home: Path, emulator: CopilotEmulator, daemons: int,
 
 
 def let_a_minute_pass(home: Path) -> None:
-    """Age the last token replacement, so that daemons may replace another one."""
+    """Make the last replacement of the token older, so that daemons may replace the token again."""
     for path in (home / "auth").glob("copilot_token.*.json"):
         content = json.loads(path.read_text("utf-8"))
         if content["replaced_at"] is not None:
@@ -95,14 +96,14 @@ def let_a_minute_pass(home: Path) -> None:
 
 @pytest.mark.requirement("8:one-exchange-for-all-daemons")
 async def test_daemons_whose_shared_token_is_refused_replace_it_once(home, emulator):
-    await rounds_of_daemons(home, emulator, daemons=3, rounds=2)
+    await run_rounds_of_daemons(home, emulator, daemons=3, rounds=2)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 @pytest.mark.requirement("8:one-exchange-for-all-daemons")
 async def test_eight_daemons_share_one_exchange_in_each_of_ten_rounds(home, emulator):
-    await rounds_of_daemons(home, emulator, daemons=8, rounds=10)
+    await run_rounds_of_daemons(home, emulator, daemons=8, rounds=10)
 
 
 def check_store(home: Path) -> None:

@@ -34,7 +34,7 @@ async def emulator(home: Path) -> AsyncIterator[CopilotEmulator]:
 
 
 @pytest.mark.requirement("8:sign-in", "8:device-flow")
-async def test_a_user_signs_in_with_a_code_and_chats(home, emulator):
+async def test_a_user_can_sign_in_with_a_code_and_then_chat(home, emulator):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {"token": "mine"})
         prompt = await read_sign_in_prompt(daemon)
@@ -67,7 +67,7 @@ async def test_a_user_signs_in_with_a_code_and_chats(home, emulator):
 
 
 @pytest.mark.requirement("8:did-change")
-async def test_a_sign_in_and_a_sign_out_are_notified_together_with_the_models(home, emulator):
+async def test_sign_ins_and_sign_outs_are_notified_and_a_sign_out_changes_the_models(home, emulator):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {})
         emulator.approve((await read_sign_in_prompt(daemon))["userCode"])
@@ -108,7 +108,7 @@ async def test_the_client_is_asked_to_open_the_page_only_if_it_requests_that(hom
 
 @pytest.mark.requirement("8:sign-in")
 @pytest.mark.parametrize("how", ["deny", "expire"])
-async def test_an_unfinished_sign_in_is_1000_and_keeps_the_state(home, emulator, how):
+async def test_a_denied_or_expired_sign_in_fails_with_1000_and_saves_nothing(home, emulator, how):
     async with copilot_daemon(home) as daemon:
         request_id = daemon.start("auth/signIn", {})
         getattr(emulator, how)((await read_sign_in_prompt(daemon))["userCode"])
@@ -234,7 +234,7 @@ async def test_other_sign_ins_are_not_used_after_a_sign_out(home, emulator):
 
 
 @pytest.mark.requirement("8:two-accounts")
-async def test_two_accounts_are_two_tables(home, emulator):
+async def test_two_tables_can_have_two_accounts(home, emulator):
     emulator.add_account("hubot", "business")
     configure(home, table(emulator), table(emulator))
     async with copilot_daemon(home) as daemon:
@@ -348,7 +348,7 @@ async def test_a_provider_with_a_configured_key_has_no_sign_in(home):
 
 
 @pytest.mark.requirement("8:no-token-leaks")
-async def test_tokens_never_appear_in_logs_messages_arguments_or_loose_files(home, emulator):
+async def test_tokens_never_appear_in_logs_or_messages_and_their_files_are_private(home, emulator):
     async with copilot_daemon(home, "--log-level", "debug") as daemon:
         await sign_in(daemon, emulator)
         chat = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))

@@ -43,7 +43,7 @@ async def test_fifty_concurrent_chats_cause_one_exchange(home, emulator):
     assert len(emulator.requests(path="/models")) == 1
 
 
-async def test_the_api_version_is_sent_to_the_data_plane_only(home, emulator):
+async def test_the_api_version_is_sent_to_copilots_api_but_not_to_github(home, emulator):
     async with copilot_daemon(home) as daemon:
         await daemon.request("chat/start", CHAT)
 
@@ -122,7 +122,7 @@ async def test_an_exchange_that_is_refused_is_not_repeated_by_every_chat(home, e
 @pytest.mark.parametrize(
     ("kind", "exchanged"), [("ghu", True), ("gho", False), ("github_pat", False)], ids=lambda each: str(each)
 )
-async def test_each_kind_of_token_takes_its_route(home, emulator, kind, exchanged):
+async def test_each_kind_of_token_is_either_exchanged_or_sent_directly(home, emulator, kind, exchanged):
     configure(home, table(emulator, github_token=emulator.issue_token("octocat", kind=kind)))
     async with copilot_daemon(home) as daemon:
         chat = await daemon.request("chat/start", CHAT)
@@ -147,7 +147,7 @@ async def test_a_classic_personal_token_is_refused_before_it_is_sent_anywhere(ho
 
 
 @pytest.mark.requirement("8:token-fallback")
-async def test_an_app_unknown_to_the_exchange_falls_back_once(home, emulator):
+async def test_a_token_that_cannot_be_exchanged_is_sent_directly_from_then_on(home, emulator):
     emulator.credentials.exchange_apps.clear()
     async with copilot_daemon(home) as daemon:
         chats = [await daemon.request("chat/start", CHAT) for _ in range(3)]
@@ -185,7 +185,7 @@ async def test_each_credential_is_sent_to_its_own_hosts_only(home, emulator):
 
 
 @pytest.mark.requirement("7:host")
-async def test_credentials_are_not_sent_to_another_githubs_data_host(home, emulator, upstream):
+async def test_credentials_are_not_sent_to_an_api_host_of_another_domain(home, emulator, upstream):
     emulator.state.origins["copilot-individual"] = "http://copilot.attacker.example"
     async with copilot_daemon(home) as daemon:
         error = (await daemon.request("chat/start", CHAT)).error
@@ -224,13 +224,13 @@ def remove_the_seat(emulator):
 @pytest.mark.parametrize(
     ("trouble", "code", "state"), [(revoke, 1000, "expired"), (remove_the_seat, 1001, "not_authorized")]
 )
-@pytest.mark.parametrize("way", ["exchange", "direct", "direct-after-all"])
+@pytest.mark.parametrize("way", ["exchange", "direct", "direct after a failed exchange"])
 async def test_status_and_chat_agree_on_a_lost_sign_in_and_on_a_lost_seat(
     home, emulator, first, trouble, code, state, way
 ):
     if way == "direct":
         configure(home, table(emulator, github_token=emulator.issue_token("octocat", kind="gho")))
-    if way == "direct-after-all":
+    if way == "direct after a failed exchange":
         emulator.credentials.exchange_apps.clear()
     async with copilot_daemon(home) as daemon:
 

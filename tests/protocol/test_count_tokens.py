@@ -17,7 +17,7 @@ LONG = "x" * 40_000
 
 @pytest.fixture
 async def claude(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
-    """A daemon whose one provider counts tokens."""
+    """A daemon whose only provider counts tokens."""
     table = {
         "kind": "anthropic",
         "base_url": upstream.origin,
@@ -52,7 +52,7 @@ async def test_the_provider_counts_the_request_of_a_chat(claude: Daemon, upstrea
     ("estimates", "result"),
     [(None, {"tokens": 8, "method": "estimate"}), (False, {"tokens": -1, "method": "unsupported"})],
 )
-async def test_a_provider_without_a_count_gets_an_estimate_if_that_is_allowed(
+async def test_tokens_are_estimated_if_the_provider_cannot_count_and_the_client_agrees(
     chatty: Daemon, upstream: FakeUpstream, estimates: bool | None, result: dict[str, Any]
 ) -> None:
     assert (await count(chatty, allowEstimate=estimates)).result == result
@@ -60,7 +60,9 @@ async def test_a_provider_without_a_count_gets_an_estimate_if_that_is_allowed(
 
 
 @pytest.mark.requirement("5:estimate-tokens")
-async def test_an_endpoint_without_a_count_gets_an_estimate(claude: Daemon, upstream: FakeUpstream) -> None:
+async def test_tokens_are_estimated_if_the_count_fails_but_not_if_the_key_is_wrong(
+    claude: Daemon, upstream: FakeUpstream
+) -> None:
     upstream.script(Reply.raw(b"", 404), Reply.raw(b"", 503), path=COUNT)
     for _ in range(2):
         assert (await count(claude)).result["method"] == "estimate"
@@ -81,7 +83,7 @@ async def test_openai_responses_have_a_count_endpoint_of_their_own(
 
 
 @pytest.mark.requirement("5:count-tokens", "6:request")
-async def test_params_and_names_are_checked_as_for_a_chat(chatty: Daemon) -> None:
+async def test_params_are_checked_as_for_a_chat(chatty: Daemon) -> None:
     assert (await count(chatty, settings={"heat": 1})).error["code"] == -32602
     assert (await chatty.request("chat/countTokens", {"messages": []})).error["code"] == -32602
     assert (await count(chatty, allowEstimate="yes")).error["data"]["errors"][0]["path"] == "allowEstimate"
@@ -105,6 +107,7 @@ async def test_the_next_turn_is_estimated_from_the_reported_usage_of_the_last_on
     upstream.script(Reply.events(completion_stream(["Hello."], usage=usage)))
     answer = (await chatty.request("chat/start", {"messages": [user("hi")]})).result
     conversation = [user("hi"), {"role": "assistant", "content": answer["content"]}, user("x" * 400)]
+    # The new message has 400 bytes, which count as 100 tokens, and 4 tokens of framing.
     assert (await count(chatty, *conversation)).result == {"tokens": 5000 + 70 + 104, "method": "estimate"}
 
 
@@ -123,11 +126,12 @@ async def test_a_prompt_of_more_than_twice_the_limit_is_refused_without_a_reques
 
 
 @pytest.mark.requirement("6:context-exceeded", "6:too-long-before-sending")
-async def test_a_prompt_of_up_to_twice_the_listed_limit_is_a_warning(
+async def test_a_prompt_of_up_to_twice_the_listed_limit_causes_a_warning(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.json({"data": [{"id": "m", "context_length": 6000}]}), path="/v1/models")
     upstream.default(Reply.events(completion_stream(["Hi"])), path="/v1/chat/completions")
+    # Use another text, because the daemon remembers the usage of a prompt that it has sent.
     before = await chatty.request("chat/start", {"messages": [user(LONG.upper())]})
     assert "warning" not in before.delta_types, "a warning was sent before a limit was known"
     await chatty.request("models/list")
@@ -139,7 +143,7 @@ async def test_a_prompt_of_up_to_twice_the_listed_limit_is_a_warning(
 
 
 @pytest.mark.requirement("6:too-long-before-sending", "5:count-tokens")
-async def test_an_earlier_exact_count_refuses_without_a_request(
+async def test_a_prompt_that_was_counted_as_too_long_is_refused_without_a_request(
     claude: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.json({"input_tokens": 1001}), path=COUNT)

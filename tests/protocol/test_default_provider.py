@@ -51,7 +51,7 @@ async def test_the_first_choice_stays_when_a_provider_is_added(home: Path, upstr
 
 
 @pytest.mark.requirement("4:saved-default")
-async def test_the_choice_is_in_the_settings_and_notified(home: Path, upstream: FakeUpstream) -> None:
+async def test_the_choice_is_saved_in_the_settings_and_notified(home: Path, upstream: FakeUpstream) -> None:
     configure(home, upstream, "one")
     async with running_daemon(home) as daemon:
         await daemon.initialize()
@@ -77,7 +77,7 @@ async def test_the_configuration_takes_precedence_over_saved_defaults(
 
 
 @pytest.mark.requirement("4:saved-default-model")
-async def test_a_saved_default_lasts_and_the_model_of_one_chat_does_not(
+async def test_a_saved_default_model_lasts_but_the_model_of_one_chat_is_not_saved(
     home: Path, upstream: FakeUpstream
 ) -> None:
     configure(home, upstream, "one")
@@ -127,7 +127,7 @@ async def test_a_saved_default_that_no_longer_exists_is_skipped_with_a_warning(
 
 
 @pytest.mark.requirement("4:saved-default")
-async def test_a_default_is_not_saved_if_none_is_usable(daemon: Daemon, home: Path) -> None:
+async def test_a_default_is_not_saved_if_no_provider_is_usable(daemon: Daemon, home: Path) -> None:
     await daemon.initialize()
     error = (await daemon.request("chat/start", {"messages": [user("hi")]})).error
 

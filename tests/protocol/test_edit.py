@@ -69,7 +69,7 @@ async def test_an_edit_that_is_not_streamed_has_no_deltas(chatty: Daemon, upstre
 
 
 @pytest.mark.requirement("2:edit-context")
-async def test_context_precedes_the_target_of_an_edit_and_is_not_the_text_above(
+async def test_context_precedes_the_target_of_an_edit_and_must_not_be_rewritten(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.json(completion_body("x = 3")))
@@ -105,7 +105,7 @@ async def test_an_edit_refuses_context_that_only_messages_can_have(
         ("NEW_REASON", "end_turn", True),
     ],
 )
-async def test_an_edit_that_may_be_cut_off_has_no_replacement(
+async def test_only_an_edit_that_ended_for_a_known_good_reason_has_a_replacement(
     chatty: Daemon, upstream: FakeUpstream, word: str, reason: str, warned: bool
 ) -> None:
     upstream.script(Reply.events(completion_stream(["```\nx = 2\n```"], finish_reason=word)))
@@ -157,7 +157,9 @@ async def test_an_edit_is_cancelled_like_a_chat(
 
 
 @pytest.mark.requirement("2:edit-start", "2:turn-id")
-async def test_edits_and_chats_share_their_turn_ids(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_an_edit_and_a_chat_cannot_have_the_same_turn_id_at_the_same_time(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
     gate = Gate()
     upstream.script(Reply.events([gate, *completion_stream(["x"])]))
     first = chatty.start("edit/start", {**EDIT, "turnId": "t"})

@@ -15,6 +15,7 @@ CHAT = {"messages": [user("hi")]}
 
 
 async def fail(daemon: Daemon, upstream: FakeUpstream, *replies: Reply, **params: Any) -> Exchange:
+    """Run a chat that these answers make fail, and check the properties that all failures share."""
     upstream.script(*replies)
     exchange = await daemon.request("chat/start", {**CHAT, **params})
     done = exchange.deltas[-1]
@@ -102,7 +103,7 @@ async def test_a_rate_limit_of_more_than_a_minute_is_reported_instead(
 
 
 @pytest.mark.requirement("6:connection")
-async def test_an_unreachable_base_url_names_the_host(daemon: Daemon) -> None:
+async def test_the_error_for_an_unreachable_base_url_names_the_host(daemon: Daemon) -> None:
     with refusing_address() as host:
         await daemon.initialize(provider(f"http://{host}/v1", max_retries=0))
         error = (await daemon.request("chat/start", CHAT)).error
@@ -159,7 +160,7 @@ async def test_a_redirect_is_not_followed(daemon: Daemon, upstream: FakeUpstream
 
 
 @pytest.mark.requirement("6:no-secrets")
-async def test_a_key_reaches_the_provider_only(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_key_reaches_only_the_provider(daemon: Daemon, upstream: FakeUpstream) -> None:
     key = "canary-key-12345"
     await daemon.initialize(provider(upstream.base_url, api_key=key))
     echo = Reply.json({"error": {"message": f"Incorrect API key provided: {key}"}}, 401)

@@ -29,7 +29,10 @@ Inventing = Callable[..., AbstractAsyncContextManager[Daemon]]
 
 @pytest.fixture
 def inventing(home: Path, tmp_path: Path) -> Inventing:
-    """A daemon in an invented network: `async with inventing({"name": [answer, …]}) as daemon`."""
+    """Return a function that starts a daemon in an invented network.
+
+    Its argument has, for each host, the addresses that the first look-up returns, then those of the next one.
+    """
 
     def start(hosts: dict[str, list[list[str]]], **env: str) -> AbstractAsyncContextManager[Daemon]:
         variables = {
@@ -45,7 +48,7 @@ def inventing(home: Path, tmp_path: Path) -> Inventing:
 
 @pytest.fixture
 def network_log(tmp_path: Path) -> Callable[[], list[str]]:
-    """Return the look-ups and connections in the invented network so far."""
+    """Return a function that lists the look-ups and connections in the invented network so far."""
 
     def read() -> list[str]:
         log = tmp_path / "network.log"
@@ -236,7 +239,9 @@ async def test_a_user_who_allows_private_addresses_reaches_them_through_a_proxy_
 
 
 @pytest.mark.requirement("13:fetch-network")
-async def test_the_proxy_and_the_authority_of_the_file_are_used(home: Path, tmp_path: Path) -> None:
+async def test_the_proxy_and_the_authority_of_the_configuration_file_are_used(
+    home: Path, tmp_path: Path
+) -> None:
     authority = Authority(tmp_path / "ca")
     async with running_network(authority, auth="me:canary-of-a-proxy") as network:
         network.upstream.default(text("inside"))
@@ -287,7 +292,7 @@ async def test_the_password_of_the_proxy_is_not_kept(home: Path, upstream: FakeU
 
 
 @pytest.mark.requirement("13:fetch-network")
-async def test_a_certificate_of_another_name_is_not_trusted(
+async def test_a_certificate_for_another_name_is_not_trusted(
     inventing: Inventing, home: Path, tmp_path: Path, upstream: FakeUpstream
 ) -> None:
     authority = Authority(tmp_path / "ca")
@@ -347,7 +352,7 @@ async def test_a_cancelled_fetch_closes_its_connection(private: Daemon, upstream
 
 
 @pytest.mark.requirement("13:fetch-addresses")
-async def test_other_requests_of_the_daemon_may_have_private_addresses(
+async def test_other_requests_of_the_daemon_may_go_to_private_addresses(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.json({"data": [{"id": "m"}]}), path="/v1/models")

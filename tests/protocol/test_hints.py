@@ -34,6 +34,7 @@ async def test_hints_name_the_commands_of_the_client(daemon: Daemon) -> None:
     await daemon.initialize(commands=COMMANDS)
     unready = await hint_of(daemon, "chat/start", messages=[user("hi")])
     named = ("login", "key", "install", "config")
+    # A sentence may begin with "Run", or go on with "run".
     assert [name for name in named if f"un `:Jumpseat {name}`" not in unready] == []
     assert "un `jumpseat" not in unready
     assert (await daemon.request("auth/status")).result["message"].endswith(unready)

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 as the contract requires it, in raw bytes: envelopes, batches, ids, params."""
+"""JSON-RPC 2.0 as docs/protocol requires it: malformed messages, batches, ids and params."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_a_body_that_is_not_json_is_answered_with_a_parse_error(served: Da
 
 
 @pytest.mark.requirement("1:parse-error", "1:invalid-request")
-async def test_an_invalid_message_before_initialize_is_reported_and_does_not_prevent_it(
+async def test_an_invalid_message_before_initialize_is_reported_and_initialize_works(
     daemon: Daemon,
 ) -> None:
     await check_parse_error(daemon, b"{")
@@ -115,7 +115,7 @@ async def test_a_batch_is_answered_by_one_array_without_its_notifications(served
 
 @pytest.mark.requirement("1:batch")
 @pytest.mark.asyncio(loop_scope="module")
-async def test_an_empty_batch_is_one_error_and_notifications_are_not_answered(served: Daemon) -> None:
+async def test_an_empty_batch_is_one_error_and_one_of_notifications_is_not_answered(served: Daemon) -> None:
     served.send([], [{"jsonrpc": "2.0", "method": "initialized"}])
     answer = await served.read()
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)
@@ -189,7 +189,7 @@ async def test_bad_params_name_the_path(served: Daemon, params: Any, path: str) 
 
 
 @pytest.mark.requirement("1:absent-null-empty", "1:unknown-keys")
-async def test_null_and_empty_are_absent_and_unknown_keys_are_ignored(
+async def test_null_and_empty_values_count_as_absent_and_unknown_keys_are_ignored(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events(completion_stream(["Hi"])))

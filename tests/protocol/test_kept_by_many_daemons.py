@@ -24,7 +24,7 @@ def echo(request: RecordedRequest) -> Reply:
     return Reply.events(completion_stream([f"answer to {request.json['messages'][-1]['content']}"]))
 
 
-async def one_for_all(daemon: Daemon, writer: int) -> None:
+async def write_shared_conversation(daemon: Daemon, writer: int) -> None:
     """Write a growing conversation. All daemons use the same name for it."""
     messages: list[dict[str, Any]] = []
     for number in range(TURNS):
@@ -35,7 +35,7 @@ async def one_for_all(daemon: Daemon, writer: int) -> None:
         messages.append({"role": "assistant", "content": result["text"]})
 
 
-async def one_each(daemon: Daemon, writer: int) -> None:
+async def write_many_conversations(daemon: Daemon, writer: int) -> None:
     """Write one turn of each of many conversations. All daemons use the same names for them."""
     for number in range(TURNS):
         name = f"c{number % NAMES}"
@@ -45,7 +45,7 @@ async def one_each(daemon: Daemon, writer: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.requirement("10:several-writers")
-@pytest.mark.parametrize("work", [one_for_all, one_each])
+@pytest.mark.parametrize("work", [write_shared_conversation, write_many_conversations])
 async def test_turns_written_by_eight_daemons_are_all_kept(
     home: Path, upstream: FakeUpstream, work: Any
 ) -> None:
@@ -59,7 +59,8 @@ async def test_turns_written_by_eight_daemons_are_all_kept(
     found = Counter(text for name, _ in store.files() for text in texts(store, name))
     questions = [f"{writer}-{number}" for writer in range(DAEMONS) for number in range(TURNS)]
     assert set(found) == {*questions, *(f"answer to {each}" for each in questions)}
-    # Each turn is in only one conversation, so no conversation begins with messages of another one.
+    # Each text is in only one conversation, so no conversation begins with messages of another one.
     assert set(found.values()) == {1}
-    assert len(list(store.files())) == (DAEMONS if work is one_for_all else DAEMONS * NAMES)
+    # For each name, one daemon writes the conversation of that name, and the other daemons write forks.
+    assert len(list(store.files())) == (DAEMONS if work is write_shared_conversation else DAEMONS * NAMES)
     assert not list(store.directory.glob("*.damaged-*"))

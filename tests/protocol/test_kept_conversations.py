@@ -195,7 +195,7 @@ async def test_a_conversation_has_the_real_directory_of_the_workspace(
 
 
 @pytest.mark.requirement("10:switched-off", "10:not-kept-once")
-async def test_conversations_are_not_written_if_the_user_disables_it(
+async def test_conversations_are_not_written_if_the_user_disables_keeping(
     home: Path, upstream: FakeUpstream
 ) -> None:
     (home / "config.toml").write_text("[conversations]\nkeep = false\n", "utf-8")

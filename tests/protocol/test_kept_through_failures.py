@@ -1,4 +1,4 @@
-"""Conversations are kept although the daemon, its client or the disk fails."""
+"""Conversations are kept even if the daemon, its client or the disk fails."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def stall_turn(client: Daemon, upstream: FakeUpstream) -> None:
 
 
 @pytest.mark.requirement("10:torn", "10:before-response")
-async def test_what_the_user_wrote_survives_a_killed_daemon(home: Path, upstream: FakeUpstream) -> None:
+async def test_the_users_messages_survive_a_killed_daemon(home: Path, upstream: FakeUpstream) -> None:
     async with running_daemon(home) as daemon:
         await stall_turn(daemon, upstream)
         daemon.process.kill()

@@ -1,4 +1,4 @@
-"""Keys that a client sets and removes."""
+"""API keys that a client sets and removes."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ async def test_the_table_of_a_well_known_service_is_added(home: Path, daemon: Da
 
 
 @pytest.mark.requirement("13:keys-refused")
-async def test_a_refused_key_is_not_stored_and_the_error_is_the_providers(
+async def test_a_refused_key_is_not_stored_and_the_providers_error_is_returned(
     home: Path, daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     refusal = {"error": {"message": f"Incorrect API key provided: {KEY}.", "type": "invalid_request_error"}}
@@ -138,7 +138,7 @@ async def test_a_refused_key_is_not_stored_and_the_error_is_the_providers(
 @pytest.mark.parametrize(
     ("reply", "code"), [(Reply.json({}, 500), 1007), (Reply.json({}, 403), 1001), (None, 1008)]
 )
-async def test_a_key_is_stored_although_its_test_fails_for_another_reason(
+async def test_a_key_is_stored_if_its_test_fails_for_another_reason_than_a_refusal(
     home: Path, daemon: Daemon, upstream: FakeUpstream, reply: Reply | None, code: int
 ) -> None:
     write_config(home, upstream)
@@ -285,7 +285,9 @@ async def test_daemons_that_set_keys_at_the_same_time_lose_none(home: Path, upst
 
 
 @pytest.mark.requirement("13:keys-secret")
-async def test_the_key_is_in_no_log_message_or_conversation(home: Path, upstream: FakeUpstream) -> None:
+async def test_the_key_never_appears_in_logs_messages_or_conversations(
+    home: Path, upstream: FakeUpstream
+) -> None:
     def refuse(request: Any) -> Reply:
         # Gateways quote the credential, and some of them the whole header.
         return Reply.json({"error": {"message": f"no: {request.headers.get('authorization')}"}}, 401)
