@@ -164,6 +164,7 @@ def main() -> None:
                 break
             for descriptor in descriptors:
                 os.close(descriptor)
+    # This child forks the daemon and waits for its end, which only the daemon's parent can do.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     report = descriptors.pop()
     pid = os.fork()
@@ -186,7 +187,7 @@ def _import_package(name: str) -> None:
 
 
 def _report(pid: int, report: int, descriptors: list[int]) -> None:
-    """Write the id of the process, and its exit code as soon as it has ended."""
+    """Write the id of the daemon's process, and its exit code as soon as it has ended."""
     for descriptor in descriptors:
         os.close(descriptor)
     os.write(report, b"%d\n" % pid)

@@ -32,6 +32,8 @@ class Terminal:
         size: tuple[int, int] = (24, 80),
     ) -> None:
         self.screen, near = pty.openpty()
+        """The descriptor with which the test reads the output and types keys."""
+
         termios.tcsetwinsize(near, size)
         if env is None:  # pytest's workers set COLUMNS, which would hide the terminal's own size.
             env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}

@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 
 @dataclass
 class Editor:
-    """An editor with unsaved texts, whose user allows everything. `answer` is an `Answer` for `serve`."""
+    """An editor with unsaved texts, whose user allows everything. Pass its method `answer` to `ask`."""
 
     texts: dict[str, str] = field(default_factory=dict)
     """The unsaved texts by path; other files are read from the disk."""
@@ -78,7 +78,7 @@ class Editor:
 async def session_in(
     hub: Hub, upstream: FakeUpstream, root: Path, fs: Mapping[str, bool]
 ) -> AsyncIterator[tuple[AcpAgent, str]]:
-    """Run an agent for a client with these abilities, and return it with a session."""
+    """Run an agent for a client with these abilities, and yield it with a new session."""
     async with running_agent(hub, root, config=provider_table(upstream.base_url)) as agent:
         await agent.initialize(fs=fs)
         yield agent, await agent.new_session()

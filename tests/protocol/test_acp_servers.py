@@ -121,7 +121,7 @@ async def test_a_server_is_released_with_its_session(
 
 
 @pytest.mark.requirement("12:acp-servers")
-async def test_a_server_of_a_session_replaces_the_users_server_and_the_permissions_for_it(
+async def test_a_sessions_server_replaces_the_users_server_and_needs_its_own_permission(
     hub: Hub, upstream: FakeUpstream, root: Path, record: Record, tmp_path: Path
 ) -> None:
     own = Record(tmp_path / "own")

@@ -27,7 +27,7 @@ END_SECONDS = 1.0
 
 
 @pytest.mark.requirement("9:attach")
-async def test_attached_clients_chat_through_one_daemon_with_the_exit_codes_of_serve(
+async def test_attached_clients_share_one_daemon_and_have_the_exit_codes_of_serve(
     hub: Hub, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["hello"])))
@@ -138,7 +138,7 @@ async def test_attach_processes_end_with_a_killed_daemon_and_the_next_starts_ano
 
 
 @pytest.mark.requirement("9:attach-dies")
-async def test_a_killed_attach_process_ends_its_session_only(hub: Hub, upstream: FakeUpstream) -> None:
+async def test_a_killed_attach_process_ends_only_its_session(hub: Hub, upstream: FakeUpstream) -> None:
     async with hub.client() as client, hub.client() as other:
         await other.initialize()
         await begin_turn(client, upstream)
@@ -151,7 +151,7 @@ async def test_a_killed_attach_process_ends_its_session_only(hub: Hub, upstream:
 
 @pytest.mark.requirement("9:attach-dies")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-async def test_a_signal_to_attach_ends_its_session_in_order(
+async def test_a_signal_to_an_attach_process_ends_its_session_in_order(
     hub: Hub, upstream: FakeUpstream, number: signal.Signals
 ) -> None:
     async with hub.client() as client:

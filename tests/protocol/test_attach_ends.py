@@ -1,4 +1,4 @@
-"""How sessions and daemons of attached clients end: after kills, upgrades, and while a client connects."""
+"""How sessions and daemons of attached clients end: after kills and upgrades, and while a client connects."""
 
 from __future__ import annotations
 

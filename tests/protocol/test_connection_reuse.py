@@ -1,4 +1,4 @@
-"""Consecutive chats share a connection to the provider, whichever marker ends an answer in the dialect."""
+"""Consecutive chats share a connection to the provider, whatever marks the end of an answer."""
 
 from __future__ import annotations
 

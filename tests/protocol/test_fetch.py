@@ -31,7 +31,7 @@ Inventing = Callable[..., AbstractAsyncContextManager[Daemon]]
 def inventing(home: Path, tmp_path: Path) -> Inventing:
     """Return a function that starts a daemon in an invented network.
 
-    Its argument has, for each host, the addresses that the first look-up returns, then those of the next one.
+    `hosts` has a list for each name: the addresses of the first look-up, those of the second, and so on.
     """
 
     def start(hosts: dict[str, list[list[str]]], **env: str) -> AbstractAsyncContextManager[Daemon]:

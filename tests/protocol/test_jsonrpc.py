@@ -115,7 +115,7 @@ async def test_a_batch_is_answered_by_one_array_without_its_notifications(served
 
 @pytest.mark.requirement("1:batch")
 @pytest.mark.asyncio(loop_scope="module")
-async def test_an_empty_batch_is_one_error_and_one_of_notifications_is_not_answered(served: Daemon) -> None:
+async def test_an_empty_batch_is_one_error_and_a_batch_of_notifications_has_no_answer(served: Daemon) -> None:
     served.send([], [{"jsonrpc": "2.0", "method": "initialized"}])
     answer = await served.read()
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)

@@ -220,7 +220,7 @@ async def test_conversations_are_not_written_if_the_user_disables_keeping(
     assert not conversations_directory(home).exists()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs modes")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs file modes")
 @pytest.mark.requirement("10:unsafe-directory")
 async def test_conversations_are_not_kept_in_a_directory_writable_by_others(
     home: Path, upstream: FakeUpstream
