@@ -216,7 +216,7 @@ async def test_a_context_block_is_sent_as_text_in_a_fence_that_it_cannot_close(
     sent = str(upstream.requests[0].json["messages"])
     assert "a.py" in sent
     assert "`````python" in sent
-    assert "5" in sent
+    assert "lines 5-7" in sent
 
 
 @pytest.mark.requirement("2:context-paths")

@@ -303,7 +303,7 @@ async def test_a_sign_out_removes_all_tokens_from_the_state_directory(home, emul
     ("trouble", "state", "words"),
     [
         (lambda emulator, token: emulator.revoke(token), "expired", "jumpseat login"),
-        (lambda emulator, token: emulator.suspend(), "not_authorized", ""),
+        (lambda emulator, token: emulator.suspend(), "not_authorized", "Ask GitHub Support"),
     ],
     ids=["revoked", "suspended"],
 )
