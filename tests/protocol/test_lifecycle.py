@@ -19,7 +19,7 @@ from tests.attempts import assert_quick
 from tests.daemon import Daemon, environment_of, provider, running_daemon, user
 
 QUICK_EXIT_SECONDS = 1.0
-"""The time limit here. The contract allows half a second, which the benchmark measures."""
+"""The time limit of these tests. The contract allows half a second, which only the benchmark checks."""
 
 
 @pytest.mark.requirement("1:initialize-result")
@@ -126,7 +126,7 @@ async def test_the_daemon_ends_when_its_client_process_is_killed_while_stdin_sta
 
 
 @pytest.mark.requirement("1:parent-gone")
-async def test_the_daemon_ends_immediately_if_its_client_process_is_gone(home: Path) -> None:
+async def test_the_daemon_ends_if_its_client_process_has_already_ended(home: Path) -> None:
     client = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await client.wait()
     async with running_daemon(home, "--client-process-id", str(client.pid)) as daemon:

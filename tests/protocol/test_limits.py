@@ -1,4 +1,4 @@
-"""Limits for size and depth. A message beyond a limit is refused with its own id."""
+"""Limits for size and depth, and the refusals of messages that exceed them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ async def test_a_schema_and_arguments_of_500_levels_reach_the_provider(
         base_url, more = FakeOllama(upstream).base_url, {"kind": kind, "default_model": "qwen3:4b"}
     await daemon.initialize(provider(base_url, **more))
     if kind != "ollama":
-        upstream.default(ANSWERS[kind])  # It is the answer on every path, such as that for counting tokens.
+        # Other paths, such as the one that counts tokens, get this answer too.
+        upstream.default(ANSWERS[kind])
     deep = schema(DEPTH)
     call = {"type": "tool_use", "id": "1", "name": "f", "arguments": {"a": deep}}
     chat = {
@@ -94,6 +95,7 @@ async def test_a_message_that_is_too_deep_is_refused_with_its_own_id(
         answer = await chatty.read()
         assert (answer["id"], answer["error"]["code"]) == ("deep", -32600)
         assert answer["error"]["data"]["kind"] == "invalid_request"
+    # This message is within the limit of 600 levels, but its settings are not valid.
     error = (await chatty.request("chat/start", {"messages": [user("x")], "settings": schema(590)})).error
     assert error["code"] == -32602
     assert (await chatty.request("chat/start", {"messages": [user("hi")]})).result["text"] == "Fine."

@@ -69,7 +69,7 @@ async def chat(daemon: Daemon, **params: Any) -> Any:
 
 
 async def find_row(daemon: Daemon, **params: Any) -> dict[str, Any]:
-    """Return the server's row of `tools/list`."""
+    """Return the row of the server `fake` in `tools/list`."""
     listed = (await daemon.request("tools/list", params)).result
     row: dict[str, Any] = next(each for each in listed["servers"] if each["name"] == "fake")
     return row
@@ -224,7 +224,7 @@ async def test_clients_of_one_daemon_share_a_server_and_learn_of_its_state(
 
 @pytest.mark.requirement("12:mcp-processes")
 @pytest.mark.parametrize("ending", ["shutdown", "stdin", "signal"])
-async def test_a_deaf_server_ends_with_the_daemon(
+async def test_a_server_that_ignores_sigterm_ends_with_the_daemon(
     home: Path, upstream: FakeUpstream, record: Record, ending: str
 ) -> None:
     configure(home, record, "--deaf")
@@ -269,7 +269,7 @@ async def test_a_server_of_a_killed_daemon_ends_at_the_next_start(
 
 
 @pytest.mark.requirement("12:mcp-environment")
-async def test_secrets_are_in_no_argument_log_or_list(
+async def test_secrets_do_not_appear_in_arguments_logs_or_lists(
     home: Path, upstream: FakeUpstream, record: Record
 ) -> None:
     secret = "canary-4711-4711-4711"
@@ -286,13 +286,13 @@ async def test_secrets_are_in_no_argument_log_or_list(
         assert facts["environ"]["DB_URL"] == url
         assert secret not in command_line(facts["pid"])
         script_call(upstream, "other__environ")
-        deciding = daemon.start(
+        request_id = daemon.start(
             "chat/start", {"messages": [user("Go.")], "daemonTools": ["other/*"], "turnId": "t"}
         )
         await daemon.read_delta("tool_approval")
         decide = {"turnId": "t", "toolUseId": "c1", "decision": "allow"}
         daemon.send({"jsonrpc": "2.0", "id": 1, "method": "tools/decide", "params": decide})
-        while (message := await daemon.read()).get("id") != deciding:
+        while (message := await daemon.read()).get("id") != request_id:
             pass
         assert secret not in json.dumps(message)
         listed = await daemon.request("tools/list", {"refresh": True})

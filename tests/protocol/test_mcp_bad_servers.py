@@ -23,7 +23,7 @@ from tests.unit.tools.mcp.clients import Record
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("12:mcp-bad-servers")]
 
 MAX_DELAY_SECONDS = 0.5
-"""The limit for a request. A busy machine delays it by 0.1 s, a blocked daemon would delay it by seconds."""
+"""The limit for a request. A busy machine adds 0.1 s to it; a blocked daemon would add seconds."""
 
 
 async def start_call(daemon: Daemon, upstream: FakeUpstream, tool: str, **arguments: Any) -> int:
@@ -35,7 +35,7 @@ async def start_call(daemon: Daemon, upstream: FakeUpstream, tool: str, **argume
 
 
 async def measure(daemon: Daemon, request: int) -> tuple[Any, list[float]]:
-    """Send small requests until this request is answered; return its response and the small ones' times."""
+    """Send small requests until this request is answered; return its response and their durations."""
     delays: list[float] = []
     response = None
     while response is None:
@@ -68,7 +68,7 @@ async def run_with_server(
 
 
 async def call_once(daemon: Daemon, upstream: FakeUpstream) -> Any:
-    """Make a call, so that the daemon imports what only its first call needs; return the response."""
+    """Make a call, so that later calls do not wait for imports; return the response."""
     return (await measure(daemon, await start_call(daemon, upstream, "fake__echo")))[0]
 
 
@@ -98,11 +98,11 @@ async def test_a_bad_answer_fails_or_is_cut_and_delays_nobody(
     await run_with_server(home, (), run)
 
 
-@pytest.mark.parametrize("page", [100, 20_000])
-async def test_ten_thousand_tools_delay_nobody(home: Path, page: int) -> None:
+@pytest.mark.parametrize("page_size", [100, 20_000])
+async def test_ten_thousand_tools_delay_nobody(home: Path, page_size: int) -> None:
     async def run(daemon: Daemon, upstream: FakeUpstream) -> None:
         (home / "config.toml").write_text(
-            mcp_server.table("fake", "--tools", "10000", "--page", str(page)), "utf-8"
+            mcp_server.table("fake", "--tools", "10000", "--page", str(page_size)), "utf-8"
         )
         daemon.notify("workspace/didChangeConfiguration", {"settings": {}})
         response, delays = await measure(daemon, daemon.start("tools/list", {"refresh": True}))

@@ -212,7 +212,7 @@ async def test_the_server_that_has_every_feature_works(client: Client, home: Pat
     assert "This is a plaintext resource" in resource[0]
     assert ("expected number" in refused[0], refused[1]) == (True, True)
     assert operated == ("Long running operation completed. Duration: 0.4 seconds, Steps: 4.", False)
-    # The daemon passes on at most ten reports a second, so a report that comes early is missing.
+    # The daemon passes on at most ten reports a second, so a report that closely follows another is dropped.
     reports = [(each["progress"], each["total"]) for each in client.statuses if "progress" in each]
     assert reports[0] == (1, 4)
     assert set(reports) <= {(1, 4), (2, 4), (3, 4), (4, 4)}

@@ -71,7 +71,7 @@ async def test_the_configuration_adds_facts_that_the_endpoint_does_not_list(
     assert set(found) == {"m", "gpt-4o", "unlisted"}
     assert (found["m"]["maxContextTokens"], found["m"]["maxOutputTokens"]) == (9000, 70)
     assert (found["m"]["supportsVision"], found["m"]["supportsToolUse"]) == (False, False)
-    # A server may run a model of the same name with another context, so its limits are unknown.
+    # A server may run a model of the same name with a smaller context, so its limits are unknown.
     assert not {"maxContextTokens", "maxOutputTokens"} & (set(found["gpt-4o"]) | set(found["unlisted"]))
 
 
@@ -156,7 +156,9 @@ async def test_an_unknown_fact_is_warned_about_with_its_path(daemon: Daemon) -> 
 
 
 @pytest.mark.requirement("3:did-change")
-async def test_a_client_is_notified_of_a_changed_list_only(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_a_client_is_notified_only_if_the_list_has_changed(
+    chatty: Daemon, upstream: FakeUpstream
+) -> None:
     upstream.script(rows("one"), rows("one"), rows("one", "two"), path="/v1/models")
     params = {"provider": "fake", "refresh": True}
     notifications = [(await chatty.request("models/list", params)).notifications for _ in range(3)]

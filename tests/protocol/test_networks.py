@@ -64,23 +64,23 @@ async def test_a_chat_streams_through_a_proxy_and_tls_without_leaking_secrets(ho
 
         assert result["text"] == "Hello"
         assert failed.error["code"] == 1008
-        by = f"provider.test is reached through the proxy {network.proxy.address} of providers.acme.proxy"
-        assert by in log
+        logged = f"provider.test is reached through the proxy {network.proxy.address} of providers.acme.proxy"
+        assert logged in log
         assert "canary" not in log + received
         assert KEY.encode() not in network.proxy.bytes_out
         assert "proxy-authorization" not in network.upstream.requests[0].headers
 
 
 @pytest.mark.requirement("7:proxy-environment", "7:no-proxy")
-async def test_the_environments_proxy_may_lack_a_scheme_and_no_proxy_is_respected(home, authority):
+async def test_the_environments_proxy_may_lack_a_scheme_and_is_skipped_for_excepted_hosts(home, authority):
     async with running_network(authority) as network:
         network.upstream.default(Reply.events(completion_stream(["Hi"])))
         write_table(home, network, proxy=None, max_retries=0)
         async with running_daemon(home, env={"HTTPS_PROXY": network.proxy.address}) as daemon:
             assert (await chat(daemon))["result"]["text"] == "Hi"
         assert len(network.proxy.requests) == 1
-        spared = {"HTTPS_PROXY": network.proxy.address, "NO_PROXY": "10.0.0.0/8,.provider.test"}
-        async with running_daemon(home, env=spared) as daemon:
+        excepted = {"HTTPS_PROXY": network.proxy.address, "NO_PROXY": "10.0.0.0/8,.provider.test"}
+        async with running_daemon(home, env=excepted) as daemon:
             error = (await chat(daemon))["error"]
         assert error["code"] == 1008
         assert "provider.test:443 cannot be reached" in error["message"]
@@ -101,7 +101,7 @@ async def test_a_proxy_that_requires_a_password_is_1008_and_is_not_retried(home,
 
 
 @pytest.mark.requirement("7:tls-errors")
-async def test_an_inspected_connection_is_1008_with_the_key_that_fixes_it(home, authority):
+async def test_an_inspected_connection_is_1008_with_the_configuration_key_that_fixes_it(home, authority):
     async with running_network(authority) as network:
         network.upstream.default(Reply.events(completion_stream(["Hi"])))
         write_table(home, network, ca_file=None)
@@ -216,8 +216,8 @@ async def test_copilot_signs_in_and_chats_through_the_proxy_of_its_table(home, a
             fronts[name] = (await stack.enter_async_context(front)).port
             emulator.state.origins[plane] = f"https://{name}"
         proxy = await stack.enter_async_context(LoopbackProxy(fronts, auth=f"me:{PASSWORD}"))
-        ways = {"proxy": proxy.url_with(f"me:{PASSWORD}"), "ca_file": str(authority.file)}
-        configure(home, emulator.provider(github_token=emulator.issue_token(), **ways))
+        network_keys = {"proxy": proxy.url_with(f"me:{PASSWORD}"), "ca_file": str(authority.file)}
+        configure(home, emulator.provider(github_token=emulator.issue_token(), **network_keys))
         async with copilot_daemon(home) as daemon:
             chat = await daemon.request("chat/start", make_question(model="copilot:gpt-4.1"))
             status = (await daemon.request("auth/status", {"provider": "copilot", "refresh": True})).result

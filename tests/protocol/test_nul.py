@@ -1,4 +1,4 @@
-"""The daemon never sends the character U+0000, whatever its source."""
+"""The daemon never sends the character U+0000 from any source, except in the id of a request."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_nul_is_replaced_in_a_chat_that_then_continues(
 
 
 @pytest.mark.requirement("1:no-nul")
-async def test_an_id_is_returned_unchanged_and_can_be_cancelled(
+async def test_a_request_id_with_nul_is_returned_unchanged_and_can_cancel_the_request(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     await daemon.initialize(provider(upstream.base_url))
@@ -104,7 +104,9 @@ async def test_an_id_is_returned_unchanged_and_can_be_cancelled(
 
 
 @pytest.mark.requirement("1:no-nul")
-async def test_nul_is_replaced_in_a_providers_error(daemon: Daemon, upstream: FakeUpstream) -> None:
+async def test_nul_is_replaced_in_a_providers_error_and_list_of_models(
+    daemon: Daemon, upstream: FakeUpstream
+) -> None:
     await daemon.initialize(provider(upstream.base_url))
     fault = {"error": {"message": "No\0", "code": "a\0", "type": "b\0"}}
     upstream.script(Reply.json(fault, status=400), Reply.json({"data": [{"id": "m\0", "name": "n\0"}]}))

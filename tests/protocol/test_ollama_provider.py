@@ -86,15 +86,16 @@ async def test_a_tool_round_trip_goes_back_unchanged(daemon: Daemon, server: Fak
 @pytest.mark.requirement("ollama:no-thinking")
 async def test_a_model_without_thinking_answers_with_a_warning(daemon: Daemon, server: FakeOllama) -> None:
     server.models[:] = [FakeModel(capabilities=("completion", "tools"))]
-    for asked in (2, 3):
+    for chats_so_far in (2, 3):
         server.script(lines(part("Hi"), last()))
-        if asked == 2:
+        if chats_so_far == 2:
+            # The server refuses the first request because of its thinking, so the daemon sends a second one.
             server.script(lines(part("Hi"), last()))
         exchange = await chat(daemon, thinking="medium")
         warnings = [delta for delta in exchange.deltas if delta["type"] == "warning"]
         assert [each["code"] for each in warnings] == ["thinking_dropped"]
         assert exchange.result["text"] == "Hi"
-        assert len(server.chats) == asked
+        assert len(server.chats) == chats_so_far
 
 
 async def test_a_cancel_closes_the_connection_and_keeps_the_partial(

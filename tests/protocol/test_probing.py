@@ -17,7 +17,8 @@ from tests.fakes.ollama import FakeModel, FakeOllama
 pytestmark = [pytest.mark.requirement("5:probe"), pytest.mark.slow]
 
 
-async def probe(daemon: Daemon, *, probe: bool = True) -> dict[str, Any]:
+async def list_providers(daemon: Daemon, *, probe: bool = True) -> dict[str, Any]:
+    """Return the rows of `providers/list` by id."""
     rows = (await daemon.request("providers/list", {"probe": probe})).result["providers"]
     return {row["id"]: row for row in rows}
 
@@ -36,7 +37,7 @@ async def test_an_ollama_servers_model_capabilities_are_found_and_notified(
 ) -> None:
     server = FakeOllama(upstream, [FakeModel(capabilities=("completion", "thinking")), FakeModel("old:1b")])
     await daemon.initialize({"providers": {"here": {"kind": "ollama", "base_url": server.base_url}}})
-    assert probe_results((await probe(daemon, probe=False))["here"]) == {}
+    assert probe_results((await list_providers(daemon, probe=False))["here"]) == {}
 
     request_id = daemon.start("providers/list", {"probe": True})
     await next_notification(daemon, "providers/didChange")
@@ -45,10 +46,10 @@ async def test_an_ollama_servers_model_capabilities_are_found_and_notified(
     assert probe_results(row) == {"toolCalls": True, "thinking": True, "vision": False}
     assert row["auth"] == {"provider": "here", "state": "not_required"}
     # The daemon keeps the results of the probe, which take precedence over the configuration.
-    assert probe_results((await probe(daemon, probe=False))["here"]) == probe_results(row)
+    assert probe_results((await list_providers(daemon, probe=False))["here"]) == probe_results(row)
 
 
-async def test_a_list_with_capabilities_is_used_and_a_key_is_tried(
+async def test_a_probe_reads_capabilities_from_the_list_of_models_and_tries_the_key(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     listed = {
@@ -59,7 +60,7 @@ async def test_a_list_with_capabilities_is_used_and_a_key_is_tried(
     upstream.default(Reply.json({"data": [listed]}), path="/v1/models")
     keyed = {"kind": "openai", "base_url": upstream.base_url, "api_key": "canary-key-12345"}
     await daemon.initialize({"providers": {"keyed": {**keyed, "capabilities": {"vision": False}}}})
-    row = (await probe(daemon))["keyed"]
+    row = (await list_providers(daemon))["keyed"]
     assert probe_results(row) == {"toolCalls": True, "vision": True, "thinking": False, "jsonMode": False}
     assert row["auth"] == {"provider": "keyed", "state": "signed_in"}
     (request,) = upstream.requests
@@ -73,14 +74,14 @@ async def test_a_failed_probe_is_reported_and_all_providers_are_listed(
     async with FakeUpstream() as refusing:
         refusing.default(Reply.json({"error": {"message": "Wrong key."}}, status=401))
         upstream.default(Reply.json({"data": []}), path="/v1/models")
-        kind = {"kind": "openai", "api_key": "canary-key-12345"}
+        shared = {"kind": "openai", "api_key": "canary-key-12345"}
         tables = {
-            "good": {**kind, "base_url": upstream.base_url},
-            "refused": {**kind, "base_url": refusing.base_url},
-            "gone": {**kind, "base_url": "http://127.0.0.1:9/v1"},
+            "good": {**shared, "base_url": upstream.base_url},
+            "refused": {**shared, "base_url": refusing.base_url},
+            "gone": {**shared, "base_url": "http://127.0.0.1:9/v1"},
         }
         await daemon.initialize({"providers": tables, "default_provider": "good"})
-        rows = await probe(daemon)
+        rows = await list_providers(daemon)
     assert {name: rows[name]["auth"]["state"] for name in tables} == {
         "good": "signed_in",
         "refused": "signed_out",
@@ -97,7 +98,7 @@ async def test_a_failed_probe_is_reported_and_all_providers_are_listed(
 async def test_plan_and_models_of_an_account_are_requested(home: Path, emulator: CopilotEmulator) -> None:
     configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
     async with copilot_daemon(home) as daemon:
-        row = (await probe(daemon))["copilot"]
+        row = (await list_providers(daemon))["copilot"]
     assert (row["auth"]["state"], row["auth"]["login"]) == ("signed_in", "octocat")
     assert row["auth"]["plan"]
     assert probe_results(row) == {"toolCalls": True, "vision": True, "thinking": True, "jsonMode": True}
@@ -110,7 +111,7 @@ async def test_a_model_that_came_after_the_probe_is_not_limited_by_it(
     upstream.default(Reply.json({"data": [blind]}), path="/v1/models")
     upstream.default(Reply.events(completion_stream(["A cat."])), path="/v1/chat/completions")
     await daemon.initialize(provider(upstream.base_url))
-    assert probe_results((await probe(daemon))["fake"]) == {"vision": False}
+    assert probe_results((await list_providers(daemon))["fake"]) == {"vision": False}
     image = {"type": "image", "source": "aGk=", "mediaType": "image/png"}
     params = {"messages": [{"role": "user", "content": [image]}], "model": "fake:newer"}
     assert (await daemon.request("chat/start", params)).result["text"] == "A cat."

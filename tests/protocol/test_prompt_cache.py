@@ -12,10 +12,12 @@ pytestmark = pytest.mark.slow
 MODEL = "claude-sonnet-4.6"
 COUNT = "Count to 3"
 LONG = " ".join(f"word{number}" for number in range(19_997))
+"""A text that has 20,000 tokens together with `COUNT`. The emulator counts a word as a token."""
+
 TOOL = {"name": "weather", "description": "", "parameters": {"type": "object"}}
 
 
-async def usages(home, endpoints, **keys):
+async def run_three_turns(home, endpoints, **keys):
     """Run three turns, the first with a question of 20,000 tokens, and return the usage of each."""
     async with CopilotEmulator() as emulator:
         emulator.add_account()
@@ -24,19 +26,19 @@ async def usages(home, endpoints, **keys):
         async with copilot_daemon(home) as daemon:
             messages = [{"role": "user", "content": f"{LONG} {COUNT}"}]
             found = []
-            for question in (COUNT, COUNT, COUNT):
+            for _ in range(3):
                 params = {"model": f"copilot:{MODEL}", "system": "Be brief.", "tools": [TOOL]}
                 result = (await daemon.request("chat/start", {**params, "messages": messages})).result
                 found.append(result["usage"])
                 messages.append({"role": "assistant", "content": result["content"]})
-                messages.append({"role": "user", "content": question})
+                messages.append({"role": "user", "content": COUNT})
         return found
 
 
 @pytest.mark.requirement("2:cache-marks")
 @pytest.mark.parametrize("endpoints", [("/v1/messages",), ("/chat/completions",)])
 async def test_later_turns_pay_only_for_what_is_new(home, endpoints):
-    first, second, third = await usages(home, endpoints)
+    first, second, third = await run_three_turns(home, endpoints)
 
     assert first["cacheReadTokens"] == 0
     assert (first["inputTokens"], second["cacheReadTokens"]) == (20_002, 20_002)
@@ -48,4 +50,6 @@ async def test_later_turns_pay_only_for_what_is_new(home, endpoints):
 @pytest.mark.requirement("2:cache-marks")
 @pytest.mark.parametrize("endpoints", [("/v1/messages",), ("/chat/completions",)])
 async def test_without_the_cache_every_turn_pays_for_all(home, endpoints):
-    assert [usage["cacheReadTokens"] for usage in await usages(home, endpoints, cache=False)] == [0, 0, 0]
+    usages = await run_three_turns(home, endpoints, cache=False)
+
+    assert [usage["cacheReadTokens"] for usage in usages] == [0, 0, 0]

@@ -235,6 +235,7 @@ async def test_only_prompts_that_take_a_diff_shorten_it(daemon: Daemon, upstream
 @pytest.mark.requirement("13:diffs")
 @pytest.mark.parametrize("model", [None, "fake:unknown", "nobody:m"])
 async def test_an_unknown_limit_counts_as_32_000_tokens(chatty: Daemon, model: str | None) -> None:
+    # A diff may use half of the tokens, which is about 64,000 bytes.
     fitting, longer = change("a.py", 63_900), change("b.py", 63_900)
     given = {} if model is None else {"model": model}
 
@@ -243,7 +244,7 @@ async def test_an_unknown_limit_counts_as_32_000_tokens(chatty: Daemon, model: s
 
 
 @pytest.mark.requirement("13:diffs")
-async def test_a_prompts_model_overrides_the_clients_default_but_not_its_chosen_model(
+async def test_a_prompts_model_overrides_the_clients_default_but_not_a_chosen_model(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
     prompts = {"wide": {"text": "{{input}}", "model": "fake:wide", "takes_diff": True}}

@@ -45,9 +45,9 @@ async def test_models_are_listed_even_if_another_provider_fails(
 @pytest.mark.requirement("3:models-list")
 async def test_a_list_is_remembered_until_it_is_refreshed(chatty: Daemon, upstream: FakeUpstream) -> None:
     upstream.default(Reply.json(MODELS), path="/v1/models")
-    for refresh, asked in ((False, 1), (False, 1), (True, 2)):
+    for refresh, requests in ((False, 1), (False, 1), (True, 2)):
         await chatty.request("models/list", {"provider": "fake", "refresh": refresh})
-        assert len(upstream.requests) == asked
+        assert len(upstream.requests) == requests
     assert (await chatty.request("models/list", {"provider": "unknown"})).error["code"] == 1004
 
 
@@ -208,7 +208,7 @@ async def test_an_unknown_key_is_warned_about_with_its_path(home: Path) -> None:
         assert "providers.x.base_urll" in await daemon.whole_log()
 
 
-BEYOND: list[tuple[dict[str, Any], str]] = [
+FORBIDDEN_OVERLAYS: list[tuple[dict[str, Any], str]] = [
     ({"providers": {"mine": {"base_url": "http://evil.example/v1"}}}, "providers.mine.base_url"),
     ({"providers": {"mine": {"api_key": "x"}}}, "providers.mine.api_key"),
     ({"providers": {"local": {"model_path": "/x"}}}, "providers.local.model_path"),
@@ -223,6 +223,7 @@ BEYOND: list[tuple[dict[str, Any], str]] = [
     ),
     ({"providers": {"mine\u200b": {"kind": "openai", "base_url": "http://evil.example/v1"}}}, "mine\\u200b"),
 ]
+"""Overlays that would use or replace the user's own values, each with the key that its error names."""
 
 
 @pytest.mark.requirement("7:trust")
@@ -233,7 +234,7 @@ async def test_an_overlay_has_no_access_to_the_users_own_values(home: Path) -> N
         "utf-8",
     )
     async with running_daemon(home) as daemon:
-        for overlay, key in BEYOND:
+        for overlay, key in FORBIDDEN_OVERLAYS:
             params = {"initializationOptions": {"config": overlay}}
             error = (await daemon.request("initialize", params)).error
             assert error["code"] == 1010, overlay

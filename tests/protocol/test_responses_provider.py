@@ -22,7 +22,7 @@ async def responding(daemon: Daemon, upstream: FakeUpstream) -> Daemon:
     return daemon
 
 
-async def tool_round(daemon: Daemon, upstream: FakeUpstream) -> list[dict[str, Any]]:
+async def run_tool_round(daemon: Daemon, upstream: FakeUpstream) -> list[dict[str, Any]]:
     """Run a chat that calls a tool; return the messages up to the result of the tool."""
     commentary = message("Let me see.", phase="commentary")
     upstream.script(Reply.events(response_stream(THOUGHT, commentary, CALL)))
@@ -55,7 +55,7 @@ async def test_an_answer_streams(responding: Daemon, upstream: FakeUpstream) -> 
 async def test_a_tool_round_sends_the_encrypted_reasoning_back_byte_for_byte(
     responding: Daemon, upstream: FakeUpstream
 ) -> None:
-    messages = await tool_round(responding, upstream)
+    messages = await run_tool_round(responding, upstream)
     upstream.script(Reply.events(response_stream(message("It is sunny.", phase="final_answer"))))
     exchange = await responding.request("chat/start", {"messages": messages})
     assert exchange.result["text"] == "It is sunny."
@@ -96,8 +96,10 @@ async def test_trailing_reasoning_goes_back_and_its_refusal_is_a_warning(
 
 
 @pytest.mark.requirement("responses:foreign-encrypted")
-async def test_foreign_encrypted_content_is_left_out_once(responding: Daemon, upstream: FakeUpstream) -> None:
-    messages = await tool_round(responding, upstream)
+async def test_foreign_encrypted_content_is_left_out_after_its_refusal(
+    responding: Daemon, upstream: FakeUpstream
+) -> None:
+    messages = await run_tool_round(responding, upstream)
     refused = {
         "error": {
             "message": "The encrypted content gAAA could not be verified.",
@@ -112,8 +114,8 @@ async def test_foreign_encrypted_content_is_left_out_once(responding: Daemon, up
     assert codes == ["foreign_data_dropped"]
     assert "retry" not in exchange.delta_types
     kinds = [[item.get("type", "message") for item in sent.json["input"]] for sent in upstream.requests[1:]]
-    with_it = ["message", "reasoning", "message", "function_call", "function_call_output"]
-    assert kinds == [with_it, [kind for kind in with_it if kind != "reasoning"]]
+    with_reasoning = ["message", "reasoning", "message", "function_call", "function_call_output"]
+    assert kinds == [with_reasoning, [kind for kind in with_reasoning if kind != "reasoning"]]
 
     # The encrypted content is no longer sent, so another refusal is an error.
     upstream.script(Reply.json(refused, 400))

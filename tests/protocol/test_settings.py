@@ -22,7 +22,7 @@ async def read_change(daemon: Daemon) -> Any:
     return message["params"]
 
 
-def set_aside(home: Path) -> list[tuple[str, str]]:
+def read_broken_files(home: Path) -> list[tuple[str, str]]:
     """Return the path and the content of each broken file that was set aside."""
     return [(str(path), path.read_text()) for path in home.glob("settings.json.broken-*")]
 
@@ -120,7 +120,8 @@ async def test_an_invalid_value_is_reported_with_its_path_and_not_saved(chatty: 
 async def test_a_default_model_that_the_known_list_lacks_is_refused(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
-    async def problem(**settings: Any) -> str | None:
+    async def try_to_save(**settings: Any) -> str | None:
+        """Save settings with a default model. Return the reason if the model is refused."""
         exchange = await chatty.request("settings/save", {"settings": settings})
         if "result" in exchange.response:
             return None
@@ -130,17 +131,17 @@ async def test_a_default_model_that_the_known_list_lacks_is_refused(
         message: str = found["message"]
         return message
 
-    assert await problem(default_model="fake:swan") is None
+    assert await try_to_save(default_model="fake:swan") is None
     upstream.default(Reply.json({"data": [{"id": "small"}, {"id": "large"}]}))
     await chatty.request("models/list", {"provider": "fake"})
-    assert await problem(default_model="fake:smal") == "is not a model of fake; did you mean fake:small?"
-    assert await problem(default_model="nonsense") == "is not a model of fake"
-    assert await problem(default_model="zzz", default_provider="fake") == "is not a model of fake"
+    assert await try_to_save(default_model="fake:smal") == "is not a model of fake; did you mean fake:small?"
+    assert await try_to_save(default_model="nonsense") == "is not a model of fake"
+    assert await try_to_save(default_model="zzz", default_provider="fake") == "is not a model of fake"
     for name in ("fake:large", "small", "fake:", "fake:small"):
-        assert await problem(default_model=name) is None
+        assert await try_to_save(default_model=name) is None
     # A server may have got a new model, so the daemon requests the list again before it refuses a name.
     upstream.default(Reply.json({"data": [{"id": "small"}, {"id": "pulled"}]}))
-    assert await problem(default_model="fake:pulled") is None
+    assert await try_to_save(default_model="fake:pulled") is None
     assert (await chatty.request("settings/get")).result["settings"]["default_model"] == "fake:pulled"
 
 
@@ -154,7 +155,7 @@ async def test_a_change_is_notified_once_before_its_answer(chatty: Daemon) -> No
 
 @pytest.mark.slow
 @pytest.mark.requirement("5:settings-did-change", "5:settings-two-processes")
-async def test_every_daemon_notifies_what_another_one_saved(home: Path) -> None:
+async def test_every_daemon_notifies_its_client_of_what_another_daemon_saved(home: Path) -> None:
     async with running_daemon(home) as one, running_daemon(home) as other:
         for daemon in (one, other):
             await daemon.initialize()
@@ -208,7 +209,7 @@ async def test_a_broken_file_is_kept_beside_the_new_one(home: Path, upstream: Fa
         daemon.notify("exit")
         await daemon.exit_code()
 
-    ((aside, text),) = set_aside(home)
+    ((aside, text),) = read_broken_files(home)
     assert text == '{"settings": {"max_tok'
     assert json.loads((home / "settings.json").read_text())["settings"] == {"max_tokens": 5}
     assert aside in daemon.log
@@ -225,6 +226,8 @@ async def test_values_of_a_newer_version_are_shown_kept_and_deletable(home: Path
         again = (await daemon.request("settings/save", shown)).result
         assert again == shown
         assert (await save(daemon, max_tokens=1))["settings"] == {**newer, "max_tokens": 1}
+        left = await save(daemon, theme=None, providers={"gone": {"effort": None}})
+        assert left == {"settings": {"max_tokens": 1, "providers": {}}}
 
 
 async def test_saving_into_a_file_of_a_newer_format_is_an_error(home: Path) -> None:

@@ -34,7 +34,7 @@ async def test_the_conversations_model_suggests_a_title_and_nothing_is_renamed(
 
     assert await suggest(chatty) == {
         "jsonrpc": "2.0",
-        "id": 104,
+        "id": 104,  # The ids of the client start at 101, and this is its fourth request.
         "result": {"title": "The Colour of the Sky"},
     }
     (request,) = upstream.requests
@@ -48,7 +48,7 @@ async def test_the_conversations_model_suggests_a_title_and_nothing_is_renamed(
     assert len((await chatty.request("conversations/list")).result["conversations"]) == 1
 
 
-async def test_another_model_can_be_asked(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_the_request_can_name_another_model(chatty: Daemon, upstream: FakeUpstream) -> None:
     await keep(chatty, upstream, "Hi")
     upstream.script(Reply.events(completion_stream("Greeting")))
 
@@ -56,7 +56,7 @@ async def test_another_model_can_be_asked(chatty: Daemon, upstream: FakeUpstream
     assert upstream.requests[0].json["model"] == "third"
 
 
-async def test_a_long_conversation_is_sent_in_part_only(chatty: Daemon, upstream: FakeUpstream) -> None:
+async def test_only_a_part_of_a_long_conversation_is_sent(chatty: Daemon, upstream: FakeUpstream) -> None:
     await keep(chatty, upstream, "word " * 50_000, "answer " * 50_000)
     upstream.script(Reply.events(completion_stream("Words")))
 

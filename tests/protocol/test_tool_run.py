@@ -40,7 +40,7 @@ def start(daemon: Daemon, tool: str, **params: Any) -> int:
     return daemon.start("tools/run", {"server": "files", "tool": tool, "turnId": "t1", **params})
 
 
-async def read(daemon: Daemon) -> Exchange:
+async def read_notes(daemon: Daemon) -> Exchange:
     call = start(daemon, "read", arguments={"path": "notes.txt"}, conversationId="c1")
     return await daemon.read_until(call)
 
@@ -58,7 +58,7 @@ async def start_edit(daemon: Daemon) -> int:
 async def test_an_allowed_call_runs_without_a_question_and_without_a_model(
     editor: Daemon, upstream: FakeUpstream
 ) -> None:
-    exchange = await read(editor)
+    exchange = await read_notes(editor)
 
     assert exchange.result == {"content": "one\n"}
     assert [delta["status"] for delta in exchange.deltas] == ["running", "completed"]
@@ -69,7 +69,7 @@ async def test_an_allowed_call_runs_without_a_question_and_without_a_model(
 async def test_an_edit_of_a_file_that_was_read_asks_with_its_diff(
     editor: Daemon, root: Path, decision: str, text: str
 ) -> None:
-    await read(editor)
+    await read_notes(editor)
     call = await start_edit(editor)
     decide = {"turnId": "t1", "toolUseId": "call", "decision": decision}
     assert (await editor.request("tools/decide", decide)).result == {"decided": True}
@@ -80,15 +80,15 @@ async def test_an_edit_of_a_file_that_was_read_asks_with_its_diff(
 
 
 async def test_an_edit_is_refused_if_the_file_was_read_in_another_conversation(editor: Daemon) -> None:
-    await read(editor)
+    await read_notes(editor)
     edit = {"path": "notes.txt", "oldText": "one", "newText": "two"}
     result = (await editor.read_until(start(editor, "edit", arguments=edit, conversationId="c2"))).result
 
     assert result["isError"] is True
 
 
-async def test_a_cancelled_question_leaves_the_file(editor: Daemon, root: Path) -> None:
-    await read(editor)
+async def test_a_cancelled_question_leaves_the_file_unchanged(editor: Daemon, root: Path) -> None:
+    await read_notes(editor)
     call = await start_edit(editor)
     editor.notify("$/cancelRequest", {"id": call})
 

@@ -19,7 +19,7 @@ from tests.unit.tools.mcp.clients import Record
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = 40
+TURNS = 40
 """The number of turns with random decisions."""
 
 HIDDEN = "safe\u202e\u2066\x1b[2K\r\n\u200b\x00"
@@ -94,7 +94,7 @@ async def test_a_call_runs_only_if_its_client_allows_it_first(
         for client in (first, second):
             await initialize(client, upstream)
         own, other = Editor(first), Editor(second)
-        for number in range(ROUNDS):
+        for number in range(TURNS):
             turn, before = f"t{number}", count_calls(record)
             answer_with(upstream, {"a": turn})
             request = own.chat(turn)
@@ -125,7 +125,7 @@ async def test_a_call_runs_only_if_its_client_allows_it_first(
             assert count_calls(record) == before + is_allowed
             ran += is_allowed
 
-    assert 0 < ran < ROUNDS
+    assert 0 < ran < TURNS
 
 
 @pytest.mark.requirement("12:changed", "12:remember-always", "12:mcp-tools")
@@ -202,7 +202,7 @@ def arguments_of(*numbers: int) -> list[dict[str, Any]]:
     ],
     ids=["rounds", "calls", "the same call"],
 )
-async def test_a_loop_never_passes_a_limit(
+async def test_a_loop_never_exceeds_a_limit(
     daemon: Daemon,
     upstream: FakeUpstream,
     home: Path,

@@ -70,7 +70,7 @@ async def test_an_empty_conversation_is_an_empty_text(served: Daemon, empty: Any
     assert (await served.request("transcript/parse", empty)).result == {"messages": [], "turns": []}
 
 
-async def answer(daemon: Daemon, upstream: FakeUpstream, *parts: Any) -> list[Any]:
+async def converse(daemon: Daemon, upstream: FakeUpstream, *parts: Any) -> list[Any]:
     """Ask a question that is answered with these parts, and return the conversation."""
     await daemon.initialize({"providers": {"fake": {**CLAUDE, "base_url": upstream.origin}}})
     upstream.script(Reply.events(message_stream(*parts)))
@@ -78,7 +78,7 @@ async def answer(daemon: Daemon, upstream: FakeUpstream, *parts: Any) -> list[An
     return [user("hi"), {"role": "assistant", "content": result["content"]}]
 
 
-THINKING = (
+ANSWER_PARTS = (
     Thought(["Let me", " see."], SIGNATURE),
     Redacted("RWYx"),
     Words(["It is sunny."]),
@@ -88,11 +88,11 @@ THINKING = (
 
 @pytest.mark.requirement("5:transcript-opaque")
 async def test_opaque_data_of_an_unedited_answer_is_restored(daemon: Daemon, upstream: FakeUpstream) -> None:
-    messages = await answer(daemon, upstream, *THINKING)
+    messages = await converse(daemon, upstream, *ANSWER_PARTS)
     text = await render(daemon, messages)
     assert SIGNATURE not in text
 
-    # White space that an editor changes on save, and edits outside the answer, do not count as edits of it.
+    # White space that an editor changes on save, and edits outside the answer, do not count as edits.
     saved = f"{text}\n## Me\n\nGo on.   \n"
     for each in (text, saved, saved.replace("sunny.\n", "sunny.  \n")):
         found = (await parse(daemon, each))["messages"]
@@ -108,7 +108,7 @@ async def test_opaque_data_of_a_trimmed_answer_is_restored(daemon: Daemon, upstr
         Call("toolu_1", "f", ["{}"]),
         Words(["Sunny.\n"]),
     )
-    messages = await answer(daemon, upstream, *parts)
+    messages = await converse(daemon, upstream, *parts)
     text = await render(daemon, messages, trimAnswers=True)
 
     assert "\\" not in text
@@ -127,7 +127,7 @@ EDITS = {
 
 @pytest.mark.requirement("5:transcript-opaque")
 async def test_opaque_data_of_an_edited_answer_is_dropped(daemon: Daemon, upstream: FakeUpstream) -> None:
-    text = await render(daemon, await answer(daemon, upstream, *THINKING))
+    text = await render(daemon, await converse(daemon, upstream, *ANSWER_PARTS))
     for old, new in EDITS.items():
         assert text.count(old) == 1
         result = await parse(daemon, text.replace(old, new))
@@ -142,7 +142,7 @@ async def test_opaque_data_of_an_edited_answer_is_dropped(daemon: Daemon, upstre
 async def test_a_parsed_conversation_continues_with_its_signatures(
     daemon: Daemon, upstream: FakeUpstream
 ) -> None:
-    text = await render(daemon, await answer(daemon, upstream, *THINKING[:3]))
+    text = await render(daemon, await converse(daemon, upstream, *ANSWER_PARTS[:3]))
     messages = (await parse(daemon, f"{text}\n## Me\n\nAnd tomorrow?\n"))["messages"]
     upstream.script(Reply.events(message_stream(Words(["Rain."]))))
     assert (await daemon.request("chat/start", {"messages": messages})).result["text"] == "Rain."

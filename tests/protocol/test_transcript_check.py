@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.requirement("5:transcript-check"), pytest.mark.asyncio
 RIGHT = "---\nmodel: fake:m\ntemperature: 1\nconversation: c1\n---\n\n## Me\n\nHi.\n"
 
 
-async def diagnostics(daemon: Daemon, text: str) -> Any:
+async def check_text(daemon: Daemon, text: str) -> Any:
     result = (await daemon.request("transcript/check", {"text": text})).result
     assert list(result) == ["diagnostics"]
     return result["diagnostics"]
@@ -25,10 +25,10 @@ def at(line: int, start: int, end: int) -> Any:
     return {"start": {"line": line, "character": start}, "end": {"line": line, "character": end}}
 
 
-async def summary(daemon: Daemon, text: str) -> list[tuple[str, int, str]]:
+async def summarize_check(daemon: Daemon, text: str) -> list[tuple[str, int, str]]:
     """Return the code, the severity and the marked text of each diagnostic."""
     found = []
-    for each in await diagnostics(daemon, text):
+    for each in await check_text(daemon, text):
         start, end = each["range"]["start"], each["range"]["end"]
         line = text.split("\n")[start["line"]].encode("utf-16-le")
         marked = line[2 * start["character"] : 2 * end["character"]].decode("utf-16-le")
@@ -50,11 +50,11 @@ async def summary(daemon: Daemon, text: str) -> list[tuple[str, int, str]]:
     ],
 )
 async def test_a_text_that_is_a_valid_chat_has_no_diagnostics(served: Daemon, text: str) -> None:
-    assert await diagnostics(served, text) == []
+    assert await check_text(served, text) == []
 
 
 async def test_a_diagnostic_has_range_severity_message_and_code(served: Daemon) -> None:
-    assert await diagnostics(served, "---\nsettings: {🙂: 1, temperature: 9}\n---\n\n## Me\n\nHi.\n") == [
+    assert await check_text(served, "---\nsettings: {🙂: 1, temperature: 9}\n---\n\n## Me\n\nHi.\n") == [
         {
             "range": at(1, 11, 16),
             "severity": 1,
@@ -96,12 +96,12 @@ async def test_a_diagnostic_has_range_severity_message_and_code(served: Daemon) 
 async def test_each_mistake_is_reported_at_its_place(
     served: Daemon, text: str, expected: list[tuple[str, int, str]]
 ) -> None:
-    assert await summary(served, text) == expected
+    assert await summarize_check(served, text) == expected
 
 
 async def test_a_message_is_marked_at_its_own_heading(served: Daemon) -> None:
     text = "## Me\n\nHi.\n\n## Assistant\n\nHello.\n\n## Assistant\n\n```context\nx\n```\n\n## Me\n\nHi.\n"
-    (found,) = await diagnostics(served, text)
+    (found,) = await check_text(served, text)
 
     assert found["range"] == at(8, 0, 12)
 
@@ -109,7 +109,7 @@ async def test_a_message_is_marked_at_its_own_heading(served: Daemon) -> None:
 async def test_at_most_100_mistakes_are_reported(served: Daemon) -> None:
     rows = "".join(f"  s{number}: 1\n" for number in range(1000))
 
-    assert len(await diagnostics(served, f"---\nsettings:\n{rows}---\nHi.")) == 100
+    assert len(await check_text(served, f"---\nsettings:\n{rows}---\nHi.")) == 100
 
 
 @pytest.mark.asyncio(loop_scope="function")
@@ -120,7 +120,7 @@ async def test_problems_that_a_chat_would_refuse_are_found_without_requests(
     await daemon.initialize(provider(upstream.base_url))
 
     for text in (RIGHT, RIGHT.replace("1", "9"), RIGHT.replace("fake:m", "fkae:m")):
-        found = await diagnostics(daemon, text)
+        found = await check_text(daemon, text)
         assert upstream.requests == []
         read = (await daemon.request("transcript/parse", {"text": text})).result
         chat = {key: read[key] for key in ("messages", "model", "settings")}

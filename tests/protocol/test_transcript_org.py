@@ -61,7 +61,7 @@ async def test_an_unknown_format_is_an_error(served: Daemon, method: str) -> Non
 
 @pytest.mark.requirement("5:transcript-org-head", "5:transcript-check")
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_mistake_in_the_drawer_has_its_place(served: Daemon) -> None:
+async def test_a_mistake_in_the_drawer_is_reported_at_its_place(served: Daemon) -> None:
     text = "#+title: T\n:PROPERTIES:\n:ID: x\n:settings: {temperature: 9}\n:END:\n\n* Me\n\nHi.\n"
     params = {"text": text, "format": "org"}
     (found,) = (await served.request("transcript/check", params)).result["diagnostics"]

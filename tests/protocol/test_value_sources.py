@@ -23,8 +23,8 @@ KEY = "AIza/canary+of the=url&4711"
 OK = Reply.events(completion_stream("ok"))
 
 
-def python(program: str, *arguments: str) -> str:
-    """Return a value source that runs a Python program."""
+def python_command(program: str, *arguments: str) -> str:
+    """Return a `cmd:` source that runs a Python program."""
     return "cmd:" + shlex.join([Path(sys.executable).as_posix(), "-c", program, *arguments])
 
 
@@ -59,7 +59,7 @@ async def test_a_url_with_model_and_key_is_requested_and_the_key_appears_nowhere
         gemini={
             "url": f"{upstream.origin}/v1beta/models/${{model}}:chat?alt=sse",
             "query": {"key": "${api_key}", "n": 1},
-            "api_key": python(f"print({KEY!r})"),
+            "api_key": python_command(f"print({KEY!r})"),
             "default_model": "gemini 2/pro",
             "models": ["gemini 2/pro"],
         },
@@ -89,7 +89,9 @@ async def test_a_url_with_model_and_key_is_requested_and_the_key_appears_nowhere
 
 
 @pytest.mark.requirement("7:roles")
-async def test_requests_have_the_role_names_of_the_table_wire(home: Path, upstream: FakeUpstream) -> None:
+async def test_requests_have_the_role_names_of_the_table_roles_wire(
+    home: Path, upstream: FakeUpstream
+) -> None:
     roles = {"user": "Ich", "wire": {"system": "developer", "assistant": "model", "tool": "function"}}
     write_config(home, x={"base_url": upstream.base_url, "roles": roles})
     upstream.default(OK)
@@ -173,7 +175,7 @@ async def test_fifty_chats_run_a_command_once_and_lists_do_not_run_it(
 ) -> None:
     runs = home / "runs"
     program = "import sys; open(sys.argv[1], 'a').write('x'); print('key-of-the-command')"
-    write_config(home, x={"base_url": upstream.base_url, "api_key": python(program, str(runs))})
+    write_config(home, x={"base_url": upstream.base_url, "api_key": python_command(program, str(runs))})
     upstream.default(OK)
     async with running_daemon(home) as daemon:
         await daemon.initialize()
@@ -266,7 +268,7 @@ async def test_a_slow_command_delays_only_its_chat_and_ends_when_that_is_cancell
     )
     write_config(
         home,
-        slow={"base_url": upstream.base_url, "api_key": python(program, f"{upstream.origin}/slow")},
+        slow={"base_url": upstream.base_url, "api_key": python_command(program, f"{upstream.origin}/slow")},
         x={"base_url": upstream.base_url},
     )
     upstream.default(Reply.events([gate]), path="/slow")

@@ -30,7 +30,7 @@ async def editor(home: Path, upstream: FakeUpstream, workspace: Path) -> AsyncIt
     """Initialize a client with two workspace folders, each of which has its own rules."""
     second = workspace.parent / "second"
     second.mkdir()
-    (second / "CLAUDE.md").write_text("Never used.", "utf-8")
+    (second / "CLAUDE.md").write_text("Answer like a judge.", "utf-8")
     async with running_daemon(home) as daemon:
         folders = [{"uri": each.as_uri(), "name": each.name} for each in (workspace, second)]
         options = {"config": provider(upstream.base_url)}
