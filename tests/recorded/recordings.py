@@ -69,7 +69,7 @@ class Recording:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The recorded headers, without those that are not true of the recorded bytes."""
+        """The recorded headers, except the content type and those that do not fit the recorded bytes."""
         stale = ("content-length", "content-encoding", "transfer-encoding", "connection", "content-type")
         return {
             name.lower(): value

@@ -13,7 +13,7 @@ from tests.recorded.recordings import TRANSCRIPTS, recordings
 from tests.recorded.test_beyond_the_dialects import BODIES, COPILOT, STREAMS, add_up, data_lines
 
 ROTATING = [each for each in recordings("responses") if "id-rotation" in each.name]
-ORDERED = [path for path in STREAMS if path.suffix == ".sse"]
+SSE_STREAMS = [path for path in STREAMS if path.suffix == ".sse"]
 
 pytestmark = [
     pytest.mark.slow,
@@ -60,7 +60,7 @@ async def test_a_recorded_body_has_all_its_messages(home, emulator, path):
 
 @pytest.mark.requirement("copilot:recordings")
 @pytest.mark.usefixtures("signed_in")
-@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in ORDERED])
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in SSE_STREAMS])
 async def test_encrypted_reasoning_of_a_recording_goes_back_byte_for_byte(home, emulator, path):
     emulator.script("/chat/completions", Reply.raw(path.read_bytes(), 200, "text/event-stream"))
     emulator.script("/chat/completions", Reply.raw(BODIES[0].read_bytes(), 200, "application/json"))

@@ -12,15 +12,17 @@ CASES = [pytest.param(each, id=each.name) for each in recordings("responses")]
 
 ALLOWED = {
     "openai__github-copilot-id-rotation.1.chunks-01": {
-        "response_id": "each event has a different id; ours comes from the first, theirs from the last"
+        "response_id": "each event has a different id; jumpseat takes the first, and the last is expected"
     },
     "openai__openai-shell-container.1.chunks-01": {
-        "text": "its deltas differ from the text of its last event; what was streamed cannot be taken back"
+        "text": "the deltas differ from the text of the last event; streamed text cannot be taken back"
     },
 }
-"""Corrections of expected values that are wrong, by recording, each with the reason."""
+"""Fields whose expected value is wrong, by recording, each with the reason."""
 
-SEVERAL_ANSWERS = "the file holds several answers, and what is expected is the last; a connection has one"
+SEVERAL_ANSWERS = (
+    "the file has several answers and the last is expected, but a connection has only one answer"
+)
 ALLOWED |= {
     name: dict.fromkeys(
         ("text", "thinking", "tool_calls", "items", "model", "response_id", "usage"), SEVERAL_ANSWERS

@@ -27,13 +27,13 @@ Counts = dict[str, Any]
 
 
 def add_reasoning(usage: Counts) -> Counts:
-    """Add the reasoning to the output, as the daemon does. xAI's output does not include it."""
+    """Add the reasoning to an output that does not include it, such as xAI's, as the daemon does."""
     if (usage.get("reasoning") or 0) > usage.get("output", 0):
         return {**usage, "output": usage["output"] + usage["reasoning"]}
     return usage
 
 
-def cache_beside(usage: Counts) -> Counts:
+def add_cached(usage: Counts) -> Counts:
     """Add the cached tokens to the input, as the daemon does. Anthropic's input does not include them."""
     cached = (usage.get("cache_read") or 0) + (usage.get("cache_write") or 0)
     return {**usage, "input": usage["input"] + cached} if "input" in usage else usage
@@ -51,31 +51,37 @@ class Dialect:
     """The path of the provider's `base_url`."""
 
     usage: Callable[[Counts], Counts] = lambda usage: usage
+    """Converts the recorded counts to those that the daemon reports."""
 
 
 DIALECTS = {
     "openai": Dialect("chat", "/v1/chat/completions", "/v1", add_reasoning),
     "openai-responses": Dialect("responses", "/v1/responses", "/v1"),
-    "anthropic": Dialect("anthropic", "/v1/messages", "", cache_beside),
+    "anthropic": Dialect("anthropic", "/v1/messages", "", add_cached),
     "ollama": Dialect("ollama", "/api/chat", ""),
 }
 
-SEVERAL_ANSWERS = "the file holds several answers, and what is expected is the last; a connection has one"
+SEVERAL_ANSWERS = (
+    "the file has several answers and the last is expected, but a connection has only one answer"
+)
 
 ALLOWED: dict[tuple[str, str], str] = {
     ("openai__github-copilot-id-rotation.1.chunks-01", "response_id"): (
-        "each event has a different id; ours comes from the first, theirs from the last"
+        "each event has a different id; jumpseat takes the first, and the last is expected"
     ),
     ("openai__openai-shell-container.1.chunks-01", "text"): (
-        "its deltas differ from the text of its last event; what was streamed cannot be taken back"
+        "the deltas differ from the text of the last event; streamed text cannot be taken back"
     ),
-    ("openai__openai-custom-tool.1.chunks-01", "tool_calls"): "free text is not a JSON object: `raw` has it",
-    ("openai__openai-custom-tool.1.json-01", "tool_calls"): "free text is not a JSON object: `raw` has it",
+    (
+        "openai__openai-custom-tool.1.chunks-01",
+        "tool_calls",
+    ): "free text is not a JSON object; it is in `raw`",
+    ("openai__openai-custom-tool.1.json-01", "tool_calls"): "free text is not a JSON object; it is in `raw`",
     ("openai__parallel-tool-call-wrapper.1.chunks-01", "model"): (
-        "the events that name the model are not JSON, so it is the one that was asked for"
+        "the events that name the model are not JSON, so the result names the requested model"
     ),
     **{
-        (name, "usage"): "it counts every iteration; theirs is the last one's"
+        (name, "usage"): "the daemon counts every iteration, and only the last is expected"
         for name in (
             "anthropic__anthropic-compaction.1.chunks-01",
             "anthropic__anthropic-fallback.chunks-01",
@@ -92,7 +98,7 @@ ALLOWED: dict[tuple[str, str], str] = {
         for field in ("text", "thinking", "tool_calls", "usage", "model", "response_id")
     },
     ("openai__TestClient_FunctionCall-01", "tool_calls"): (
-        "the old function_call is expected to be no call; the daemon makes it one, with an id of its own"
+        "no call is expected; the daemon reads the old function_call as a call and generates its id"
     ),
 }
 """The allow-list: expected values that are wrong, by recording and field, each with the reason."""
@@ -106,6 +112,7 @@ COUNTS = {
 }
 
 ARRIVALS = {"streamed whole": (True, None), "streamed in slices": (True, 7), "not streamed": (False, None)}
+"""For each way: whether the client asks for a stream, and the size of a slice in bytes, if any."""
 
 CASES = [
     pytest.param(kind, each, arrival, id=f"{kind}-{each.name}-{arrival}")
@@ -220,8 +227,8 @@ async def test_a_recorded_answer_through_the_daemon_has_its_expected_result_and_
 
     if recording.fails:
         assert recording.expected["error"]["message"][:100] in exchange.error["message"]
-        failed_at_once = recording.status >= 400
-        assert exchange.error["data"].get("statusCode") == (recording.status if failed_at_once else None)
+        has_error_status = recording.status >= 400
+        assert exchange.error["data"].get("statusCode") == (recording.status if has_error_status else None)
         return
     got = summary_of(exchange.result)
     expected = expected_result(recording, dialect, got)

@@ -1,4 +1,4 @@
-"""Fixtures for tests of the files in `dist/`. Each file is installed in an empty home, and asked a question.
+"""Fixtures for tests that install each file of `dist/` in an empty home and ask a question.
 
 Run `make dist` first to build the files. A missing file is a failure, not a reason to skip.
 """
@@ -47,7 +47,7 @@ def home(tmp_path: Path) -> Iterator[Home]:
     """Create an empty home directory with a Python on the PATH. An editor's daemon ends with the test."""
     directory = tmp_path / "user"
     (directory / ".local/bin").mkdir(parents=True)
-    # This is not the interpreter of the virtual environment, which could import its installed packages.
+    # The interpreter of the virtual environment could import the packages that are installed there.
     (directory / ".local/bin/python3").symlink_to(sys._base_executable)
     home = Home(directory)
     yield home

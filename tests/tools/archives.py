@@ -33,11 +33,11 @@ PACKAGE_FILE = """\
 """
 
 
-def emacs_package(directory: Path) -> Path:
+def build_emacs_package(directory: Path) -> Path:
     """Build the tar that `package-install-file` installs."""
     top = f"jumpseat-{__version__}"
     package = EDITORS / "emacs"
-    # package.el adds the manual to Info only if there is a file `dir`.
+    # package.el adds the manual to Info only if there is a file named `dir`.
     manual = [package / "dir", package / "jumpseat.info"]
     files = {file.name: file.read_bytes() for file in sorted([*package.glob("jumpseat*.el"), *manual])}
     files["jumpseat-pkg.el"] = package_description(files["jumpseat.el"].decode()).encode()
@@ -46,7 +46,7 @@ def emacs_package(directory: Path) -> Path:
     return built
 
 
-def neovim_archive(directory: Path) -> Path:
+def build_neovim_archive(directory: Path) -> Path:
     """Build the archive that users unpack into `pack/*/start/`."""
     plugin = EDITORS / "neovim"
     found = [file for folder in ("doc", "lua", "plugin") for file in (plugin / folder).rglob("*")]
@@ -119,5 +119,5 @@ def modification_time() -> int:
 
 
 if __name__ == "__main__":
-    for built in (emacs_package(DIST), neovim_archive(DIST)):
+    for built in (build_emacs_package(DIST), build_neovim_archive(DIST)):
         print(built.relative_to(ROOT))

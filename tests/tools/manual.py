@@ -1,7 +1,7 @@
 """Writes the manual page `docs/jumpseat.1` from the commands: `make manual`.
 
-The wheel contains the page as `share/man/man1/jumpseat.1`. There, `man` finds it if the environment is on the
-PATH.
+The wheel contains the page as `share/man/man1/jumpseat.1`, where `man` finds it if the environment's programs
+are on the PATH.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def format_list(rows: dict[str, str]) -> str:
 
 
 def walk(group: click.Group, names: list[str]) -> Iterator[tuple[list[str], click.Command]]:
-    """Yield each command of a group that is not hidden, with the words that call it."""
+    """Yield each command of a group, except hidden commands, with the words that call it."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

@@ -37,10 +37,11 @@ GROUPS = {
 }
 COPIED = ("server", "client", "tests", "docs", "editors", "pyproject.toml", "README.md")
 
-# The operator `|` is usually in an annotation. These are never evaluated, so no test can notice a change.
-NO_CHANGE = "BitOr"
+IGNORED_OPERATOR = "BitOr"
+"""The operator `|` is usually in an annotation, which is never evaluated, so no test can notice a change."""
 
 TEST_SECONDS = 180.0
+"""The time limit for the tests of one mutant."""
 
 
 def modules_of(group: str) -> list[Path]:
@@ -64,7 +65,7 @@ def draw(group: str, each: int, seed: int) -> Iterator[tuple[Path, MutationSpec]
         with use_db(":memory:", WorkDB.Mode.create) as every:
             init([module], every, {})
             specs = [item.mutations[0] for item in every.work_items]
-        specs = [spec for spec in specs if NO_CHANGE not in spec.operator_name]
+        specs = [spec for spec in specs if IGNORED_OPERATOR not in spec.operator_name]
         specs.sort(key=lambda spec: (spec.start_pos, spec.operator_name, spec.occurrence))
         some = random.Random(f"{seed} {module}").sample(specs, min(each, len(specs)))
         rows.append([(module, spec) for spec in some])
@@ -77,7 +78,7 @@ def command_of(python: str, tests: Sequence[str]) -> list[str]:
     return [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", *tests]
 
 
-def outcome_of(python: str, module: Path, spec: MutationSpec) -> TestOutcome:
+def run_tests(python: str, module: Path, spec: MutationSpec) -> TestOutcome:
     """Run the tests for one mutant and return their outcome."""
     command = shlex.join(command_of(python, tests_of(module)))
     outcome = mutate_and_test([spec], command, TEST_SECONDS).test_outcome
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace, group: str) -> None:
         if time.monotonic() > ends:
             print(f"{group}: the time is over")
             break
-        outcome = outcome_of(arguments.python, module, spec)
+        outcome = run_tests(arguments.python, module, spec)
         counted[outcome] += 1
         if outcome is TestOutcome.SURVIVED:
             line, column = spec.start_pos

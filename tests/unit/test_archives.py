@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jumpseat import __version__
-from tests.tools.archives import emacs_package, neovim_archive
+from tests.tools.archives import build_emacs_package, build_neovim_archive
 
 ROOT = Path(__file__).parents[2]
 WHEEL = f"jumpseat-{__version__}-py3-none-any.whl"
@@ -31,7 +31,7 @@ def files_in(archive: Path) -> dict[str, bytes]:
 
 
 def test_the_emacs_package_contains_the_wheel_and_what_package_el_requires(dist: Path) -> None:
-    files = files_in(emacs_package(dist))
+    files = files_in(build_emacs_package(dist))
 
     top = f"jumpseat-{__version__}"
     sources = {file.name for file in (ROOT / "editors/emacs").glob("*.el")}
@@ -45,7 +45,7 @@ def test_the_emacs_package_contains_the_wheel_and_what_package_el_requires(dist:
 
 
 def test_the_neovim_archive_contains_the_wheel_and_the_plug_in_alone(dist: Path) -> None:
-    files = files_in(neovim_archive(dist))
+    files = files_in(build_neovim_archive(dist))
 
     top = {name.split("/")[1] for name in files}
     assert {name.split("/")[0] for name in files} == {"jumpseat"}
@@ -53,7 +53,9 @@ def test_the_neovim_archive_contains_the_wheel_and_the_plug_in_alone(dist: Path)
     assert {"jumpseat/plugin/jumpseat.lua", "jumpseat/doc/tags"} <= files.keys()
 
 
-@pytest.mark.parametrize(("build", "editor"), [(emacs_package, "emacs"), (neovim_archive, "neovim")])
+@pytest.mark.parametrize(
+    ("build", "editor"), [(build_emacs_package, "emacs"), (build_neovim_archive, "neovim")]
+)
 def test_the_links_of_a_packaged_readme_lead_to_the_repository(
     build: Callable[[Path], Path], editor: str, dist: Path
 ) -> None:
@@ -69,7 +71,7 @@ def test_the_links_of_a_packaged_readme_lead_to_the_repository(
     assert text.startswith(f"# jumpseat for {editor.title()}\n")
 
 
-@pytest.mark.parametrize("build", [emacs_package, neovim_archive])
+@pytest.mark.parametrize("build", [build_emacs_package, build_neovim_archive])
 def test_two_builds_are_equal(build: Callable[[Path], Path], dist: Path) -> None:
     first = build(dist).read_bytes()
 

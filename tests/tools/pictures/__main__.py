@@ -83,24 +83,24 @@ def record(home: Path, upstream: ThreadedUpstream) -> str:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     variables = {**os.environ, **environment_of(home), "HOME": str(home), "PATH": path, "PS1": "$ "}
     recorder = Recorder(["bash", "--norc", "--noprofile"], variables, ROWS, COLUMNS)
-    recorder.until("$")
+    recorder.record_until("$")
     recorder.type("jumpseat chat")
-    recorder.until(">")
+    recorder.record_until(">")
     for question, text, end in (
         ("Why is the sky blue?", SKY, "every direction"),
         ("And in Python?", CODE, "** 4"),
     ):
         reply, gates = answer(text)
         upstream.script(reply)
-        recorder.during(0.5)
+        recorder.record_for(0.5)
         recorder.type(question)
         streaming = Thread(target=stream, args=(upstream, gates))
         streaming.start()
-        recorder.until(end)
+        recorder.record_until(end)
         streaming.join()
-        recorder.during(1.5)
+        recorder.record_for(1.5)
     recorder.terminal.type(b"\x04")
-    recorder.during(0.5)
+    recorder.record_for(0.5)
     recorder.terminal.process.kill()
     return picture(recorder.frames, COLUMNS, "A conversation with jumpseat in a terminal")
 

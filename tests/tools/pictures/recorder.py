@@ -39,7 +39,7 @@ class Recorder:
         if not self.frames or frame.rows != self.frames[-1].rows:
             self.frames.append(frame)
 
-    def during(self, seconds: float) -> None:
+    def record_for(self, seconds: float) -> None:
         """Record for this many seconds."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
@@ -47,16 +47,16 @@ class Recorder:
                 self.terminal.output += os.read(self.terminal.screen, 65_536)
                 self.keep()
 
-    def until(self, text: str) -> None:
+    def record_until(self, text: str) -> None:
         """Record until the screen contains this text."""
         deadline = time.monotonic() + LIMIT_SECONDS
         while not any(text in row for row in self.screen.rows):
             assert time.monotonic() < deadline, "\n".join(self.screen.rows)
-            self.during(0.02)
+            self.record_for(0.02)
 
     def type(self, text: str) -> None:
         """Type a line key by key, and press Enter."""
         for key in text:
             self.terminal.type(key.encode())
-            self.during(KEY_SECONDS)
+            self.record_for(KEY_SECONDS)
         self.terminal.type(b"\r")
