@@ -112,7 +112,7 @@ COUNTS = {
 }
 
 ARRIVALS = {"streamed whole": (True, None), "streamed in slices": (True, 7), "not streamed": (False, None)}
-"""For each way: whether the client asks for a stream, and the size of a slice in bytes, if any."""
+"""Whether the client asks for a stream, and the size of a slice in bytes, if any, by the name of the way."""
 
 CASES = [
     pytest.param(kind, each, arrival, id=f"{kind}-{each.name}-{arrival}")

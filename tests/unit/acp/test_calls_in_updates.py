@@ -76,11 +76,11 @@ class Wire:
         return [(each["toolCallId"], each["status"]) for each in self.updates if "status" in each]
 
 
-def say(text: str, block: int = 0) -> list[StreamEvent]:
+def text_events(text: str, block: int = 0) -> list[StreamEvent]:
     return [TextStartEvent(block), TextDeltaEvent(block, text), TextDoneEvent(block, TextBlock(text))]
 
 
-def request_call(block: int = 0) -> list[StreamEvent]:
+def call_events(block: int = 0) -> list[StreamEvent]:
     return [
         ToolUseStartEvent(block, "c1", "shed__dig"),
         ToolUseDoneEvent(block, make_call("shed__dig", "c1", deep=True)),
@@ -89,7 +89,7 @@ def request_call(block: int = 0) -> list[StreamEvent]:
 
 def test_a_call_of_an_answer_that_starts_again_is_not_left_running() -> None:
     wire = Wire()
-    wire.send(*request_call(), ResponseEvent("m"), *request_call())
+    wire.send(*call_events(), ResponseEvent("m"), *call_events())
 
     assert wire.states == [("c1", "pending"), ("c1", "failed"), ("c1_2", "pending")]
 
@@ -97,8 +97,8 @@ def test_a_call_of_an_answer_that_starts_again_is_not_left_running() -> None:
 def test_blocks_of_earlier_rounds_are_not_shown_again() -> None:
     wire = Wire()
     result = BlockDoneEvent(2, ToolResultBlock("c1", "dug", origin=Origin("daemon", "shed/dig")))
-    first = [*say("I dig."), *request_call(1), result]
-    wire.send(*first, *say("Half", 3), ResponseEvent("m"), *first, *say("Done.", 3))
+    first = [*text_events("I dig."), *call_events(1), result]
+    wire.send(*first, *text_events("Half", 3), ResponseEvent("m"), *first, *text_events("Done.", 3))
 
     assert wire.texts == ["I dig.", "Half", "Done."]
     assert wire.states == [("c1", "pending"), ("c1", "completed")]
@@ -114,7 +114,7 @@ def test_blocks_of_earlier_rounds_are_not_shown_again() -> None:
 )
 def test_progress_is_content_of_the_running_call(event: ToolStatusEvent, text: str) -> None:
     wire = Wire()
-    wire.send(*request_call(), event)
+    wire.send(*call_events(), event)
 
     assert wire.updates[-1]["status"] == "in_progress"
     assert wire.updates[-1]["content"] == [{"type": "content", "content": {"type": "text", "text": text}}]
@@ -122,9 +122,9 @@ def test_progress_is_content_of_the_running_call(event: ToolStatusEvent, text: s
 
 def test_a_call_that_has_not_ended_with_its_turn_is_shown_as_failed() -> None:
     wire = Wire()
-    wire.send(*request_call(), ToolStatusEvent("c1", "running"))
+    wire.send(*call_events(), ToolStatusEvent("c1", "running"))
     wire.sink.close()
 
     assert wire.states == [("c1", "pending"), ("c1", "in_progress"), ("c1", "failed")]
-    # Some clients show each update by itself.
+    # Some clients show each update by itself, so every update has the title and the kind.
     assert {(each["title"], each["kind"]) for each in wire.updates} == {("shed__dig", "other")}

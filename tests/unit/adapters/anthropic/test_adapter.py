@@ -60,7 +60,7 @@ async def test_the_events_of_a_streamed_answer_obey_the_rules_of_events(upstream
 
 
 @pytest.mark.requirement("messages:headers")
-async def test_configured_headers_override_the_adapters(upstream, http):
+async def test_configured_headers_override_the_headers_of_the_adapter(upstream, http):
     upstream.script(Reply.events(message_stream(Words(["x"]))))
     headers = {"anthropic-beta": "a,b", "Authorization": "Bearer t", "Anthropic-Version": "2024-01-01"}
     await collect(adapter_for(upstream, http, headers=headers, base_url=f"{upstream.origin}/v1/"))
@@ -72,7 +72,7 @@ async def test_configured_headers_override_the_adapters(upstream, http):
 
 
 @pytest.mark.requirement("messages:version-2026-10-21")
-async def test_sampling_is_not_sent_to_the_newer_version_of_the_api(upstream, http):
+async def test_sampling_parameters_are_not_sent_to_the_newer_version_of_the_api(upstream, http):
     upstream.script(Reply.events(message_stream(Words(["x"]))))
     adapter = adapter_for(upstream, http, headers={"anthropic-version": "2026-10-21"})
     events, _ = await collect(adapter, request_for(settings={"temperature": 1}))

@@ -37,7 +37,7 @@ class Silent(Adapter):
     """Overrides nothing."""
 
 
-async def test_capabilities_are_false_by_default() -> None:
+async def test_the_optional_parts_of_an_adapter_have_defaults() -> None:
     adapter = Silent()
 
     assert adapter.provider_name == "Silent"
@@ -79,7 +79,7 @@ async def test_a_chat_returns_the_content_as_a_list() -> None:
     assert (response.text, response.stop_reason) == ("Hello", "end_turn")
 
 
-async def test_a_chat_passes_its_arguments_on() -> None:
+async def test_a_chat_passes_its_arguments_to_the_adapter() -> None:
     adapter = ScriptedAdapter([DONE], [DONE])
     model = adapter.bind("m", max_tokens=7)
     await model.chat(QUESTION, system="Be brief.", tools=[{"name": "grep"}], thinking="low", stream=True)
@@ -91,7 +91,7 @@ async def test_a_chat_passes_its_arguments_on() -> None:
     assert (second.stream, second.max_tokens) == (False, 9)
 
 
-async def test_a_plain_function_gets_every_event() -> None:
+async def test_a_listener_gets_every_event() -> None:
     script: list[Step] = [*script_text("a"), DONE]
     seen: list[StreamEvent] = []
 
@@ -100,7 +100,7 @@ async def test_a_plain_function_gets_every_event() -> None:
     assert seen == script
 
 
-async def test_a_coroutine_function_is_awaited_before_the_next_event_is_read() -> None:
+async def test_an_asynchronous_listener_is_awaited_before_the_next_event_is_read() -> None:
     adapter = ScriptedAdapter([*script_text("a"), DONE])
     gate = asyncio.Event()
     reached = asyncio.Event()

@@ -37,7 +37,7 @@ def test_lists_of_every_format_are_cut() -> None:
     assert list(ollama_models.read_tags({"models": ROWS}, "acme")) == NAMES[:-1]
 
 
-async def test_only_the_pages_within_the_limit_are_requested(
+async def test_no_page_is_requested_after_the_limit_is_exceeded(
     upstream: FakeUpstream, http: HttpClient
 ) -> None:
     def page(number: int) -> Reply:
@@ -47,4 +47,5 @@ async def test_only_the_pages_within_the_limit_are_requested(
     upstream.script(*map(page, range(4)))
     table = ProviderConfig(kind="anthropic", base_url=upstream.origin)
     models = await AnthropicAdapter("acme", table, http).list_models()
+    # Two pages reach the limit, and the third exceeds it.
     assert (len(models), len(upstream.requests)) == (MAX_MODELS, 3)

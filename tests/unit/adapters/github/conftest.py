@@ -47,7 +47,7 @@ def app_sign_in() -> SignIn:
 async def make(
     http: HttpClient, hosts: GitHubHosts, app_sign_in: SignIn, clock: HandClock, tmp_path: Path
 ) -> AsyncIterator[Make]:
-    """Yield a function that creates credentials like several daemons on one machine."""
+    """Yield a function that creates credentials. Several of them act like daemons on one machine."""
     made: list[CopilotCredential] = []
 
     def one(**changed: Any) -> CopilotCredential:

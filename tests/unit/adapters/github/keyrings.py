@@ -22,7 +22,7 @@ class DictKeyring:
 
 
 class BrokenKeyring(DictKeyring):
-    """Fails at every call; its message contains the password."""
+    """Fails at every call. The error of `set_password` contains the password."""
 
     def get_password(self, service: str, username: str) -> str | None:
         raise PermissionError("locked")

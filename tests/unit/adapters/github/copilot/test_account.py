@@ -274,7 +274,7 @@ async def test_a_store_that_another_process_changed_is_read_again(
 
 
 @pytest.mark.requirement("8:no-token-leaks")
-async def test_a_token_exchanged_while_another_process_signed_out_is_deleted(
+async def test_an_exchanged_token_is_deleted_after_another_process_has_signed_out(
     person: Person, emulator: CopilotEmulator, home: Path
 ) -> None:
     store = token_store_of(here())

@@ -41,7 +41,11 @@ class Service:
         self.session: Any = {"selected_model": "gpt-4.1", "session_token": "canary-session"}
         self.down = False
         self.accepts = True
+        """Whether the acceptance of terms changes the model's row."""
+
         self.unreadable = False
+        """Whether the response to an acceptance is not JSON."""
+
         self.gate: asyncio.Event | None = None
         self.arrived = asyncio.Event()
 
@@ -180,7 +184,7 @@ async def test_only_the_first_chat_waits_briefly_for_a_slow_list(
     service.gate.set()
     assert [each.model for each in await catalogue.fetch()] == ["gpt-4.1"]
     assert [each.model for each in await catalogue.get_for_chat()] == ["gpt-4.1"]
-    assert service.requests == [LIST], "the pending request continued"
+    assert service.requests == [LIST], "a second request was sent instead of waiting for the first"
 
 
 @pytest.mark.requirement("copilot:fresh-list")
@@ -263,7 +267,7 @@ async def test_chats_that_start_together_share_one_auto_session(
         (None, None),
     ],
 )
-async def test_an_auto_session_without_a_model_is_refused(
+async def test_an_auto_session_is_refused_unless_it_names_a_model(
     service: Service, catalogue: CopilotCatalogue, answer: Any, model: str | None
 ) -> None:
     service.session = answer

@@ -1,4 +1,4 @@
-"""Short-lived tokens in one process: one exchange for all callers, and few requests when it fails."""
+"""Short-lived tokens: one exchange for all callers and daemons, and few requests when it fails."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MANY = 50
 
 
 class Mint:
-    """Answers exchanges with numbered tokens."""
+    """Answers exchanges with numbered tokens, which are refreshed after 1260 s and expire after 1560 s."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -46,7 +46,7 @@ def mint(upstream: FakeUpstream) -> Mint:
     return made
 
 
-async def number(tokens: CopilotCredential, **options: Any) -> int:
+async def get_number(tokens: CopilotCredential, **options: Any) -> int:
     """Return the number in the current token."""
     return int(
         (await tokens.get_bearer(**options)).token.reveal().partition(";")[0].removeprefix("tid=canary")
@@ -64,7 +64,7 @@ async def wait_until(condition: Callable[[], bool]) -> None:
 async def test_fifty_callers_cause_one_exchange(make: Make, mint: Mint) -> None:
     tokens = make()
 
-    found = await asyncio.gather(*(number(tokens) for _ in range(MANY)))
+    found = await asyncio.gather(*(get_number(tokens) for _ in range(MANY)))
 
     assert found == [1] * MANY
     assert mint.made == 1
@@ -76,7 +76,7 @@ async def test_a_cancelled_caller_does_not_cancel_the_exchange(make: Make, upstr
     body = json.dumps({"token": "tid=canary1;", "refresh_in": 1500}).encode()
     upstream.script(Reply((gate, body)), path=EXCHANGE)
     tokens = make()
-    waiting = [asyncio.ensure_future(number(tokens)) for _ in range(3)]
+    waiting = [asyncio.ensure_future(get_number(tokens)) for _ in range(3)]
     await upstream.wait_for_request()
 
     waiting[0].cancel()
@@ -102,7 +102,7 @@ async def test_an_exchange_that_is_cancelled_does_not_block_the_next_daemon(
     with pytest.raises(asyncio.CancelledError):
         await waiting
     async with asyncio.timeout(shared_token.LOCK_SECONDS / 2):
-        assert await number(make()) == 1
+        assert await get_number(make()) == 1
 
 
 @pytest.mark.requirement("8:single-flight")
@@ -114,7 +114,7 @@ async def test_a_failure_is_shared_and_repeated_only_after_a_pause(
 
     outcomes = await asyncio.gather(*(tokens.get_bearer() for _ in range(MANY)), return_exceptions=True)
     assert {type(each) for each in outcomes} == {ServerError}
-    assert len(set(map(id, outcomes))) == MANY, "each caller gets its own exception object"
+    assert len(set(map(id, outcomes))) == MANY, "callers share an exception object"
     for _ in range(MANY):
         with pytest.raises(ServerError):
             await tokens.get_bearer()
@@ -127,7 +127,7 @@ async def test_a_failure_is_shared_and_repeated_only_after_a_pause(
             await tokens.get_bearer()
         made.append(len(upstream.requests))
     assert made[-1] <= 20
-    assert made[-1] - made[299] >= 4, "it retries about once a minute"
+    assert made[-1] - made[299] >= 4, "it did not retry about once a minute in the second half"
 
 
 @pytest.mark.requirement("8:single-flight")
@@ -144,7 +144,7 @@ async def test_a_final_refusal_is_kept_for_a_while_unless_a_caller_insists(
             await tokens.get_bearer(insist=insist)
     assert len(upstream.requests) == 2
     clock.pass_time(NON_RETRYABLE_SECONDS + 1)
-    assert await number(tokens) == 1
+    assert await get_number(tokens) == 1
 
 
 async def test_a_rate_limit_of_github_is_respected(
@@ -161,7 +161,7 @@ async def test_a_rate_limit_of_github_is_respected(
         clock.pass_time(50)
     assert len(upstream.requests) == 1
     clock.pass_time(51)
-    assert await number(tokens) == 1
+    assert await get_number(tokens) == 1
 
 
 @pytest.mark.requirement("8:refresh")
@@ -169,21 +169,21 @@ async def test_a_token_is_replaced_in_the_background(
     make: Make, upstream: FakeUpstream, mint: Mint, clock: HandClock
 ) -> None:
     tokens = make()
-    assert await number(tokens) == 1
+    assert await get_number(tokens) == 1
     clock.pass_time(1259)
-    assert await number(tokens) == 1
+    assert await get_number(tokens) == 1
     assert mint.made == 1
 
     clock.pass_time(2)
-    assert await number(tokens) == 1, "no caller waits while the old token is valid"
+    assert await get_number(tokens) == 1, "a caller waited although the old token is valid"
     await wait_until(lambda: mint.made == 2)
-    await until_number(tokens, 2)
+    await wait_for_number(tokens, 2)
     assert mint.made == 2
 
 
-async def until_number(tokens: CopilotCredential, expected: int) -> None:
+async def wait_for_number(tokens: CopilotCredential, expected: int) -> None:
     async with asyncio.timeout(10):
-        while await number(tokens) != expected:  # noqa: ASYNC110 - the exchange runs in the background
+        while await get_number(tokens) != expected:  # noqa: ASYNC110 - the exchange runs in the background
             await asyncio.sleep(0.001)
 
 
@@ -199,11 +199,11 @@ async def test_while_github_fails_the_old_token_is_used_until_it_expires(
 
     clock.pass_time(1300)
     for _ in range(MANY):
-        assert await number(tokens) == 1
+        assert await get_number(tokens) == 1
     await upstream.wait_for_request(2)
     await wait_until(lambda: "exchange" in tokens._failures)
     for _ in range(MANY):
-        assert await number(tokens) == 1
+        assert await get_number(tokens) == 1
         await asyncio.to_thread(int)  # This allows time for an exchange that must not start.
     assert len(upstream.requests) == 2
     clock.pass_time(300)
@@ -212,30 +212,30 @@ async def test_while_github_fails_the_old_token_is_used_until_it_expires(
 
 
 @pytest.mark.requirement("8:refresh")
-@pytest.mark.parametrize("what", ["suspend", "adjust_wall", "pass_time"])
+@pytest.mark.parametrize("change", ["suspend", "adjust_wall", "pass_time"])
 async def test_after_a_suspend_or_a_clock_set_forward_one_new_token_is_fetched(
-    make: Make, mint: Mint, clock: HandClock, what: str
+    make: Make, mint: Mint, clock: HandClock, change: str
 ) -> None:
     tokens = make()
-    assert await number(tokens) == 1
+    assert await get_number(tokens) == 1
 
-    getattr(clock, what)(8 * 3600.0)
+    getattr(clock, change)(8 * 3600.0)
 
-    assert await asyncio.gather(*(number(tokens) for _ in range(MANY))) == [2] * MANY
+    assert await asyncio.gather(*(get_number(tokens) for _ in range(MANY))) == [2] * MANY
     assert mint.made == 2
 
 
 @pytest.mark.requirement("8:refresh")
 async def test_a_clock_set_back_does_not_extend_a_token(make: Make, mint: Mint, clock: HandClock) -> None:
     tokens = make()
-    assert await number(tokens) == 1
+    assert await get_number(tokens) == 1
 
     clock.adjust_wall(-1000.0)
-    await until_number(tokens, 2)
+    await wait_for_number(tokens, 2)
     clock.adjust_wall(-2.0)
     clock.pass_time(1600)
 
-    assert await number(tokens) == 3
+    assert await get_number(tokens) == 3
     assert mint.made == 3
 
 
@@ -244,19 +244,19 @@ async def test_a_clock_set_back_after_the_expiry_does_not_extend_a_token(
     make: Make, mint: Mint, clock: HandClock
 ) -> None:
     tokens = make()
-    assert await number(tokens) == 1
+    assert await get_number(tokens) == 1
 
     clock.pass_time(1600)
     clock.adjust_wall(-1000.0)
 
-    assert await number(tokens) == 2
+    assert await get_number(tokens) == 2
     assert mint.made == 2
 
 
 @pytest.mark.requirement("8:token-file-shared")
 async def test_daemons_share_a_token_in_a_private_file(make: Make, mint: Mint, tmp_path: Path) -> None:
-    assert await number(make()) == 1
-    assert await number(make()) == 1
+    assert await get_number(make()) == 1
+    assert await get_number(make()) == 1
     assert mint.made == 1
     (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
     assert "ghu_" not in file.name + file.read_text()
@@ -284,13 +284,13 @@ async def test_tokens_are_not_shared_between_accounts_providers_and_planes(
 async def test_a_broken_file_costs_one_exchange(
     make: Make, mint: Mint, tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # No other process is writing it.
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Treat the broken file as finished.
     await make().get_bearer()
     (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
     file.write_text(content)
 
-    assert await number(make()) == 2
-    assert await number(make()) == 2
+    assert await get_number(make()) == 2
+    assert await get_number(make()) == 2
 
 
 @pytest.mark.skipif(os.name == "nt", reason="uses POSIX modes")
@@ -302,7 +302,7 @@ async def test_a_file_that_others_can_read_is_ignored(
     (file,) = (tmp_path / "auth").glob("copilot_token.*.json")
     file.chmod(0o644)
 
-    assert await number(make()) == 2
+    assert await get_number(make()) == 2
     assert "chmod 600" in caplog.text
 
 
@@ -312,8 +312,8 @@ async def test_without_a_directory_tokens_work_and_are_not_shared(
     (tmp_path / "file").write_text("")
     tokens = make(directory=tmp_path / "file" / "auth")
 
-    assert await number(tokens) == 1
-    assert await number(tokens) == 1
+    assert await get_number(tokens) == 1
+    assert await get_number(tokens) == 1
     assert "not shared" in caplog.text
 
 

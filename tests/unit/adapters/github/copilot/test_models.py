@@ -159,7 +159,7 @@ OFF = {"policy": {"state": "disabled"}}
         ([], None),
     ],
 )
-def test_the_default_is_one_that_the_account_can_use(rows, expected):
+def test_the_default_is_a_model_that_the_account_can_use(rows, expected):
     found = models(*rows)
 
     assert default_model(found) == expected

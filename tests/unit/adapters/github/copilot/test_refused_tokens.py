@@ -1,4 +1,4 @@
-"""A refused short-lived token is replaced by another daemon's token or a limited exchange."""
+"""A refused short-lived token is replaced by another daemon's token, or by an exchange once a minute."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_a_refused_replacement_is_used_for_a_minute_and_then_replaced(
     assert number(await tokens.get_bearer()) == 3
 
 
-async def test_all_daemons_of_a_machine_share_the_minute(
+async def test_all_daemons_of_a_machine_share_the_minute_between_exchanges(
     make: Make, upstream: FakeUpstream, clock: HandClock
 ) -> None:
     first, second = make(), make()

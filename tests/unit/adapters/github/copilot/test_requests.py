@@ -143,7 +143,7 @@ def test_a_request_is_adapted_to_the_models_limits():
         ("high", {}, "high", []),
     ],
 )
-def test_a_level_is_left_out_if_the_model_does_not_think(level, facts, expected, codes):
+def test_a_thinking_level_is_left_out_if_the_model_does_not_think(level, facts, expected, codes):
     sent, warnings = fit_request(request(thinking=level), info(**facts))
 
     assert sent.thinking == expected
@@ -203,5 +203,7 @@ def test_claude_4_to_4_5_with_tools_may_think_between_calls(model, tools, config
         ({"supports_thinking": False}, 8192, 8192),
     ],
 )
-def test_a_default_limit_gets_room_when_the_list_shows_that_the_model_thinks(facts, answer_tokens, limit):
+def test_a_default_limit_has_room_for_thinking_if_the_model_is_listed_as_thinking(
+    facts, answer_tokens, limit
+):
     assert fit_request(request(answer_tokens=answer_tokens), info(**facts))[0].max_tokens == limit

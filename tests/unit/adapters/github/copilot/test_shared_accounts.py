@@ -86,11 +86,11 @@ def file_reads(monkeypatch: pytest.MonkeyPatch) -> list[SharedTokenFile]:
     reads: list[SharedTokenFile] = []
     read = SharedTokenFile.read
 
-    async def count_reads(file: SharedTokenFile) -> Any:
+    async def record_read(file: SharedTokenFile) -> Any:
         reads.append(file)
         return await read(file)
 
-    monkeypatch.setattr(SharedTokenFile, "read", count_reads)
+    monkeypatch.setattr(SharedTokenFile, "read", record_read)
     return reads
 
 
@@ -109,7 +109,7 @@ async def test_sessions_share_one_exchange_when_the_token_expires(
     bearer, credential = await adapters[0].account.get_bearer()
     await credential.discard_bearer(bearer)
     second = await all_tokens()
-    assert len(second) == 1 != len(first & second)
+    assert (len(second), first & second) == (1, set())
     assert len(emulator.requests(path=EXCHANGE)) == 2
     assert len(file_reads) == 3  # The refusal adds a read: another daemon may have replaced the token.
 
@@ -159,7 +159,6 @@ async def test_sign_ins_that_differ_do_not_share_values(
 ) -> None:
     emulator.add_account("hubot")
     token, other = emulator.issue_token("octocat"), emulator.issue_token("hubot")
-    proxy = "http://127.0.0.1:9"  # Loopback addresses are reached without the proxy.
     adapters = [
         sessions.new(github_token=token),
         sessions.new(github_token=other),
@@ -167,10 +166,11 @@ async def test_sign_ins_that_differ_do_not_share_values(
         sessions.new(github_token=token, client_id="Iv1.another"),
         sessions.new(github_token=token, connect_timeout=5.0),
     ]
-    caches = [(await each.account.get_bearer())[1] for each in adapters]
-    assert len(set(map(id, caches))) == len(caches)
-    same = sessions.new(github_token=token, proxy=proxy)
-    assert (await same.account.get_bearer())[1] is caches[0]
+    credentials = [(await each.account.get_bearer())[1] for each in adapters]
+    assert len(set(map(id, credentials))) == len(credentials)
+    # Loopback addresses are reached without the proxy, so this session connects as the first one does.
+    same = sessions.new(github_token=token, proxy="http://127.0.0.1:9")
+    assert (await same.account.get_bearer())[1] is credentials[0]
 
 
 async def test_a_token_of_one_clients_environment_does_not_affect_others(
@@ -233,7 +233,7 @@ async def test_sessions_of_one_account_and_one_editor_share_the_list_of_models(
 
 
 async def sign_in_sessions(sessions: Sessions, number: int) -> list[CopilotAdapter]:
-    """Return sessions with one of jumpseat's own sign-ins in the store."""
+    """Create sessions that share a store with one of jumpseat's own sign-ins."""
     adapters = [sessions.new({"JUMPSEAT_HOME": str(sessions.home)}) for _ in range(number)]
     token = register_secret(sessions.emulator.issue_token("octocat"))
     store = token_store_of(adapters[0]._config.origin.environment)
@@ -260,7 +260,7 @@ async def test_a_chat_waiting_for_a_token_fails_if_another_session_signs_out(
     emulator.script(EXCHANGE, lambda call: replace(call.honest(), held=Gate()))
     waiting = asyncio.create_task(token_of(two))
     await emulator.wait_for(EXCHANGE)
-    await one.account.find_credential()  # This uses the sign-in too.
+    await one.account.find_credential()  # Both sessions now use the sign-in.
     async with asyncio.timeout(WAIT_SECONDS):
         await one.account.sign_out()
         with pytest.raises(AuthenticationError, match="No account is signed in"):

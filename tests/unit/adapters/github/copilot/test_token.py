@@ -30,7 +30,8 @@ def answer(date: float | None = None, **changed: Any) -> HttpAnswer:
     return HttpAnswer(200, headers, json.dumps(body).encode())
 
 
-def lives(found: CopilotToken) -> tuple[float, float]:
+def lifetimes(found: CopilotToken) -> tuple[float, float]:
+    """Return the seconds until the refresh, and until the expiry."""
     return found.refresh_at - NOW, found.expires_at - NOW
 
 
@@ -49,12 +50,13 @@ def lives(found: CopilotToken) -> tuple[float, float]:
         (None, {"expires_at": NOW + 1800}, (1500, 1800)),
         # The expiry is earlier than the refresh.
         (NOW, {"refresh_in": 1500, "expires_at": NOW + 100}, (50, 100)),
-        # The token has expired by the server's clock, or by the local one if the server does not send a date.
+        # An expiry in the past is ignored. Without the server's date, the local clock decides what is past.
         (NOW, {"refresh_in": 1500, "expires_at": NOW - 100}, (1260, 1560)),
         (NOW, {"expires_at": NOW - 100}, (300, 600)),
         (None, {"expires_at": NOW - 3600}, (300, 600)),
-        # A short lifetime is halved, so that the margin does not use it up.
+        # A token with a short lifetime is refreshed after half of it, because the margin would use it up.
         (NOW, {"refresh_in": 60}, (60, 120)),
+        # The lifetime is ten minutes if it is unknown, and at most a day.
         (NOW, {}, (300, 600)),
         (NOW, {"refresh_in": "soon", "expires_at": True}, (300, 600)),
         (NOW, {"refresh_in": 1e9}, (86100, 86400)),
@@ -63,14 +65,14 @@ def lives(found: CopilotToken) -> tuple[float, float]:
 def test_the_lifetime_of_a_token_depends_on_durations_not_clocks(
     date: float | None, fields: dict[str, Any], expected: tuple[float, float]
 ) -> None:
-    assert lives(read_token(answer(date, **fields), DOTCOM, HandClock(NOW))) == pytest.approx(expected)
+    assert lifetimes(read_token(answer(date, **fields), DOTCOM, HandClock(NOW))) == pytest.approx(expected)
 
 
 @pytest.mark.requirement("8:refresh")
-def test_jitter_moves_the_refresh_forward_by_up_to_a_minute() -> None:
+def test_jitter_makes_the_refresh_happen_up_to_a_minute_earlier() -> None:
     found = read_token(answer(refresh_in=1500), DOTCOM, HandClock(NOW), jitter=1.0)
 
-    assert lives(found) == (1200, 1560)
+    assert lifetimes(found) == (1200, 1560)
 
 
 def test_the_other_fields_of_the_answer_are_kept() -> None:
@@ -107,12 +109,12 @@ def test_a_recorded_answer_is_read() -> None:
 
     found = read_token(recorded, DOTCOM, HandClock(NOW))
 
-    assert lives(found) == (1260, 1560)
+    assert lifetimes(found) == (1260, 1560)
     assert found.data_host == "https://api.business.githubcopilot.com"
     assert (found.sku, found.chat_enabled) == ("copilot_for_business_seat", True)
 
 
-async def ask(http: HttpClient, hosts: GitHubHosts) -> CopilotToken:
+async def exchange_token(http: HttpClient, hosts: GitHubHosts) -> CopilotToken:
     return await exchange(
         http,
         hosts,
@@ -132,7 +134,7 @@ async def test_the_exchange_sends_the_identity_of_the_client(
         path="/copilot_internal/v2/token",
     )
 
-    assert (await ask(http, hosts)).data_host == upstream.origin
+    assert (await exchange_token(http, hosts)).data_host == upstream.origin
     sent = upstream.requests[0]
     assert (sent.method, sent.headers["authorization"]) == ("GET", "token ghu_canary")
     assert sent.headers["editor-version"] == "Neovim/0.11"
@@ -159,7 +161,7 @@ async def test_a_refusal_is_reported_and_the_exchange_not_repeated(
     upstream.default(Reply.json(body, status, location=f"{upstream.origin}/elsewhere"))
 
     with pytest.raises(kind) as caught:
-        await ask(http, hosts)
+        await exchange_token(http, hosts)
     assert len(upstream.requests) == 1
     if status == 307:
         assert "providers.copilot.api_url" in caught.value.hint

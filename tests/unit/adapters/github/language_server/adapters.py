@@ -12,9 +12,11 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 from tests.fakes.language_server import FakeLanguageServer
 
 UNKNOWN = RpcError(METHOD_NOT_FOUND, "Method not found")
-CONVERSATIONS = ("conversation/create", "conversation/turn", "conversation/destroy")
-CONVERSATION = Capabilities(tool_calls=False, json_mode=False)
-COMPLETION = Capabilities(streaming=False, tool_calls=False, json_mode=False, vision=False, thinking=False)
+CONVERSATION_METHODS = ("conversation/create", "conversation/turn", "conversation/destroy")
+CONVERSATION_CAPABILITIES = Capabilities(tool_calls=False, json_mode=False)
+COMPLETION_CAPABILITIES = Capabilities(
+    streaming=False, tool_calls=False, json_mode=False, vision=False, thinking=False
+)
 PANEL = "textDocument/copilotPanelCompletion"
 
 Make = Callable[..., LanguageServerAdapter]
@@ -25,17 +27,18 @@ def ask(text: str = "Hi", **more: Any) -> ChatRequest:
     return ChatRequest(**{"messages": [Message.user(text)], "model": "gpt-4.1", **more})
 
 
-async def events(adapter: LanguageServerAdapter, request: ChatRequest) -> list[Any]:
+async def collect_events(adapter: LanguageServerAdapter, request: ChatRequest) -> list[Any]:
     return [event async for event in adapter.stream(request)]
 
 
-async def warnings(adapter: LanguageServerAdapter, request: ChatRequest) -> list[tuple[str, str]]:
-    found = await events(adapter, request)
+async def collect_warnings(adapter: LanguageServerAdapter, request: ChatRequest) -> list[tuple[str, str]]:
+    """Return the code and the message of each warning of a chat that succeeds."""
+    found = await collect_events(adapter, request)
     assert isinstance(found[-1], DoneEvent)
     return [(event.code, event.message) for event in found if isinstance(event, WarningEvent)]
 
 
 def remove_conversations(fake: FakeLanguageServer) -> None:
     """Turn the fake into an older server, without the conversation methods."""
-    for method in CONVERSATIONS:
+    for method in CONVERSATION_METHODS:
         fake.on(method, UNKNOWN)

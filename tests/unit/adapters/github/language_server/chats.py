@@ -29,6 +29,7 @@ async def conversations(
     fake: FakeLanguageServer, silence_seconds: float = PATIENCE_SECONDS
 ) -> AsyncIterator[Conversations]:
     """Yield the conversation API, which receives the server's notifications."""
+    # The server needs the handler before the API exists, and the API needs the server.
     apis: list[Conversations] = []
 
     def handle_notification(method: str, params: Any) -> None:

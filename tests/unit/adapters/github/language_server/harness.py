@@ -19,6 +19,8 @@ from tests.fakes.language_server import NEVER, FakeLanguageServer
 SECRET = "hunter2-correct-horse-battery"
 GITHUB_TOKEN = "ghu_0123456789abcdefghij"
 AT_ONCE_SECONDS = 1.0
+"""The time limit for a reaction that does not wait for anything."""
+
 PATIENCE_SECONDS = 20.0
 """A time limit far longer than any step needs on a loaded machine."""
 
@@ -26,7 +28,7 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX signals a
 
 
 class Harness:
-    """One `LanguageServer`, created as the adapter creates it. The harness records its notifications."""
+    """One `LanguageServer`, created as the adapter creates it, and the notifications that it sent."""
 
     def __init__(self, provider: str, config: ProviderConfig) -> None:
         self.environment = config.origin.environment
@@ -51,6 +53,7 @@ class Harness:
             return await self.server.connect()
 
     async def failure(self) -> ChatError:
+        """Connect, and return the error with which the connection fails."""
         with pytest.raises(ChatError) as caught:
             await self.connect()
         return caught.value
@@ -90,6 +93,7 @@ async def start_request(
 
 
 async def failure_of(task: asyncio.Task[Any]) -> ChatError:
+    """Wait for a task that fails, and return its error."""
     with pytest.raises(ChatError) as caught:
         async with asyncio.timeout(PATIENCE_SECONDS):
             await task
@@ -97,6 +101,7 @@ async def failure_of(task: asyncio.Task[Any]) -> ChatError:
 
 
 def script(path: Path, text: str) -> Path:
+    """Write an executable script, and return its path."""
     path.write_text(text, "utf-8")
     path.chmod(0o755)
     return path

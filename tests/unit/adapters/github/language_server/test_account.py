@@ -76,8 +76,8 @@ def test_a_message_of_the_server_that_only_repeats_the_state_is_dropped(status: 
 @pytest.mark.requirement("language-server:quotas")
 def test_quotas_get_copilots_names_from_both_spellings() -> None:
     reset = datetime(2026, 12, 1, tzinfo=UTC)
-    asked = read_quotas(QUOTA)
-    heard = read_quotas(
+    requested = read_quotas(QUOTA)
+    notified = read_quotas(
         {
             "premium_interactions": {
                 "quota": 300,
@@ -89,17 +89,17 @@ def test_quotas_get_copilots_names_from_both_spellings() -> None:
         }
     )
 
-    assert asked[2] == Quota(
+    assert requested[2] == Quota(
         name="premium_interactions",
         unlimited=False,
         percent_remaining=82.5,
         overage_permitted=False,
         reset_at=reset,
     )
-    assert asked[0] == Quota(
+    assert requested[0] == Quota(
         name="chat", unlimited=True, percent_remaining=100.0, overage_permitted=False, reset_at=reset
     )
-    assert heard == [
+    assert notified == [
         Quota(
             name="premium_interactions",
             unlimited=False,

@@ -18,7 +18,7 @@ from jumpseat.wire import METHOD_NOT_FOUND, RpcError
 from tests.environments import here
 from tests.fakes.language_server import WAIT_SECONDS, FakeLanguageServer
 from tests.fakes.language_server_answers import begin, end, round_reply, turn
-from tests.unit.adapters.github.language_server.adapters import PANEL, Make, ask, events
+from tests.unit.adapters.github.language_server.adapters import PANEL, Make, ask, collect_events
 
 # -- a chat that is refused
 
@@ -32,10 +32,10 @@ from tests.unit.adapters.github.language_server.adapters import PANEL, Make, ask
         (None, AuthenticationError, r"^cls is not signed in: HTTP 500\.$"),
     ],
 )
-async def test_a_refusal_gets_the_state_that_the_server_notified_before_it(
+async def test_a_refusal_is_explained_by_the_state_that_the_server_notified_before(
     fake: FakeLanguageServer, make: Make, chat_api: str, status: str | None, kind: type[Exception], words: str
 ) -> None:
-    # A sign-in exists, so the server accepts the chat, and only later finds out that the sign-in is refused.
+    # A sign-in exists, so the server accepts the chat. Only later does it learn that GitHub refuses it.
     def refuse(params: Any) -> RpcError:
         if status is not None:
             row = {"category": "auth", "kind": "Error", "result": {"status": status, "user": "octocat"}}
@@ -47,7 +47,7 @@ async def test_a_refusal_gets_the_state_that_the_server_notified_before_it(
         fake.on(method, refuse)
 
     with pytest.raises(AuthenticationError, match=words) as caught:
-        await events(make(chat_api=chat_api), ask())
+        await collect_events(make(chat_api=chat_api), ask())
     assert type(caught.value) is kind
     assert "jumpseat login cls" in (caught.value.hint or "")
 
@@ -62,7 +62,7 @@ async def test_a_table_from_a_client_cannot_start_a_program(fake: FakeLanguageSe
     adapter = LanguageServerAdapter("cls", config, HttpClient())
 
     with pytest.raises(ConfigError):
-        await events(adapter, ask())
+        await collect_events(adapter, ask())
     assert (await adapter.account.auth_status()).state == "signed_out"
     await adapter.aclose()
     assert fake.starts == []
@@ -131,7 +131,7 @@ async def test_a_sign_in_of_another_process_is_noticed_by_the_servers_store(
     adapter, changes = make(), asyncio.Queue[AuthStatus]()
     adapter.account.on_auth_change = changes.put_nowait
     await adapter.account.handle_file_change()
-    assert (fake.starts, adapter.account.watched_files()) == ([], []), "no server is started for this"
+    assert (fake.starts, adapter.account.watched_files()) == ([], []), "the file change started a server"
     fake.status = {"status": "NotSignedIn"}
     await adapter.account.auth_status()
 

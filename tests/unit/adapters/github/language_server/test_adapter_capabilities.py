@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,9 +13,9 @@ from tests.unit.adapters.github.language_server.adapters import (
     PANEL,
     Make,
     ask,
-    events,
+    collect_events,
+    collect_warnings,
     remove_conversations,
-    warnings,
 )
 
 TOOL = ToolDefinition("weather", "Tells the weather.")
@@ -30,9 +31,9 @@ async def test_tools_are_refused_unless_none_may_be_called(
     adapter = make(chat_api=chat_api)
 
     with pytest.raises(RequestError, match="does not accept tools"):
-        await events(adapter, ask(tools=(TOOL,)))
+        await collect_events(adapter, ask(tools=(TOOL,)))
     assert not {"conversation/create", PANEL} & set(fake.methods)
-    assert await events(adapter, ask(tools=(TOOL,), tool_choice="none"))
+    assert await collect_events(adapter, ask(tools=(TOOL,), tool_choice="none"))
 
 
 @pytest.mark.requirement("language-server:capabilities-refused", "language-server:auto")
@@ -41,13 +42,13 @@ async def test_a_completion_refuses_images(fake: FakeLanguageServer, make: Make,
     remove_conversations(fake)
 
     with pytest.raises(RequestError, match="does not accept images"):
-        await events(make(chat_api=chat_api), ask(messages=[IMAGE]))
+        await collect_events(make(chat_api=chat_api), ask(messages=[IMAGE]))
     assert PANEL not in fake.methods
 
 
 @pytest.mark.requirement("language-server:capabilities")
 async def test_a_conversation_takes_images(fake: FakeLanguageServer, make: Make) -> None:
-    assert await warnings(make(), ask(messages=[IMAGE])) == []
+    assert await collect_warnings(make(), ask(messages=[IMAGE])) == []
     assert "data:image/png;base64,aGk=" in str(fake.params("conversation/create"))
 
 
@@ -70,7 +71,7 @@ async def test_a_parameter_that_neither_api_has_is_dropped_with_a_warning(
     await adapter.list_models()
     model = await adapter.find_default_model()
 
-    ((warned, message),) = await warnings(adapter, ask(model=model, **wanted))
+    ((warned, message),) = await collect_warnings(adapter, ask(model=model, **wanted))
 
     assert warned == code
     assert word in message
@@ -79,20 +80,18 @@ async def test_a_parameter_that_neither_api_has_is_dropped_with_a_warning(
 @pytest.mark.requirement("language-server:capabilities-refused")
 async def test_options_that_were_not_requested_do_not_cause_a_warning(make: Make) -> None:
     adapter = make()
-    assert await warnings(adapter, ask()) == []
+    assert await collect_warnings(adapter, ask()) == []
     await adapter.list_models()
-    # The engine limits max_tokens to the model's maximum.
+    # The engine limits max_tokens to the model's maximum, so the client need not have requested this value.
     adapter._models.known = [
         row if row.model != "gpt-4.1" else _limit(row, 4096) for row in adapter._models.known
     ]
 
-    assert await warnings(adapter, ask(max_tokens=4096)) == []
-    assert len(await warnings(adapter, ask(max_tokens=4095))) == 1
+    assert await collect_warnings(adapter, ask(max_tokens=4096)) == []
+    assert len(await collect_warnings(adapter, ask(max_tokens=4095))) == 1
 
 
 def _limit(row: Any, tokens: int) -> Any:
-    from dataclasses import replace
-
     return replace(row, max_output_tokens=tokens)
 
 
@@ -101,9 +100,9 @@ async def test_a_completion_drops_thinking_and_uses_its_own_model(make: Make) ->
     adapter = make(chat_api="completion")
     await adapter.list_models()
 
-    assert await warnings(adapter, ask(model="gpt-41-copilot")) == []
-    assert [code for code, _ in await warnings(adapter, ask(model="gpt-41-copilot", thinking="low"))] == [
-        "thinking_dropped"
-    ]
-    ((_, message),) = await warnings(adapter, ask(model="gpt-4.1"))
+    assert await collect_warnings(adapter, ask(model="gpt-41-copilot")) == []
+    assert [
+        code for code, _ in await collect_warnings(adapter, ask(model="gpt-41-copilot", thinking="low"))
+    ] == ["thinking_dropped"]
+    ((_, message),) = await collect_warnings(adapter, ask(model="gpt-4.1"))
     assert "not gpt-4.1" in message

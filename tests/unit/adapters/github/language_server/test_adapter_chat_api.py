@@ -9,13 +9,13 @@ from jumpseat.chat import AuthenticationError, ConfigError, Message
 from jumpseat.wire import RpcError
 from tests.fakes.language_server import FakeLanguageServer
 from tests.unit.adapters.github.language_server.adapters import (
-    COMPLETION,
-    CONVERSATION,
-    CONVERSATIONS,
+    COMPLETION_CAPABILITIES,
+    CONVERSATION_CAPABILITIES,
+    CONVERSATION_METHODS,
     PANEL,
     Make,
     ask,
-    events,
+    collect_events,
     remove_conversations,
 )
 
@@ -23,7 +23,11 @@ from tests.unit.adapters.github.language_server.adapters import (
 @pytest.mark.requirement("language-server:capabilities")
 @pytest.mark.parametrize(
     ("chat_api", "capabilities"),
-    [("auto", CONVERSATION), ("conversation", CONVERSATION), ("completion", COMPLETION)],
+    [
+        ("auto", CONVERSATION_CAPABILITIES),
+        ("conversation", CONVERSATION_CAPABILITIES),
+        ("completion", COMPLETION_CAPABILITIES),
+    ],
 )
 def test_each_api_declares_its_capabilities_before_a_start(
     make_without_program: Make, chat_api: str, capabilities: Capabilities
@@ -33,7 +37,7 @@ def test_each_api_declares_its_capabilities_before_a_start(
 
 @pytest.mark.requirement("language-server:conversation", "language-server:auto")
 @pytest.mark.parametrize("chat_api", ["auto", "conversation"])
-async def test_a_chat_is_a_conversation_if_the_server_has_them(
+async def test_a_chat_is_a_conversation_if_the_server_supports_conversations(
     fake: FakeLanguageServer, make: Make, chat_api: str
 ) -> None:
     adapter = make(chat_api=chat_api)
@@ -54,7 +58,7 @@ async def test_a_chat_is_a_completion_if_the_table_says_so(fake: FakeLanguageSer
 
 
 @pytest.mark.requirement("language-server:auto", "language-server:capabilities")
-async def test_a_server_without_conversations_completes_every_chat(
+async def test_a_server_without_conversations_answers_every_chat_with_a_completion(
     fake: FakeLanguageServer, make: Make
 ) -> None:
     remove_conversations(fake)
@@ -64,8 +68,8 @@ async def test_a_server_without_conversations_completes_every_chat(
     second = await adapter.bind("gpt-4.1").chat([Message.user("Hi")])
 
     assert (first.text, second.text) == ("A completion.", "A completion.")
-    assert fake.methods.count("conversation/create") == 1, "a missing method is not called again"
-    assert adapter.capabilities == COMPLETION
+    assert fake.methods.count("conversation/create") == 1, "the missing method was called again"
+    assert adapter.capabilities == COMPLETION_CAPABILITIES
 
 
 @pytest.mark.requirement("language-server:auto", "language-server:restart")
@@ -79,13 +83,13 @@ async def test_a_restarted_server_is_checked_for_conversations_again(
     assert running is not None
     fake.kill()
     await running.wait_until_ended()
-    for method in CONVERSATIONS:
+    for method in CONVERSATION_METHODS:
         fake.on(method, lambda params, method=method: fake.default(method, params))
 
     answer = await adapter.bind("gpt-4.1").chat([Message.user("Hi")])
 
     assert answer.text == "You said: Hi"
-    assert adapter.capabilities == CONVERSATION
+    assert adapter.capabilities == CONVERSATION_CAPABILITIES
 
 
 @pytest.mark.requirement("language-server:auto")
@@ -95,7 +99,7 @@ async def test_a_configured_conversation_api_that_the_server_lacks_is_an_error(
     remove_conversations(fake)
 
     with pytest.raises(ConfigError, match=r"^providers\.cls\.chat_api: ") as caught:
-        await events(make(chat_api="conversation"), ask())
+        await collect_events(make(chat_api="conversation"), ask())
 
     assert "npm install" in (caught.value.hint or "")
     assert 'chat_api = "completion"' in (caught.value.hint or "")
@@ -109,7 +113,7 @@ async def test_a_refused_conversation_is_not_tried_as_a_completion(
     fake.on("conversation/create", RpcError(1002, "Copilot is not available to this account."))
 
     with pytest.raises(AuthenticationError):
-        await events(make(), ask())
+        await collect_events(make(), ask())
     assert PANEL not in fake.methods
 
 
@@ -118,8 +122,8 @@ async def test_a_probe_gives_the_capabilities_of_the_api_in_use(fake: FakeLangua
     adapter = make()
     newer = await adapter.probe()
     remove_conversations(fake)
-    older_one = make()
-    older = await older_one.probe()
+    older_adapter = make()
+    older = await older_adapter.probe()
 
     assert newer == {
         "streaming": True,
@@ -129,7 +133,7 @@ async def test_a_probe_gives_the_capabilities_of_the_api_in_use(fake: FakeLangua
         "thinking": True,
     }
     assert older == dict.fromkeys(newer, False)
-    assert older_one.capabilities == COMPLETION
+    assert older_adapter.capabilities == COMPLETION_CAPABILITIES
     # The probe calls a method that costs nothing.
     assert "conversation/create" not in fake.methods
 
@@ -142,4 +146,4 @@ async def test_an_unknown_conversation_id_shows_that_the_server_has_conversation
     adapter = make()
 
     assert (await adapter.probe() or {})["streaming"] is True
-    assert adapter.capabilities == CONVERSATION
+    assert adapter.capabilities == CONVERSATION_CAPABILITIES

@@ -9,7 +9,12 @@ from jumpseat.chat import AuthenticationError, AuthorizationError, ContextExceed
 from jumpseat.wire import RpcError
 from tests.fakes.language_server import FakeLanguageServer
 from tests.fakes.language_server_answers import MODELS, begin, end, turn
-from tests.unit.adapters.github.language_server.adapters import Make, ask, events, remove_conversations
+from tests.unit.adapters.github.language_server.adapters import (
+    Make,
+    ask,
+    collect_events,
+    remove_conversations,
+)
 
 # -- the list
 
@@ -76,6 +81,7 @@ async def test_a_changed_account_drops_the_list_and_a_changed_quota_keeps_it(
 
     used = {"premium_interactions": {"percentRemaining": 1, "unlimited": False}, "copilotPlan": "individual"}
     fake.notify("copilot/quotaChange", used)
+    # The response to this request shows that the notification has been handled.
     await connection.request("getVersion", seconds=20.0)
     assert adapter.cached_models()
 
@@ -117,7 +123,7 @@ async def test_terms_of_an_unlisted_model_are_not_accepted(
 
 
 @pytest.mark.requirement("language-server:terms", "language-server:errors")
-@pytest.mark.parametrize("heard", [True, False])
+@pytest.mark.parametrize("list_first", [True, False])
 @pytest.mark.parametrize(
     ("model", "reason", "kind"),
     [
@@ -127,22 +133,22 @@ async def test_terms_of_an_unlisted_model_are_not_accepted(
         ("gone", "model_not_supported", RequestError),
     ],
 )
-async def test_a_model_with_unaccepted_terms_is_refused_with_the_command_that_accepts_them(
-    fake: FakeLanguageServer, make: Make, model: str, reason: str, kind: type[Exception], heard: bool
+async def test_only_a_refusal_for_unaccepted_terms_has_the_command_that_accepts_them(
+    fake: FakeLanguageServer, make: Make, model: str, reason: str, kind: type[Exception], list_first: bool
 ) -> None:
     refused = {"message": "the model is not supported. Please try again.", "code": 400, "reason": reason}
     fake.on("conversation/create", turn(fake, begin(), end(refused)))
     adapter = make()
-    if heard:
+    if list_first:
         await adapter.list_models()
 
-    with pytest.raises(RequestError if kind is not AuthorizationError else AuthorizationError) as caught:
-        await events(adapter, ask(model=model))
+    with pytest.raises(kind) as caught:
+        await collect_events(adapter, ask(model=model))
 
     assert type(caught.value) is kind
     is_hinted = "`jumpseat accept-terms cls:claude-sonnet-4.6`" in (caught.value.hint or "")
     assert is_hinted is (kind is AuthorizationError)
-    if heard and model != "gone":
+    if list_first and model != "gone":
         assert len(fake.params("copilot/models")) == 1
     assert fake.params("copilot/setModelPolicy") == []
 
@@ -154,4 +160,4 @@ async def test_a_failed_list_does_not_change_a_refusal(fake: FakeLanguageServer,
     fake.on("copilot/models", RpcError(-32603, "HTTP 500"))
 
     with pytest.raises(RequestError, match="does not offer"):
-        await events(make(), ask(model="claude-sonnet-4.6"))
+        await collect_events(make(), ask(model="claude-sonnet-4.6"))

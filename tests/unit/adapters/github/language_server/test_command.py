@@ -34,7 +34,7 @@ SECRET = "sk-of-another-provider-0815"
 pytestmark = pytest.mark.requirement("language-server:command")
 
 
-def program_at(path: Path) -> Path:
+def write_program(path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("#!/bin/sh\n", "utf-8")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
@@ -50,6 +50,7 @@ def load_table(home: Path, text: str) -> ProviderConfig:
 
 
 def fault(home: Path, text: str) -> str:
+    """Return the only fault of the table `cls` in a file."""
     (home / "config.toml").write_text(f'[providers.cls]\nkind = "copilot-language-server"\n{text}\n', "utf-8")
     (found,) = load_config(None, None, environment=environment_of_process(), kinds=KINDS).faults["cls"]
     return str(found)
@@ -58,7 +59,7 @@ def fault(home: Path, text: str) -> str:
 def environment(
     config: ProviderConfig, environ: Mapping[str, str], *, withheld: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the environment of the server's process, without the `withheld` variables and `SECRET`."""
+    """Return the environment of the server's process if other providers use `withheld` and `SECRET`."""
     of_client = environment_with(environ)
     of_client.withhold(register_secret(SECRET))
     of_client.withheld.update(config.origin.environment.withheld, withheld)
@@ -70,8 +71,8 @@ def environment(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="uses a shell script")
-def test_without_a_command_it_is_the_program_on_the_path(home: Path, tmp_path: Path) -> None:
-    program = program_at(tmp_path / "bin" / PROGRAM)
+def test_the_default_command_is_the_program_on_the_path(home: Path, tmp_path: Path) -> None:
+    program = write_program(tmp_path / "bin" / PROGRAM)
     environ = {"PATH": f"{tmp_path / 'none'}{os.pathsep}{program.parent}"}
     config = load_table(home, "").set_environment(environment_with(environ))
     assert find_command("cls", config) == [
@@ -84,8 +85,8 @@ def test_without_a_command_it_is_the_program_on_the_path(home: Path, tmp_path: P
 def test_a_missing_program_is_reported_with_the_command_that_installs_it(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str | None
 ) -> None:
-    # A program in the working directory, a user's workspace, must not run.
-    program_at(tmp_path / PROGRAM)
+    # A program in the working directory must not run, because that directory may be a workspace.
+    write_program(tmp_path / PROGRAM)
     monkeypatch.chdir(tmp_path)
     environ = {} if path is None else {"PATH": path}
     monkeypatch.setenv("PATH", os.fspath(tmp_path / "none"))
@@ -117,7 +118,7 @@ def test_a_file_that_is_not_a_program_is_reported_as_such(home: Path, name: str)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="uses a shell script")
 def test_a_command_is_a_shell_line_or_an_array(home: Path, tmp_path: Path) -> None:
-    program = program_at(tmp_path / "my programs" / "server")
+    program = write_program(tmp_path / "my programs" / "server")
     line = f"""command = '"{program}" --flag "a b" $HOME'"""
     words = f"command = {[str(program), '--flag', 'a b', '$HOME']}"
     for text in (line, words):
@@ -132,7 +133,7 @@ def test_a_command_is_a_shell_line_or_an_array(home: Path, tmp_path: Path) -> No
 
 @pytest.mark.skipif(sys.platform == "win32", reason="uses a shell script")
 def test_stdio_is_passed_once(home: Path, tmp_path: Path) -> None:
-    program = program_at(tmp_path / "server")
+    program = write_program(tmp_path / "server")
     config = load_table(home, f"command = ['{program}', '--stdio', '--debug']")
     assert find_command("cls", config) == [str(program), "--stdio", "--debug"]
 
@@ -141,7 +142,7 @@ def test_stdio_is_passed_once(home: Path, tmp_path: Path) -> None:
 def test_a_relative_path_starts_at_the_configuration_and_a_tilde_at_the_home(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    beside, own = program_at(home / "bin" / "server"), program_at(tmp_path / "me" / "server")
+    beside, own = write_program(home / "bin" / "server"), write_program(tmp_path / "me" / "server")
     monkeypatch.setenv("HOME", str(own.parent))
     monkeypatch.chdir(tmp_path)
     assert find_command("cls", load_table(home, "command = 'bin/server'"))[0] == str(beside)
@@ -195,7 +196,7 @@ def test_a_workspace_cannot_name_a_program(home: Path) -> None:
         load_config(None, overlay, environment=environment_of_process(), kinds=KINDS)
 
 
-# -- its environment
+# -- the environment
 
 
 @pytest.mark.requirement("language-server:environment")

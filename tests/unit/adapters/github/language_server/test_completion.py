@@ -214,7 +214,7 @@ async def test_a_missing_completion_is_an_error_with_a_hint(fake, answer, words,
     assert hint in error.hint
 
 
-# -- how it fails, and ends
+# -- failures and ends
 
 
 @pytest.mark.requirement("language-server:errors", "language-server:expired-token")
@@ -264,6 +264,7 @@ async def test_a_cancelled_chat_cancels_its_request_and_closes_its_document(fake
 
 @pytest.mark.requirement("language-server:completion")
 async def test_the_request_is_cancelled_once_the_answer_is_complete(fake):
+    # The item arrives, but the result never does.
     fake.on(PANEL, lambda params: (panel(fake, "Yes.")(params), NEVER)[1])
     async with completions(fake) as api:
         assert (await answer_of(api, make_request("What?"))).text == "Yes."

@@ -116,7 +116,7 @@ async def test_progress_arrives_by_token_in_order_and_early_reports_are_kept(
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-# -- its log
+# -- the log
 
 
 @pytest.mark.requirement("language-server:no-secrets")

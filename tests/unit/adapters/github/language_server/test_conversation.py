@@ -199,7 +199,7 @@ async def test_two_equal_chats_keep_one_conversation(fake):
 
 
 @pytest.mark.requirement("language-server:second-turn-other", "language-server:crash")
-async def test_a_restarted_server_gets_a_new_conversation_and_loses_its_tools_again(fake):
+async def test_a_restarted_server_gets_a_new_conversation_and_no_tools(fake):
     async with conversations(fake) as api:
         first = await answer_of(api, make_request("One"))
         fake.on(CREATE, NEVER, lambda params: fake.default(CREATE, params))
@@ -247,7 +247,7 @@ async def test_simultaneous_chats_keep_their_answers_apart(fake):
 
 
 @pytest.mark.requirement("language-server:requests")
-async def test_a_request_of_the_server_in_a_turn_does_not_block_it(fake):
+async def test_a_request_of_the_server_during_a_turn_does_not_block_the_turn(fake):
     async def ask_first(params):
         confirmed = await fake.request("conversation/invokeClientToolConfirmation", {"name": "read_file"})
         return await chat(fake, str(confirmed))(params)

@@ -1,4 +1,4 @@
-"""The ends of chats through the language server's conversations: cancelled, silent, or with the server."""
+"""Chats through the language server's conversations that are cancelled, get no answer, or lose the server."""
 
 import asyncio
 import contextlib
@@ -71,7 +71,7 @@ async def test_silence_ends_a_chat_and_cancels_its_request(fake, said):
             error, events = await failure_of(api, make_request("Hello"))
             await fake.wait_for("$/cancelRequest")
         if len(said) < 2 or text_in(events):
-            break  # Without any word, the machine was too busy, so try again with more time.
+            break  # If the text is missing, the machine was too busy, so try again with more time.
 
     assert type(error) is ConnectionError
     assert "providers.helper.timeout" in error.hint
@@ -80,7 +80,8 @@ async def test_silence_ends_a_chat_and_cancels_its_request(fake, said):
 
 @pytest.mark.requirement("language-server:silence")
 async def test_silence_is_counted_from_the_last_report(fake):
-    # Each of five reports comes after a third of the limit; a busy machine may send them later.
+    # Each of five reports comes after a third of the limit. A busy machine may send them later, so the next
+    # attempt has a higher limit.
     for silence_seconds in (1.2, 3.6, 7.2):
         steps = [asyncio.Event() for _ in range(5)]
         values = [value for step in steps for value in (step, report())]
@@ -98,7 +99,7 @@ async def test_silence_is_counted_from_the_last_report(fake):
 
 
 @pytest.mark.requirement("language-server:silence")
-async def test_an_end_without_an_answer_ends_the_chat_in_time(fake, monkeypatch):
+async def test_an_end_report_without_a_response_ends_the_chat_in_time(fake, monkeypatch):
     monkeypatch.setattr(exchange, "GRACE_SECONDS", 0.2)
     fake.on(CREATE, turn(fake, begin(), round_reply("Whole"), end(), result=NEVER))
     async with conversations(fake) as api:
@@ -109,7 +110,7 @@ async def test_an_end_without_an_answer_ends_the_chat_in_time(fake, monkeypatch)
 
 
 @pytest.mark.requirement("language-server:silence")
-async def test_a_chat_whose_answer_lacks_an_end_ends_in_time(fake, monkeypatch):
+async def test_a_chat_whose_response_lacks_an_end_report_ends_in_time(fake, monkeypatch):
     monkeypatch.setattr(exchange, "GRACE_SECONDS", 0.2)
     fake.on(CREATE, turn(fake, begin(), round_reply("Whole")), {"conversationId": "c", "turnId": "t"})
     async with conversations(fake) as api:
@@ -120,18 +121,18 @@ async def test_a_chat_whose_answer_lacks_an_end_ends_in_time(fake, monkeypatch):
 
 
 @pytest.mark.requirement("language-server:silence")
-async def test_an_end_that_comes_after_the_answer_still_counts(fake):
-    asked_for = asyncio.get_running_loop().create_future()
+async def test_an_end_report_that_comes_after_the_response_still_counts(fake):
+    progress_token = asyncio.get_running_loop().create_future()
 
-    def answer_first(params):
-        asked_for.set_result(params["workDoneToken"])
+    def respond_first(params):
+        progress_token.set_result(params["workDoneToken"])
         return {"conversationId": "conversation-1", "turnId": "turn-1"}
 
-    fake.on(CREATE, answer_first)
+    fake.on(CREATE, respond_first)
     async with conversations(fake) as api:
         answering = asyncio.ensure_future(answer_of(api, make_request("Hello")))
-        token = await asked_for
-        # The answer to this request shows that the result of the chat has been read.
+        token = await progress_token
+        # The response to this request shows that the response to the chat has been read.
         await fake.request("workspace/workspaceFolders")
         fake.progress(token, round_reply("Late"))
         fake.progress(token, end())

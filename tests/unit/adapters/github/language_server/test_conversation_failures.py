@@ -59,7 +59,7 @@ async def test_a_turn_that_ends_in_an_error_keeps_its_text_and_destroys_its_conv
 
 
 @pytest.mark.requirement("language-server:expired-token")
-async def test_an_expired_token_that_refuses_a_request_causes_a_replan(fake):
+async def test_a_refusal_for_an_expired_token_causes_a_replan_unless_the_turn_has_begun(fake):
     unauthorized = RpcError(-32603, "Request conversation/create failed with message: HTTP 401 Unauthorized")
     fake.on(CREATE, unauthorized, turn(fake, begin(), result=unauthorized))
     async with conversations(fake) as api:
@@ -75,7 +75,7 @@ async def test_an_expired_token_that_refuses_a_request_causes_a_replan(fake):
     "cut", [{"message": "Oops, the response got too long."}, {"message": "x", "responseIsFiltered": True}]
 )
 async def test_a_chat_after_a_truncated_answer_creates_a_new_conversation(fake, cut):
-    # The server appends the text of its error to the answer in its history.
+    # The server appends the text of its error to its copy of the answer, so the next chat does not match.
     fake.on(CREATE, turn(fake, begin(), round_reply("Half"), end(cut)), chat(fake, "Whole"))
     async with conversations(fake) as api:
         half = await answer_of(api, make_request("One"))
@@ -101,7 +101,7 @@ async def test_the_end_report_decides_even_if_a_refusal_or_a_death_follows(fake,
     def end_and_refuse(*values):
         async def answer(params):
             await turn(fake, *values)(params)
-            # The answer to this request shows that everything before it has been read.
+            # The response to this request shows that everything before it has been read.
             await fake.request("workspace/workspaceFolders")
             return await refuse(params)
 
@@ -118,7 +118,7 @@ async def test_the_end_report_decides_even_if_a_refusal_or_a_death_follows(fake,
 
 
 @pytest.mark.requirement("language-server:expired-token")
-async def test_an_expired_token_of_the_server_causes_a_replan_unless_text_has_arrived(fake):
+async def test_a_turn_ended_by_an_expired_token_causes_a_replan_unless_text_has_arrived(fake):
     refused = end({"message": "Oops, you are not authorized. Please sign in.", "code": 401})
     forbidden = end({"message": "token expired or invalid: 403", "code": 403})
     fake.on(

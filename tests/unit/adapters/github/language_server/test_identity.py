@@ -134,7 +134,7 @@ async def test_a_server_that_does_not_answer_in_time_is_signed_out_until_it_does
     assert status.state == "signed_out"
     assert (status.message or "").startswith("The language server has not answered within 0.05 s")
     assert (later.state, later.login) == ("signed_in", "octocat")
-    assert len(fake.params("checkStatus")) == 1, "the first request goes on; no second one is sent"
+    assert len(fake.params("checkStatus")) == 1, "a second request was sent instead of waiting for the first"
 
 
 @pytest.mark.requirement("language-server:status-silence")
@@ -260,7 +260,7 @@ async def test_a_local_check_does_not_override_githubs_refusal(user: User) -> No
     await user.status(refresh=True)
 
     assert (await user.status()).state == "not_authorized"
-    assert (await user.status()).state == "signed_in", "another user is signed in now"
+    assert (await user.status()).state == "signed_in", "the refusal of octocat was applied to hubot"
 
 
 @pytest.mark.requirement("language-server:not-ready")

@@ -24,7 +24,9 @@ async def test_a_notification_reports_a_change_without_a_request(user: User) -> 
 
     assert (out.state, out.login) == ("signed_out", None)
     reason = "The language server is not signed in to github.com."
-    assert out.message == f"{reason} Run `{COMMAND}`.", "the server's own message adds nothing"
+    assert out.message == f"{reason} Run `{COMMAND}`.", (
+        "the server's own message, which adds nothing, is shown"
+    )
     assert (back.state, back.login, back.message) == ("signed_in", "hubot", None)
     assert len(user.fake.params("checkStatus")) == checks
 
@@ -122,16 +124,17 @@ async def test_a_quota_that_crosses_a_threshold_is_reported_once(user: User) -> 
     (premium,) = (quota for quota in crossed.quotas or () if quota.name == "premium_interactions")
     assert (premium.percent_remaining, premium.entitlement, premium.remaining) == (19.0, 300.0, 57.0)
     assert next(quota.name for quota in crossed.quotas or ()) == "chat", (
-        "quotas that the change omits are kept"
+        "a quota that the change omits was lost"
     )
 
 
 @pytest.mark.requirement("language-server:quotas")
-async def test_a_changed_user_drops_the_plan_and_quotas_of_the_last(user: User) -> None:
+async def test_a_changed_user_drops_the_plan_and_quotas_of_the_previous_user(user: User) -> None:
     await user.status(refresh=True)
     user.fake.notify("didChangeStatus/v2", v2("OK", login="hubot"))
     await user.wait_until_settled()
 
     status = await user.status()
 
+    # The fake server still answers checks with octocat, whose plan is no longer known.
     assert (status.login, status.plan, status.quotas) == ("octocat", None, None)

@@ -34,7 +34,7 @@ def row(name: str, /, **more: Any) -> dict[str, Any]:
     return {**base, **more}
 
 
-COMPLETES = {"id": "gpt-41-copilot", "modelName": "GPT-4.1 Copilot", "scopes": ["completion"]}
+COMPLETION_ROW = {"id": "gpt-41-copilot", "modelName": "GPT-4.1 Copilot", "scopes": ["completion"]}
 
 
 class Server:
@@ -187,7 +187,7 @@ def test_an_answer_without_a_list_is_an_error(answer: Any) -> None:
 @pytest.mark.requirement("language-server:models")
 def test_chat_models_are_listed_once_and_those_of_completions_are_hidden() -> None:
     models = read_models(
-        [row("a"), COMPLETES, row("a", modelName="Again"), row("b", scopes=["inline"])], "cls"
+        [row("a"), COMPLETION_ROW, row("a", modelName="Again"), row("b", scopes=["inline"])], "cls"
     )
 
     chat, completes = models
@@ -199,7 +199,7 @@ def test_chat_models_are_listed_once_and_those_of_completions_are_hidden() -> No
 
 @pytest.mark.requirement("language-server:models", "language-server:completion-models")
 def test_completions_list_only_completion_models_without_capabilities() -> None:
-    (model,) = read_models([row("gpt-4.1", isChatDefault=True), COMPLETES], "cls", completion=True)
+    (model,) = read_models([row("gpt-4.1", isChatDefault=True), COMPLETION_ROW], "cls", completion=True)
 
     assert (model.model, model.name, model.is_default) == ("gpt-41-copilot", "GPT-4.1 Copilot", True)
     assert not model.supports_streaming
@@ -277,20 +277,20 @@ async def test_the_list_is_kept_until_it_is_dropped() -> None:
     await models.fetch(connection(models=[[row("a")]]))
     known = models.known
 
-    assert [model.model for model in known] == ["a", "copilot"]
+    assert [model.model for model in known] == ["a", COMPLETION_MODEL]
     assert models.row("a") is known[0]
     assert models.row("b") is None
     models.forget()
     assert models.known == ()
 
 
-OPEN = row("a", modelPolicy={"state": "unconfigured", "terms": "Terms."})
+UNACCEPTED = row("a", modelPolicy={"state": "unconfigured", "terms": "Terms."})
 ACCEPTED = row("a", modelPolicy={"state": "enabled", "terms": "Terms."})
 
 
 @pytest.mark.requirement("language-server:terms")
 async def test_terms_are_accepted_and_checked_in_the_list() -> None:
-    server = connection(models=[[OPEN], [ACCEPTED]], policy=["OK"])
+    server = connection(models=[[UNACCEPTED], [ACCEPTED]], policy=["OK"])
 
     accepted = await LanguageServerModels("cls").accept_terms(server, "a")
 
@@ -305,7 +305,7 @@ async def test_terms_are_accepted_and_checked_in_the_list() -> None:
 @pytest.mark.requirement("language-server:terms")
 @pytest.mark.parametrize("answer", ["OK", RpcError(-32603, "Failed to accept model policy")])
 async def test_an_acceptance_without_effect_is_an_error_whatever_the_answer(answer: Any) -> None:
-    server = connection(models=[[OPEN]], policy=[answer])
+    server = connection(models=[[UNACCEPTED]], policy=[answer])
 
     with pytest.raises(AuthorizationError, match="still not enabled") as caught:
         await LanguageServerModels("cls").accept_terms(server, "a")
@@ -325,7 +325,7 @@ async def test_accepted_terms_are_not_accepted_again() -> None:
     ("model", "words"), [("nothing", "has no model 'nothing'"), ("free", "cls:free has no terms to accept")]
 )
 async def test_a_model_without_terms_or_unlisted_is_refused_without_a_request(model: str, words: str) -> None:
-    server = connection(models=[[OPEN, row("free")]])
+    server = connection(models=[[UNACCEPTED, row("free")]])
 
     with pytest.raises(RequestError, match=words):
         await LanguageServerModels("cls").accept_terms(server, model)
@@ -334,7 +334,7 @@ async def test_a_model_without_terms_or_unlisted_is_refused_without_a_request(mo
 
 @pytest.mark.requirement("language-server:terms")
 async def test_a_server_that_cannot_accept_terms_gets_an_error_that_proposes_an_update() -> None:
-    server = connection(models=[[OPEN]], policy=[RpcError(METHOD_NOT_FOUND, "Method not found")])
+    server = connection(models=[[UNACCEPTED]], policy=[RpcError(METHOD_NOT_FOUND, "Method not found")])
 
     with pytest.raises(ProtocolError) as caught:
         await LanguageServerModels("cls").accept_terms(server, "a")
