@@ -58,7 +58,7 @@ async def test_a_client_of_another_protocol_version_gets_an_error_and_may_try_ag
 
 
 @pytest.mark.requirement("1:after-shutdown", "1:exit-code")
-async def test_after_shutdown_requests_are_refused_and_exit_ends_with_0(daemon: Daemon) -> None:
+async def test_after_shutdown_requests_are_refused_and_exit_ends_with_code_0(daemon: Daemon) -> None:
     await daemon.initialize()
     assert (await daemon.request("shutdown")).result is None
     assert (await daemon.request("models/list")).error["code"] == -32600
@@ -67,7 +67,7 @@ async def test_after_shutdown_requests_are_refused_and_exit_ends_with_0(daemon: 
 
 
 @pytest.mark.requirement("1:exit-code")
-async def test_exit_without_shutdown_ends_with_1(daemon: Daemon) -> None:
+async def test_exit_without_shutdown_ends_with_code_1(daemon: Daemon) -> None:
     await daemon.initialize()
     daemon.notify("exit")
     assert await daemon.exit_code() == 1

@@ -79,7 +79,7 @@ async def test_a_schema_and_arguments_of_500_levels_reach_the_provider(
 
 
 @pytest.mark.requirement("1:limits")
-async def test_a_message_that_is_too_deep_is_refused_with_its_own_id(
+async def test_a_message_that_exceeds_a_limit_is_refused_with_its_own_id(
     chatty: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream(["Fine."])))

@@ -150,7 +150,7 @@ async def test_a_server_of_the_workspace_does_nothing_before_it_is_trusted(
         ({"new": {"command": ["x"], "inherit": ["SECRET"]}}, "mcp.new.inherit"),
     ],
 )
-async def test_an_overlay_that_touches_servers_of_the_user_is_refused(
+async def test_an_overlay_that_uses_servers_or_secrets_of_the_user_is_refused(
     daemon: Daemon, upstream: FakeUpstream, home: Path, record: Record, server: dict[str, Any], key: str
 ) -> None:
     configure(home, record)

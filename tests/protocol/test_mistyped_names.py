@@ -1,4 +1,4 @@
-"""A typing error never sends a prompt to another vendor."""
+"""A mistyped name never sends a prompt to another vendor."""
 
 from __future__ import annotations
 

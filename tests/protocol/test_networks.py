@@ -117,7 +117,7 @@ async def test_an_inspected_connection_is_1008_with_the_configuration_key_that_f
 
 
 @pytest.mark.requirement("7:tls", "7:tls-errors")
-async def test_a_client_certificate_whose_password_is_in_the_environment_opens_a_provider(home, authority):
+async def test_the_password_of_a_client_certificate_may_come_from_the_environment(home, authority):
     inside = authority.server("provider.test", client_ca=authority)
     async with running_network(authority, inside) as network:
         network.upstream.default(Reply.events(completion_stream(["Hi"])))
@@ -146,7 +146,7 @@ async def test_a_file_that_is_missing_is_1010_with_its_key(home, authority, tmp_
 
 
 @pytest.mark.requirement("7:timeouts")
-async def test_silence_behind_a_proxy_is_1008_after_its_timeout(home, authority):
+async def test_silence_behind_a_proxy_is_1008_after_the_timeout(home, authority):
     async with running_network(authority) as network:
         network.upstream.script(Reply.events(completion_stream(["Hi"])).stall_after(0))
         write_table(home, network, timeout=0.5, connect_timeout=5, max_retries=0)

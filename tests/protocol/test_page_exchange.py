@@ -24,7 +24,7 @@ async def test_the_daemon_sends_exactly_the_frames_of_the_page(
         f'base_url = "{upstream.base_url}"\ndefault_model = "{MODEL}"\n',
         "utf-8",
     )
-    # The daemon joins pieces that arrive together, so the second piece waits until the first delta was read.
+    # The daemon joins pieces that arrive together, so the second piece waits until the first delta is read.
     seen, never = Gate(), Gate()
     first, *others = completion_stream(["It is ", "sunny."])[1:]
     upstream.script(

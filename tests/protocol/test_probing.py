@@ -95,7 +95,9 @@ async def test_a_failed_probe_is_reported_and_all_providers_are_listed(
     assert rows["copilot"]["auth"]["state"] == "signed_out"
 
 
-async def test_plan_and_models_of_an_account_are_requested(home: Path, emulator: CopilotEmulator) -> None:
+async def test_a_probe_of_copilot_requests_the_plan_and_the_models_of_the_account(
+    home: Path, emulator: CopilotEmulator
+) -> None:
     configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
     async with copilot_daemon(home) as daemon:
         row = (await list_providers(daemon))["copilot"]

@@ -49,7 +49,7 @@ async def test_later_turns_pay_only_for_what_is_new(home, endpoints):
 
 @pytest.mark.requirement("2:cache-marks")
 @pytest.mark.parametrize("endpoints", [("/v1/messages",), ("/chat/completions",)])
-async def test_without_the_cache_every_turn_pays_for_all(home, endpoints):
+async def test_without_the_cache_every_turn_pays_for_all_tokens(home, endpoints):
     usages = await run_three_turns(home, endpoints, cache=False)
 
     assert [usage["cacheReadTokens"] for usage in usages] == [0, 0, 0]

@@ -85,7 +85,8 @@ async def test_clients_are_notified_only_if_the_prompts_have_changed(home: Path,
     await daemon.initialize()
     changed = {"settings": {"jumpseat": {"default_model": "x:y"}}}
     daemon.notify("workspace/didChangeConfiguration", changed)
-    await next_notification(daemon, "providers/didChange")
+    notifications = (await daemon.request("prompts/list")).notifications
+    assert [each["method"] for each in notifications] == ["providers/didChange"]
 
     file.write_text(TABLES.replace("Explain", "Describe"), "utf-8")
     daemon.notify("workspace/didChangeConfiguration", {"settings": {}})

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from jumpseat.testing.upstream import FakeUpstream
 from tests.daemon import Daemon, Exchange
 
 pytestmark = pytest.mark.requirement("12:run")
@@ -24,7 +23,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def editor(daemon: Daemon, root: Path) -> Daemon:
-    """Initialize a daemon whose client can show questions."""
+    """Initialize a daemon without a provider, whose client can show questions."""
     params = {
         "processId": None,
         "capabilities": {"experimental": {"jumpseat": {"approveTools": True}}},
@@ -55,18 +54,15 @@ async def start_edit(daemon: Daemon) -> int:
     return call
 
 
-async def test_an_allowed_call_runs_without_a_question_and_without_a_model(
-    editor: Daemon, upstream: FakeUpstream
-) -> None:
+async def test_an_allowed_call_runs_without_a_question_and_without_a_provider(editor: Daemon) -> None:
     exchange = await read_notes(editor)
 
     assert exchange.result == {"content": "one\n"}
     assert [delta["status"] for delta in exchange.deltas] == ["running", "completed"]
-    assert upstream.requests == []
 
 
 @pytest.mark.parametrize(("decision", "text"), [("allow", "two\n"), ("deny", "one\n")])
-async def test_an_edit_of_a_file_that_was_read_asks_with_its_diff(
+async def test_an_edit_of_a_file_that_was_read_asks_the_user_and_shows_the_diff(
     editor: Daemon, root: Path, decision: str, text: str
 ) -> None:
     await read_notes(editor)

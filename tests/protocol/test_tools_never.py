@@ -37,7 +37,7 @@ def count_calls(record: Record) -> int:
     return sum(line.startswith("call ") for line in record.lines)
 
 
-def answer_with(upstream: FakeUpstream, *arguments: dict[str, Any]) -> None:
+def script_calls(upstream: FakeUpstream, *arguments: dict[str, Any]) -> None:
     """Script an answer of the model with one call of `echo` for each of these arguments."""
     calls = [FakeCall(f"c{n}", "fake__echo", [json.dumps(each)]) for n, each in enumerate(arguments)]
     upstream.script(Reply.events(completion_stream(tool_calls=calls)))
@@ -96,7 +96,7 @@ async def test_a_call_runs_only_if_its_client_allows_it_first(
         own, other = Editor(first), Editor(second)
         for number in range(TURNS):
             turn, before = f"t{number}", count_calls(record)
-            answer_with(upstream, {"a": turn})
+            script_calls(upstream, {"a": turn})
             request = own.chat(turn)
             await own.read_question()
             end: str | None = None
@@ -145,7 +145,7 @@ async def test_a_server_that_changes_a_description_is_asked_about_again(
         description.write_text(text, "utf-8")
         row = (await daemon.request("mcp/restart", {"server": "fake"})).result
         assert row["state"] == "running"
-        answer_with(upstream, {})
+        script_calls(upstream, {})
         request = editor.chat(f"t{number}")
         if reason is not None:
             question = await editor.read_question()
@@ -167,7 +167,7 @@ async def test_an_approval_hides_nothing_that_runs(
     await initialize(daemon, upstream)
     editor = Editor(daemon)
     value = f"begin {HIDDEN}{'x' * size} rm -rf / end"
-    answer_with(upstream, {"a": value})
+    script_calls(upstream, {"a": value})
     request = editor.chat("t")
     question = await editor.read_question()
     shown = question["arguments"]["a"]
@@ -216,7 +216,7 @@ async def test_a_loop_never_exceeds_a_limit(
     await initialize(daemon, upstream)
     editor = Editor(daemon)
     for arguments in rounds:
-        answer_with(upstream, *arguments)
+        script_calls(upstream, *arguments)
     message = await editor.finish(editor.chat("t"))
 
     assert message["result"]["stopReason"] == "max_rounds"

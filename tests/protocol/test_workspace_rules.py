@@ -59,7 +59,7 @@ async def test_the_rules_come_from_the_folder_that_the_turn_names(
 
 
 @pytest.mark.requirement("13:rules")
-async def test_the_rules_precede_the_system_prompt_and_start_names_them(
+async def test_the_rules_precede_the_system_prompt_and_the_start_delta_names_them(
     editor: Daemon, upstream: FakeUpstream
 ) -> None:
     upstream.default(Reply.events(completion_stream("Arr.")))

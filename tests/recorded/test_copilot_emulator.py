@@ -100,8 +100,9 @@ async def test_a_stream_with_a_call_has_the_recorded_fields(user, model, name):
     ours = fields(chunks(await user.post("/chat/completions", body)))
     recorded = fields(recorded_chunks(name))
     assert recorded - ours == set()
-    newer = ("copilot_usage", "content_filter", "usage", "reasoning")
-    assert [path for path in ours - recorded if not any(name in path for name in newer)] == []
+    # Some recordings do not have these members.
+    absent = ("copilot_usage", "content_filter", "usage", "reasoning")
+    assert [path for path in ours - recorded if not any(name in path for name in absent)] == []
 
 
 async def test_a_whole_answer_of_claude_with_a_call_has_the_recorded_fields(user):

@@ -120,7 +120,7 @@ def test_progress_is_content_of_the_running_call(event: ToolStatusEvent, text: s
     assert wire.updates[-1]["content"] == [{"type": "content", "content": {"type": "text", "text": text}}]
 
 
-def test_a_call_that_has_not_ended_with_its_turn_is_shown_as_failed() -> None:
+def test_a_call_that_is_running_when_its_turn_ends_is_shown_as_failed() -> None:
     wire = Wire()
     wire.send(*call_events(), ToolStatusEvent("c1", "running"))
     wire.sink.close()

@@ -153,7 +153,7 @@ async def test_a_spend_limit_without_a_time_to_wait_is_a_used_up_quota(upstream,
 
 
 @pytest.mark.requirement("messages:context-exceeded")
-async def test_a_too_long_prompt_is_a_context_error(upstream, http):
+async def test_a_prompt_that_is_too_long_is_a_context_error(upstream, http):
     upstream.script(refusal("prompt is too long: 3333404 tokens > 200000 maximum"))
     assert isinstance((await collect(adapter_for(upstream, http)))[1], ContextExceededError)
 

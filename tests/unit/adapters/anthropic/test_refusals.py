@@ -194,7 +194,7 @@ async def test_the_models_limit_is_learned_from_the_refusal(upstream, http):
         "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
     ],
 )
-async def test_refused_thinking_blocks_are_dropped_from_the_replan(upstream, http, text):
+async def test_refused_thinking_blocks_are_dropped_from_the_next_request(upstream, http, text):
     upstream.script(refusal(text), Reply.events(message_stream(Words(["x"]))))
     here = Origin("acme", MODEL)
     turn = Message(

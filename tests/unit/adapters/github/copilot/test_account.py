@@ -176,7 +176,7 @@ async def test_an_account_without_a_plan_is_not_skipped_for_another(
 @pytest.mark.parametrize(
     ("source", "for_copilot"), [("hosts.json", True), ("config", True), ("GH_TOKEN", False), ("gh", False)]
 )
-async def test_a_general_github_token_is_not_a_sign_in_and_gh_is_not_run(
+async def test_a_general_github_token_does_not_count_as_a_sign_in_for_copilot(
     person: Person,
     emulator: CopilotEmulator,
     monkeypatch: pytest.MonkeyPatch,
@@ -359,7 +359,7 @@ async def test_a_missing_sign_in_is_reported_with_the_command_for_that_provider(
 
 
 @pytest.mark.requirement("8:auth-status")
-async def test_only_refresh_asks_github_and_an_account_without_chat_is_not_authorized(
+async def test_only_a_refresh_asks_github_and_an_account_without_chat_is_not_authorized(
     person: Person, emulator: CopilotEmulator
 ) -> None:
     person.write_sign_in("hosts.json", emulator.issue_token("octocat"))

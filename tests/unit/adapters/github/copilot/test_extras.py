@@ -31,7 +31,7 @@ def test_chat_completions_report_the_price():
 
 
 @pytest.mark.requirement("copilot:cost")
-def test_responses_report_the_price_outside_of_the_response():
+def test_the_responses_api_reports_the_price_outside_of_the_response():
     item = {
         "type": "message",
         "id": "i",
@@ -51,7 +51,7 @@ def test_responses_report_the_price_outside_of_the_response():
 
 
 @pytest.mark.requirement("copilot:cost")
-def test_messages_report_the_price_at_the_end():
+def test_the_messages_api_reports_the_price_at_the_end():
     start = {"type": "message_start", "message": {"id": "msg", "model": "m", "usage": {"input_tokens": 3}}}
     end = {
         "type": "message_delta",

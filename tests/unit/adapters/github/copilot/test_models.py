@@ -80,7 +80,7 @@ def test_a_row_has_limits_capabilities_policy_and_warnings():
 
 
 @pytest.mark.requirement("copilot:models")
-def test_unlisted_capabilities_are_false_and_without_a_list_unknown():
+def test_unlisted_capabilities_are_false_and_without_a_list_all_are_unknown():
     bare, silent = models(row("a"), row("b", capabilities={"type": "chat"}))
 
     assert (bare.supports_vision, bare.supports_tool_use, bare.supports_thinking) == (False, False, False)

@@ -1,4 +1,4 @@
-"""A refused short-lived token is replaced by another daemon's token, or by an exchange once a minute."""
+"""A refused short-lived token is replaced by another daemon's token, or by one exchange a minute."""
 
 from __future__ import annotations
 

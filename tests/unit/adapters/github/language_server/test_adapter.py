@@ -52,7 +52,7 @@ async def test_a_refusal_is_explained_by_the_state_that_the_server_notified_befo
     assert "jumpseat login cls" in (caught.value.hint or "")
 
 
-# -- the rest
+# -- the table and the process
 
 
 @pytest.mark.requirement("language-server:overlay")
@@ -124,7 +124,7 @@ async def test_requests_of_the_server_to_an_editor_are_answered(fake: FakeLangua
 
 
 @pytest.mark.requirement("language-server:did-change", "8:other-process")
-async def test_a_sign_in_of_another_process_is_noticed_by_the_servers_store(
+async def test_a_sign_in_of_another_process_is_noticed_in_the_servers_store(
     fake: FakeLanguageServer, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))

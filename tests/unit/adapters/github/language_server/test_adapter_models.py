@@ -111,7 +111,7 @@ async def test_terms_are_accepted_by_the_server(fake: FakeLanguageServer, make: 
 
 @pytest.mark.requirement("language-server:terms", "language-server:completion-models")
 @pytest.mark.parametrize("model", ["claude-sonnet-4.6", "gpt-41-copilot"])
-async def test_terms_of_an_unlisted_model_are_not_accepted(
+async def test_only_listed_models_that_have_terms_get_them_accepted(
     fake: FakeLanguageServer, make: Make, model: str
 ) -> None:
     adapter = make(chat_api="completion")

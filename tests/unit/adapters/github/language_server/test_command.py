@@ -169,7 +169,7 @@ def test_a_malformed_command_is_a_fault_of_the_table(home: Path, value: str, rul
     assert rule in text
 
 
-def test_chat_api_is_one_of_three(home: Path) -> None:
+def test_chat_api_has_one_of_three_values(home: Path) -> None:
     def chat_api(text: str) -> str:
         return read_options(LanguageServerOptions, "cls", load_table(home, text)).chat_api
 

@@ -158,7 +158,7 @@ async def test_a_conversation_that_the_server_has_lost_is_created_again_once(fak
 
 
 @pytest.mark.requirement("language-server:second-turn-other")
-async def test_a_turn_that_failed_after_its_begin_is_not_repeated(fake):
+async def test_a_turn_that_failed_after_its_begin_report_is_not_repeated(fake):
     fake.on(TURN, turn(fake, begin(), round_reply("Half"), result=RpcError(-32603, "terminated")))
     async with conversations(fake) as api:
         first = await answer_of(api, make_request("One"))
@@ -231,6 +231,8 @@ async def test_a_server_without_second_turns_gets_the_whole_chat(fake):
     async with conversations(fake) as api:
         first = await answer_of(api, make_request("One"))
         assert (await answer_of(api, make_request("One", first.text, "Two"))).text == "You said: Two"
+
+    assert fake.params(CREATE)[1]["turns"] == [{"request": "One", "response": first.text}, {"request": "Two"}]
 
 
 # -- concurrent chats

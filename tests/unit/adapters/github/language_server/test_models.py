@@ -324,7 +324,9 @@ async def test_accepted_terms_are_not_accepted_again() -> None:
 @pytest.mark.parametrize(
     ("model", "words"), [("nothing", "has no model 'nothing'"), ("free", "cls:free has no terms to accept")]
 )
-async def test_a_model_without_terms_or_unlisted_is_refused_without_a_request(model: str, words: str) -> None:
+async def test_an_unlisted_model_or_one_without_terms_is_refused_without_an_acceptance(
+    model: str, words: str
+) -> None:
     server = connection(models=[[UNACCEPTED, row("free")]])
 
     with pytest.raises(RequestError, match=words):
