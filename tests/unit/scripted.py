@@ -182,7 +182,7 @@ class RecordingSink(Sink):
         await self.gate.wait()
 
     async def wait_for(self, kind: type[StreamEvent]) -> None:
-        """Wait until an event of this class was sent."""
+        """Wait until an event of this class has been sent."""
         seen = asyncio.Event()
         self.watchers.append((lambda event: isinstance(event, kind), seen))
         if not any(isinstance(event, kind) for event in self.events):

@@ -11,5 +11,5 @@ parse = functools.cache(ast.parse)
 
 @functools.cache
 def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
-    """Return every node of a module. Walking a tree takes longer than any rule that reads its nodes."""
+    """Return every node of a module, cached because walking a tree takes longer than any rule."""
     return tuple(ast.walk(tree))

@@ -1,4 +1,4 @@
-"""Messages take effect in the order of their arrival, and none of them stops the connection."""
+"""Messages take effect in the order of their arrival, even if some of them are cancelled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.unit.connections.recorder import RecordingWriter
 pytestmark = pytest.mark.requirement("1:order")
 
 
-class Office:
+class GatedConnection:
     """A connection whose changes end when the test opens their gates; `log` lists the effects in order."""
 
     def __init__(self) -> None:
@@ -83,8 +83,8 @@ class Office:
 
 
 @pytest.fixture
-async def office(home: Any) -> Office:
-    return Office()
+async def gated(home: Any) -> GatedConnection:
+    return GatedConnection()
 
 
 async def settle() -> None:
@@ -94,94 +94,96 @@ async def settle() -> None:
 
 
 @pytest.mark.parametrize("message", [(1, "change"), (None, "$/change")])
-async def test_a_request_waits_for_the_change_before_it_and_not_for_the_one_after(
-    office: Office, message: Any
+async def test_a_request_waits_for_the_change_before_it_but_not_for_the_one_after_it(
+    gated: GatedConnection, message: Any
 ) -> None:
     name = message[0] or "notified"
-    office.send((9, "ask"), message, (2, "ask"), (3, "change"))
+    gated.send((9, "ask"), message, (2, "ask"), (3, "change"))
     await settle()
-    assert office.log == [9, f"{name} begins"]
+    assert gated.log == [9, f"{name} begins"]
 
-    office.gate(name).set()
+    gated.gate(name).set()
     await settle()
-    assert office.log[2:] == [f"{name} took effect", 2, "3 begins"]
+    assert gated.log[2:] == [f"{name} took effect", 2, "3 begins"]
 
 
-async def test_waiting_and_running_requests_can_be_cancelled(office: Office) -> None:
-    office.send((1, "turn"))
+async def test_waiting_and_running_requests_can_be_cancelled(gated: GatedConnection) -> None:
+    gated.send((1, "turn"))
     await settle()
-    office.send((None, "$/change"), (2, "ask"))
-    office.cancel(1)
-    office.cancel(2)
+    gated.send((None, "$/change"), (2, "ask"))
+    gated.cancel(1)
+    gated.cancel(2)
 
-    assert sorted(await office.wait_for_answers(2)) == [1, 2]
+    assert sorted(await gated.wait_for_answers(2)) == [1, 2]
     await settle()
-    assert office.log == [1, "notified begins"]
+    assert gated.log == [1, "notified begins"]
 
 
-async def test_a_cancelled_change_does_not_let_others_overtake_earlier_ones(office: Office) -> None:
-    office.send((1, "change"), (2, "change"), (3, "ask"))
+async def test_after_a_cancelled_change_later_requests_still_wait_for_earlier_changes(
+    gated: GatedConnection,
+) -> None:
+    gated.send((1, "change"), (2, "change"), (3, "ask"))
     await settle()
-    office.cancel(2)
-    assert await office.wait_for_answers(1) == [2]
+    gated.cancel(2)
+    assert await gated.wait_for_answers(1) == [2]
     await settle()
-    assert office.log == ["1 begins"]
+    assert gated.log == ["1 begins"]
 
-    office.gate(1).set()
-    assert await office.wait_for_answers(3) == [2, 1, 3]
-
-
-async def test_a_change_that_never_began_does_not_delay_others(office: Office) -> None:
-    office.send((1, "change"), (2, "ask"))
-    office.cancel(1)
-
-    assert await office.wait_for_answers(2) == [1, 2]
-    assert office.log == [2]
+    gated.gate(1).set()
+    assert await gated.wait_for_answers(3) == [2, 1, 3]
 
 
-async def test_a_change_waits_for_the_turns_before_it_to_begin_and_not_to_end(office: Office) -> None:
-    office.send((1, "turn"))
+async def test_a_change_that_never_began_does_not_delay_others(gated: GatedConnection) -> None:
+    gated.send((1, "change"), (2, "ask"))
+    gated.cancel(1)
+
+    assert await gated.wait_for_answers(2) == [1, 2]
+    assert gated.log == [2]
+
+
+async def test_a_change_waits_for_the_turns_before_it_to_begin_but_not_to_end(gated: GatedConnection) -> None:
+    gated.send((1, "turn"))
     await settle()
-    office.send((2, "change"))
+    gated.send((2, "change"))
     await settle()
-    assert office.log == [1]
+    assert gated.log == [1]
 
-    office.gate(1).set()
-    office.gate(2).set()
-    assert await office.wait_for_answers(1) == [2]
-    assert office.log == [1, "1 begins", "2 begins", "2 took effect"]
+    gated.gate(1).set()
+    gated.gate(2).set()
+    assert await gated.wait_for_answers(1) == [2]
+    assert gated.log == [1, "1 begins", "2 begins", "2 took effect"]
 
 
 async def test_a_change_waits_for_earlier_turns_that_wait_to_begin(
-    office: Office, monkeypatch: pytest.MonkeyPatch
+    gated: GatedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session_module, "CHANGE_WAIT_SECONDS", 0)
     monkeypatch.setattr(session_module, "BEGIN_SLOT_SECONDS", 60)
     turns = list(range(1, MAX_BEGINNING_TURNS + 2))
-    office.send(*((number, "turn") for number in turns), (100, "change"))
+    gated.send(*((number, "turn") for number in turns), (100, "change"))
     await settle()
-    assert office.log == turns[:-1]
+    assert gated.log == turns[:-1]
 
-    office.cancel(1)
-    office.cancel(2)
-    await office.wait_for_answers(2)
+    gated.cancel(1)
+    gated.cancel(2)
+    await gated.wait_for_answers(2)
     await settle()
-    assert office.log == [*turns, "100 begins"]
+    assert gated.log == [*turns, "100 begins"]
 
 
-async def test_shutdown_does_not_wait_for_changes(office: Office) -> None:
-    office.send((None, "$/change"), (1, "ask"), (2, "shutdown"))
+async def test_shutdown_does_not_wait_for_changes(gated: GatedConnection) -> None:
+    gated.send((None, "$/change"), (1, "ask"), (2, "shutdown"))
 
-    assert await office.wait_for_answers(2) == [1, 2]
+    assert await gated.wait_for_answers(2) == [1, 2]
 
 
-async def test_the_entries_of_many_changes_are_released(office: Office) -> None:
+async def test_the_entries_of_many_changes_are_released(gated: GatedConnection) -> None:
     for number in range(1, 200):
-        office.gate(number).set()
-        office.send((number, "change"))
-    office.send((1000, "ask"))
-    await office.wait_for_answers(200)
+        gated.gate(number).set()
+        gated.send((number, "change"))
+    gated.send((1000, "ask"))
+    await gated.wait_for_answers(200)
 
-    assert office.log[-1] == 1000
-    last = office.connection.session._last_change
+    assert gated.log[-1] == 1000
+    last = gated.connection.session._last_change
     assert last is None or last.previous_change is None

@@ -1,4 +1,4 @@
-"""Params of clients: what counts as absent, what is ignored, and the path of a refusal."""
+"""Params of clients: what counts as absent, what is ignored, and the path that a refusal names."""
 
 from __future__ import annotations
 
@@ -55,9 +55,10 @@ def test_null_and_empty_are_absent(key: str, empty: Any) -> None:
     "content", ["", "hi", [], [{"type": "text", "text": "hi"}], [{"text": "", "type": "text"}] * 2]
 )
 @pytest.mark.parametrize("role", ["user", "assistant"])
-def test_plain_messages_are_read_as_those_that_the_models_validate(role: str, content: Any) -> None:
+def test_plain_messages_are_read_like_messages_that_pydantic_validates(role: str, content: Any) -> None:
     plain = {"role": role, "content": content}
     result = {"role": "user", "content": [{"type": "tool_result", "toolUseId": "a"}]}
+    # A third key makes pydantic validate the message.
     messages = start(messages=[plain, result, {**plain, "id": 7}, plain]).messages
     assert messages[0] == messages[2] == messages[3]
     assert messages[1].content[0].type == "tool_result"
@@ -76,9 +77,10 @@ def test_many_wrong_messages_are_listed_in_linear_time() -> None:
     assert time.process_time() - begun < 20
 
 
+# Lua encodes an empty table as an array.
 @pytest.mark.requirement("1:absent-null-empty")
 @pytest.mark.parametrize("key", ["settings", "tools", "stopSequences"])
-def test_an_empty_array_is_an_empty_object_as_lua_encodes_it(key: str) -> None:
+def test_an_empty_array_is_absent_too(key: str) -> None:
     assert start(**{key: []}) == start()
 
 

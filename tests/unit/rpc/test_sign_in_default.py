@@ -17,8 +17,8 @@ from tests.unit.connections.recorder import RecordingWriter
 from tests.unit.scripted import ScriptedAdapter, registry_of
 
 
-class EndsIn(Account):
-    """A sign-in that ends in the given state."""
+class AccountWithSignIn(Account):
+    """An account whose sign-in ends in the given state."""
 
     def __init__(self, provider: str, state: AuthState) -> None:
         super().__init__(provider)
@@ -28,15 +28,15 @@ class EndsIn(Account):
         return AuthStatus(provider=self._provider, state=self.state)
 
 
-def signs_in(name: str, state: AuthState) -> Adapter:
+def adapter_with_sign_in(name: str, state: AuthState) -> Adapter:
     adapter: Adapter = ScriptedAdapter(name=name)
-    adapter.account = EndsIn(name, state)
+    adapter.account = AccountWithSignIn(name, state)
     return adapter
 
 
 @pytest.mark.requirement("4:sign-in-default")
 @pytest.mark.parametrize(
-    ("comes_to", "configured", "expected"),
+    ("state", "configured", "expected"),
     [
         ("signed_in", {}, "b"),
         ("signed_in", {"default_provider": "a"}, None),
@@ -44,8 +44,8 @@ def signs_in(name: str, state: AuthState) -> Adapter:
         ("not_required", {}, None),
     ],
 )
-async def test_a_provider_that_was_signed_in_to_is_the_saved_default(
-    home: Path, comes_to: AuthState, configured: dict[str, Any], expected: str | None
+async def test_a_successful_sign_in_saves_the_default_unless_one_is_configured(
+    home: Path, state: AuthState, configured: dict[str, Any], expected: str | None
 ) -> None:
     writer = RecordingWriter()
     connection = ClientConnection(
@@ -66,10 +66,10 @@ async def test_a_provider_that_was_signed_in_to_is_the_saved_default(
     await request(1, "initialize", {})
     saved = SavedSettings(home / "settings.json")
     connection.session.registry = registry_of(
-        ScriptedAdapter(name="a"), signs_in("b", comes_to), saved=saved, **configured
+        ScriptedAdapter(name="a"), adapter_with_sign_in("b", state), saved=saved, **configured
     )
 
-    assert (await request(2, "auth/signIn", {"provider": "b"}))["state"] == comes_to
+    assert (await request(2, "auth/signIn", {"provider": "b"}))["state"] == state
     result = await request(3, "settings/get", {})
     assert result["settings"].get("default_provider") == expected
     await connection.session.aclose()

@@ -52,7 +52,7 @@ def test_any_other_key_is_ignored(key: str) -> None:
     assert warn_about_unknown_keys([key], PARAMETERS) == []
 
 
-def test_every_parameter_of_a_turn_is_a_known_key() -> None:
+def test_parameters_and_null_are_not_unknown_keys_of_a_turn() -> None:
     message = {"role": "user", "content": "hi"}
     chat = {"messages": [message], "max_tokens": 5, "temperature": None}
     edit = {"target": {"type": "context", "text": ""}, "instruction": "x", "instructions": "y"}

@@ -28,7 +28,7 @@ held = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sl
     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(held.pid, flush=True)
 """
-"""A program that starts a process in its own group and prints the process id."""
+"""A program that starts another process in its own process group, and prints the id of that process."""
 
 
 class Recorded(Child):
@@ -73,7 +73,7 @@ async def wait_for_reason(child: Child) -> str:
         return await child.wait_until_ended()
 
 
-async def test_output_and_lines_are_reported_before_the_exit_and_the_exit_once() -> None:
+async def test_output_and_lines_are_reported_before_the_exit_which_is_reported_once() -> None:
     child = await start("import sys; print('out'); print('one\\ntwo', end='', file=sys.stderr); sys.exit(3)")
 
     assert await wait_for_reason(child) == child.why == "it ended with exit code 3"
@@ -90,7 +90,7 @@ async def test_a_child_has_its_own_environment_directory_and_process_group(tmp_p
     assert child.output.decode() == f"['LC_CTYPE', 'ONE'] {os.path.realpath(tmp_path)} True\n"  # noqa: ASYNC240 - quick
 
 
-async def test_a_program_without_pipes_for_stdin_and_stderr_is_ended_too() -> None:
+async def test_a_program_without_pipes_for_stdin_and_stderr_runs_to_its_end() -> None:
     program = "import sys; print(repr(sys.stdin.read())); print('unseen', file=sys.stderr)"
     child = await start(program, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     child.write(b"goes nowhere")
@@ -142,7 +142,7 @@ async def test_a_child_may_run_for_its_grace_period_after_it_closed_its_output()
     assert await wait_for_reason(child) == "it closed its output"
 
 
-async def test_an_exit_that_the_event_loop_has_not_seen_yet_counts() -> None:
+async def test_an_exit_counts_even_if_the_event_loop_has_not_seen_it_yet() -> None:
     program = "import os, sys; os.close(1); sys.stdin.readline(); sys.exit(4)"
     child = await start(program, closed_seconds=0.5)
     async with asyncio.timeout(WAIT_SECONDS):
@@ -150,11 +150,11 @@ async def test_an_exit_that_the_event_loop_has_not_seen_yet_counts() -> None:
             await asyncio.sleep(0.01)
     child.write(b"end\n")
     assert block_until_gone(child.pid, WAIT_SECONDS)
-    time.sleep(0.6)  # noqa: ASYNC251 - the event loop is held up
+    time.sleep(0.6)  # noqa: ASYNC251 - this blocks the event loop for longer than closed_seconds
     assert await wait_for_reason(child) == "it ended with exit code 4"
 
 
-async def test_the_last_output_is_read_unless_another_process_keeps_the_stream_open(
+async def test_a_stream_that_another_process_keeps_open_does_not_delay_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(child_module, "LAST_OUTPUT_SECONDS", 0.1)

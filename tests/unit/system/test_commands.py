@@ -1,4 +1,4 @@
-"""Commands as value sources: no shell, no keys of others, limited time and output, no leftovers."""
+"""Commands as value sources: no shell, no API keys in the environment, limited time and output."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def read_output(line: str, directory: Path) -> str:
     return await run_command_line(line, directory, environment_of_process())
 
 
-async def test_a_command_line_is_split_like_a_shell_and_run_without_one(tmp_path: Path) -> None:
+async def test_a_command_line_is_split_as_by_a_shell_but_run_without_one(tmp_path: Path) -> None:
     program = "import sys, os, json; print(json.dumps([sys.argv[1:], os.getcwd(), sys.stdin.read()]))"
     line = python(program) + """ 'a b' "c\\"d" e\\ f $HOME `id` ; > * ~"""
     arguments, directory, stdin = json.loads(await read_output(line, tmp_path))
@@ -52,7 +52,7 @@ async def test_white_space_around_the_output_is_not_part_of_it(tmp_path: Path) -
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="uses a POSIX script")
-async def test_a_relative_program_is_next_to_the_configuration(tmp_path: Path) -> None:
+async def test_a_relative_program_is_found_next_to_the_configuration_file(tmp_path: Path) -> None:
     script = tmp_path / "bin" / "token"
     script.parent.mkdir()
     script.write_text("#!/bin/sh\necho from-the-script\n", "utf-8")
@@ -132,11 +132,9 @@ def test_a_dummy_key_does_not_withhold_variables() -> None:
 async def test_the_variables_of_providers_keys_are_removed(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The names do not look like names of keys, but the configuration uses them for keys.
     withheld = {"A_KEY_OF_MINE", "ANOTHER_OF_MINE", "MINE_OF_A_HEADER", "SECRET_OF_A_NAME"}
-    withheld |= {
-        "PHRASE_OF_A_CERTIFICATE",
-        "PHRASE_OF_ANOTHER",
-    }  # The configuration uses them; their names are inconspicuous.
+    withheld |= {"PHRASE_OF_A_CERTIFICATE", "PHRASE_OF_ANOTHER"}
     for name in (*withheld, "NONE_OF_THEM"):
         monkeypatch.setenv(name, f"value-of-{name}")
     (home / "config.toml").write_text(
@@ -168,7 +166,7 @@ child.wait()
 
 
 class Watch:
-    """A server that a command's child connects to when it starts. Its end closes the connection."""
+    """A server that a command's child connects to when it starts. The child's end closes the connection."""
 
     def __init__(self) -> None:
         self._calls: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
@@ -190,12 +188,12 @@ class Watch:
         async with asyncio.timeout(20):
             self._reader, self._writer = await self._calls.get()
 
-    async def has_ended(self) -> None:
+    async def wait_until_ended(self) -> None:
         async with asyncio.timeout(20):
             with contextlib.suppress(ConnectionError):
                 assert await self._reader.read() == b""
 
-    def still_runs(self) -> bool:
+    def is_still_running(self) -> bool:
         return not self._reader.at_eof()
 
     def end(self) -> None:
@@ -212,7 +210,7 @@ async def test_a_cancelled_command_ends_with_its_children(tmp_path: Path) -> Non
         with pytest.raises(asyncio.CancelledError):
             await running
         assert time.monotonic() - began < COMMAND_SECONDS / 2
-        await watch.has_ended()
+        await watch.wait_until_ended()
 
 
 async def test_a_command_that_takes_too_long_ends_with_its_children(
@@ -236,7 +234,7 @@ async def test_a_command_that_takes_too_long_ends_with_its_children(
         timeouts[-1].reschedule(asyncio.get_running_loop().time())
         with pytest.raises(CommandError, match="did not end within 60 s"):
             await running
-        await watch.has_ended()
+        await watch.wait_until_ended()
 
 
 async def test_a_process_that_a_command_leaves_running_is_not_awaited(tmp_path: Path) -> None:
@@ -244,9 +242,9 @@ async def test_a_process_that_a_command_leaves_running_is_not_awaited(tmp_path: 
     async with Watch() as watch:
         assert await read_output(python(program, watch.port), tmp_path) == "agent started"
         await watch.wait_until_running()
-        assert watch.still_runs()  # Some commands start an agent that must outlive them.
+        assert watch.is_still_running()  # Some commands start an agent that must outlive them.
         watch.end()
-        await watch.has_ended()
+        await watch.wait_until_ended()
 
 
 async def test_a_command_runs_without_a_configuration_file(tmp_path: Path) -> None:

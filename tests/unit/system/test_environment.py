@@ -39,7 +39,7 @@ def test_the_repr_does_not_show_variables() -> None:
         ("~bob/ca.pem", "~bob/ca.pem"),
     ],
 )
-def test_only_the_own_home_is_expanded(written: str, meant: str) -> None:
+def test_only_the_home_of_the_client_itself_is_expanded(written: str, meant: str) -> None:
     environment = Environment({"HOME": "/home/ann"}, Path("/work/project"), PLACES)
     assert environment.expand_path(written) == Path(meant)
 

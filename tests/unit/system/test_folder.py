@@ -13,7 +13,7 @@ import pytest
 
 from jumpseat.system.folder import Folder
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="descriptors of directories")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses descriptors of directories")
 
 
 @contextmanager

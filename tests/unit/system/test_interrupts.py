@@ -1,4 +1,4 @@
-"""Ctrl-C while the command line is being imported."""
+"""Ctrl-C while a command is being imported."""
 
 from __future__ import annotations
 

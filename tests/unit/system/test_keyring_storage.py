@@ -30,7 +30,7 @@ async def test_a_missing_keyring_is_an_error() -> None:
 
 
 @pytest.mark.requirement("8:keyring")
-async def test_the_error_of_a_failing_keyring_has_its_type_only() -> None:
+async def test_the_error_of_a_failing_keyring_names_only_the_type_of_the_exception() -> None:
     with pytest.raises(KeyringError, match=r"^PermissionError$"):
         await BoundedKeyring(BrokenKeyring).set("a", "canary")
 

@@ -71,12 +71,13 @@ def change_entries(register: ProcessRegister, **changes: object) -> None:
     register.path.write_text(json.dumps(content), "utf-8")
 
 
-def find_dead_daemon() -> dict[str, object]:
+def keys_of_dead_daemon() -> dict[str, object]:
     """Return the keys of an entry whose daemon is gone."""
     return {"daemon": os.getpid(), "daemon_start": "earlier"}
 
 
-async def are_all_gone(pids: Sequence[int]) -> bool:
+async def wait_until_all_gone(pids: Sequence[int]) -> bool:
+    """Wait until all processes have ended, and return whether they did in time."""
     return all([await wait_until_gone(pid) for pid in pids])
 
 
@@ -86,11 +87,11 @@ async def test_a_deaf_process_and_its_children_are_ended(
     program, grandchild = start(started, DEAF.format(then=FOREVER))
     register = ProcessRegister(places)
     register.add(program.pid, "deaf")
-    change_entries(register, **find_dead_daemon())
+    change_entries(register, **keys_of_dead_daemon())
     await end_left_processes(places)
 
     assert await asyncio.to_thread(program.wait) == -signal.SIGKILL
-    assert await are_all_gone([grandchild])
+    assert await wait_until_all_gone([grandchild])
     assert json.loads(register.path.read_text("utf-8"))["processes"] == []
 
 
@@ -100,21 +101,21 @@ async def test_children_of_a_process_that_has_ended_are_ended(
     program, grandchild = start(started, DEAF.format(then="input()"))
     register = ProcessRegister(places)
     register.add(program.pid, "gone")
-    change_entries(register, **find_dead_daemon())
+    change_entries(register, **keys_of_dead_daemon())
     program.kill()
     await asyncio.to_thread(program.wait)
     assert is_running(grandchild)
     await end_left_processes(places)
 
-    assert await are_all_gone([grandchild])
+    assert await wait_until_all_gone([grandchild])
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"start": "another boot 1", **find_dead_daemon()},
-        {"start": None, **find_dead_daemon()},
-        {"host": "another", **find_dead_daemon()},
+        {"start": "another boot 1", **keys_of_dead_daemon()},
+        {"start": None, **keys_of_dead_daemon()},
+        {"host": "another", **keys_of_dead_daemon()},
         {},
     ],
     ids=["recycled", "unknown", "host", "daemon"],
@@ -149,7 +150,7 @@ def test_a_process_that_ends_is_removed_and_others_stay(places: Places) -> None:
     assert register.list_left() == []
 
 
-def test_a_start_identifies_a_process() -> None:
+def test_the_start_of_a_process_identifies_it() -> None:
     assert find_start(os.getpid()) == find_start(os.getpid()) is not None
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         assert find_start(other.pid) not in (None, find_start(os.getpid()))

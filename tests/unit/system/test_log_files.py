@@ -12,7 +12,7 @@ from jumpseat.system.log_files import open_log
 
 
 @pytest.fixture(autouse=True)
-def a_short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def shorten_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_files, "MAX_LOG_BYTES", 10)
 
 

@@ -46,7 +46,9 @@ async def test_a_real_shell_reads_its_files(home: Path) -> None:
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo nothing", 'echo "$X_API_KEY" | grep . && eval "$4"'])
-async def test_a_shell_that_fails_has_none_and_receives_no_keys(home: Path, script: str) -> None:
+async def test_a_shell_that_fails_does_not_give_a_path_and_never_receives_keys(
+    home: Path, script: str
+) -> None:
     assert await read_login_path(environment_with_shell(home, script)) is None
 
 

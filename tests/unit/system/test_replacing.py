@@ -23,12 +23,12 @@ NOBODY = 65534
 
 
 @contextmanager
-def as_ordinary_user(*directories: Path) -> Iterator[None]:
-    """Run the block with the rights of a user other than root, who owns the directories from then on."""
+def as_ordinary_user(*paths: Path) -> Iterator[None]:
+    """Run the block without the rights of root. A root process first gives the paths to `NOBODY`."""
     if os.geteuid() != 0:
         yield
         return
-    for each in directories:
+    for each in paths:
         os.chown(each, NOBODY, NOBODY)
     os.seteuid(NOBODY)
     try:
@@ -77,7 +77,7 @@ def test_a_failure_leaves_the_old_content_and_no_other_file(
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root may give files away")
 def test_a_file_of_another_owner_keeps_its_owner(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"old")
@@ -112,8 +112,8 @@ def test_hard_links_stay_links(tmp_path: Path) -> None:
     assert (other.read_bytes(), file.samefile(other)) == (b"new", True)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="attributes as Linux has them")
-def test_a_file_keeps_its_access_list_and_inherits_none_of_the_directory(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="uses the extended attributes of Linux")
+def test_a_file_keeps_its_access_list_and_does_not_inherit_one(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"old")
     # After the version, 2, each entry has a tag, permissions and an id: owner, user, group, mask, others.
@@ -185,7 +185,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def change_during_write(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
-    """Call a function once while a new content is being written."""
+    """Call a function once while new content is being written."""
     fsync = os.fsync
 
     def interrupt(descriptor: int) -> None:
@@ -201,7 +201,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def rewrite(file: Path) -> None:
-    """Write the same number of bytes, a nanosecond later at least."""
+    """Write the same number of bytes, and make the file's time a nanosecond later."""
     before = file.stat()
     file.write_bytes(b"OLD")
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + 1))

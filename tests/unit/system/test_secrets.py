@@ -33,8 +33,8 @@ def log() -> tuple[logging.Logger, io.StringIO]:
 def test_a_secret_shows_its_value_through_reveal_only() -> None:
     secret = Secret(SECRET)
 
-    select_shown = f"{secret} {secret!r} {[secret]} {secret!s}" + "%s %r" % (secret, secret)  # noqa: UP031 - this is tested
-    assert SECRET not in select_shown
+    shown = f"{secret} {secret!r} {[secret]} {secret!s}" + "%s %r" % (secret, secret)  # noqa: UP031 - this is tested
+    assert SECRET not in shown
     assert repr(secret) == str(secret) == f"{secret}" == "***"
     assert secret.reveal() == SECRET
     assert not hasattr(secret, "__dict__")
@@ -53,7 +53,7 @@ def test_a_secret_is_neither_copied_nor_written_as_json() -> None:
             attempt(Secret(SECRET))
 
 
-def test_every_secret_is_removed_from_a_text_the_longer_one_first() -> None:
+def test_longer_secrets_are_removed_from_a_text_before_shorter_ones() -> None:
     resolve("p", "api_key", SECRET, ProviderConfig())
     resolve("p", "headers.X-Auth-Token", f"{SECRET}-and-more", ProviderConfig())
 

@@ -77,7 +77,7 @@ async def test_closing_ends_lingering_values_and_keeps_held_ones() -> None:
     assert held.value.closed.is_set()
 
 
-async def test_values_of_a_single_client_are_closed_with_their_last_holder() -> None:
+async def test_in_the_process_of_a_single_client_values_do_not_linger() -> None:
     held = Shared().acquire("key", _Value, _Value.close, linger=60)
     await held.release()
     assert held.value.closed.is_set()

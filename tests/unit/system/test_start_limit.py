@@ -1,11 +1,11 @@
-"""The limit of starts within a time."""
+"""The limit on the number of starts within a period."""
 
 from __future__ import annotations
 
 from jumpseat.system.start_limit import StartLimit
 
 
-def test_starts_are_limited_within_the_time() -> None:
+def test_the_number_of_starts_within_a_period_is_limited() -> None:
     now = 100.0
     limit = StartLimit(2, 60.0, lambda: now)
 

@@ -18,7 +18,7 @@ from jumpseat.system import state_file
 from jumpseat.system.state_file import StateError, StateFile
 from jumpseat.system.watch import stamp_of
 
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX's")
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="uses POSIX modes")
 
 INCREMENT = """
 import sys

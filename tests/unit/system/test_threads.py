@@ -35,7 +35,7 @@ async def queue_computations() -> None:
         await asyncio.sleep(0)
 
 
-async def test_only_a_long_computation_runs_in_the_thread_and_it_keeps_its_context() -> None:
+async def test_only_a_long_computation_runs_in_the_thread_where_it_keeps_its_context() -> None:
     name.set("mine")
     here = threading.get_ident()
 
@@ -46,7 +46,7 @@ async def test_only_a_long_computation_runs_in_the_thread_and_it_keeps_its_conte
         await compute(True, divmod, 1, 0)
 
 
-async def test_a_session_waits_for_one_computation_of_another_at_most(gate: threading.Event) -> None:
+async def test_a_session_waits_for_at_most_one_computation_of_another_session(gate: threading.Event) -> None:
     order: list[str] = []
 
     async def block() -> None:
@@ -98,7 +98,9 @@ async def test_work_that_takes_longer_than_its_limit_is_abandoned(gate: threadin
 
 
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, StopIteration])
-async def test_an_exception_that_would_end_the_event_loop_is_an_error(error: type[BaseException]) -> None:
+async def test_an_exception_that_would_end_the_event_loop_becomes_an_error(
+    error: type[BaseException],
+) -> None:
     def fail() -> None:
         raise error("a secret")
 

@@ -57,7 +57,7 @@ def replace(path: Path) -> None:
     other.replace(path)
 
 
-def touch_back(path: Path) -> None:
+def rewrite_with_older_time(path: Path) -> None:
     """Change the content in place, with the same size and an older time."""
     path.write_text("b")
     os.utime(path, ns=(1, 1))
@@ -66,7 +66,7 @@ def touch_back(path: Path) -> None:
 @pytest.mark.requirement("5:settings-did-change")
 @pytest.mark.parametrize(
     "change",
-    [replace, touch_back, lambda path: path.write_text("longer"), lambda path: path.unlink()],
+    [replace, rewrite_with_older_time, lambda path: path.write_text("longer"), lambda path: path.unlink()],
     ids=["replaced", "same size", "another size", "gone"],
 )
 async def test_any_change_of_a_file_is_noticed(tmp_path: Path, change: Callable[[Path], object]) -> None:
@@ -158,7 +158,7 @@ async def test_a_cancelled_wait_does_not_lose_changes(tmp_path: Path) -> None:
     assert await wait_for_change(watcher) == {path}
 
 
-async def test_a_missing_directory_is_a_missing_file(tmp_path: Path) -> None:
+async def test_a_file_in_a_missing_directory_counts_as_missing(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "file"
     watcher = Watcher([path], tick=no_wait)
     path.parent.mkdir()
