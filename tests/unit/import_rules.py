@@ -13,7 +13,7 @@ from jumpseat.rpc.methods import METHODS
 from tests.unit.package_rules import SPEAKS_MCP, faults_of_package
 from tests.unit.process_rules import AT_THE_EDGE, EXCEPTIONS, reads_of_the_process
 from tests.unit.syntax import nodes, parse
-from tests.unit.thread_rules import MAY_MAKE_THREADS, makes_threads
+from tests.unit.thread_rules import MAY_MAKE_THREADS, find_thread_makers
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {"jumpseat": ROOT / "server", "jumpseat_client": ROOT / "client", "jumpseat_cli": ROOT / "client"}
@@ -164,7 +164,7 @@ def faults(name: str, source: str) -> list[str]:
             if is_under(each, "pygls") and not is_under(each, "pygls.uris")
         ]
     if name not in MAY_MAKE_THREADS:
-        found += [f"makes threads: {each}" for each in dict.fromkeys(makes_threads(tree))]
+        found += [f"makes threads: {each}" for each in dict.fromkeys(find_thread_makers(tree))]
     if name.split(".")[0] != "jumpseat":
         return found + _client_imports(name, imports)
     layer = layer_of(name)

@@ -21,7 +21,7 @@ from tests.unit.import_rules import (
 from tests.unit.layers import find_cycle, find_layer_faults
 from tests.unit.process_rules import EXCEPTIONS, reads_of_the_process
 from tests.unit.syntax import parse
-from tests.unit.thread_rules import MAY_MAKE_THREADS, makes_threads
+from tests.unit.thread_rules import MAY_MAKE_THREADS, find_thread_makers
 
 EDITORS = {"emacs": elisp_modules, "neovim": lua_modules, "vscode": typescript_modules}
 """The module that reads the code of each editor's plug-in."""
@@ -235,7 +235,7 @@ def test_allowed_code_has_no_fault(name: str, source: str) -> None:
         ("child.start(['gh'], env={})", "start without directory"),
     ],
 )
-def test_code_below_the_edge_does_not_read_the_process(source: str, read: str) -> None:
+def test_only_code_at_the_edge_may_depend_on_the_environment_of_the_process(source: str, read: str) -> None:
     assert f"depends on the environment, directory or home of the process: {read}" in faults(
         "jumpseat.config.new", source
     )
@@ -244,14 +244,14 @@ def test_code_below_the_edge_does_not_read_the_process(source: str, read: str) -
     )
 
 
-def test_every_exception_to_that_rule_is_needed() -> None:
+def test_every_exception_for_code_below_the_edge_is_needed() -> None:
     reads = {
         (name, each) for name, source in modules().items() for each in reads_of_the_process(parse(source))
     }
     assert EXCEPTIONS.keys() <= reads
 
 
-def test_every_module_that_may_make_threads_does() -> None:
-    assert {name for name, source in modules().items() if any(makes_threads(parse(source)))} == set(
+def test_every_module_that_may_make_threads_makes_threads() -> None:
+    assert {name for name, source in modules().items() if any(find_thread_makers(parse(source)))} == set(
         MAY_MAKE_THREADS
     )

@@ -44,7 +44,7 @@ def test_the_emacs_package_contains_the_wheel_and_what_package_el_requires(dist:
     assert """'((emacs "28.1"))""" in description
 
 
-def test_the_neovim_archive_contains_the_wheel_and_the_plug_in_alone(dist: Path) -> None:
+def test_the_neovim_archive_contains_only_the_wheel_and_the_plug_in(dist: Path) -> None:
     files = files_in(build_neovim_archive(dist))
 
     top = {name.split("/")[1] for name in files}

@@ -45,21 +45,21 @@ from tests.unit.pages import (
 
 NUMBERS = DOCS / "numbers.md"
 
-MAX_EXAMPLE = 20
-MAX_LINE = 120
-LINES_OF_A_SCREEN = 40
+MAX_EXAMPLE_LINES = 20
+MAX_LINE_LENGTH = 120
+MAX_SCREEN_LINES = 40
 
 RAW_EXAMPLE = fences(CLIENT, "python")[-1]
 """The example of a client that does not use the library."""
 
 _LINK = re.compile(r"\]\((?!https://)([^)\s]+)\)")
-"""A link to a file of the project. Links to other sites are not checked, because tests do not use them."""
+"""A link to a file of the project. Tests do not use the network, so links to other sites are not checked."""
 
 
-def test_the_readme_fits_on_a_screen_up_to_its_links() -> None:
+def test_the_introduction_of_the_readme_fits_on_a_screen_and_links_every_page() -> None:
     screen = read(README).split("\n## ")[0]
 
-    assert len(screen.splitlines()) <= LINES_OF_A_SCREEN
+    assert len(screen.splitlines()) <= MAX_SCREEN_LINES
     assert len(fences(README, "sh")[0].splitlines()) == 2
     linked = {target for target in _LINK.findall(screen) if target.startswith("docs/")}
     pages = {f"docs/{page.name}" for page in DOCS.glob("*.md")}
@@ -67,12 +67,12 @@ def test_the_readme_fits_on_a_screen_up_to_its_links() -> None:
     assert "docs/pictures/chat.svg" in linked
 
 
-def test_a_provider_takes_five_lines() -> None:
+def test_the_readme_configures_a_provider_in_five_lines() -> None:
     assert len(fences(README, "toml")[0].splitlines()) == 5
 
 
 def run_example(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program as a reader does, with a fake provider as the only one."""
+    """Run a program as a reader does. The only provider is a fake one."""
     with ThreadedUpstream() as upstream, no_daemon_afterwards(tmp_path):
         upstream.default(Reply.events(completion_stream(["Hel", "lo, ", "reader."])))
         (tmp_path / "config.toml").write_text(
@@ -101,7 +101,7 @@ def test_the_raw_example_is_short_needs_only_the_standard_library_and_runs(tmp_p
     imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Import)]
     imported = {alias.name for node in imports for alias in node.names}
 
-    assert len(code.splitlines()) <= MAX_EXAMPLE
+    assert len(code.splitlines()) <= MAX_EXAMPLE_LINES
     assert imported <= sys.stdlib_module_names
     assert "from " not in code
 
@@ -167,7 +167,7 @@ def test_the_prose_of_a_page_is_wrapped(page: Path) -> None:
 
     for line in prose(page).splitlines():
         whole = re.sub(r"`[^`]*`|\[[^]]*\]\([^)]*\)", lambda part: "x" * len(part[0]), line)
-        too_long = len(line) > MAX_LINE and not line.startswith("|")
+        too_long = len(line) > MAX_LINE_LENGTH and not line.startswith("|")
         assert not (too_long and divisible.fullmatch(whole.lstrip(" -"))), line
 
 

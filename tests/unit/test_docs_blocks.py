@@ -41,7 +41,7 @@ TESTS = {
     "unit/test_docs_blocks.py": {
         "test_config_check_accepts_every_configuration": ([README, CONFIGURATION, RECIPES], "toml", ""),
         "test_the_flags_of_the_protocol_page_match_the_programs": ([PROTOCOL], "text", "jumpseat"),
-        "test_the_example_of_the_manifest_is_a_test": ([TESTING], "python", "@pytest"),
+        "test_the_example_of_a_mark_with_requirements_is_a_real_test": ([TESTING], "python", "@pytest"),
     },
     "unit/test_docs_acp.py": {
         "test_the_configuration_of_an_editor_starts_the_agent": ([ACP], "json|lua|elisp", ""),
@@ -105,18 +105,18 @@ def test_every_block_of_every_page_has_a_test_or_a_reason() -> None:
     rows += [([page], language, re.escape(begin)) for page, language, begin, _ in NOT_RUN]
     every = [block for page in EVERY_PAGE for block in blocks(page)]
 
-    def takes(row: tuple[list[Path], str, str], block: Block) -> bool:
+    def covers(row: tuple[list[Path], str, str], block: Block) -> bool:
         pages, languages, begin = row
         known = block.language in languages.split("|")
         placed = not {block.page, block.page.parent}.isdisjoint(pages)
         return known and placed and re.match(begin, block.text) is not None
 
-    assert [str(block) for block in every if sum(takes(row, block) for row in rows) != 1] == []
-    assert [row for row in rows if not any(takes(row, block) for block in every)] == []
+    assert [str(block) for block in every if sum(covers(row, block) for row in rows) != 1] == []
+    assert [row for row in rows if not any(covers(row, block) for block in every)] == []
 
 
 @pytest.mark.parametrize("module", TESTS)
-def test_a_test_that_is_named_for_blocks_exists(module: str) -> None:
+def test_every_test_that_is_listed_for_blocks_exists(module: str) -> None:
     functions = {
         node.name
         for node in ast.parse(read(ROOT / "tests" / module)).body
@@ -127,16 +127,17 @@ def test_a_test_that_is_named_for_blocks_exists(module: str) -> None:
 
 
 KIND = {"kind": "openai", "base_url": "http://127.0.0.1:1/v1"}
-TABLES_ELSEWHERE = {
+REST_OF_FILE = {
     "[providers.gateway]\nroles": {"providers": {"gateway": KIND}},
     "[providers.other.roles]": {"providers": {"other": KIND}},
     "[settings]\nmax_tokens": {"providers": {"groq": KIND}},
     "[prompts.review]": {"providers": {"groq": KIND}},
     "[providers.groq]\nproxy": {"providers": {"groq": KIND}},
 }
-"""Blocks that show only some keys of a table, by their first words, with the rest of the user's file."""
+"""The rest of the user's file for blocks that show only a part of it, by the first words of the block."""
 
 WARNINGS = {"[providers.gateway]\nroles": "providers.gateway.roles.assistant: is one lower-case word"}
+"""The expected warning of a block, by its first words."""
 
 
 def merge(first: Any, second: Any) -> Any:
@@ -153,7 +154,7 @@ CONFIGURATIONS = [block for page in (README, CONFIGURATION, RECIPES) for block i
 
 @pytest.fixture
 def users_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files, programs and variables that the configurations of the pages name."""
+    """Create the files, programs and variables that the configurations of the pages name."""
     authority = Authority(tmp_path / "authority")
     (tmp_path / "corp-ca.pem").write_bytes(authority.file.read_bytes())
     for name in ("me.pem", "me.key"):
@@ -170,11 +171,11 @@ def users_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("block", CONFIGURATIONS, ids=str)
 def test_config_check_accepts_every_configuration(home: Path, users_files: None, block: Block) -> None:
-    shown = [table for begin, table in TABLES_ELSEWHERE.items() if block.text.startswith(begin)]
+    rest = [table for begin, table in REST_OF_FILE.items() if block.text.startswith(begin)]
     file = home / "config.toml"
     file.write_text(block.text, "utf-8")
-    if shown:
-        file.write_text(tomlkit.dumps(merge(shown[0], tomllib.loads(block.text))), "utf-8")
+    if rest:
+        file.write_text(tomlkit.dumps(merge(rest[0], tomllib.loads(block.text))), "utf-8")
 
     done = CliRunner().invoke(jumpseat, ["config", "check"], standalone_mode=False)
 
@@ -188,8 +189,8 @@ def test_config_check_accepts_every_configuration(home: Path, users_files: None,
         assert lines == [" no mistakes."]
 
 
-def test_each_table_from_elsewhere_is_used() -> None:
-    for begin in (*TABLES_ELSEWHERE, *WARNINGS):
+def test_the_rest_of_a_file_and_each_warning_belong_to_a_block() -> None:
+    for begin in (*REST_OF_FILE, *WARNINGS):
         assert any(block.text.startswith(begin) for block in CONFIGURATIONS), begin
 
 
@@ -208,7 +209,7 @@ def test_the_flags_of_the_protocol_page_match_the_programs(capsys: pytest.Captur
     assert attaching == "jumpseat attach [the flags of jumpseat serve]\n"
 
 
-def test_the_example_of_the_manifest_is_a_test() -> None:
+def test_the_example_of_a_mark_with_requirements_is_a_real_test() -> None:
     (shown,) = (block.text for block in blocks(TESTING, "python") if block.text.startswith("@pytest"))
     marker, head, *_ = shown.splitlines()
     name = head.partition("(")[0]

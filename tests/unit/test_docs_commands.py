@@ -100,7 +100,7 @@ def test_every_command_and_flag_that_a_page_names_exists(words: list[str]) -> No
     command: list[str] = []
     rest = list(words)
     if rest and (" " in rest[0] or (rest[0].startswith("-") and rest[0] not in flags())):
-        # A question, or an option before one: for `chat`.
+        # A question, or an option before a question, belongs to `chat`.
         rest.insert(0, "chat")
     while rest and not rest[0].startswith("-") and "Commands:" in help_of(*command):
         if command == ["models"] and rest[0] not in subcommands(*command):
@@ -114,7 +114,7 @@ def test_every_command_and_flag_that_a_page_names_exists(words: list[str]) -> No
     assert {word for word in rest if word.startswith("-") and word != "-"} <= flags(*command)
 
 
-def test_every_command_is_on_its_page_and_every_other_flag_exists() -> None:
+def test_every_command_is_on_its_page_and_every_flag_in_the_prose_exists() -> None:
     groups = ("local", "config", "settings", "daemon", "conversations", "models", "keys", "tools", "mcp")
     commands = [(name,) for name in subcommands()]
     commands += [(group, name) for group in groups for name in subcommands(group)]

@@ -86,7 +86,7 @@ def test_the_error_codes_and_kinds_of_the_page_match_the_code() -> None:
     assert {int(row[0]): spans(row[1])[0] for row in table(PROTOCOL, "code")} == expected
 
 
-def test_the_answer_to_initialize_is_exact() -> None:
+def test_the_lists_in_the_answer_to_initialize_match_the_code() -> None:
     answer = next(message for direction, message in exchange() if direction == TO_CLIENT)
     shown = answer["result"]["capabilities"]["experimental"]["jumpseat"]
 

@@ -1,4 +1,4 @@
-"""The reader of the names that the files of the Emacs package use of each other."""
+"""The reader that finds the names that one file of the Emacs package uses from another file."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_file_that_is_required_is_found_without_a_use() -> None:
     }
 
 
-def test_a_function_and_a_variable_of_one_name_are_told_apart() -> None:
+def test_a_function_and_a_variable_with_the_same_name_are_told_apart() -> None:
     sources = {"variable": "(defvar jumpseat-model nil)", "function": "(defun jumpseat-model ())"}
 
     for use, needed in {
@@ -75,7 +75,7 @@ def test_a_function_and_a_variable_of_one_name_are_told_apart() -> None:
         assert find_names_used({**sources, "upper": use})["upper"].keys() == needed
 
 
-def test_a_mode_with_a_variable_of_another_file_defines_none() -> None:
+def test_a_mode_whose_variable_belongs_to_another_file_does_not_define_it() -> None:
     mode = Source('(define-minor-mode jumpseat-chat-mode "A mode." :variable jumpseat-chat-mode)')
 
     assert "jumpseat-chat-mode" not in mode.variables

@@ -13,7 +13,7 @@ import pytest
 from tests.daemon import environment_of, frame
 from tests.fakes.scenario import Scenario, answer_steps
 
-SCRIPT = """\
+IMPORT_SCRIPT = """\
 import sys
 before = set(sys.modules)
 import {module}
@@ -24,7 +24,7 @@ print(*sorted(loaded - sys.stdlib_module_names))
 
 def third_party_modules_after_importing(module: str, directory: Path) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(module=module)],
+        [sys.executable, "-c", IMPORT_SCRIPT.format(module=module)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -63,7 +63,7 @@ def test_the_package_chat_needs_no_third_party_library(tmp_path: Path) -> None:
     assert third_party_modules_after_importing("jumpseat.chat", tmp_path) == {"jumpseat"}
 
 
-START = """\
+START_SCRIPT = """\
 import sys
 opened = []
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
@@ -82,7 +82,7 @@ print(*(path for path in opened if "entry_points" in path))
 def modules_and_entry_points_of_a_start(kind: str, directory: Path) -> tuple[set[str], list[str]]:
     overlay = {"providers": {"fake": {"kind": kind, "base_url": "http://127.0.0.1:9"}}}
     done = subprocess.run(
-        [sys.executable, "-c", START.format(overlay=overlay)],
+        [sys.executable, "-c", START_SCRIPT.format(overlay=overlay)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -111,7 +111,7 @@ def test_a_daemon_without_plug_ins_does_not_load_their_hooks(tmp_path: Path) -> 
     assert "there is no kind 'unknown'" in failure
 
 
-SPAWN = """\
+REPLY_SCRIPT = """\
 import json, os, sys
 import jumpseat.rpc.serve as serve
 leave = os._exit
@@ -129,7 +129,7 @@ def test_a_first_reply_imports_little(tmp_path: Path) -> None:
         {"jsonrpc": "2.0", "id": 2, "method": "providers/list"},
     ]
     done = subprocess.run(
-        [sys.executable, "-c", SPAWN],
+        [sys.executable, "-c", REPLY_SCRIPT],
         input=b"".join(map(frame, messages)),
         capture_output=True,
         timeout=60,
@@ -146,7 +146,7 @@ def test_a_first_reply_imports_little(tmp_path: Path) -> None:
         assert f"jumpseat.{later}" not in modules
 
 
-QUESTION = """\
+QUESTION_SCRIPT = """\
 import json, os, sys
 leave = os._exit
 def tell(code):
@@ -168,7 +168,7 @@ def test_a_question_does_not_load_conversations_or_the_terminal(
 ) -> None:
     command = json.dumps(Scenario.chat(tmp_path, answer_steps("Hello")).command)
     done = subprocess.run(
-        [sys.executable, "-c", QUESTION, command, *arguments],
+        [sys.executable, "-c", QUESTION_SCRIPT, command, *arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -183,7 +183,7 @@ def test_a_question_does_not_load_conversations_or_the_terminal(
     assert {"prompt_toolkit", "rich", "difflib"} & modules == set()
 
 
-CHAT = """\
+HELP_SCRIPT = """\
 import sys
 from jumpseat_cli.program import jumpseat
 jumpseat.main(["chat", "--help"], standalone_mode=False)
@@ -195,7 +195,12 @@ print("libraries:", *{"rich", "prompt_toolkit", "tomlkit", "pydantic", "jsonsche
 
 def test_a_question_imports_only_its_command_and_click(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", CHAT], capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path
+        [sys.executable, "-c", HELP_SCRIPT],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        cwd=tmp_path,
     )
     *_, loaded, libraries = done.stdout.splitlines()
     names = {name.removeprefix("jumpseat_cli.") for name in loaded.split()[1:]}

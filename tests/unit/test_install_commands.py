@@ -22,8 +22,8 @@ BY_NAME = re.compile(
 )
 EXCEPTIONS = {"pyproject.toml": "its extras include other extras of the same package"}
 
-OF_THE_SHELL = re.compile(r"\b[Rr]un [`'\u2018]jumpseat ")
-EDITORS_FOLDERS = ("editors/emacs/", "editors/neovim/", "editors/vscode/")
+RUN_IN_A_SHELL = re.compile(r"\b[Rr]un [`'\u2018]jumpseat ")
+EDITOR_FOLDERS = ("editors/emacs/", "editors/neovim/", "editors/vscode/")
 
 
 def test_no_text_installs_jumpseat_by_name() -> None:
@@ -63,9 +63,9 @@ def test_editors_do_not_tell_users_to_run_jumpseat_in_a_shell() -> None:
     found = [
         f"{name}: {line}"
         for name, text in shipped_texts()
-        if name.startswith(EDITORS_FOLDERS)
+        if name.startswith(EDITOR_FOLDERS)
         for line in text.splitlines()
-        if OF_THE_SHELL.search(line)
+        if RUN_IN_A_SHELL.search(line)
     ]
 
     assert found == []

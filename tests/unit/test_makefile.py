@@ -24,7 +24,7 @@ pytestmark = [
 
 
 def make(environment: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run make in the checkout, with the environments in this directory instead of its own."""
+    """Run make in the checkout, with this environment and the ones beside it instead of the usual ones."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(
         ["make", f"VENV={environment}", f"PYTHON={sys.executable}", *arguments],
@@ -63,10 +63,11 @@ def test_a_target_first_prints_its_description_and_duration(environments: Path, 
 def test_every_run_of_tests_is_announced_with_its_time() -> None:
     text = (ROOT / "Makefile").read_text("utf-8")
     recipes = dict(re.findall(r"^([a-z-]+):.*##.*\n((?:\t.*\n)+)", text, re.MULTILINE))
-    slow = [name for name, recipe in recipes.items() if re.search(r"/pytest|/mypy|tests\.", recipe)]
+    running = [name for name, recipe in recipes.items() if re.search(r"/pytest|/mypy|tests\.", recipe)]
 
-    assert len(slow) > 8
-    for name in slow:
+    assert len(running) > 8
+    for name in running:
+        # These targets run programs in `tests/tools/`, but no tests.
         if name not in ("pictures", "manual", "version", "archives"):
             assert recipes[name].startswith("\t$(ANNOUNCE)\n"), name
             assert TAKES_TIME.search(HELP[name]), name

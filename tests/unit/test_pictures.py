@@ -56,7 +56,7 @@ def test_colours_and_spaces_stay_and_markup_is_text() -> None:
     assert texts[0].attrib["fill"] != texts[1].attrib["fill"]
 
 
-def test_a_wide_character_keeps_the_columns_of_what_follows() -> None:
+def test_a_wide_character_keeps_the_columns_of_the_text_after_it() -> None:
     svg = picture(frames("漢x\x1b[7m y".encode()), 20, "wide")
 
     first, second = ElementTree.fromstring(svg).iter(TEXT)

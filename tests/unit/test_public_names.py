@@ -1,4 +1,4 @@
-"""The public names, compared with a list, so that adding or removing one is a decision."""
+"""The public names, compared with a list, so that adding or removing one is a deliberate decision."""
 
 from __future__ import annotations
 

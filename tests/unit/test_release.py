@@ -88,7 +88,7 @@ def test_the_oldest_dependencies_of_the_workflow_match_the_makefile() -> None:
     (there,) = [line for line in makefile.splitlines() if "uv pip compile" in line]
     pins = [re.findall(r"'uv[^']*'", text) for text in ("\n".join(LINES), makefile)]
 
-    # The machine's own certificates are the same on GitHub's runners.
+    # The Makefile also trusts the certificates of the machine, which GitHub's runners do not need.
     assert words(here) == [word for word in words(there) if word != "--system-certs"]
     assert pins[0] == pins[1] != []
 

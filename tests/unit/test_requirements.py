@@ -29,7 +29,7 @@ def rows_named_in(source: str) -> list[str]:
 
 
 def _is_mark(called: ast.expr) -> bool:
-    # Unparsing every call takes seconds.
+    # The name is compared first, because unparsing every call would take seconds.
     return (
         isinstance(called, ast.Attribute)
         and called.attr == "requirement"
@@ -61,9 +61,9 @@ def test_no_deferred_row_has_a_test() -> None:
     assert deferred & rows_and_their_tests().keys() == set()
 
 
-def test_a_row_is_one_promise_and_not_shared_by_a_dozen_tests() -> None:
-    crowded = {row: len(where) for row, where in rows_and_their_tests().items()}
-    assert {row: count for row, count in crowded.items() if count > MAX_TESTS_OF_A_ROW} == {}
+def test_a_row_is_not_shared_by_more_than_a_dozen_tests() -> None:
+    counts = {row: len(where) for row, where in rows_and_their_tests().items()}
+    assert {row: count for row, count in counts.items() if count > MAX_TESTS_OF_A_ROW} == {}
 
 
 def test_a_row_has_a_behaviour_and_a_source() -> None:

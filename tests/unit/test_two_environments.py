@@ -50,7 +50,7 @@ def client(root: Path, name: str) -> Environment:
 
 
 async def values_of(clients: Two, text: str) -> list[str]:
-    """Return the value that each client's table has, read at the same time."""
+    """Resolve a configured value for both clients at the same time, and return the results."""
 
     async def of(environment: Environment) -> str:
         config = load_config(None, {"providers": {"x": {}}}, environment=environment)

@@ -29,8 +29,8 @@ MAY_MAKE_THREADS: Mapping[str, str] = {
 """Each module, with the reason why it may make threads."""
 
 
-def makes_threads(tree: ast.Module) -> Iterator[str]:
-    """Yield each name in a module that makes threads."""
+def find_thread_makers(tree: ast.Module) -> Iterator[str]:
+    """Yield the functions and classes that make threads, as often as a module names them."""
     for node in nodes(tree):
         match node:
             case ast.Attribute(attr=name) | ast.Name(id=name) if name in _NAMES:
