@@ -74,7 +74,7 @@ def yields(change: Callable[[list[StreamEvent]], list[StreamEvent]], base=OpenAI
     return Changed
 
 
-def asks(change: Callable[..., object], base=OpenAIAdapter):
+def sends(change: Callable[..., object], base=OpenAIAdapter):
     """Return a class of adapters that sends `change(self, request)` instead of the request."""
 
     class Changed(base):
@@ -102,7 +102,7 @@ def raises(change: Callable[[ChatError], Exception | None]):
     return Changed
 
 
-def each(kind, **changes):
+def change_each(kind, **changes):
     """Return a function for `yields` that sets these attributes of all events of this class."""
 
     def change(events):
@@ -115,9 +115,9 @@ def each(kind, **changes):
     return change
 
 
-def contents(kind, **changes):
+def change_contents(kind, **changes):
     """Return a function for `yields` that changes the finished blocks of all events of this class."""
-    return each(kind, content=lambda event: replace(event.content, **changes))
+    return change_each(kind, content=lambda event: replace(event.content, **changes))
 
 
 class SaysString(OpenAIAdapter):
@@ -288,7 +288,7 @@ class Remembers(OpenAIAdapter):
             yield event
 
 
-def system_as_a_message(_, request):
+def send_system_as_message(_, request):
     if request.system is None:
         return request
     return replace(request, system=None, messages=(Message.user(request.system), *request.messages))
@@ -306,8 +306,8 @@ def tidy_arguments(_, request):
     return replace(request, messages=messages)
 
 
-def too_early(events):
-    """Add a delta after the end of its block."""
+def add_late_delta(events):
+    """Add a delta after the event that ends its block."""
     number = next(n for n, event in enumerate(events) if isinstance(event, TextDoneEvent))
     return [*events[: number + 1], TextDeltaEvent(0, "late"), *events[number + 1 :]]
 
@@ -319,7 +319,7 @@ def renumber(events):
     return events
 
 
-def exclusive_usage(events):
+def exclude_cached_tokens(events):
     for event in events:
         if isinstance(event, UsageEvent | DoneEvent) and event.usage is not None:
             event.usage = replace(event.usage, input_tokens=1, cache_read_tokens=64)

@@ -15,16 +15,16 @@ from jumpseat.chat import (
     ToolUseDoneEvent,
 )
 from jumpseat.testing import Reply
-from jumpseat.testing.checks import cancel, failures
+from jumpseat.testing.checks import failures
 from tests.unit.testing import broken
 from tests.unit.testing.broken import (
-    asks,
-    contents,
+    change_contents,
+    change_each,
     contract_for,
-    each,
     messages_contract_for,
     raises,
     replace,
+    sends,
     yields,
 )
 
@@ -47,17 +47,17 @@ def run(contract, check, *arguments):
 
 
 EVENTS = [
-    (broken.too_early, "belongs to block 0, which was done already"),
+    (broken.add_late_delta, "belongs to block 0, which was done already"),
     (broken.renumber, "has the block number 1; the next one is 0"),
     (broken.add_start, "is an event of the turn engine"),
     (broken.drop_done, "is not done, which ends every answer"),
     (broken.drop_starts, "belongs to block 0, which never started"),
-    (broken.exclusive_usage, "cannot include 64 cached ones"),
+    (broken.exclude_cached_tokens, "cannot include 64 cached ones"),
     (lambda events: [*events, DoneEvent("end_turn")], "comes after done"),
-    (contents(TextDoneEvent, origin=None), "contains a block without an origin"),
-    (contents(TextDoneEvent, text="Other."), "says 'Other.', but its deltas join to"),
-    (each(DoneEvent, stop_reason="stop"), "has the stop reason 'stop', which is not one of"),
-    (each(TextDoneEvent, content="Paris"), "contains a str, not a TextBlock"),
+    (change_contents(TextDoneEvent, origin=None), "contains a block without an origin"),
+    (change_contents(TextDoneEvent, text="Other."), "says 'Other.', but its deltas join to"),
+    (change_each(DoneEvent, stop_reason="stop"), "has the stop reason 'stop', which is not one of"),
+    (change_each(TextDoneEvent, content="Paris"), "contains a str, not a TextBlock"),
 ]
 
 
@@ -69,9 +69,19 @@ def test_events_that_break_a_rule_fail_with_the_event(change, sentence):
 
 
 RECORDED = [
-    (yields(contents(ToolUseDoneEvent, arguments={})), ARRIVAL, "parallel-tool-calls", "arguments is {}"),
-    (asks(broken.tidy_arguments), REPLAY, "parallel-tool-calls", "is not in the next request"),
-    (yields(contents(ToolUseDoneEvent, id="")), ARRIVAL, "parallel-tool-calls", "a call without an id"),
+    (
+        yields(change_contents(ToolUseDoneEvent, arguments={})),
+        ARRIVAL,
+        "parallel-tool-calls",
+        "arguments is {}",
+    ),
+    (sends(broken.tidy_arguments), REPLAY, "parallel-tool-calls", "is not in the next request"),
+    (
+        yields(change_contents(ToolUseDoneEvent, id="")),
+        ARRIVAL,
+        "parallel-tool-calls",
+        "a call without an id",
+    ),
     (
         raises(lambda error: None),
         "a_recorded_failure_gives_the_expected_error",
@@ -85,43 +95,44 @@ RECORDED = [
         "quota-used-up is a RequestError",
     ),
 ]
+"""Broken adapters, the checks with recordings that they fail, the recordings, and words of the failures."""
 
 
 @pytest.mark.parametrize(
     ("adapter", "check", "name", "sentence"), RECORDED, ids=[each[-1] for each in RECORDED]
 )
-def test_a_lost_part_of_a_recording_fails(adapter, check, name, sentence):
+def test_an_answer_or_error_that_differs_from_its_recording_fails(adapter, check, name, sentence):
     with pytest.raises(AssertionError, match=sentence):
         run(contract_for(adapter), check, name)
 
 
-def test_a_missing_signature_is_found_in_the_recording_and_in_the_next_request():
-    adapter = yields(contents(ThinkingDoneEvent, signature=None), base=broken.GoodMessages)
+def test_a_signature_that_is_missing_in_the_next_request_is_found():
+    adapter = yields(change_contents(ThinkingDoneEvent, signature=None), base=broken.GoodMessages)
     with pytest.raises(AssertionError, match="of thinking-and-a-call is not in the next request"):
         run(messages_contract_for(adapter), REPLAY, "thinking-and-a-call")
 
 
 def test_a_signature_that_is_lost_in_json_is_found():
-    mine = set()
+    known = set()
+    kept_alive = []  # Otherwise another block could get the id of a known one.
 
     def change(adapter, request):
         blocks = [block for message in request.messages for block in message.content]
-        kept = all(id(block) in mine for block in blocks if block.type == "thinking")
-        return request if kept else replace(request, messages=request.messages[:1], thinking=None)
+        all_known = all(id(block) in known for block in blocks if block.type == "thinking")
+        return request if all_known else replace(request, messages=request.messages[:1], thinking=None)
 
-    def seen(events):
-        mine.update(id(event.content) for event in events if isinstance(event, ThinkingDoneEvent))
-        kept.extend(events)
+    def remember(events):
+        known.update(id(event.content) for event in events if isinstance(event, ThinkingDoneEvent))
+        kept_alive.extend(events)
         return events
 
-    kept = []
-    adapter = asks(change, base=yields(seen, base=broken.GoodMessages))
+    adapter = sends(change, base=yields(remember, base=broken.GoodMessages))
     contract = messages_contract_for(adapter)
     with pytest.raises(AssertionError, match="through JSON it sends"):
         run(contract, "an_answer_that_was_stored_as_json_is_sent_back_the_same", "thinking-and-a-call")
 
 
-MADE_UP = [
+INVENTED = [
     (broken.SaysString, TEXT, "content is a str; it is always a list of blocks"),
     (
         broken.SharesState,
@@ -137,46 +148,47 @@ MADE_UP = [
     (broken.ProbesAnother, "a_probe_gives_capabilities_or_nothing", "not fields of Capabilities"),
     (broken.Remembers, "a_chat_does_not_change_the_next_one", "the second time it sends"),
     (
-        asks(broken.system_as_a_message),
+        sends(broken.send_system_as_message),
         "the_system_prompt_reaches_the_provider_and_is_not_a_user_message",
         "is sent as a message of the user",
     ),
     (
-        asks(lambda _, request: replace(request, max_tokens=8192)),
+        sends(lambda _, request: replace(request, max_tokens=8192)),
         "the_limit_of_tokens_reaches_the_provider",
         "the limit 4321 is not in the request",
     ),
     (
-        asks(lambda _, request: replace(request, messages=request.messages[-1:])),
+        sends(lambda _, request: replace(request, messages=request.messages[-1:])),
         "consecutive_messages_of_one_role_are_complete_and_in_order",
         "is not exactly once in the request",
     ),
     (
-        asks(lambda _, request: replace(request, messages=request.messages[::-1])),
+        sends(lambda _, request: replace(request, messages=request.messages[::-1])),
         "consecutive_messages_of_one_role_are_complete_and_in_order",
         "lost their order",
     ),
     (
-        asks(lambda _, request: replace(request, tools=request.tools[:1])),
+        sends(lambda _, request: replace(request, tools=request.tools[:1])),
         "tools_as_mappings_and_as_definitions_are_the_same",
         "the tool 'clock' is not in the request",
     ),
     (
-        asks(lambda _, request: replace(request, model="other")),
+        sends(lambda _, request: replace(request, model="other")),
         "the_model_reaches_the_provider",
         "the model 'contract-model-a' is not in the request",
     ),
     (
-        asks(lambda _, request: replace(request, stream=True)),
+        sends(lambda _, request: replace(request, stream=True)),
         TEXT,
         "stream is False, but the request has True",
     ),
 ]
+"""Broken adapters, the checks with invented answers that they fail, and words of the failures."""
 
 
 @pytest.mark.requirement("adapters:contract-can-fail")
 @pytest.mark.parametrize(
-    ("adapter", "check", "sentence"), MADE_UP, ids=[sentence for *_, sentence in MADE_UP]
+    ("adapter", "check", "sentence"), INVENTED, ids=[sentence for *_, sentence in INVENTED]
 )
 def test_an_adapter_that_breaks_a_rule_fails_with_a_sentence(adapter, check, sentence, monkeypatch):
     monkeypatch.setattr("jumpseat.testing.stage.TIDY_SECONDS", 0.1)
@@ -185,7 +197,7 @@ def test_an_adapter_that_breaks_a_rule_fails_with_a_sentence(adapter, check, sen
 
 
 def change_errors(**changes):
-    """Return a function that changes the attributes of an error."""
+    """Return a class of adapters that changes these attributes of its errors."""
 
     def change(error):
         for name, value in changes.items():
@@ -260,9 +272,8 @@ CANCELS = [
     ("adapter", "check", "sentence"), CANCELS, ids=lambda value: getattr(value, "__name__", None)
 )
 def test_an_adapter_that_continues_after_a_cancel_fails(adapter, check, sentence, monkeypatch):
-    for module in (cancel, "jumpseat.testing.stage"):
-        name = module if isinstance(module, str) else module.__name__
-        monkeypatch.setattr(f"{name}.TIDY_SECONDS", 0.2)
+    for module in ("checks.cancel", "stage"):
+        monkeypatch.setattr(f"jumpseat.testing.{module}.TIDY_SECONDS", 0.2)
     with pytest.raises(AssertionError, match=sentence):
         run(contract_for(adapter), check)
 
@@ -308,7 +319,7 @@ def test_a_constructor_that_requires_its_credential_fails():
 def test_a_correct_adapter_passes_every_check():
     for adapter, contract in ((broken.Good, contract_for), (broken.GoodMessages, messages_contract_for)):
         mine = contract(adapter)
-        for _, check, *_ in MADE_UP:
+        for _, check, *_ in INVENTED:
             run(mine, check)
         for _, check, _ in CANCELS:
             run(mine, check)
@@ -358,7 +369,7 @@ class RewordsFailures(broken.Good):
             raise
 
 
-def test_an_adapter_may_replace_a_message_but_not_with_another_chats():
+def test_an_adapter_may_replace_a_message_but_not_with_one_of_another_chat():
     run(contract_for(RewordsFailures), MIXED)
 
     class Mixes(RewordsFailures):

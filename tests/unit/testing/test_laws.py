@@ -1,4 +1,4 @@
-"""The shape of a response and the rules of usage, as assertions; `test_contract` tests events."""
+"""The assertions about responses, usage and events; `test_contract` also tests those about events."""
 
 from dataclasses import replace
 

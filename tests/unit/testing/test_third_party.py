@@ -57,7 +57,7 @@ class TestEcho(AdapterContract):
 def run_pytest(folder, *arguments):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON"))}
     return subprocess.run(
-        # Without pytest plug-ins of the environment: the suite needs pytest alone.
+        # The environment's plug-ins for pytest are not loaded, because the suite must not need them.
         [sys.executable, "-W", "error", "-m", "pytest", "-q", "-rfs", "-p", "no:cacheprovider", *arguments],
         cwd=folder,
         env={**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},

@@ -48,7 +48,7 @@ async def test_selectors_choose_tools_of_several_servers_sorted_by_name() -> Non
 
 
 @pytest.mark.requirement("12:max-tools")
-async def test_too_many_tools_are_refused_with_the_largest_servers() -> None:
+async def test_the_error_about_too_many_tools_names_the_largest_servers() -> None:
     host = make_host(ScriptedServer(tools=[f"t{n}" for n in range(5)]), ScriptedServer("attic"), max_tools=6)
     with pytest.raises(RequestError, match=r"7 tools, but at most 6 .* shed \(5\), attic \(2\)"):
         await begin_turn(host, "shed/*", "attic/*").open([], lambda event: None)
@@ -72,7 +72,7 @@ async def test_a_client_can_only_lower_the_limit_of_rounds(given: int | None, mo
     assert begin_turn(make_host(ScriptedServer()), max_rounds=given).max_rounds == most
 
 
-async def test_many_tools_are_refused_with_the_numbers_of_the_largest_servers() -> None:
+async def test_a_turn_may_have_128_tools_by_default_and_a_list_any_number() -> None:
     host = make_host(ScriptedServer(tools=[f"tool{number}" for number in range(10_000)]))
     tools = begin_turn(host)
     with pytest.raises(RequestError, match=r"10000 tools, but at most 128.*shed \(10000\)"):

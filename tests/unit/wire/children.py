@@ -73,7 +73,7 @@ async def start_request(child: FramedChild, fake: FakeLanguageServer) -> asyncio
     return task
 
 
-async def failure_of(task: asyncio.Task[Any]) -> str:
+async def wait_for_failure(task: asyncio.Task[Any]) -> str:
     with pytest.raises(PeerClosed) as caught:
         await wait_bounded(task)
     return str(caught.value)

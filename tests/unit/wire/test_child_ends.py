@@ -21,10 +21,10 @@ from tests.unit.wire.children import (
     PATIENCE_SECONDS,
     POSIX,
     Handlers,
-    failure_of,
     python,
     start_request,
     wait_bounded,
+    wait_for_failure,
 )
 
 pytestmark = POSIX
@@ -42,7 +42,7 @@ async def test_kill_9_fails_waiting_requests_within_a_second_and_reports_the_sig
         await fake.wait_for("ask", count)
         killed = time.monotonic()
         fake.kill()
-        assert await failure_of(task) == "it was killed by signal 9"
+        assert await wait_for_failure(task) == "it was killed by signal 9"
         took = time.monotonic() - killed
         assert await wait_bounded(child.wait_until_ended()) == "it was killed by signal 9"
         assert not child.running
@@ -54,7 +54,7 @@ async def test_kill_9_fails_waiting_requests_within_a_second_and_reports_the_sig
     await assert_quick(seconds_until_it_fails, within=AT_ONCE_SECONDS)
 
 
-async def test_messages_sent_before_its_end_are_delivered_first(
+async def test_messages_that_a_program_sends_before_its_end_are_delivered_first(
     child: FramedChild, fake: FakeLanguageServer, handlers: Handlers
 ) -> None:
     task = await start_request(child, fake)
@@ -62,13 +62,13 @@ async def test_messages_sent_before_its_end_are_delivered_first(
         fake.notify("piece", number)
     fake.stderr("I am\nout of memory")
     fake.exit(3)
-    assert await failure_of(task) == "it ended with exit code 3"
+    assert await wait_for_failure(task) == "it ended with exit code 3"
     assert [params for _, params in handlers.notifications] == list(range(200))
     assert handlers.log == ["I am", "out of memory"]
     assert child.last_words == "I am\nout of memory"
 
 
-async def test_unread_output_is_delivered_after_its_end(
+async def test_output_that_is_written_after_the_end_of_a_program_is_delivered(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child_module, "LAST_OUTPUT_SECONDS", PATIENCE_SECONDS)
@@ -99,7 +99,7 @@ async def test_a_grandchild_that_holds_the_streams_of_the_child_ends_with_the_ch
     grandchild = await fake.grandchild()
     task = await start_request(child, fake)
     fake.kill()
-    assert await failure_of(task) == "it was killed by signal 9"
+    assert await wait_for_failure(task) == "it was killed by signal 9"
     await grandchild.wait_until_ended()
 
 
@@ -153,7 +153,7 @@ async def test_malformed_output_ends_the_program_immediately(
     grandchild = await fake.grandchild()
     task = await start_request(child, fake)
     fake.send_bytes(garbage)
-    assert reason in await failure_of(task)
+    assert reason in await wait_for_failure(task)
     why = await wait_bounded(child.wait_until_ended())
     assert why.startswith("it sent something that is not a message (")
     assert reason in why
@@ -168,7 +168,7 @@ async def test_a_program_that_closes_its_output_and_runs_on_is_ended(handlers: H
     assert await wait_bounded(child.wait_until_ended()) == "it closed its output"
 
 
-async def test_a_program_that_closes_its_output_is_ended_if_another_holds_stderr(
+async def test_a_program_that_closes_its_output_is_ended_even_if_stderr_stays_open(
     handlers: Handlers,
 ) -> None:
     program = (

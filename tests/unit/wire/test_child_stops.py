@@ -17,10 +17,10 @@ from tests.unit.wire.children import (
     PATIENCE_SECONDS,
     POSIX,
     Handlers,
-    failure_of,
     python,
     start_request,
     wait_bounded,
+    wait_for_failure,
 )
 
 pytestmark = POSIX
@@ -29,12 +29,12 @@ pytestmark = POSIX
 # -- stopping
 
 
-async def test_stop_ends_its_input_and_waits_for_its_own_end(
+async def test_stop_closes_the_input_of_a_program_and_waits_for_its_end(
     child: FramedChild, fake: FakeLanguageServer
 ) -> None:
     task = await start_request(child, fake)
     await wait_bounded(child.stop(10 * PATIENCE_SECONDS))
-    assert await failure_of(task) == "it was stopped"
+    assert await wait_for_failure(task) == "it was stopped"
     assert fake.current.saw_eof
     await fake.current.wait_until_ended()
 
@@ -54,7 +54,7 @@ async def test_a_program_that_ignores_the_end_of_its_input_gets_sigterm(handlers
         handlers.log.clear()
         child = await handlers.start(python(program))
         await handlers.wait_for_log(1)
-        # Half of the time is for the cleanup, which may take longer on a busy machine.
+        # SIGTERM is sent after half of the time. The cleanup may need longer than the rest on a busy machine.
         await wait_bounded(child.stop(4**attempt), 4**ATTEMPTS)
         if handlers.log == ["ready", "tidied"]:
             return

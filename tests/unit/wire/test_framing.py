@@ -25,7 +25,7 @@ def read(*pieces: bytes) -> list[Any]:
     return [value for piece in pieces for value in reader.feed(piece)]
 
 
-def byte_by_byte(data: bytes) -> list[Any]:
+def read_byte_by_byte(data: bytes) -> list[Any]:
     return read(*(data[i : i + 1] for i in range(len(data))))
 
 
@@ -74,14 +74,17 @@ def test_a_message_that_is_too_deep_keeps_nul_in_its_id() -> None:
 )
 def test_a_header_may_have_any_usual_form(header: bytes) -> None:
     assert read(header + BODY + GOOD_FRAME) == [{"a": 1}, GOOD]
-    assert byte_by_byte(header + BODY + GOOD_FRAME) == [{"a": 1}, GOOD]
+    assert read_byte_by_byte(header + BODY + GOOD_FRAME) == [{"a": 1}, GOOD]
 
 
 @dataclass
 class Case:
+    """Bytes with faults."""
+
     name: str
     data: bytes
     episodes: int = 1
+    """The number of faults that are reported. Garbage after a fault, up to the next header, belongs to it."""
 
 
 CASES = [
@@ -148,7 +151,7 @@ def test_after_any_fault_the_next_good_request_is_served(case: Case) -> None:
     assert values[-1] == GOOD
     assert len(faults(values)) == case.episodes == len(values) - 1
     assert all(reason.endswith(".") for reason in faults(values))
-    assert byte_by_byte(case.data + GOOD_FRAME) == values
+    assert read_byte_by_byte(case.data + GOOD_FRAME) == values
 
 
 @pytest.mark.parametrize(
@@ -210,7 +213,7 @@ def test_any_garbage_gives_the_same_result_at_any_split(data: bytes, draw: st.Da
     whole = read(data)
     cut = draw.draw(st.integers(0, len(data)))
 
-    assert byte_by_byte(data) == whole
+    assert read_byte_by_byte(data) == whole
     assert read(data[:cut], data[cut:]) == whole
 
 

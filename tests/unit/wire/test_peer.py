@@ -150,7 +150,7 @@ async def test_close_fails_waiting_and_later_requests() -> None:
     assert len(wire.sent) == 1
 
 
-async def test_a_request_id_in_use_is_refused_and_an_unreadable_message_too() -> None:
+async def test_a_request_id_in_use_and_an_invalid_message_are_refused() -> None:
     async def slow(method: str, params: Any) -> Any:
         await asyncio.Event().wait()
 
@@ -184,7 +184,7 @@ async def test_an_invalid_cancel_affects_no_other_message(params: Any) -> None:
     assert await wait_bounded(future) == 1
 
 
-async def test_the_end_of_the_connection_takes_effect_within_a_batch_too() -> None:
+async def test_the_rest_of_a_batch_is_skipped_after_the_connection_is_closed() -> None:
     wire, seen = Wire(), []
     peer = Peer(
         wire.write,

@@ -23,7 +23,7 @@ os.write(write_fd, b"wire:" + os.read(read_fd, 100))
 """
 
 
-def run(script: str, **streams: int) -> subprocess.CompletedProcess[bytes]:
+def run(script: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-c", script], input=b"ping", capture_output=True, timeout=30, check=False
     )

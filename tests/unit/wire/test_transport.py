@@ -46,8 +46,8 @@ class Recorder:
         return open_fds(read_fd, write_fd, on_data=self.on_data, on_eof=self.on_eof)
 
 
-class Side:
-    """The far ends of a connection under test, as blocking descriptors."""
+class Connection:
+    """The near ends of a connection, for a transport, and its far ends, which the test reads and writes."""
 
     def __init__(self, kind: str) -> None:
         if kind == "pipes":
@@ -80,19 +80,20 @@ class Side:
 
 KINDS = ["pipes", "two sockets", "one socket", "terminal"]
 POLLED = KINDS[:3]
+"""The kinds that the event loop polls. A transport uses threads for all others."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_bytes_go_both_ways_and_the_end_is_reported_once(kind: str) -> None:
-    side, recorder = Side(kind), Recorder()
-    transport = await recorder.open(side.near_read, side.near_write)
-    os.write(side.write_fd, b"ping")
+    connection, recorder = Connection(kind), Recorder()
+    transport = await recorder.open(connection.near_read, connection.near_write)
+    os.write(connection.write_fd, b"ping")
     await recorder.wait_until(lambda: recorder.data == b"ping")
     transport.write(b"po")
     transport.write(b"ng")
 
-    assert await asyncio.wait_for(asyncio.to_thread(side.read, 4), 10) == b"pong"
-    side.hang_up()
+    assert await asyncio.wait_for(asyncio.to_thread(connection.read, 4), 10) == b"pong"
+    connection.hang_up()
     await recorder.wait_until(lambda: recorder.ends == 1)
     transport.write(b"into the void" * 100_000)
     assert await transport.flush(5) is False or kind == "terminal"
@@ -104,20 +105,20 @@ async def test_bytes_go_both_ways_and_the_end_is_reported_once(kind: str) -> Non
 
 @pytest.mark.parametrize("kind", POLLED)
 async def test_a_write_is_sent_before_write_returns(kind: str) -> None:
-    side, recorder = Side(kind), Recorder()
-    transport = await recorder.open(side.near_read, side.near_write)
+    connection, recorder = Connection(kind), Recorder()
+    transport = await recorder.open(connection.near_read, connection.near_write)
     transport.write(b"now")
 
     assert transport.buffered == 0
-    assert os.read(side.read_fd, 10) == b"now"
+    assert os.read(connection.read_fd, 10) == b"now"
     transport.close()
-    side.hang_up()
+    connection.hang_up()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_slow_reader_delays_nothing_and_loses_nothing(kind: str) -> None:
-    side, recorder = Side(kind), Recorder()
-    transport = await recorder.open(side.near_read, side.near_write)
+    connection, recorder = Connection(kind), Recorder()
+    transport = await recorder.open(connection.near_read, connection.near_write)
     sent = bytearray()
     began = time.perf_counter()
     while transport.buffered < 3 * HIGH_WATER:
@@ -131,56 +132,56 @@ async def test_a_slow_reader_delays_nothing_and_loses_nothing(kind: str) -> None
     await asyncio.sleep(0)
     assert not waiting.done()
 
-    # Read only a part: `ready` must not wait until everything is read.
+    # Read only a part: `wait_until_ready` must not wait until everything is read.
     taken = len(sent) - HIGH_WATER // 2
-    first = await asyncio.wait_for(asyncio.to_thread(side.read, taken), 30)
+    first = await asyncio.wait_for(asyncio.to_thread(connection.read, taken), 30)
     await asyncio.wait_for(waiting, 10)
     assert transport.buffered < HIGH_WATER
-    rest = asyncio.create_task(asyncio.to_thread(side.read, len(sent) - taken))
+    rest = asyncio.create_task(asyncio.to_thread(connection.read, len(sent) - taken))
     assert await transport.flush(10) is True
     assert first + await asyncio.wait_for(rest, 10) == sent
     assert transport.buffered == 0
     transport.close()
-    side.hang_up()
+    connection.hang_up()
 
 
 @pytest.mark.parametrize("kind", ["pipes", "two sockets"])
 async def test_a_lost_reader_ends_the_connection_though_input_stays_open(kind: str) -> None:
-    side, recorder = Side(kind), Recorder()
-    transport = await recorder.open(side.near_read, side.near_write)
-    os.close(side.read_fd)
+    connection, recorder = Connection(kind), Recorder()
+    transport = await recorder.open(connection.near_read, connection.near_write)
+    os.close(connection.read_fd)
     await recorder.wait_until(lambda: recorder.ends == 1)
-    os.write(side.write_fd, b"too late")
+    os.write(connection.write_fd, b"too late")
     transport.write(b"x")
     await transport.wait_until_ready()
     assert transport.buffered == 0
     transport.close()
     assert recorder.data == b""
-    os.close(side.write_fd)
+    os.close(connection.write_fd)
 
 
-async def test_a_reader_lost_while_much_is_buffered_wakes_waiting_callers() -> None:
-    side, recorder = Side("pipes"), Recorder()
-    transport = await recorder.open(side.near_read, side.near_write)
+async def test_waiting_callers_are_woken_if_the_reader_is_lost() -> None:
+    connection, recorder = Connection("pipes"), Recorder()
+    transport = await recorder.open(connection.near_read, connection.near_write)
     transport.write(bytes(2 * HIGH_WATER))
     waiting = asyncio.gather(transport.wait_until_ready(), transport.flush(10))
     await asyncio.sleep(0)
-    os.close(side.read_fd)
+    os.close(connection.read_fd)
     assert (await asyncio.wait_for(waiting, 20))[1] is False
     await recorder.wait_until(lambda: recorder.ends == 1)
     transport.close()
-    os.close(side.write_fd)
+    os.close(connection.write_fd)
 
 
 async def test_close_wakes_waiting_callers_and_is_not_an_end_of_input() -> None:
-    side, recorder = Side("pipes"), Recorder()
-    transport = await recorder.open(side.near_read, side.near_write)
+    connection, recorder = Connection("pipes"), Recorder()
+    transport = await recorder.open(connection.near_read, connection.near_write)
     transport.write(bytes(2 * HIGH_WATER))
     waiting = asyncio.create_task(transport.wait_until_ready())
     await asyncio.sleep(0)
     transport.close()
     await asyncio.wait_for(waiting, 20)
-    side.hang_up()
+    connection.hang_up()
     assert recorder.ends == 0
 
 
@@ -202,15 +203,15 @@ async def test_a_socket_whose_far_side_only_stops_sending_is_still_written_to() 
 
 
 async def test_output_is_still_accepted_after_the_end_of_the_input() -> None:
-    side, recorder = Side("pipes"), Recorder()
-    transport = await recorder.open(side.near_read, side.near_write)
-    os.close(side.write_fd)
+    connection, recorder = Connection("pipes"), Recorder()
+    transport = await recorder.open(connection.near_read, connection.near_write)
+    os.close(connection.write_fd)
     await recorder.wait_until(lambda: recorder.ends == 1)
     transport.write(b"last words")
     assert await transport.flush(5) is True
-    assert os.read(side.read_fd, 100) == b"last words"
+    assert os.read(connection.read_fd, 100) == b"last words"
     transport.close()
-    os.close(side.read_fd)
+    os.close(connection.read_fd)
 
 
 async def test_regular_files_work_as_input_and_output(tmp_path: Path) -> None:
@@ -262,28 +263,29 @@ async def test_the_null_device_is_an_input_that_has_ended() -> None:
     transport.close()
 
 
-@pytest.mark.parametrize("own_open_file", [True, False])
+@pytest.mark.parametrize("can_open_again", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_descriptors_are_left_as_they_were_found(
-    kind: str, own_open_file: bool, monkeypatch: pytest.MonkeyPatch
+    kind: str, can_open_again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not own_open_file:
+    if not can_open_again:
         # This has the same effect as a system without /proc.
         monkeypatch.setattr(nonblocking, "_open_again", lambda descriptor, access: None)
-    side, recorder = Side(kind), Recorder()
-    others = [os.dup(side.near_read), os.dup(side.near_write)]
-    transport = await recorder.open(side.near_read, side.near_write)
-    os.write(side.write_fd, b"ping")
+    connection, recorder = Connection(kind), Recorder()
+    others = [os.dup(connection.near_read), os.dup(connection.near_write)]
+    transport = await recorder.open(connection.near_read, connection.near_write)
+    os.write(connection.write_fd, b"ping")
     await recorder.wait_until(lambda: recorder.data == b"ping")
     transport.write(b"x" * HIGH_WATER)
-    if own_open_file or kind != "pipes":
+    # A pipe that cannot be opened again is non-blocking for all its holders while it is in use.
+    if can_open_again or kind != "pipes":
         assert all(map(os.get_blocking, others))
-    await asyncio.to_thread(side.read, HIGH_WATER)
+    await asyncio.to_thread(connection.read, HIGH_WATER)
     await transport.aclose(10)
     assert all(map(os.get_blocking, others))
     for fd in others:
         os.close(fd)
-    side.hang_up()
+    connection.hang_up()
 
 
 def _threads() -> list[str]:
@@ -291,22 +293,22 @@ def _threads() -> list[str]:
 
 
 async def test_input_after_the_end_is_left_to_the_next_reader_of_the_terminal() -> None:
-    side, recorder = Side("terminal"), Recorder()
-    shell = os.dup(side.near_read)
-    transport = await recorder.open(side.near_read, side.near_write)
-    os.write(side.write_fd, b"for the session")
+    connection, recorder = Connection("terminal"), Recorder()
+    shell = os.dup(connection.near_read)
+    transport = await recorder.open(connection.near_read, connection.near_write)
+    os.write(connection.write_fd, b"for the session")
     await recorder.wait_until(lambda: recorder.data == b"for the session")
     await transport.aclose(10)
-    os.write(side.write_fd, b"for the shell")
+    os.write(connection.write_fd, b"for the shell")
 
     assert await asyncio.wait_for(asyncio.to_thread(os.read, shell, 100), 10) == b"for the shell"
     os.close(shell)
-    side.hang_up()
+    connection.hang_up()
 
 
-async def test_the_end_does_not_wait_for_a_terminal_that_is_stopped() -> None:
-    side, recorder = Side("terminal"), Recorder()
-    transport = await recorder.open(side.near_read, side.near_write)
+async def test_the_threads_of_a_terminal_end_even_if_it_is_not_read() -> None:
+    connection, recorder = Connection("terminal"), Recorder()
+    transport = await recorder.open(connection.near_read, connection.near_write)
     transport.write(b"x" * HIGH_WATER)
     assert not await transport.flush(0.05)
     await transport.aclose(10)
@@ -315,7 +317,7 @@ async def test_the_end_does_not_wait_for_a_terminal_that_is_stopped() -> None:
         # The threads end right after they closed their descriptors.
         while _threads():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.005)
-    side.hang_up()
+    connection.hang_up()
 
 
 async def test_a_named_pipe_whose_writer_left_before_is_an_input_that_has_ended(tmp_path: Path) -> None:
@@ -329,7 +331,7 @@ async def test_a_named_pipe_whose_writer_left_before_is_an_input_that_has_ended(
     await transport.aclose(10)
 
 
-async def test_a_named_pipe_that_is_open_for_reading_too_is_not_a_lost_reader(
+async def test_a_named_pipe_that_is_open_in_both_directions_has_a_reader(
     tmp_path: Path,
 ) -> None:
     os.mkfifo(tmp_path / "fifo")
@@ -364,12 +366,12 @@ def test_a_transport_in_the_loop_of_a_runner_leaves_no_descriptor_open() -> None
     before = {each.name for each in table.iterdir()} if table.exists() else None
 
     async def session() -> None:
-        side, recorder = Side("pipes"), Recorder()
-        transport = await recorder.open(side.near_read, side.near_write)
-        os.write(side.write_fd, b"x")
+        connection, recorder = Connection("pipes"), Recorder()
+        transport = await recorder.open(connection.near_read, connection.near_write)
+        os.write(connection.write_fd, b"x")
         await recorder.wait_until(lambda: recorder.data == b"x")
         transport.close()
-        side.hang_up()
+        connection.hang_up()
 
     with asyncio.Runner() as runner:
         runner.run(session())

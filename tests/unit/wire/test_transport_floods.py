@@ -47,6 +47,7 @@ async def test_other_work_runs_between_the_pieces_of_a_flood(kind: str, tmp_path
     await transport.aclose(10)
     os.close(write_fd)
 
+    # Between any two pieces, other work ran.
     pieces = "".join(each[0] for each in log).split("o")
     assert max(map(len, pieces)) == 1
     assert log.count("piece") > 3

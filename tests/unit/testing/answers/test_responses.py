@@ -1,4 +1,4 @@
-"""The official client reads the fake's bodies, so that fake and decoder cannot share a mistake."""
+"""The official client reads the fake's answers, so that fake and decoder cannot share a mistake."""
 
 import pytest
 

@@ -19,6 +19,9 @@ from jumpseat.tools.turn_tools import TurnTools
 from jumpseat.tools.workspace import UnsavedFile, Workspace
 from tests.unit.tools.scripted_server import make_call, make_host
 
+VERSION = 7
+"""The version of every unsaved text in the editor."""
+
 
 class Editor(Workspace):
     """An editor with unsaved files, which it finds by the URI of the path that it opened."""
@@ -38,7 +41,7 @@ class Editor(Workspace):
         if not self.answers:
             raise TimeoutError
         return [
-            UnsavedFile(path.as_uri(), 7, text, path)
+            UnsavedFile(path.as_uri(), VERSION, text, path)
             for path, text in self.unsaved.items()
             if uris is None or path.as_uri() in uris
         ]
@@ -70,7 +73,7 @@ class Project:
         self._asked = asyncio.Semaphore(0)
 
     async def wait_for_questions(self, count: int) -> list[str]:
-        """Wait for this number of approvals; return the ids of all calls so far, by title of the approval."""
+        """Wait for this number of approvals. Return the ids of all calls so far, sorted by title."""
         async with asyncio.timeout(60):
             for _ in range(count):
                 await self._asked.acquire()
@@ -124,7 +127,7 @@ async def open_project(
     Args:
         root: The first workspace folder, which is created.
         more_folders: Further workspace folders.
-        conversation: The key of the conversation.
+        conversation: The key of the conversation and its forks.
         environment: The client's environment.
         folders: The paths under which the client knows the folders, if they differ.
         options: The table `[tools]`.

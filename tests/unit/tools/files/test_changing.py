@@ -82,7 +82,7 @@ async def test_a_file_that_was_only_touched_has_not_changed(project: Project) ->
 
 
 @EDIT
-async def test_only_this_conversation_and_its_forks_know_what_was_read(tmp_path: Path, home: Path) -> None:
+async def test_only_the_conversation_and_its_forks_know_what_was_read(tmp_path: Path, home: Path) -> None:
     environment = environment_of_process()
     root = tmp_path / "project"
     call = {"path": "a", "oldText": "text", "newText": "x"}
@@ -187,7 +187,7 @@ async def test_a_file_keeps_its_encoding_its_line_endings_and_its_mode(
 
 
 @KEPT
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root may give files away")
 async def test_a_file_keeps_its_owner_and_its_hard_links(project: Project) -> None:
     file, linked = project.write("a", "text"), project.write("b", "text")
     os.chown(file, 1234, 4321)
@@ -249,6 +249,3 @@ async def test_a_binary_file_is_not_changed(project: Project) -> None:
     for tool, arguments in (("edit", {"oldText": "a", "newText": "b"}), ("write", {"text": "x"})):
         assert "binary" in await project.error(tool, path="a", **arguments)
     assert file.read_bytes() == b"\0\xff"
-
-
-# -- changes between the question and the call

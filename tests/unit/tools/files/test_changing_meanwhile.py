@@ -1,4 +1,4 @@
-"""Files that change while their tool asks, waits or writes."""
+"""Files that change while a file tool asks, waits or writes."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ async def test_a_folder_that_becomes_a_link_after_the_check_is_not_followed(
         async def redirect(*uris: object) -> object:
             nonlocal asked
             asked += 1
-            # The second question of an edit comes after all checks of the path.
+            # Each lookup asks the editor twice. The second lookup of an edit follows all checks of the path.
             if asked == (1 if tool == "read" else 3):
                 (project.root / "dir").rename(project.root / "moved")
                 (project.root / "dir").symlink_to(outside)

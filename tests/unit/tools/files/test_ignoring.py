@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -65,7 +66,7 @@ RULES = {
     "brackets": {".gitignore": "brackets[X-Z].txt\n[!a-z]*\n"},
     "spaces": {".gitignore": "a b.txt   \ntrailing \n"},
     "windows line endings": {".gitignore": "*.log\r\nbuild/\r\n"},
-    "mark": {".gitignore": "\ufeff*.log\n"},
+    "byte order mark": {".gitignore": "\ufeff*.log\n"},
     "other letters": {".gitignore": "Gr*.txt\n"},
     "exclude": {".git/info/exclude": "*.exclude\ndocs/\n*.log\n", ".gitignore": "!keep.log\n"},
     "middle slash": {".gitignore": "deep/a.log\nsrc/deep\n"},
@@ -136,7 +137,7 @@ def test_a_folder_that_is_ignored_is_walked_if_it_is_named(tmp_path: Path) -> No
     assert walk(tmp_path, "build") == {"build/a"}
 
 
-def test_rules_above_a_folder_without_a_repository_do_not_apply(tmp_path: Path) -> None:
+def test_without_a_repository_rules_above_the_folder_do_not_apply(tmp_path: Path) -> None:
     make(tmp_path, ("project/a.log", "project/b.log"), {".gitignore": "*", "project/.gitignore": "a.log"})
     assert walk(tmp_path / "project") == {"b.log"}
 
@@ -147,8 +148,6 @@ def test_the_directory_of_git_is_never_walked(repository: Path) -> None:
 
 
 def test_rules_that_are_a_link_or_a_pipe_are_not_read(tmp_path: Path) -> None:
-    import os
-
     make(tmp_path, ("one/a", "two/a", "rules"), {"rules": "a\n"})
     (tmp_path / "one/.gitignore").symlink_to("../rules")
     os.mkfifo(tmp_path / "two/.gitignore")

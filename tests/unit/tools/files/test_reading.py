@@ -52,7 +52,7 @@ async def test_lines_that_do_not_exist_are_an_error(
     assert text in await project.error("read", path="a", **lines)
 
 
-async def test_an_empty_file_says_so(project: Project) -> None:
+async def test_the_result_for_an_empty_file_says_that_it_is_empty(project: Project) -> None:
     project.write("a")
     assert await project.ok("read", path="a") == "[a is empty.]"
 
@@ -85,7 +85,7 @@ async def test_a_binary_file_is_refused(project: Project, content: bytes) -> Non
 
 @pytest.mark.requirement("12:files-binary")
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-async def test_a_marked_text_is_read_without_its_mark(project: Project, encoding: str) -> None:
+async def test_a_text_with_a_byte_order_mark_is_read_without_it(project: Project, encoding: str) -> None:
     project.write("a", "Größe\r\n".encode(encoding))
     assert await project.ok("read", path="a") == "Größe\n"
 

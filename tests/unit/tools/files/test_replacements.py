@@ -96,7 +96,7 @@ def test_the_diff_of_a_large_text_shows_the_change_and_says_what_it_left_out() -
 
 
 @pytest.mark.requirement("12:files-diff")
-def test_a_large_passage_is_cut_in_the_middle_of_the_diff() -> None:
+def test_the_middle_of_a_large_passage_is_left_out_of_the_diff() -> None:
     text = "a" * 50_000_000
     old, new = Replacement(text, 0, len(text), "new").show()
 

@@ -19,7 +19,7 @@ IGNORED = pytest.mark.requirement("12:files-ignored")
 
 
 def list_scans() -> list[int]:
-    """Return the processes of scans that run."""
+    """Return the ids of the running processes of scans."""
     return [pid for pid in children(os.getpid()) if "scan_process" in command_line(pid)]
 
 
@@ -67,20 +67,16 @@ async def test_the_names_of_a_list_can_be_read(tmp_path: Path, home: Path) -> No
 
 async def test_the_title_of_a_call_names_its_folder(project: Project) -> None:
     project.write("src/a", "x")
-    for tool, arguments in (
+    calls = (
         ("list", {}),
         ("list", {"path": "src"}),
         ("search", {"pattern": "x"}),
         ("search", {"pattern": 'a "b"', "path": "src"}),
-    ):
+    )
+    for tool, arguments in calls:
         await project.ok(tool, **arguments)
     async with open_project(project.root, allow=[]) as asking:
-        for tool, arguments in (
-            ("list", {}),
-            ("list", {"path": "src"}),
-            ("search", {"pattern": "x"}),
-            ("search", {"pattern": 'a "b"', "path": "src"}),
-        ):
+        for tool, arguments in calls:
             await asking.ok(tool, **arguments)
         titles = [question.title for question in asking.questions]
     assert titles == ["List .", "List src", 'Search for "x"', 'Search for "a "b"" in src']
@@ -158,7 +154,7 @@ async def test_files_that_are_too_large_are_skipped_and_counted(project: Project
     ]
 
 
-async def test_a_search_in_one_file_and_in_a_missing_one(project: Project) -> None:
+async def test_one_file_can_be_searched_and_missing_paths_are_errors(project: Project) -> None:
     project.write("a/b", "needle")
     project.write("c", "needle")
     assert await project.ok("search", pattern="needle", path="a/b") == "a/b:1: needle"
@@ -194,7 +190,7 @@ async def test_a_hostile_expression_ends_and_keeps_what_was_found(
 
 @BOUNDS
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of the process")
-async def test_an_expression_that_needs_gigabytes_fails_for_its_file_alone(project: Project) -> None:
+async def test_an_expression_that_needs_gigabytes_for_a_file_fails_only_there(project: Project) -> None:
     project.write("a", "ab" * 4_000_000)
     project.write("b", "needle c")
     lines = (await project.ok("search", pattern="(?:(a)|b)*c|needle", regex=True)).splitlines()
@@ -222,7 +218,7 @@ async def test_a_cancelled_search_ends_its_process(project: Project) -> None:
 
 
 @BOUNDS
-async def test_a_search_of_20_000_files_uses_no_time_of_the_daemon(project: Project) -> None:
+async def test_a_search_of_20_000_files_uses_little_processor_time_of_the_daemon(project: Project) -> None:
     file = project.write("text", "some text\n")
     for folder in range(200):
         (project.root / f"{folder:03}").mkdir()

@@ -9,7 +9,7 @@ import pytest
 
 from jumpseat.chat import FileDiff
 from jumpseat.tools.approvals import Decision
-from tests.unit.tools.files.project import Project, open_project
+from tests.unit.tools.files.project import VERSION, Project, open_project
 
 pytestmark = pytest.mark.requirement("12:files-unsaved")
 
@@ -38,14 +38,14 @@ async def test_a_change_goes_through_the_editor(
     text = await project.ok(tool, path="a", **arguments)
 
     assert text == "Changed a in the editor. It has unsaved changes there."
-    assert project.editor.replaced == [(file.as_uri(), 7, expected)]
+    assert project.editor.replaced == [(file.as_uri(), VERSION, expected)]
     assert project.questions[0].diff == [FileDiff(file.as_uri(), "text\n", expected.replace("\r", ""))]
     assert file.read_text() == "saved"
     await project.ok("edit", path="a", oldText="new", newText="newer")
     assert project.editor.unsaved[file] == expected.replace("new", "newer")
 
 
-async def test_a_text_that_the_user_saves_after_it_was_read_has_not_changed(project: Project) -> None:
+async def test_a_text_that_the_user_saves_after_it_was_read_counts_as_unchanged(project: Project) -> None:
     file = project.write("a", "saved\r\n")
     project.editor.unsaved[file] = "text\n"
     await project.ok("read", path="a")
@@ -82,7 +82,7 @@ async def test_a_file_that_the_editor_has_open_under_another_name_is_found(
 
     assert await project.ok("read", path="dir/a") == "text"
     await project.ok(tool, path="dir/a", **arguments)
-    assert project.editor.replaced == [(opened.as_uri(), 7, "new")]
+    assert project.editor.replaced == [(opened.as_uri(), VERSION, "new")]
     assert file.read_text() == "saved"
 
 

@@ -43,7 +43,7 @@ class Client:
         self.environment = Environment(
             {**base.variables, **(variables or {})}, base.directory, base.places, shared or Shared()
         )
-        self.host = ToolHost(self.read(text, overlay), [], folder)
+        self.host = ToolHost(self.load(text, overlay), [], folder)
         self.events: list[StreamEvent] = []
         self.changes = 0
         self.changed = asyncio.Condition()
@@ -60,14 +60,14 @@ class Client:
         async with self.changed:
             self.changed.notify_all()
 
-    def read(self, text: str, overlay: Mapping[str, Any] | None = None) -> Config:
+    def load(self, text: str, overlay: Mapping[str, Any] | None = None) -> Config:
         """Write the configuration file, and return the configuration with the overlay applied."""
         (self.home / "config.toml").write_text(text, "utf-8")
         return load_config(None, overlay, environment=self.environment)
 
     async def reconfigure(self, text: str, overlay: Mapping[str, Any] | None = None) -> None:
         """Use another configuration, as a session does."""
-        for server in self.host.reconfigure(self.read(text, overlay)):
+        for server in self.host.reconfigure(self.load(text, overlay)):
             await server.retire()
 
     def status(self, name: str) -> ServerStatus:

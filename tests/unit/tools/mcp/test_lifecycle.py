@@ -346,7 +346,7 @@ async def test_a_program_that_is_not_found_is_an_error_with_both_paths(connect: 
     assert "/from/profile" in warning
 
 
-async def test_a_relative_program_starts_at_the_configuration_file(
+async def test_a_relative_program_is_found_next_to_the_configuration_file(
     connect: Connect, record: Record, home: Path, tmp_path: Path
 ) -> None:
     for place in (home, tmp_path):

@@ -193,7 +193,7 @@ async def test_a_source_without_a_value_is_a_warning_that_names_the_key(connect:
 
 
 @pytest.mark.requirement("12:mcp-environment")
-async def test_the_definition_shows_sources_and_no_secrets(connect: Connect) -> None:
+async def test_the_definition_does_not_show_secrets(connect: Connect) -> None:
     url = "https://me:hunter2hunter2@x.example/?token=abcdefghijkl&x=1"
     text = f'[mcp.a]\nurl = "{url}"\nheaders = {{ A = "env:B" }}\n'
     client = connect(text + mcp_server.table("fake", env={"OWN": "canary-4711-4711"}))

@@ -151,8 +151,8 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(connect: Connect, end
 
 
 async def test_a_proxy_of_the_configuration_is_used(connect: Connect, endpoint: McpEndpoint) -> None:
-    text_of_file = f'[mcp.fake]\nurl = "https://mcp.example/mcp"\nproxy = "{endpoint.upstream.origin}"\n'
-    client = connect(text_of_file)
+    config = f'[mcp.fake]\nurl = "https://mcp.example/mcp"\nproxy = "{endpoint.upstream.origin}"\n'
+    client = connect(config)
     async with client.turn("fake/*") as turn:
         assert "proxy" in turn.warnings[0]
 

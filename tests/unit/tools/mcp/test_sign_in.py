@@ -149,12 +149,12 @@ async def test_a_foreign_redirect_is_ignored(client: Client, authorization: Auth
         redirect = asked["redirect_uri"]
         foreign.append(f"{redirect}?code=stolen&state=other")
         foreign.append(f"{redirect.removesuffix('/callback')}/other?state={asked['state']}")
-        pages.set_result(page)
+        shown.set_result(page)
 
     foreign: list[str] = []
-    pages: asyncio.Future[SignInPage] = asyncio.get_running_loop().create_future()
+    shown: asyncio.Future[SignInPage] = asyncio.get_running_loop().create_future()
     signing_in = asyncio.ensure_future(client.host.servers["fake"].sign_in(see))
-    page = await pages
+    page = await shown
     for url in foreign:
         assert (await visit(url))[0] == 404
     person.see(page)
@@ -206,7 +206,7 @@ async def test_a_failing_authorization_server_is_reported(
         await Person(authorization).sign_in(client)
 
 
-async def test_a_server_without_a_sign_in_needs_none(
+async def test_a_server_that_accepts_every_request_does_not_need_a_sign_in(
     client: Client, authorization: AuthorizationServer
 ) -> None:
     authorization.endpoint.valid_tokens = None

@@ -1,4 +1,4 @@
-"""The file of the sign-ins to servers."""
+"""The file that stores the sign-ins to servers."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_forgetting_a_sign_in_keeps_the_others(store: SignInStore) -> None:
         {"servers": {"a": {"tokens": {"access_token": 1}, "expires_at": "x", "issuer": [], "client": "c"}}},
     ],
 )
-def test_values_of_another_kind_count_as_missing(store: SignInStore, content: object) -> None:
+def test_values_of_a_wrong_type_count_as_missing(store: SignInStore, content: object) -> None:
     store.write("b", FIRST)
     store.path.write_text(json.dumps({"version": 1, **dict(content)}))
     assert getattr(store.read("a"), "access_token", None) is None

@@ -33,7 +33,8 @@ async def test_a_token_is_sent_only_to_its_server(
             assert "fake cannot be used" in turn.warnings[0]
         assert upstream.accepted == 0
         endpoint.upstream.default(endpoint.answer, PATH)
-        # Another URL of the same name receives nothing, and neither does another name with the same URL.
+        # A server with the same name and another URL does not receive the token,
+        # and neither does a server with another name and the same URL.
         await client.reconfigure(table(other))
         assert not (await client.call("fake__echo")).is_error
         assert "tools/call" in other.methods
@@ -48,7 +49,7 @@ async def test_a_token_is_sent_only_to_its_server(
     assert all("authorization" not in request.headers for request in authorization.upstream.requests)
 
 
-async def test_an_expired_token_is_refreshed_also_after_a_restart(
+async def test_an_expired_token_is_refreshed_even_after_a_restart(
     client: Client, authorization: AuthorizationServer, connect: Connect, home: Path
 ) -> None:
     authorization.expires_in = -5
