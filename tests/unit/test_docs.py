@@ -60,7 +60,7 @@ def test_the_introduction_of_the_readme_fits_on_a_screen_and_links_every_page() 
     screen = read(README).split("\n## ")[0]
 
     assert len(screen.splitlines()) <= MAX_SCREEN_LINES
-    assert len(fences(README, "sh")[0].splitlines()) == 2
+    assert len(fences(README, "sh")[0].splitlines()) == 2  # The commands to try jumpseat and to test it.
     linked = {target for target in _LINK.findall(screen) if target.startswith("docs/")}
     pages = {f"docs/{page.name}" for page in DOCS.glob("*.md")}
     assert pages <= linked
@@ -152,10 +152,10 @@ def test_every_path_on_a_page_exists(page: Path) -> None:
     named = {span for span in spans(prose(page)) if re.fullmatch(r"[\w.*-]+(/[\w.*-]+)*/?", span)}
     # Neither the methods of the protocol nor the files of a user's workspace are paths of the project.
     paths = {name for name in named if "/" in name} - {*names_in(table(PROTOCOL, "method")), *RULE_FILES}
-    below = (ROOT, *SOURCES, SOURCES[1].parent)
+    bases = (ROOT, *SOURCES, ROOT / "client")
 
     assert paths != set()
-    assert [path for path in sorted(paths) if not any(list(base.glob(path)) for base in below)] == []
+    assert [path for path in sorted(paths) if not any(list(base.glob(path)) for base in bases)] == []
 
 
 @pytest.mark.parametrize(

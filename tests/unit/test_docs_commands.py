@@ -122,6 +122,7 @@ def test_every_command_is_on_its_page_and_every_flag_in_the_prose_exists() -> No
 
     assert [command for command in commands if f"jumpseat {' '.join(command)}" not in text] == []
     known = flags().union(*(flags(*command) for command in commands))
+    # The prose names these flags without a command.
     stray = {span.split()[0] for span in spans(prose(COMMAND_LINE)) if span.startswith("--")}
     assert stray <= known
     assert stray != set()

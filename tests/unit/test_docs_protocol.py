@@ -67,7 +67,7 @@ def test_the_names_in_a_table_match_the_code(header: tuple[str, ...], expected: 
 
 
 def test_the_warnings_match_the_code() -> None:
-    given = {
+    codes = {
         node.args[0].value
         for path in SOURCES[0].rglob("*.py")
         for node in ast.walk(ast.parse(read(path)))
@@ -75,7 +75,7 @@ def test_the_warnings_match_the_code() -> None:
         if node.args and isinstance(node.args[0], ast.Constant)
     }
 
-    assert set(names_in(table(PROTOCOL, "warning"))) == given | {WAITING_FOR_ROOM}
+    assert set(names_in(table(PROTOCOL, "warning"))) == codes | {WAITING_FOR_ROOM}
 
 
 def test_the_error_codes_and_kinds_of_the_page_match_the_code() -> None:

@@ -57,7 +57,7 @@ def test_each_step_of_the_workflow_is_valid_shell(script: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_files_and_targets_in_the_workflow_exist() -> None:
+def test_extras_markers_and_files_in_the_workflow_exist() -> None:
     text = "\n".join(LINES)
     extras = PROJECT["optional-dependencies"]
     named = [extra for group in re.findall(r"\.\[([a-z,]+)\]", text) for extra in group.split(",")]

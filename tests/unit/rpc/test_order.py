@@ -154,9 +154,10 @@ async def test_a_change_waits_for_the_turns_before_it_to_begin_but_not_to_end(ga
     assert gated.log == [1, "1 begins", "2 begins", "2 took effect"]
 
 
-async def test_a_change_waits_for_earlier_turns_that_wait_to_begin(
+async def test_a_change_waits_for_earlier_turns_that_wait_for_a_slot_to_begin(
     gated: GatedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The turns of this test never begin. The change does not wait for turns that occupy a slot for beginning.
     monkeypatch.setattr(session_module, "CHANGE_WAIT_SECONDS", 0)
     monkeypatch.setattr(session_module, "BEGIN_SLOT_SECONDS", 60)
     turns = list(range(1, MAX_BEGINNING_TURNS + 2))

@@ -16,11 +16,11 @@ from jumpseat.rpc.methods import METHODS
 HI = {"role": "user", "content": "hi"}
 
 
-def start(**more: Any) -> params.ChatStartParams:
+def read_params(**more: Any) -> params.ChatStartParams:
     return params.ChatStartParams.model_validate({"messages": [HI], **more})
 
 
-def content(*blocks: Any) -> dict[str, Any]:
+def params_with(*blocks: Any) -> dict[str, Any]:
     return {"messages": [{"role": "assistant", "content": list(blocks)}]}
 
 
@@ -48,7 +48,7 @@ def paths(value: Any, model: type[Params] = params.ChatStartParams) -> list[str]
     ],
 )
 def test_null_and_empty_are_absent(key: str, empty: Any) -> None:
-    assert start(**{key: empty}) == start()
+    assert read_params(**{key: empty}) == read_params()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_plain_messages_are_read_like_messages_that_pydantic_validates(role: str
     plain = {"role": role, "content": content}
     result = {"role": "user", "content": [{"type": "tool_result", "toolUseId": "a"}]}
     # A third key makes pydantic validate the message.
-    messages = start(messages=[plain, result, {**plain, "id": 7}, plain]).messages
+    messages = read_params(messages=[plain, result, {**plain, "id": 7}, plain]).messages
     assert messages[0] == messages[2] == messages[3]
     assert messages[1].content[0].type == "tool_result"
 
@@ -81,7 +81,7 @@ def test_many_wrong_messages_are_listed_in_linear_time() -> None:
 @pytest.mark.requirement("1:absent-null-empty")
 @pytest.mark.parametrize("key", ["settings", "tools", "stopSequences"])
 def test_an_empty_array_is_absent_too(key: str) -> None:
-    assert start(**{key: []}) == start()
+    assert read_params(**{key: []}) == read_params()
 
 
 @pytest.mark.requirement("1:absent-null-empty")
@@ -116,12 +116,12 @@ def test_null_and_empty_are_absent_in_blocks_too(block: dict[str, Any]) -> None:
         "thinking",
         "signature",
     } - block.keys()
-    bare = params.ChatStartParams.model_validate(content(block))
+    bare = params.ChatStartParams.model_validate(params_with(block))
 
     empties: tuple[Any, ...] = (None, {})
     for empty in empties:
         padded = {**dict.fromkeys(optional, empty), **block}
-        assert params.ChatStartParams.model_validate(content(padded)) == bare
+        assert params.ChatStartParams.model_validate(params_with(padded)) == bare
 
 
 @pytest.mark.requirement("1:absent-null-empty")
@@ -165,14 +165,14 @@ def test_unknown_keys_are_ignored_at_every_depth() -> None:
     ("value", "path"),
     [
         ({"messages": [{"role": "system", "content": "x"}]}, "messages.0.role"),
-        (content({"type": "video"}), "messages.0.content.0.type"),
+        (params_with({"type": "video"}), "messages.0.content.0.type"),
         ({"messages": [HI], "thinking": "extreme"}, "thinking"),
         ({"messages": [HI], "initiator": "robot"}, "initiator"),
         ({"messages": [HI], "toolChoice": "perhaps"}, "toolChoice"),
         ({"messages": [HI], "outputMode": "yaml"}, "outputMode"),
     ],
 )
-def test_unknown_values_of_a_discriminator_are_refused(value: Any, path: str) -> None:
+def test_unknown_roles_types_and_choices_are_refused(value: Any, path: str) -> None:
     assert paths(value) == [path]
 
 
@@ -190,36 +190,39 @@ GOOD = {"type": "text", "text": "a"}
         ({"messages": [None]}, ["messages.0.role", "messages.0.content"]),
         ({"messages": [HI, {"role": "user"}]}, ["messages.1.content"]),
         ({"messages": [{"role": "user", "content": 5}]}, ["messages.0.content"]),
-        (content(5), ["messages.0.content.0"]),
-        (content(GOOD, {}), ["messages.0.content.1.type"]),
-        (content(GOOD, {"type": None}), ["messages.0.content.1.type"]),
-        (content(GOOD, {"type": "text"}), ["messages.0.content.1.text"]),
-        (content(GOOD, {"type": "text", "text": 5}), ["messages.0.content.1.text"]),
-        (content({"type": "text", "text": "a", "opaque": 5}), ["messages.0.content.0.opaque"]),
-        (content({"type": "text", "text": "a", "origin": "x"}), ["messages.0.content.0.origin"]),
+        (params_with(5), ["messages.0.content.0"]),
+        (params_with(GOOD, {}), ["messages.0.content.1.type"]),
+        (params_with(GOOD, {"type": None}), ["messages.0.content.1.type"]),
+        (params_with(GOOD, {"type": "text"}), ["messages.0.content.1.text"]),
+        (params_with(GOOD, {"type": "text", "text": 5}), ["messages.0.content.1.text"]),
+        (params_with({"type": "text", "text": "a", "opaque": 5}), ["messages.0.content.0.opaque"]),
+        (params_with({"type": "text", "text": "a", "origin": "x"}), ["messages.0.content.0.origin"]),
         (
-            content({"type": "text", "text": "a", "origin": {"model": "m"}}),
+            params_with({"type": "text", "text": "a", "origin": {"model": "m"}}),
             ["messages.0.content.0.origin.provider"],
         ),
-        (content({"type": "image", "source": "AAAA"}), ["messages.0.content.0"]),
-        (content({"type": "image"}), ["messages.0.content.0.source"]),
+        (params_with({"type": "image", "source": "AAAA"}), ["messages.0.content.0"]),
+        (params_with({"type": "image"}), ["messages.0.content.0.source"]),
         (
-            content({"type": "context", "text": "a", "range": {"start": {"line": -1, "character": 0}}}),
+            params_with({"type": "context", "text": "a", "range": {"start": {"line": -1, "character": 0}}}),
             ["messages.0.content.0.range.start.line", "messages.0.content.0.range.end"],
         ),
         (
-            content({"type": "tool_use", "arguments": "x", "id": ""}),
+            params_with({"type": "tool_use", "arguments": "x", "id": ""}),
             ["messages.0.content.0.id", "messages.0.content.0.name", "messages.0.content.0.arguments"],
         ),
-        (content({"type": "tool_result", "content": "x"}), ["messages.0.content.0.toolUseId"]),
-        (content({"type": "tool_result", "toolUseId": "1", "content": 5}), ["messages.0.content.0.content"]),
+        (params_with({"type": "tool_result", "content": "x"}), ["messages.0.content.0.toolUseId"]),
         (
-            content({"type": "tool_result", "toolUseId": "1", "content": [GOOD, {"type": "text"}]}),
+            params_with({"type": "tool_result", "toolUseId": "1", "content": 5}),
+            ["messages.0.content.0.content"],
+        ),
+        (
+            params_with({"type": "tool_result", "toolUseId": "1", "content": [GOOD, {"type": "text"}]}),
             ["messages.0.content.0.content.1.text"],
         ),
-        (content({"type": "thinking", "signature": 5}), ["messages.0.content.0.signature"]),
-        (content({"type": "redacted_thinking"}), ["messages.0.content.0.data"]),
-        (content({"type": "other"}), ["messages.0.content.0.kind"]),
+        (params_with({"type": "thinking", "signature": 5}), ["messages.0.content.0.signature"]),
+        (params_with({"type": "redacted_thinking"}), ["messages.0.content.0.data"]),
+        (params_with({"type": "other"}), ["messages.0.content.0.kind"]),
         ({"messages": [HI], "maxTokens": 0}, ["maxTokens"]),
         ({"messages": [HI], "maxTokens": "5"}, ["maxTokens"]),
         ({"messages": [HI], "maxTokens": 1.5}, ["maxTokens"]),
@@ -246,7 +249,7 @@ def test_a_refusal_has_the_path_of_the_clients_value(value: Any, expected: list[
     assert paths(value) == expected
 
 
-@pytest.mark.parametrize("value", [5, {"messages": [5]}, content(5), {"messages": [HI], "settings": "x"}])
+@pytest.mark.parametrize("value", [5, {"messages": [5]}, params_with(5), {"messages": [HI], "settings": "x"}])
 def test_a_refusal_names_json_types_and_not_our_classes(value: Any) -> None:
     messages = [problem["message"] for problem in problems(value)]
 
@@ -255,13 +258,13 @@ def test_a_refusal_names_json_types_and_not_our_classes(value: Any) -> None:
 
 def test_a_refusal_does_not_repeat_values() -> None:
     canary = "sk-canary-4711"
-    bad = {**content({"type": "text", "text": [canary]}), "maxTokens": canary, "stream": canary}
+    bad = {**params_with({"type": "text", "text": [canary]}), "maxTokens": canary, "stream": canary}
 
     assert canary not in str(problems(bad))
 
 
 def test_an_error_of_our_own_rule_is_a_plain_sentence() -> None:
-    assert problems(content({"type": "image", "source": "AAAA"}))[0]["message"] == (
+    assert problems(params_with({"type": "image", "source": "AAAA"}))[0]["message"] == (
         "mediaType must name an image type if source is bare base64"
     )
 
@@ -279,12 +282,12 @@ def test_an_error_of_our_own_rule_is_a_plain_sentence() -> None:
 )
 def test_an_invalid_image_is_refused(source: str, media_type: str | None) -> None:
     block = {"type": "image", "source": source, "mediaType": media_type}
-    assert paths(content(block)) == ["messages.0.content.0"]
+    assert paths(params_with(block)) == ["messages.0.content.0"]
 
 
 @pytest.mark.parametrize("key", ["origin", "range"])
 def test_an_empty_array_is_an_empty_object_where_an_object_belongs(key: str) -> None:
-    blocks = [content({"type": "context", "text": "x", key: empty}) for empty in ([], {})]
+    blocks = [params_with({"type": "context", "text": "x", key: empty}) for empty in ([], {})]
     array, empty_object = map(params.ChatStartParams.model_validate, blocks)
     assert array == empty_object
 

@@ -62,9 +62,11 @@ class Recorded(Child):
 
 
 async def start(program: str, *, env: dict[str, str] | None = None, **more: Any) -> Recorded:
-    streams = {name: more.pop(name) for name in ("stdin", "stderr", "directory") if name in more}
+    start_options = {name: more.pop(name) for name in ("stdin", "stderr", "directory") if name in more}
     child = Recorded(**more)
-    await child.start([sys.executable, "-I", "-S", "-c", program], env=env or dict(os.environ), **streams)
+    await child.start(
+        [sys.executable, "-I", "-S", "-c", program], env=env or dict(os.environ), **start_options
+    )
     return child
 
 

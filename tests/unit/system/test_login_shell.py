@@ -29,6 +29,7 @@ def environment_with_shell(home: Path, script: str | None) -> Environment:
 
 
 async def test_the_path_comes_from_a_login_shell(home: Path) -> None:
+    # The shell also prints a greeting and, after the command, its directory.
     script = 'echo "Welcome! $@"; [ "$1$2$3" = -l-i-c ] && PATH="/nvm/bin:$PATH" && eval "$4"; pwd'
     environment = environment_with_shell(home, script)
 

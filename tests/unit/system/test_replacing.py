@@ -78,15 +78,16 @@ def test_a_failure_leaves_the_old_content_and_no_other_file(
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root may give files away")
-def test_a_file_of_another_owner_keeps_its_owner(tmp_path: Path) -> None:
+def test_a_file_of_another_owner_keeps_its_owner_and_its_mode(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"old")
-    file.chmod(0o4755)
     os.chown(file, 1234, 4321)
+    file.chmod(0o4755)  # Changing the owner clears the first bit of this mode.
     replace_file(file, b"new")
 
     found = file.stat()
     assert (file.read_bytes(), found.st_uid, found.st_gid) == (b"new", 1234, 4321)
+    assert stat.S_IMODE(found.st_mode) == 0o4755
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs a file of another owner")
@@ -248,7 +249,7 @@ def test_a_file_that_changes_during_the_write_is_left_alone(
     assert contents(tmp_path) == ({"file": b"OLD"} if file.exists() else {})
 
 
-@pytest.mark.parametrize("is_early", [True, False])
+@pytest.mark.parametrize("is_early", [True, False], ids=["before the call", "during the write"])
 def test_a_new_file_does_not_replace_one_that_has_appeared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_early: bool
 ) -> None:

@@ -86,8 +86,8 @@ async def test_a_closed_flight_reports_to_its_callers_that_only_the_work_was_can
 async def test_a_failure_reaches_every_caller() -> None:
     flight = SingleFlight[int]()
 
-    async def fails() -> int:
+    async def fail() -> int:
         raise ValueError("no")
 
-    results = await asyncio.gather(*(flight.run(fails) for _ in range(3)), return_exceptions=True)
+    results = await asyncio.gather(*(flight.run(fail) for _ in range(3)), return_exceptions=True)
     assert [str(result) for result in results] == ["no"] * 3

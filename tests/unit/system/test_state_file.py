@@ -137,8 +137,8 @@ def test_a_file_that_an_editor_writes_in_place_is_awaited(
     lock = file.path.with_name("settings.json.lock")
     with ThreadPoolExecutor(1) as pool, file.path.open("w", encoding="utf-8") as editor:
         changed = pool.submit(file.update, lambda content: {**content, "b": 2})
-        end = time.monotonic() + 10
-        while not lock.exists() and time.monotonic() < end:
+        deadline = time.monotonic() + 10
+        while not lock.exists() and time.monotonic() < deadline:
             time.sleep(0.001)
         editor.write('{"a": 1}')
         editor.flush()

@@ -100,18 +100,18 @@ async def test_only_the_changed_paths_are_reported(tmp_path: Path) -> None:
 
 async def test_a_change_is_reported_once_and_quiet_ticks_report_nothing(tmp_path: Path) -> None:
     path, ticks = tmp_path / "file", Ticks()
-    given: list[frozenset[Path]] = []
+    reported: list[frozenset[Path]] = []
 
     async def follow() -> None:
         async for changed in Watcher([path], tick=ticks):
-            given.append(changed)  # noqa: PERF401 - it never ends; the test reads the changes so far
+            reported.append(changed)  # noqa: PERF401 - it never ends; the test reads the changes so far
 
     task = asyncio.create_task(follow())
     await ticks.tick(2)
-    assert given == []
+    assert reported == []
     path.touch()
     await ticks.tick(3)
-    assert given == [{path}]
+    assert reported == [{path}]
 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -36,6 +36,7 @@ while written < 40_000_000:
     rest, written = rest[count:], written + count
 print("written", file=sys.stderr, flush=True)
 """
+"""A program that writes 40 MB of lines, and reports if nobody reads them for 0.3 s."""
 
 
 async def start(

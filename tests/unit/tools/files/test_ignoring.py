@@ -77,7 +77,7 @@ RULES = {
 }
 
 
-def make(root: Path, files: Iterable[str], rules: dict[str, str]) -> None:
+def write_tree(root: Path, files: Iterable[str], rules: dict[str, str]) -> None:
     for name in files:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("")
@@ -118,13 +118,13 @@ def list_with_git(root: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", RULES)
 def test_a_walk_finds_the_files_that_git_finds(repository: Path, name: str) -> None:
-    make(repository, FILES, RULES[name])
+    write_tree(repository, FILES, RULES[name])
     assert walk(repository) == list_with_git(repository)
 
 
 def test_a_folder_inside_inherits_the_rules_above_it(repository: Path) -> None:
     rules = {".gitignore": "*.log\n/src/main.o\n", ".git/info/exclude": "local.txt\n"}
-    make(repository, FILES, rules)
+    write_tree(repository, FILES, rules)
     expected = {name for name in list_with_git(repository) if name.startswith("src/")}
 
     assert walk(repository, "src") == expected
@@ -132,23 +132,25 @@ def test_a_folder_inside_inherits_the_rules_above_it(repository: Path) -> None:
 
 
 def test_a_folder_that_is_ignored_is_walked_if_it_is_named(tmp_path: Path) -> None:
-    make(tmp_path, ("build/a", "build/a.log", ".git/HEAD"), {".gitignore": "build/\n*.log\n"})
+    write_tree(tmp_path, ("build/a", "build/a.log", ".git/HEAD"), {".gitignore": "build/\n*.log\n"})
     assert walk(tmp_path) == set()
     assert walk(tmp_path, "build") == {"build/a"}
 
 
 def test_without_a_repository_rules_above_the_folder_do_not_apply(tmp_path: Path) -> None:
-    make(tmp_path, ("project/a.log", "project/b.log"), {".gitignore": "*", "project/.gitignore": "a.log"})
+    write_tree(
+        tmp_path, ("project/a.log", "project/b.log"), {".gitignore": "*", "project/.gitignore": "a.log"}
+    )
     assert walk(tmp_path / "project") == {"b.log"}
 
 
 def test_the_directory_of_git_is_never_walked(repository: Path) -> None:
-    make(repository, ("a", "sub/.git/config"), {})
+    write_tree(repository, ("a", "sub/.git/config"), {})
     assert walk(repository) == {"a"}
 
 
 def test_rules_that_are_a_link_or_a_pipe_are_not_read(tmp_path: Path) -> None:
-    make(tmp_path, ("one/a", "two/a", "rules"), {"rules": "a\n"})
+    write_tree(tmp_path, ("one/a", "two/a", "rules"), {"rules": "a\n"})
     (tmp_path / "one/.gitignore").symlink_to("../rules")
     os.mkfifo(tmp_path / "two/.gitignore")
     assert walk(tmp_path) == {"one/a", "two/a", "rules"}
@@ -156,8 +158,8 @@ def test_rules_that_are_a_link_or_a_pipe_are_not_read(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_replaced_by_a_link_during_the_walk_is_not_entered(tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
-    make(root, ("a", "dir/b"), {})
-    make(outside, ("secret",), {})
+    write_tree(root, ("a", "dir/b"), {})
+    write_tree(outside, ("secret",), {})
     names = []
     found = Walk(root, recursive=True, unsaved={})
     for entry in found:
@@ -170,7 +172,7 @@ def test_a_folder_that_is_replaced_by_a_link_during_the_walk_is_not_entered(tmp_
 
 
 def test_links_are_listed_and_not_followed(tmp_path: Path) -> None:
-    make(tmp_path, ("dir/a",), {})
+    write_tree(tmp_path, ("dir/a",), {})
     (tmp_path / "loop").symlink_to(".")
     (tmp_path / "file").symlink_to("dir/a")
     entries = [
@@ -181,7 +183,7 @@ def test_links_are_listed_and_not_followed(tmp_path: Path) -> None:
 
 
 def test_no_descriptor_is_left_open_if_a_walk_ends_early(tmp_path: Path) -> None:
-    make(tmp_path, ("a", "dir/b"), {".gitignore": "x"})
+    write_tree(tmp_path, ("a", "dir/b"), {".gitignore": "x"})
     before = set(Path("/dev/fd").iterdir())
     for _ in Walk(tmp_path, recursive=True, unsaved={}):
         break

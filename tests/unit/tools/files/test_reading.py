@@ -73,6 +73,7 @@ async def test_a_line_that_does_not_fit_is_cut(tmp_path: Path, home: Path) -> No
     async with open_project(tmp_path / "project", max_result_kilobytes=1) as project:
         project.write("a", "x" * 5000 + "\nnext\n")
         text = await project.ok("read", path="a")
+        # The result may have 1024 bytes; 512 of them are reserved for notes.
         assert text == f"[Line 1 of 2 is too long. This is only its beginning.]\n{'x' * 512}"
 
 
@@ -112,6 +113,7 @@ async def test_lines_of_a_huge_file_are_read_without_the_rest(project: Project) 
 
     text = await project.ok("read", path="huge", startLine=300_000, endLine=300_001)
     assert text == f"[Lines 300000 to 300001.]\n{line[:-2].decode()}\n{line[:-2].decode()}\n"
+    # By default, a result may have 64 KiB; 512 bytes of them are reserved for notes.
     assert (await project.ok("read", path="huge")).startswith("[Lines 1 to 253. Read on with startLine.]")
     assert "larger than 10 MiB" in await project.error("edit", path="huge", oldText="0", newText="1")
 

@@ -208,6 +208,7 @@ async def test_restarts_are_allowed_again_after_a_time(
     now = 0.0
     monkeypatch.setattr(run, "StartLimit", lambda most, seconds: StartLimit(most, seconds, lambda: now))
     client = connect(make_config(record, "--exit", "7"))
+    # Within 600 s, the first start may be followed by 3 restarts.
     for moment in (0.0, 0.0, 0.0, 0.0, 599.0, 601.0):
         now = moment
         async with client.turn("fake/*"):
