@@ -50,7 +50,7 @@ def test_the_matrix_has_each_system_and_the_oldest_and_newest_dependencies() -> 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_each_step_of_the_workflow_is_valid_shell(script: str) -> None:
-    # As GitHub does it: expressions are replaced before the shell sees them.
+    # GitHub replaces the expressions before the shell sees them.
     text = re.sub(r"\$\{\{.*?\}\}", "x", script)
     done = subprocess.run(["bash", "-n", "-c", text], capture_output=True, encoding="utf-8", check=False)
 

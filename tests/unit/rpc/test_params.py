@@ -64,7 +64,7 @@ def test_plain_messages_are_read_like_messages_that_pydantic_validates(role: str
     assert messages[1].content[0].type == "tool_result"
 
 
-def test_a_wrong_message_among_plain_ones_has_its_own_index() -> None:
+def test_the_error_of_a_wrong_message_has_its_index_in_the_clients_list() -> None:
     result = {"role": "user", "content": [{"type": "tool_result", "toolUseId": "a"}]}
     wrong = {"role": "user", "content": [{"type": "tool_result"}]}
     assert paths({"messages": [HI, result, HI, wrong]}) == ["messages.3.content.0.toolUseId"]
@@ -73,7 +73,7 @@ def test_a_wrong_message_among_plain_ones_has_its_own_index() -> None:
 def test_many_wrong_messages_are_listed_in_linear_time() -> None:
     begun = time.process_time()
     assert len(paths({"messages": [{"role": "system", "content": "hi"}] * 30_000})) == 30_000
-    # Comparing each with every other takes minutes.
+    # Comparing each message with every other would take minutes.
     assert time.process_time() - begun < 20
 
 

@@ -81,7 +81,7 @@ async def test_a_command_without_a_value_is_reported_without_its_output(
     assert SECRET not in str(caught.value)
 
 
-async def test_the_error_names_provider_key_and_program_and_no_arguments() -> None:
+async def test_the_error_names_the_provider_its_key_and_the_program_without_arguments() -> None:
     line = python(f"import sys; sys.exit('{SECRET}')")
     with pytest.raises(ConfigError) as caught:
         await Values("x", ProviderConfig()).resolve("headers.X-A", f"cmd:{line}")

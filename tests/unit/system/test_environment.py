@@ -21,7 +21,7 @@ PLACES = Places(Path("/home/ann/config.toml"), Path("/home/ann/state"), Path("/h
         ("/etc/ca.pem", "/etc/ca.pem"),
     ],
 )
-def test_a_path_begins_at_the_clients_directories(written: str, meant: str) -> None:
+def test_paths_are_resolved_from_the_clients_home_and_directory(written: str, meant: str) -> None:
     environment = Environment({"HOME": "/home/ann"}, Path("/work/project"), PLACES)
     assert environment.absolute_path(written) == Path(meant)
 

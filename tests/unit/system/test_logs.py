@@ -37,7 +37,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 class Output:
-    """The reading end of a sink."""
+    """Both ends of a pipe, socket or terminal. A sink writes to `near`, and the test reads from `far`."""
 
     def __init__(self, kind: str) -> None:
         if kind == "pipe":

@@ -9,11 +9,11 @@ import pytest
 from jumpseat.system import packages
 
 
-def test_the_pip_of_this_environment_installs() -> None:
+def test_the_command_uses_the_pip_of_this_environment() -> None:
     assert packages.install_command("keyring") == f"{sys.executable} -m pip install keyring"
 
 
-def test_uv_installs_into_an_environment_without_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_uses_uv_in_an_environment_without_pip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "find_spec", lambda name: None)
     monkeypatch.setattr(sys, "executable", "/home/a b/python")
 

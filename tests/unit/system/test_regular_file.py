@@ -82,7 +82,7 @@ async def test_saved_settings_that_are_a_pipe_are_ignored_and_unchanged(
 
 @pytest.mark.requirement("7:hostile-files")
 @pytest.mark.parametrize("private", [False, True])
-def test_a_file_of_state_that_is_a_pipe_is_refused_and_not_set_aside(tmp_path: Path, private: bool) -> None:
+def test_a_state_file_that_is_a_pipe_is_refused_and_not_set_aside(tmp_path: Path, private: bool) -> None:
     tmp_path.chmod(0o700)
     os.mkfifo(tmp_path / "sign_ins.json", 0o600)
 
@@ -91,7 +91,7 @@ def test_a_file_of_state_that_is_a_pipe_is_refused_and_not_set_aside(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["sign_ins.json"]
 
 
-def test_a_file_that_cannot_be_read_back_is_not_written(tmp_path: Path) -> None:
+def test_content_that_is_too_large_to_be_read_back_is_not_written(tmp_path: Path) -> None:
     file = StateFile(tmp_path / "settings.json")
     file.write({"a": 1})
 

@@ -38,7 +38,7 @@ def as_ordinary_user(*paths: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def open_directory() -> Iterator[Path]:
+def accessible_directory() -> Iterator[Path]:
     """Yield a directory that every user can enter; pytest's directories admit only the user who runs it."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
@@ -91,17 +91,17 @@ def test_a_file_of_another_owner_keeps_its_owner_and_its_mode(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs a file of another owner")
-def test_a_file_is_written_in_place_if_its_owner_cannot_be_copied(open_directory: Path) -> None:
-    file = open_directory / "file"
+def test_a_file_is_written_in_place_if_its_owner_cannot_be_copied(accessible_directory: Path) -> None:
+    file = accessible_directory / "file"
     file.write_bytes(b"old and longer")
     file.chmod(0o666)
     inode = file.stat().st_ino
-    with as_ordinary_user(open_directory):
+    with as_ordinary_user(accessible_directory):
         replace_file(file, b"new")
 
     found = file.stat()
     assert (file.read_bytes(), found.st_uid, found.st_ino) == (b"new", 0, inode)
-    assert list(open_directory.iterdir()) == [file]
+    assert list(accessible_directory.iterdir()) == [file]
 
 
 def test_hard_links_stay_links(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_a_file_keeps_its_access_list_and_does_not_inherit_one(tmp_path: Path) -
     assert (file.read_bytes(), os.listxattr(file)) == (b"newer", [])
 
 
-def test_a_file_in_a_directory_that_cannot_be_written_is_written_in_place(open_directory: Path) -> None:
-    directory = open_directory / "directory"
+def test_a_file_in_a_directory_that_cannot_be_written_is_written_in_place(accessible_directory: Path) -> None:
+    directory = accessible_directory / "directory"
     directory.mkdir()
     file = directory / "file"
     file.write_bytes(b"old")

@@ -171,7 +171,7 @@ def test_replaced_tokens_are_forgotten_some_time_later_and_other_secrets_never()
     assert select_shown(replaced) == replaced[1:-RECENT]
 
 
-def test_a_short_lived_value_that_is_configured_too_stays() -> None:
+def test_a_short_lived_value_that_is_also_configured_is_never_forgotten() -> None:
     register_secret("a-token-of-a-session", short_lived=True)
     register_secret("a-token-of-a-session")
     for number in range(2 * RECENT):

@@ -1,4 +1,4 @@
-"""Shared values: one per key, as long as it has a holder."""
+"""Shared values: one value per key, which lives as long as it has a holder."""
 
 from __future__ import annotations
 

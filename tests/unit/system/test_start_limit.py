@@ -16,7 +16,7 @@ def test_the_number_of_starts_within_a_period_is_limited() -> None:
     assert [limit.count(), limit.count(), limit.count()] == [None, None, 60.0]
 
 
-def test_starts_can_be_uncounted() -> None:
+def test_one_start_can_be_given_back_and_all_can_be_cleared() -> None:
     limit = StartLimit(2, 60.0, lambda: 0.0)
     assert [limit.count(), limit.count()] == [None, None]
     limit.give_back()

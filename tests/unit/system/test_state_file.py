@@ -167,7 +167,7 @@ def test_a_broken_file_that_another_process_completes_is_not_set_aside(
 def test_a_broken_file_is_set_aside_whole_and_counts_as_empty(
     file: StateFile, broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # No other process is writing it.
+    monkeypatch.setattr(state_file, "UNFINISHED_SECONDS", 0.0)  # Nothing is being written, so do not wait.
     file.path.parent.mkdir()
     file.path.write_text(broken, "utf-8")
 

@@ -178,7 +178,7 @@ async def test_an_unsettled_change_is_returned_at_every_poll_while_it_is_recent(
     await ticks.tick(2)
     assert not waiting.done()
 
-    path.write_text("b")  # Another write in the same tick of the clock does not change the time.
+    path.write_text("b")  # A second write may have the same time, so report the change again.
     for _ in range(2):
         ticks.release_one()
         assert await asyncio.wait_for(waiting, WAIT_SECONDS) == {path}

@@ -295,7 +295,7 @@ def send_system_as_message(_, request):
 
 
 def tidy_arguments(_, request):
-    """Replace the raw arguments of tool calls, as code does that parses and serializes them again."""
+    """Replace the raw arguments of tool calls, as code that parses and serializes them again would."""
 
     def tidy(block):
         if isinstance(block, ToolUseBlock):

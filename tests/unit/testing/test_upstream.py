@@ -176,7 +176,7 @@ async def test_a_chunked_body_is_joined():
         writer.write(head + b"3;a=b\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
         await asyncio.wait_for(reader.readuntil(b"taken"), 20)
         assert upstream.requests[0].body == b"abcde"
-        # The connection is at the start of the next request.
+        # The body was read to its end, so another request can follow.
         writer.write(b"GET /v1/y HTTP/1.1\r\n\r\n")
         await asyncio.wait_for(reader.readuntil(b"taken"), 20)
         assert upstream.requests[1].path == "/v1/y"

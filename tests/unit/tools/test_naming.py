@@ -9,7 +9,7 @@ from jumpseat.tools.naming import name_tools
 pytestmark = pytest.mark.requirement("12:tool-names")
 
 
-def test_a_name_consists_of_server_and_tool_and_sorts_by_name() -> None:
+def test_names_consist_of_server_and_tool_and_are_sorted() -> None:
     assert list(name_tools([("shed", "rake"), ("attic", "dust"), ("shed", "dig")]).items()) == [
         ("attic__dust", ("attic", "dust")),
         ("shed__dig", ("shed", "dig")),

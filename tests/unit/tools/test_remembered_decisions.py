@@ -54,7 +54,7 @@ async def test_without_a_conversation_a_decision_cannot_be_remembered_for_one() 
 @pytest.mark.requirement("12:remember-always")
 @pytest.mark.requirement("12:remember-conversation")
 @pytest.mark.parametrize(("is_named", "counts"), [(True, [0, 1]), (False, [0, 0])])
-async def test_a_server_remembers_a_conversation_but_not_a_turn_without_one(
+async def test_the_memory_of_a_server_outlives_a_turn_only_in_a_conversation(
     is_named: bool, counts: list[int]
 ) -> None:
     found: list[int] = []

@@ -81,7 +81,7 @@ async def test_a_denial_is_an_error_result_with_the_users_words(message: str | N
 
 
 @pytest.mark.requirement("12:cannot-ask")
-async def test_a_client_that_cannot_ask_is_denied() -> None:
+async def test_a_call_is_denied_if_the_client_cannot_ask() -> None:
     server = ScriptedServer()
     host = make_host(server)
     recorder = Recorder(host)

@@ -15,7 +15,7 @@ from jumpseat.wire.child import FramedChild, start_child
 from tests.fakes.language_server import NEVER, FakeLanguageServer
 
 AT_ONCE_SECONDS = 1.0
-"""The contract's time limit between a program's death and the failure of the waiting requests."""
+"""The time limit between a program's death and the failure of the requests that wait for it."""
 
 PATIENCE_SECONDS = 20.0
 """A timeout that is far longer than any test needs, even on a busy machine."""

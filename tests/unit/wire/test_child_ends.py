@@ -1,4 +1,4 @@
-"""Real programs that end by themselves or have to be ended: killed, exited, malformed or closed streams."""
+"""Real programs that end by themselves, or that are ended for malformed output or a closed stream."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ async def test_a_cancelled_caller_cancels_the_request_on_both_sides() -> None:
     await wait_bounded(stopped.wait())
 
 
-async def test_cancel_names_the_request_and_leaves_its_answer_awaited() -> None:
+async def test_cancel_names_the_request_whose_answer_is_still_awaited() -> None:
     wire = Wire()
     peer = Peer(wire.write, cancel_method="$/stop")
     request_id, future = peer.start_request("a")

@@ -53,7 +53,7 @@ async def test_other_work_runs_between_the_pieces_of_a_flood(kind: str, tmp_path
     assert log.count("piece") > 3
 
 
-async def test_held_input_is_not_read_until_it_is_released() -> None:
+async def test_paused_input_is_not_read_until_it_is_resumed() -> None:
     read_fd, write_fd = os.pipe()
     received: list[bytes] = []
     arrived = asyncio.Event()
@@ -78,7 +78,7 @@ async def test_held_input_is_not_read_until_it_is_released() -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "file"])
-async def test_requests_are_not_read_while_their_responses_are_not(kind: str, tmp_path: Path) -> None:
+async def test_requests_are_not_read_while_their_responses_are_not_read(kind: str, tmp_path: Path) -> None:
     size = 2_000_000
     (tmp_path / "in").write_bytes(b"x" * size)
     far_read, write_fd = os.pipe()

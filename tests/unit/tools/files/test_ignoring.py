@@ -98,7 +98,7 @@ def walk(root: Path, start: str = "") -> set[str]:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Return a repository of Git."""
+    """Return an empty Git repository."""
     environment = {"HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM": "1"}
     root = tmp_path / "repository"
     try:
@@ -122,7 +122,7 @@ def test_a_walk_finds_the_files_that_git_finds(repository: Path, name: str) -> N
     assert walk(repository) == list_with_git(repository)
 
 
-def test_a_folder_inside_inherits_the_rules_above_it(repository: Path) -> None:
+def test_a_walk_that_starts_in_a_subfolder_uses_the_rules_above_it(repository: Path) -> None:
     rules = {".gitignore": "*.log\n/src/main.o\n", ".git/info/exclude": "local.txt\n"}
     write_tree(repository, FILES, rules)
     expected = {name for name in list_with_git(repository) if name.startswith("src/")}

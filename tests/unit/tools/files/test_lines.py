@@ -1,4 +1,4 @@
-"""Ranges of lines are taken from texts in pieces."""
+"""Ranges of lines are taken from texts that come in pieces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_first_line_that_is_too_long_is_cut_between_characters() -> None:
     assert take_lines(["ab✓", "✓\nnext"], 1, None, 7, count_all=True) == Excerpt("ab✓", 1, True, 2)
 
 
-def test_the_rest_of_a_text_is_not_read_if_nobody_counts_it() -> None:
+def test_the_rest_of_a_text_is_not_read_if_its_lines_are_not_counted() -> None:
     def pieces() -> object:
         yield "one\ntwo\n"
         yield "three\n"

@@ -45,7 +45,7 @@ async def test_a_folder_that_the_client_names_by_a_link_is_the_folder(tmp_path: 
 
 @OUTSIDE
 @pytest.mark.parametrize("way", ["absolute", "parent", "link", "folder link", "chain"])
-async def test_a_path_outside_asks_each_time_whatever_the_rules_say(
+async def test_a_path_outside_the_folders_asks_each_time_whatever_the_rules_say(
     tmp_path: Path, home: Path, way: str
 ) -> None:
     outside = tmp_path / "outside"

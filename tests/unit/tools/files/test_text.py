@@ -77,13 +77,13 @@ def test_a_text_uses_its_most_frequent_line_ending(text: str, line_ending: str |
     assert find_line_ending(text) == line_ending
 
 
-def test_line_endings_are_converted_from_any_to_any() -> None:
+def test_all_line_endings_of_a_text_are_converted() -> None:
     mixed = "a\r\nb\rc\nd\n\r\n"
     assert normalize(mixed) == "a\nb\nc\nd\n\n"
     assert convert_line_endings(mixed, "\r\n") == "a\r\nb\r\nc\r\nd\r\n\r\n"
     assert convert_line_endings(mixed, "\n") == "a\nb\nc\nd\n\n"
 
 
-def test_texts_that_differ_in_line_endings_only_have_one_digest() -> None:
+def test_texts_that_differ_only_in_line_endings_have_the_same_digest() -> None:
     assert digest_text("a\r\nb") == digest_text("a\nb") != digest_text("a\nc")
     assert digest_text("half \ud800") != digest_text("half \ud801")

@@ -90,7 +90,7 @@ async def test_progress_of_the_server_is_reported(connect: Connect) -> None:
 
 
 @pytest.mark.requirement("12:mcp-results")
-async def test_errors_are_error_results(connect: Connect) -> None:
+async def test_errors_of_a_tool_or_server_are_error_results(connect: Connect) -> None:
     client = connect(make_config())
     failed = await client.call("fake__fail")
     refused = await client.call("fake__refuse")
@@ -125,7 +125,7 @@ async def test_requests_of_a_server_are_refused_except_for_ping(
 
 
 @pytest.mark.requirement("12:mcp-tools")
-async def test_pages_are_joined_and_only_the_configured_tools_offered(connect: Connect) -> None:
+async def test_pages_of_a_list_are_joined_and_only_configured_tools_are_offered(connect: Connect) -> None:
     client = connect(make_config("--tools", "50", "--page", "7", tools=["tool1*", "echo"]))
     async with client.turn("fake/*") as turn:
         assert turn.names == sorted(["fake__echo", "fake__tool1", *(f"fake__tool1{n}" for n in range(10))])

@@ -1,4 +1,4 @@
-"""Results of calls for the model."""
+"""The results of calls, as the model gets them."""
 
 from __future__ import annotations
 
