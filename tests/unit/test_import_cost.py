@@ -64,16 +64,18 @@ def test_the_package_chat_needs_no_third_party_library(tmp_path: Path) -> None:
 
 
 START_SCRIPT = """\
-import sys
+import contextlib, sys
 opened = []
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
 import jumpseat.rpc.serve, jumpseat.connections.process
+from jumpseat.chat import ConfigError
 from jumpseat.config import load_config
 from jumpseat.providers import BUILT_IN, KINDS, Registry
 from jumpseat.system.environment import environment_of_process
 environment = environment_of_process()
 registry = Registry(load_config(None, {overlay}, environment=environment, built_in=BUILT_IN, kinds=KINDS))
-registry.adapter("fake")
+with contextlib.suppress(ConfigError):
+    registry.adapter("fake")
 print(*sorted(name for name in sys.modules if name.startswith("jumpseat.")))
 print(*(path for path in opened if "entry_points" in path))
 """
@@ -86,12 +88,10 @@ def modules_and_entry_points_of_a_start(kind: str, directory: Path) -> tuple[set
         capture_output=True,
         text=True,
         timeout=60,
-        check=False,
+        check=True,
         cwd=directory,
         env={**os.environ, "JUMPSEAT_HOME": str(directory), "PYDANTIC_DISABLE_PLUGINS": "__all__"},
     )
-    if not done.stdout:
-        return set(), [done.stderr]
     modules, entry_points = done.stdout.split("\n")[:2]
     return set(modules.split()), entry_points.split()
 
@@ -106,9 +106,9 @@ def test_a_daemon_without_plug_ins_does_not_load_their_hooks(tmp_path: Path) -> 
     # Only the specs of the kinds in use are imported: the kind of the table, and the built-in kinds.
     specs = {name.split(".")[-2] for name in modules if name.endswith(".spec")}
     assert specs == {"base", "openai", "copilot", "local"}
-    # A start with an unknown kind does search the entry points, so this test would notice a search.
-    _, (failure,) = modules_and_entry_points_of_a_start("unknown", tmp_path)
-    assert "there is no kind 'unknown'" in failure
+    # An unknown kind is searched for in the entry points, so this test would notice a search.
+    _, searched = modules_and_entry_points_of_a_start("unknown", tmp_path)
+    assert searched != []
 
 
 REPLY_SCRIPT = """\
