@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import struct
@@ -66,12 +67,12 @@ def test_a_failure_leaves_the_old_content_and_no_other_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(descriptor: int) -> None:
-        raise OSError(28, os.strerror(28))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     file = tmp_path / "file"
     file.write_bytes(b"old")
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match=os.strerror(28)):
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         replace_file(file, b"new")
 
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}
@@ -82,7 +83,7 @@ def test_a_file_of_another_owner_keeps_its_owner_and_its_mode(tmp_path: Path) ->
     file = tmp_path / "file"
     file.write_bytes(b"old")
     os.chown(file, 1234, 4321)
-    file.chmod(0o4755)  # Changing the owner clears the first bit of this mode.
+    file.chmod(0o4755)  # This must follow: changing the owner clears the set-user-ID bit.
     replace_file(file, b"new")
 
     found = file.stat()
@@ -167,10 +168,10 @@ def test_a_failed_write_in_place_restores_the_old_content(
 
     def fail_once(descriptor: int, size: int) -> None:
         monkeypatch.setattr(os, "ftruncate", truncate)
-        raise OSError(28, os.strerror(28))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "ftruncate", fail_once)
-    with pytest.raises(OSError, match=os.strerror(28)):
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
         replace_file(file, b"new and longer")
 
     assert other.read_bytes() == b"old"

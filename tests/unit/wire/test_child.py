@@ -191,7 +191,7 @@ async def test_a_program_that_stops_reading_is_ended_but_not_one_that_reads_slow
         assert child.running == is_slow
         if not is_slow:
             break
-        assert child._stall is not timer, "it is checked again"
+        assert child._stall is not timer, "the next check was not scheduled"
     if not is_slow:
         assert await wait_bounded(child.wait_until_ended()) == "it stopped reading what it was sent"
     await child.stop(0)
