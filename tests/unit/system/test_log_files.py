@@ -61,6 +61,14 @@ def test_a_file_that_cannot_be_renamed_is_continued(tmp_path: Path) -> None:
     assert log.read_bytes() == b"long enough\nmore\n"
 
 
-def test_a_device_is_never_renamed() -> None:
-    append(Path("/dev/null"), b"something long enough\n")
-    assert Path("/dev/null").is_char_device()
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_file_that_is_not_regular_is_never_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_files, "MAX_LOG_BYTES", -1)  # A pipe has the size 0.
+    log = tmp_path / "x.log"
+    os.mkfifo(log)
+    reader = os.open(log, os.O_RDWR | os.O_NONBLOCK)
+    append(log, b"something\n")
+    assert os.read(reader, 100) == b"something\n"
+    os.close(reader)
+    assert log.is_fifo()
+    assert len(list(tmp_path.iterdir())) == 1
