@@ -1,6 +1,6 @@
 """Runs `jumpseat acp` as a process and exchanges lines of JSON with it.
 
-Each of its messages must match the schema of the Agent Client Protocol.
+Every message of the process must match the schema of the Agent Client Protocol.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ It describes the agent's result for a method of the client, and the params for a
 """
 
 NEWER = ("notice",)
-"""The variants of `session/update` that the models of the Python SDK do not have yet."""
+"""The variants of `session/update` that the Python SDK does not know yet."""
 
 
 @functools.cache
@@ -223,7 +223,7 @@ class AcpAgent:
         return self.start("session/prompt", {"sessionId": session, "prompt": blocks})
 
     async def prompt(self, session: str, *content: Any) -> AcpExchange:
-        """Send a prompt and wait for its end."""
+        """Send a prompt and wait for its response."""
         return await self.read_until(self.start_prompt(session, *content))
 
     async def exit_code(self) -> int:

@@ -14,7 +14,7 @@ from tests.acp import AcpAgent, AcpExchange, script_answers, sent_messages
 Json = dict[str, Any]
 Answer = Callable[[Json], Any]
 REFUSED, SILENT = object(), object()
-"""Returned by an `Answer` to respond with an error, or not to respond."""
+"""Values that an `Answer` returns to respond with an error, or not to respond at all."""
 
 
 def call(name: str, call_id: str = "c1", **arguments: Any) -> FakeCall:
@@ -64,7 +64,7 @@ async def serve(agent: AcpAgent, prompt: int, answer: Answer) -> tuple[AcpExchan
 
 
 async def ask(agent: AcpAgent, session: str, answer: Answer) -> tuple[AcpExchange, list[Json]]:
-    """Send a prompt and answer the agent's requests until it ends, like `serve`."""
+    """Send a prompt, and answer the agent's requests until the prompt ends, like `serve`."""
     return await serve(agent, agent.start_prompt(session, "Go."), answer)
 
 

@@ -40,9 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Make the garbage collector ignore the objects that exist after pytest has collected the tests.
+    """Stop the garbage collector while pytest collects the tests, and exclude the objects that exist then.
 
-    They live until the end. To visit them would take a third of the time in which pytest collects the tests.
+    They live until the end of the run. Visiting them would take a third of the time that pytest needs here.
     """
     gc.disable()
     try:

@@ -13,7 +13,7 @@ from tests.emulator import CopilotEmulator
 
 
 def configure(home: Path, *tables: Mapping[str, Any], top: str = "") -> None:
-    """Write a configuration with these provider tables, named `copilot`, `copilot2` and so on."""
+    """Write a configuration: the text `top`, then provider tables named `copilot`, `copilot2` and so on."""
     text = top
     for number, table in enumerate(tables, 1):
         text += f"\n[providers.copilot{number if number > 1 else ''}]\n"

@@ -151,9 +151,9 @@ class Daemon:
 
     @property
     def log(self) -> str:
-        """Everything that the daemon wrote to stderr. It must have exited, or lines could be missing."""
-        assert self.process.returncode not in (None, -signal.SIGKILL), "end it first, with `whole_log`"
-        assert self.drain is None or self.drain.done(), "end it first, with `whole_log`"
+        """Everything that the daemon wrote to stderr. Lines could be missing until the daemon has exited."""
+        assert self.process.returncode not in (None, -signal.SIGKILL), "call `whole_log`, which ends it"
+        assert self.drain is None or self.drain.done(), "call `whole_log`, which ends it"
         return b"".join(self.stderr).decode("utf-8", "replace")
 
     async def whole_log(self) -> str:

@@ -1,6 +1,6 @@
 """`make bench`: the overhead of the daemon, as medians and ratios of one run.
 
-Each figure is compared with a baseline that is measured alternately in the same run, because the speed of a
+A figure and its baseline, if it has one, are measured alternately in the same run, because the speed of a
 shared machine drifts. No figure fails a build.
 """
 
@@ -10,16 +10,16 @@ import statistics
 import subprocess
 import time
 
-from tests.bench.acp import acp
+from tests.bench.acp import measure_acp
 from tests.bench.attached import measure_attached
-from tests.bench.chats import chats
-from tests.bench.conversations import conversations
-from tests.bench.file_tools import file_tools
+from tests.bench.chats import measure_chats
+from tests.bench.conversations import measure_conversations
+from tests.bench.file_tools import measure_file_tools
 from tests.bench.loaded import measure_loaded
-from tests.bench.many_conversations import many_conversations
+from tests.bench.many_conversations import measure_many_conversations
 from tests.bench.measure import BlockingDaemon, blocking_daemon, python, upstream_process
 from tests.bench.report import milliseconds, row
-from tests.bench.tools import tools
+from tests.bench.tools import measure_tools
 from tests.daemon import provider
 
 STARTS = 15
@@ -27,16 +27,16 @@ DELTAS = 30_000
 STREAMS = 5
 
 
-def first_real_reply() -> None:
-    """Measure the time from the daemon's start to its first response after that to `initialize`."""
+def measure_first_reply() -> None:
+    """Measure the time from the daemon's start to its first response after the one to `initialize`."""
     bare = [python(), "-c", "pass"]
-    dispatcher = [python(), "-c", "import pygls.server"]
+    pygls = [python(), "-c", "import pygls.server"]
     floors: list[float] = []
     imports: list[float] = []
     replies: list[float] = []
     for _ in range(STARTS):
         floors.append(milliseconds(lambda: subprocess.run(bare, check=True)))
-        imports.append(milliseconds(lambda: subprocess.run(dispatcher, check=True)))
+        imports.append(milliseconds(lambda: subprocess.run(pygls, check=True)))
         begun = time.perf_counter()
         with blocking_daemon() as daemon:
             daemon.initialize()
@@ -49,7 +49,7 @@ def first_real_reply() -> None:
     row("spawn to first real reply", replies, "ms", f"target 250; {ratio:.2f} of importing pygls alone")
 
 
-def throughput(base_url: str, per_write: int) -> None:
+def measure_throughput(base_url: str, per_write: int) -> None:
     """Measure one stream at full speed: the deltas per second, and the daemon's CPU time for each."""
     asked = [{"role": "user", "content": f"firehose {DELTAS} {per_write}"}]
     rates: list[float] = []
@@ -82,18 +82,18 @@ def _read_stream(daemon: BlockingDaemon) -> int:
 
 def main() -> None:
     """Print the whole report."""
-    first_real_reply()
+    measure_first_reply()
     measure_attached()
-    acp()
+    measure_acp()
     measure_loaded()
-    conversations()
-    file_tools()
-    tools()
+    measure_conversations()
+    measure_file_tools()
+    measure_tools()
     with upstream_process() as base_url:
-        many_conversations(base_url)
-        chats(base_url)
+        measure_many_conversations(base_url)
+        measure_chats(base_url)
         for per_write in (1, 20):
-            throughput(base_url, per_write)
+            measure_throughput(base_url, per_write)
 
 
 if __name__ == "__main__":

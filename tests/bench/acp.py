@@ -21,7 +21,7 @@ from tests.hub import ATTACH, Hub
 
 STARTS = 15
 ROUNDS = 5
-FIREHOSE = 20_000
+DELTAS = 20_000
 
 
 class BlockingAgent:
@@ -56,7 +56,7 @@ class BlockingAgent:
         self.process.wait(10)
 
 
-def acp() -> None:
+def measure_acp() -> None:
     """Measure and print the rows about the Agent Client Protocol, all with a warm shared daemon."""
     with tempfile.TemporaryDirectory() as home, upstream_process() as base_url:
         Path(home, "config.toml").write_text(provider_table(base_url))
@@ -65,13 +65,13 @@ def acp() -> None:
             with closing(BlockingAgent(home)) as agent, closing(BlockingDaemon(home, ATTACH)) as client:
                 agent.initialize()
                 client.initialize()
-                _starts(home)
-                _deltas(hub, agent, client, home)
+                _measure_starts(home)
+                _measure_deltas(hub, agent, client, home)
         finally:
             hub.clean_up()
 
 
-def _starts(home: str) -> None:
+def _measure_starts(home: str) -> None:
     times: dict[str, list[float]] = {"attach": [], "acp": []}
     ways: dict[str, Callable[[], BlockingAgent | BlockingDaemon]] = {
         "attach": lambda: BlockingDaemon(home, ATTACH),
@@ -88,8 +88,8 @@ def _starts(home: str) -> None:
     row("acp to the reply to initialize", times["acp"], "ms", f"{ratio:.2f} of attach, target 2")
 
 
-def _deltas(hub: Hub, agent: BlockingAgent, client: BlockingDaemon, home: str) -> None:
-    question = f"firehose {FIREHOSE} 1"
+def _measure_deltas(hub: Hub, agent: BlockingAgent, client: BlockingDaemon, home: str) -> None:
+    question = f"firehose {DELTAS} 1"
     session = agent.request("session/new", {"cwd": home, "mcpServers": []})["sessionId"]
     prompt = {"sessionId": session, "prompt": [{"type": "text", "text": question}]}
     costs: dict[str, list[float]] = {"attach": [], "acp": []}
@@ -107,13 +107,14 @@ def _deltas(hub: Hub, agent: BlockingAgent, client: BlockingDaemon, home: str) -
             else:
                 _ask(agent, prompt)
             if number > 1:  # The first chat also builds the answer and opens the connection.
-                costs[name].append((_cpu_seconds(hub.pid) - before) / FIREHOSE * 1e6)
+                costs[name].append((_cpu_seconds(hub.pid) - before) / DELTAS * 1e6)
     row("CPU a delta, attach", costs["attach"], "us")
     ratio = statistics.median(costs["acp"]) / statistics.median(costs["attach"])
     row("CPU a delta, acp", costs["acp"], "us", f"{ratio:.2f} of attach, target 1.2")
 
 
 def _ask(agent: BlockingAgent, prompt: Any) -> None:
+    """Clear the conversation, and send the prompt."""
     agent.request("session/prompt", {**prompt, "prompt": [{"type": "text", "text": "/clear"}]})
     agent.request("session/prompt", prompt)
 

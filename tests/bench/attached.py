@@ -1,4 +1,4 @@
-"""Compares the shared daemon with `serve`: start, time and memory of a client, and many clients at once."""
+"""Compares the shared daemon with `serve`: starts, delays, memory, and many clients at once."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests.hub import ATTACH, Hub
 STARTS = 15
 FURTHER_CLIENTS = 64
 ROUNDS = 5
-FIREHOSE = 20_000
-PACED = 200
+UNPACED_DELTAS = 20_000
+PACED_DELTAS = 200
 PER_SECOND = 50
 AT_ONCE = 64
 
@@ -31,18 +31,18 @@ AT_ONCE = 64
 def measure_attached() -> None:
     """Measure and print the rows about attached clients, all with a warm daemon."""
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
-    with _warm() as (hub, home):
-        _starts(home)
-        _memory(hub, home)
+    with _warm_daemon() as (hub, home):
+        _measure_starts(home)
+        _measure_memory(hub, home)
         with upstream_process() as base_url:
             _measure_unpaced(home, base_url)
         with paced_process() as base_url:
             _measure_paced(home, base_url)
-            _many(home, base_url)
+            _measure_many_chats(home, base_url)
 
 
 @contextmanager
-def _warm() -> Iterator[tuple[Hub, str]]:
+def _warm_daemon() -> Iterator[tuple[Hub, str]]:
     """Run a daemon that has served a client; yield its hub and its home."""
     with tempfile.TemporaryDirectory() as home:
         hub = Hub(Path(home))
@@ -56,7 +56,7 @@ def _warm() -> Iterator[tuple[Hub, str]]:
             hub.clean_up()
 
 
-def _starts(home: str) -> None:
+def _measure_starts(home: str) -> None:
     times: dict[str, list[float]] = {"serve": [], "attach": []}
     for _ in range(STARTS):
         for name, command in (("serve", SERVE), ("attach", ATTACH)):
@@ -71,7 +71,7 @@ def _starts(home: str) -> None:
     row("attach to first real reply", times["attach"], "ms", f"target 80; {ratio:.2f} of serve, target 0.25")
 
 
-def _memory(hub: Hub, home: str) -> None:
+def _measure_memory(hub: Hub, home: str) -> None:
     resident = Path(f"/proc/{hub.pid}/statm")
     if not resident.exists():
         return
@@ -91,7 +91,7 @@ def _memory(hub: Hub, home: str) -> None:
 
 def _measure_unpaced(home: str, base_url: str) -> None:
     """Measure a stream at full speed, for `serve` and `attach` in turn."""
-    asked = [{"role": "user", "content": f"firehose {FIREHOSE} 1"}]
+    asked = [{"role": "user", "content": f"firehose {UNPACED_DELTAS} 1"}]
     times: dict[str, list[float]] = {"serve": [], "attach": []}
     with blocking_daemon() as alone, closing(BlockingDaemon(home, ATTACH)) as client:
         ways = {"serve": alone, "attach": client}
@@ -104,10 +104,10 @@ def _measure_unpaced(home: str, base_url: str) -> None:
                 while b'"result"' not in (body := way.read_body())[:60]:
                     assert b'"error"' not in body[:60], body
                 if number > 0:
-                    times[name].append((time.perf_counter() - begun) / FIREHOSE * 1e6)
+                    times[name].append((time.perf_counter() - begun) / UNPACED_DELTAS * 1e6)
     row("time a delta, unpaced, serve", times["serve"], "us")
     added = statistics.median(times["attach"]) - statistics.median(times["serve"])
-    row("time a delta, unpaced, attach", times["attach"], "us", f"{added:+.2f}; target: none")
+    row("time a delta, unpaced, attach", times["attach"], "us", f"{added:+.2f}, target +0")
 
 
 def _measure_paced(home: str, base_url: str) -> None:
@@ -122,14 +122,14 @@ def _measure_paced(home: str, base_url: str) -> None:
             way.initialize(provider(base_url))
         for number in range(ROUNDS):
             for name, way in ways.items():
-                way.send(number + 1, "chat/start", {"messages": _make_messages(PACED // 2)})
-                delays[name] += _delays([_stdout(way)])
+                way.send(number + 1, "chat/start", {"messages": _make_messages(PACED_DELTAS // 2)})
+                delays[name] += _read_delays([_stdout(way)])
     row("delay of a delta, serve", delays["serve"], "ms")
     added = statistics.median(delays["attach"]) - statistics.median(delays["serve"])
-    row("delay of a delta, attach", delays["attach"], "ms", f"{added:+.3f}; target: none")
+    row("delay of a delta, attach", delays["attach"], "ms", f"{added:+.3f}, target +0")
 
 
-def _many(home: str, base_url: str) -> None:
+def _measure_many_chats(home: str, base_url: str) -> None:
     """Measure many chats at once, which begin together, so that their deltas come in bursts.
 
     There are three ways: bare connections, one client of `serve`, and an attached client for each chat.
@@ -143,18 +143,18 @@ def _many(home: str, base_url: str) -> None:
         for number in range(1, ROUNDS + 1):
             with ExitStack() as connections:
                 bare = [connections.enter_context(_bare_chat(base_url)) for _ in range(AT_ONCE)]
-                worst["bare"].append(_p99(_delays([each.fileno() for each in bare], framed=False)))
+                worst["bare"].append(_p99(_read_delays([each.fileno() for each in bare], framed=False)))
             for chat in range(AT_ONCE):
-                alone.send(number * AT_ONCE + chat, "chat/start", {"messages": _make_messages(PACED)})
-            worst["serve"].append(_p99(_delays([_stdout(alone)], answers=AT_ONCE)))
+                alone.send(number * AT_ONCE + chat, "chat/start", {"messages": _make_messages(PACED_DELTAS)})
+            worst["serve"].append(_p99(_read_delays([_stdout(alone)], answers=AT_ONCE)))
             for client in clients:
-                client.send(number, "chat/start", {"messages": _make_messages(PACED)})
-            worst["attach"].append(_p99(_delays([_stdout(each) for each in clients])))
+                client.send(number, "chat/start", {"messages": _make_messages(PACED_DELTAS)})
+            worst["attach"].append(_p99(_read_delays([_stdout(each) for each in clients])))
     name = f"p99 delay of a delta, {AT_ONCE} chats at {PER_SECOND}/s"
     row(f"{name}, bare", worst["bare"], "ms")
     row(f"{name}, serve", worst["serve"], "ms")
     added = statistics.median(worst["attach"]) - statistics.median(worst["bare"])
-    row(f"{name}, attach", worst["attach"], "ms", f"{added:+.2f} to bare, target 16")
+    row(f"{name}, attach", worst["attach"], "ms", f"{added:+.2f} compared with bare, target +16")
 
 
 def _make_messages(deltas: int) -> list[dict[str, str]]:
@@ -174,13 +174,13 @@ def _bare_chat(base_url: str) -> socket.socket:
     """Connect to the provider and send the request of a chat."""
     url = urlsplit(base_url)
     connection = socket.create_connection((url.hostname, url.port))
-    body = b'{"messages":[{"role":"user","content":"%d %d"}]}' % (PACED, PER_SECOND)
+    body = b'{"messages":[{"role":"user","content":"%d %d"}]}' % (PACED_DELTAS, PER_SECOND)
     head = f"POST {url.path}/chat/completions HTTP/1.1\r\nhost: {url.netloc}\r\ncontent-length: {len(body)}"
     connection.sendall(head.encode() + b"\r\n\r\n" + body)
     return connection
 
 
-def _delays(descriptors: Sequence[int], *, answers: int = 1, framed: bool = True) -> list[float]:
+def _read_delays(descriptors: Sequence[int], *, answers: int = 1, framed: bool = True) -> list[float]:
     """Read all answers; return the milliseconds from the write of each delta to its read."""
     delays: list[float] = []
     rest = dict.fromkeys(descriptors, b"")

@@ -1,7 +1,7 @@
-"""Compares the cost of a chat with httpx2 alone: time to the first delta, CPU time, connections.
+"""Compares chats through the daemon with chats through httpx2 alone: first deltas, CPU time, connections.
 
-`python -m tests.bench.chats PYTHON` compares the CPU time of this version of the daemon with the version that
-is installed for the interpreter PYTHON.
+`python -m tests.bench.chats PYTHON` compares the CPU time of two versions of the daemon: this one, and the
+version that is installed for the interpreter PYTHON.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Messages = Sequence[Mapping[str, Any]]
 HI: Messages = [{"role": "user", "content": "hi"}]
 
 
-def chats(base_url: str) -> None:
+def measure_chats(base_url: str) -> None:
     """Measure and print the rows about chats."""
     with blocking_daemon() as daemon, direct(base_url) as alone:
         daemon.initialize(provider(base_url))
@@ -42,9 +42,8 @@ def chats(base_url: str) -> None:
             before = _count_connections(base_url)
             for _ in range(IN_TURN):
                 side.run(1, HI)
-            opened = (
-                _count_connections(base_url) - before - 1
-            )  # without the connection of `_count_connections` itself
+            # Subtract the connection of the second count itself.
+            opened = _count_connections(base_url) - before - 1
             row(f"connections for {IN_TURN} chats in turn, {name}", [opened], "")
 
         floor, ours = _measure_sides(sides, IN_TURN, 1, HI)
@@ -64,7 +63,7 @@ def chats(base_url: str) -> None:
             print_comparison(f"CPU a chat, 1 MB in {name}", floor.costs, ours.costs, "ms")
 
 
-def versions(other_python: str) -> None:
+def compare_versions(other_python: str) -> None:
     """Measure the CPU time of a chat in another version and in this one, in alternating rounds."""
     other = (other_python, *SERVE[1:])
     with upstream_process() as base_url, blocking_daemon(other) as before, blocking_daemon() as now:
@@ -153,7 +152,7 @@ def _count_connections(base_url: str) -> int:
 
 
 def _histories() -> Mapping[str, Messages]:
-    """Return conversations of 1 MB, in a form for both sides."""
+    """Return conversations of 1 MB by name."""
     return {
         "200 turns of ASCII": _history(200),
         "200 turns with other letters": _history(200, " Größe 😀"),
@@ -170,4 +169,4 @@ def _history(turns: int, more: str = "") -> Messages:
 
 
 if __name__ == "__main__":
-    versions(sys.argv[1])
+    compare_versions(sys.argv[1])

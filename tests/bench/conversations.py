@@ -21,14 +21,14 @@ ROUNDS = 15
 SEARCHES: Mapping[str, str] = {
     "a common word": "provider",
     "a word of one conversation": "needle7777",
-    "a word of none": "haystack",
-    "two letters of none": "qx",
+    "a word of no conversation": "haystack",
+    "two letters of no conversation": "qx",
     "two common words": "daemon provider",
-    "a common word and one of none": "provider haystack",
+    "a common word and one of no conversation": "provider haystack",
 }
 
 
-def conversations() -> None:
+def measure_conversations() -> None:
     """Measure and print the rows about kept conversations."""
     with tempfile.TemporaryDirectory() as home:
         keep_many(Path(home), CONVERSATIONS)
@@ -42,15 +42,15 @@ def conversations() -> None:
                 took = _time_list(daemon, {})
                 (opened if number else first).append(took)
                 if number == 3:
-                    _lists_and_searches(daemon)
+                    _measure_lists_and_searches(daemon)
             finally:
                 daemon.close()
-        row(f"start with {CONVERSATIONS:,} conversations", starts, "ms", "as without them")
+        row(f"start with {CONVERSATIONS:,} conversations", starts, "ms", "target: as without them")
         row("first list, which builds the index", first, "ms")
         row("first list of a new daemon", opened, "ms")
 
 
-def _lists_and_searches(daemon: BlockingDaemon) -> None:
+def _measure_lists_and_searches(daemon: BlockingDaemon) -> None:
     lists = [_time_list(daemon, {"limit": 200}) for _ in range(ROUNDS)]
     row(f"list of 200 of {CONVERSATIONS:,}", lists, "ms", "target 50")
     for name, query in SEARCHES.items():
@@ -74,7 +74,7 @@ def _milliseconds_since(begun: float) -> float:
 
 
 def keep_many(home: Path, count: int) -> None:
-    """Write copies of one kept conversation, because it would take longer to keep as many turns."""
+    """Copy one kept conversation many times, because it would take longer to keep each through the store."""
     store = ConversationStore(conversations_directory(home))
     message = Message("user", (TextBlock("A question: QUESTION"),))
     turn = NewTurn(

@@ -21,7 +21,7 @@ LINES = "def walk(folder):\n    for entry in folder:\n        yield entry\n" * 5
 TICK_SECONDS = 0.001
 
 
-def file_tools() -> None:
+def measure_file_tools() -> None:
     """Measure and print the rows about file tools."""
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
@@ -70,4 +70,4 @@ async def _find_longest_delay(work: Awaitable[None]) -> float:
 
 
 if __name__ == "__main__":
-    file_tools()
+    measure_file_tools()

@@ -46,6 +46,7 @@ def conversations_of_10_mb() -> dict[str, list[dict[str, Any]]]:
     def messages(count: int, length: int) -> list[dict[str, Any]]:
         roles = ("user", "assistant")
         texts = ("a conversation " * (length // 15 + 1))[:length]
+        # The number of messages is odd, so that the user wrote the last one.
         return [{"role": roles[number % 2], "content": texts} for number in range(count + 1 - count % 2)]
 
     return {"one text": messages(1, 10 * MEGABYTE), "20,000 messages": messages(20_000, 500)}

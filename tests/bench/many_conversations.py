@@ -20,20 +20,20 @@ TURNS = 50
 LIMIT_MEGABYTES = 10
 
 
-def many_conversations(base_url: str) -> None:
+def measure_many_conversations(base_url: str) -> None:
     """Measure and print the rows about turns, first lists and pruning."""
     costs = []
     for count in (FEW, MANY):
         with tempfile.TemporaryDirectory() as home:
             keep_many(Path(home), count)
-            _first_list(home, count)
-            costs.append(_turns(home, count, base_url))
+            _measure_first_list(home, count)
+            costs.append(_measure_turns(home, count, base_url))
             if count == MANY:
                 _measure_pruning(home)
-    print(f"a kept turn beside {MANY:,} costs {costs[1] / costs[0]:.2f} of one beside {FEW}")
+    print(f"a kept turn beside {MANY:,} costs {costs[1] / costs[0]:.2f} times as much as beside {FEW}")
 
 
-def _first_list(home: str, count: int) -> None:
+def _measure_first_list(home: str, count: int) -> None:
     daemon = BlockingDaemon(home)
     try:
         daemon.initialize()
@@ -47,7 +47,7 @@ def _first_list(home: str, count: int) -> None:
         daemon.close()
 
 
-def _turns(home: str, count: int, base_url: str) -> float:
+def _measure_turns(home: str, count: int, base_url: str) -> float:
     daemon = BlockingDaemon(home)
     costs = []
     try:

@@ -37,14 +37,14 @@ SMALL: dict[str, Any] = {"content": [], "structuredContent": {"never": 1}}
 """A result that agrees with the schema of the tool, which the SDK checks."""
 
 
-def tools() -> None:
+def measure_tools() -> None:
     """Measure and print the rows about MCP servers."""
-    asyncio.run(_calls())
-    _delays()
-    _memory()
+    asyncio.run(_measure_calls())
+    _measure_delays()
+    _measure_memory()
 
 
-async def _calls() -> None:
+async def _measure_calls() -> None:
     """Call a tool alternately through the SDK's own client and through ours."""
     from mcp import Client, StdioServerParameters
 
@@ -74,7 +74,7 @@ async def _calls() -> None:
     row("call of a stdio tool, ours", times["ours"], "ms", f"{added:+.2f} ms, target +1")
 
 
-BAD: Sequence[tuple[str, str, dict[str, Any]]] = (
+TIMED_CALLS: Sequence[tuple[str, str, dict[str, Any]]] = (
     ("a call that returns at once", "result", SMALL),
     ("a line of 100 MB", "line", {"count": 100_000_000}),
     ("a text of 15 MB", "big", {"count": 15_000_000}),
@@ -82,10 +82,11 @@ BAD: Sequence[tuple[str, str, dict[str, Any]]] = (
     ("400,000 values", "values", {"count": 400_000}),
     ("50,000 notifications", "flood", {"count": 50_000}),
 )
+"""Calls during which other requests are timed: a label, the tool, its arguments. The first is harmless."""
 
 
-def _delays() -> None:
-    for name, tool, arguments in BAD:
+def _measure_delays() -> None:
+    for name, tool, arguments in TIMED_CALLS:
         longest: list[float] = []
         for _ in range(ROUNDS):
             with (
@@ -99,12 +100,12 @@ def _delays() -> None:
     longest = []
     for _ in range(ROUNDS):
         with _daemon(mcp_server.table("small") + mcp_server.table("fake", "--tools", "10000")) as daemon:
-            _measure(daemon, 1, "mcp/restart", {"server": "small"})
-            longest.append(max(_measure(daemon, 2, "mcp/restart", {"server": "fake"})))
+            _time_small_requests(daemon, 1, "mcp/restart", {"server": "small"})
+            longest.append(max(_time_small_requests(daemon, 2, "mcp/restart", {"server": "fake"})))
     row("longest delay of others during 10,000 tools", longest, "ms", "target 50")
 
 
-def _memory() -> None:
+def _measure_memory() -> None:
     """Compare the memory of daemons without a server, with a configured server and with a running server."""
     sizes: dict[str, list[float]] = {"none": [], "configured": [], "running": []}
     starts: dict[str, list[float]] = {"none": [], "configured": []}
@@ -117,7 +118,7 @@ def _memory() -> None:
                 starts[name].append((time.perf_counter() - begun) * 1000)
                 sizes[name].append(_resident(daemon))
                 if name == "configured" and len(sizes["running"]) < ROUNDS:
-                    _measure(daemon, 2, "mcp/restart", {"server": "fake"})
+                    _time_small_requests(daemon, 2, "mcp/restart", {"server": "fake"})
                     sizes["running"].append(_resident(daemon))
     row("start to first reply without MCP servers", starts["none"], "ms")
     row("start to first reply with one that is not used", starts["configured"], "ms")
@@ -142,10 +143,10 @@ def _call(
         Reply.events(completion_stream(tool_calls=[call])), Reply.events(completion_stream(["Done."]))
     )
     params = {"messages": [user("Go.")], "daemonTools": ["fake/*"]}
-    return _measure(daemon, number, "chat/start", params)
+    return _time_small_requests(daemon, number, "chat/start", params)
 
 
-def _measure(daemon: BlockingDaemon, number: int, method: str, params: Any) -> list[float]:
+def _time_small_requests(daemon: BlockingDaemon, number: int, method: str, params: Any) -> list[float]:
     """Send a request, then small ones until it is answered; return the times of the small ones, in ms."""
     daemon.send(number, method, params)
     delays: list[float] = []

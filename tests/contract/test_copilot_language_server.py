@@ -21,7 +21,10 @@ KIND = "copilot-language-server"
 
 @pytest.fixture
 def command() -> Iterator[list[str]]:
-    """Run a scripted server and yield its command. The server has its own event loop, as has each check."""
+    """Run a scripted server and yield its command.
+
+    The server has an event loop of its own, because the suite runs each check in a new loop.
+    """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()

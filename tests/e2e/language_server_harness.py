@@ -1,7 +1,7 @@
 """Finds GitHub's own Copilot language server, and runs it in tests without access to the network.
 
 The emulator stands in for GitHub. The program reaches it over plain HTTP through its own environment
-variables, or over TLS and a proxy as in a company network. A proxy on loopback receives its telemetry.
+variables, or over TLS and a proxy as in a company network. A proxy on loopback receives the telemetry.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def answer_with_calls(*calls: tuple[str, dict[str, Any]], text: str = "", gate: 
 
 
 def hold_answer(gate: Gate, before: Sequence[str], after: Sequence[str]) -> Reply:
-    """Return an answer that waits between these pieces until the gate is open."""
+    """Return an answer that waits for the gate between the pieces in `before` and those in `after`."""
     events: list[Event] = completion_stream([*before, *after])
     at = 1 + len(before)
     return Reply.events([*events[:at], gate, *events[at:]])
