@@ -106,7 +106,7 @@ async def log_in(env: dict[str, str], emulator: CopilotEmulator, *more: str) -> 
 
 
 @pytest.mark.requirement("copilot:login-command")
-async def test_a_login_in_a_pipe_shows_code_page_and_user_only(env, emulator, opened):
+async def test_a_login_in_a_pipe_shows_only_the_code_the_page_and_the_user(env, emulator, opened):
     code, out, said = await log_in(env, emulator)
 
     assert (code, out) == (0, "")
@@ -284,30 +284,31 @@ async def test_a_logout_reports_a_sign_in_that_is_still_configured(env, emulator
 
 
 @pytest.fixture
-def signed_in(emulator: CopilotEmulator, home: Path) -> dict[str, Any]:
+def policies(emulator: CopilotEmulator, home: Path) -> dict[str, Any]:
+    """Sign octocat in through the configuration, and return the account's policies by model."""
     emulator.set_policy("claude-haiku-4.5", "unconfigured")
     configure(home, table(emulator, github_token=emulator.issue_token("octocat")))
     return emulator.account().policies
 
 
 @pytest.mark.requirement("copilot:terms-command")
-async def test_without_a_terminal_or_yes_terms_are_shown_and_not_accepted(env, signed_in):
+async def test_terms_are_only_shown_without_a_terminal_and_the_option_yes(env, policies):
     code, out, said = await run(env, "accept-terms", HAIKU)
 
     assert (code, out) == (2, "")
     assert "Claude Haiku 4.5" in said
     assert "--yes" in said
-    assert signed_in["claude-haiku-4.5"] == "unconfigured"
+    assert policies["claude-haiku-4.5"] == "unconfigured"
 
 
 @pytest.mark.requirement("copilot:terms-command")
-async def test_yes_accepts_the_terms_once(env, signed_in):
+async def test_the_option_yes_accepts_the_terms_once(env, policies):
     code, out, said = await run(env, "accept-terms", "--yes", "--json", HAIKU)
     again = await run(env, "accept-terms", HAIKU)
 
     assert (code, json.loads(out)["policy"]) == (0, "enabled")
     assert "Claude Haiku 4.5" in said
-    assert signed_in["claude-haiku-4.5"] == "enabled"
+    assert policies["claude-haiku-4.5"] == "enabled"
     assert (again[0], again[2].strip()) == (0, f"{HAIKU} is already enabled.")
 
 
@@ -316,14 +317,14 @@ async def test_yes_accepts_the_terms_once(env, signed_in):
     ("keys", "code", "policy"),
     [(b"y\n", 0, "enabled"), (b"n\n", 1, "unconfigured"), (b"\x03", 130, "unconfigured")],
 )
-async def test_the_terminal_asks_for_acceptance(env, signed_in, keys, code, policy):
+async def test_a_user_on_a_terminal_is_asked_to_accept_the_terms(env, policies, keys, code, policy):
     terminal = Terminal([*COMMAND, "accept-terms", HAIKU], env)
     await asyncio.to_thread(terminal.read_until, lambda seen: b"accept these terms?" in seen)
     terminal.type(keys)
     ended, screen = await asyncio.to_thread(terminal.finish)
 
     assert ended == code
-    assert signed_in["claude-haiku-4.5"] == policy
+    assert policies["claude-haiku-4.5"] == policy
     assert "Traceback" not in screen
 
 
@@ -337,7 +338,7 @@ async def test_the_terminal_asks_for_acceptance(env, signed_in, keys, code, poli
         ("copilot:claude-opus-4.7", 1, "The plan does not include it"),
     ],
 )
-async def test_an_unknown_or_unavailable_model_is_reported(env, signed_in, model, code, words):
+async def test_an_unknown_or_unavailable_model_is_reported(env, policies, model, code, words):
     ended, _, said = await run(env, "accept-terms", "--yes", model)
 
     assert ended == code

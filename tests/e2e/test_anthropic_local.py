@@ -58,7 +58,7 @@ def adapter_for(server, http, **config):
 
 
 async def response_to(server, *messages, **more):
-    """Return one answer over a new connection.
+    """Request an answer over a new connection; return the response and its events.
 
     llama.cpp closes the connection after a streamed answer, although it promised keep-alive. On an old
     connection, a request could be sent before the client notices that. In the daemon, the engine retries it.
@@ -88,7 +88,7 @@ async def test_llama_cpp_gives_the_same_answer_streamed_and_whole(server):
     assert (whole.text, whole.stop_reason) == (streamed.text, streamed.stop_reason)
 
 
-async def test_a_conversation_continues_and_ends_at_a_stop_sequence(server):
+async def test_a_conversation_continues_and_an_answer_ends_at_its_token_limit(server):
     first, _ = await response_to(server, system="You are a geographer.")
     again, _ = await response_to(
         server, Message.user(QUESTION), first.as_message(), Message.user("And of Italy?")

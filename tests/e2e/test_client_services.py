@@ -94,7 +94,7 @@ def test_a_page_is_fetched_and_sent_with_a_question(upstream: ThreadedUpstream, 
 
 
 @pytest.mark.requirement("13:client")
-async def test_a_page_is_fetched_with_asyncio(upstream: ThreadedUpstream) -> None:
+async def test_a_page_on_a_private_address_is_refused_with_asyncio(upstream: ThreadedUpstream) -> None:
     async with Client.spawn() as client:
         with pytest.raises(RequestFailed) as caught:
             await client.fetch_context(upstream.origin)

@@ -24,7 +24,7 @@ PATH = "/v1/chat/completions"
 
 @pytest.fixture
 def upstream() -> Iterator[ThreadedUpstream]:
-    """Start a provider whose model calls the tool `echo` and then answers."""
+    """Start a provider that answers "Done." by default."""
     with ThreadedUpstream() as running:
         running.default(Reply.events(completion_stream(["Done."])), PATH)
         yield running

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -20,7 +21,7 @@ from jumpseat_client import ChatFailed, Client
 from tests.fakes.terminal import Terminal, list_visible_lines
 from tests.processes import restore_interrupts
 
-OTHER = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]")
+COLOURS_AND_CURSOR = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?25[lh]")
 """Matches the control sequences for colours and for the visibility of the cursor."""
 
 COMMAND = [sys.executable, "-m", "jumpseat"]
@@ -64,7 +65,7 @@ def test_a_question_is_answered_as_json(environment: dict[str, str], upstream: T
 
 
 @pytest.mark.requirement("2:context-paths")
-def test_paths_above_the_working_directory_are_not_sent(
+def test_files_are_sent_with_paths_relative_to_the_working_directory(
     environment: dict[str, str], upstream: ThreadedUpstream, tmp_path: Path
 ) -> None:
     upstream.default(Reply.events(completion_stream(["```\nx\n```"])))
@@ -73,6 +74,7 @@ def test_paths_above_the_working_directory_are_not_sent(
     for file in (below / "a.py", below.parent / "b.py"):
         file.write_text("a = 1\n")
     (below / "link.py").symlink_to("/etc/hosts")
+    # Start the shared daemon in another directory.
     run(environment, "chat", "Begin in another directory.")
     for arguments in (
         ("chat", "-f", "a.py", "-f", "../b.py", "-f", str(below / "link.py"), "Explain."),
@@ -119,7 +121,7 @@ def test_a_configuration_file_can_be_given(environment: dict[str, str], tmp_path
 
 
 @pytest.mark.parametrize("more", [(), ("--no-stream",)])
-def test_requested_thinking_is_printed_on_stderr_and_never_in_a_pipe(
+def test_thinking_is_printed_on_stderr_only_if_it_is_requested(
     environment: dict[str, str], upstream: ThreadedUpstream, more: tuple[str, ...]
 ) -> None:
     if more:
@@ -137,7 +139,8 @@ def test_requested_thinking_is_printed_on_stderr_and_never_in_a_pipe(
     code, output = terminal.finish()
     assert code == 0
     assert "\x1b[2mFirst" in output
-    assert "\n".join(list_visible_lines(OTHER.sub("", output))).strip() == "First I think.\n\nBecause."
+    plain = COLOURS_AND_CURSOR.sub("", output)
+    assert "\n".join(list_visible_lines(plain)).strip() == "First I think.\n\nBecause."
 
 
 @pytest.mark.usefixtures("ignored_interrupts")
@@ -175,6 +178,7 @@ async def test_leaving_the_loop_over_an_answer_closes_the_providers_connection(
             await stream.response()
         assert caught.value.partial is not None
         assert caught.value.partial["text"] == "Hel"
+        await asyncio.to_thread(upstream.wait_for_disconnect)
 
 
 def test_a_prompt_with_a_file_and_a_setting_reaches_the_provider(

@@ -101,7 +101,7 @@ def test_a_chat_is_kept_and_continued_with_its_messages_system_and_model(
 
 @pytest.mark.requirement("10:cli-keep")
 @pytest.mark.usefixtures("configuration")
-def test_wrong_uses_of_continue_have_their_exit_codes() -> None:
+def test_wrong_uses_of_the_options_to_continue_a_conversation_fail() -> None:
     both = run("chat", "-c", "--conversation", "x", "Hi")
     unknown = run("chat", "--conversation", "unknown", "Hi")
 
@@ -218,7 +218,7 @@ def test_searches_and_removals_include_all_conversations_in_a_pipe() -> None:
 
 @pytest.mark.requirement("10:cli-list")
 @pytest.mark.usefixtures("configuration")
-def test_a_terminal_is_asked_before_conversations_are_deleted() -> None:
+def test_a_user_on_a_terminal_is_asked_before_conversations_are_deleted() -> None:
     first, second = chat("Why?")["conversationId"], chat("How?")["conversationId"]
 
     terminal = Terminal([*COMMAND, "conversations", "remove", first, second])
@@ -261,4 +261,5 @@ def test_with_keeping_off_a_chat_warns_and_answers(configuration: Path) -> None:
     done = run("chat", "Hi")
 
     assert (done.returncode, done.stdout) == (0, "Hello\n")
+    assert "This conversation is not kept." in done.stderr
     assert list_ids() == []

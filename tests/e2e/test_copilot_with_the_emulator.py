@@ -115,7 +115,7 @@ async def test_an_oauth_apps_token_is_used_directly_at_the_host_of_its_plan(daem
     assert emulator.credentials_seen_by("copilot-business") == {"gho"}
 
 
-async def test_each_reason_for_refusing_an_account_has_its_error_kind(signed_in, emulator):
+async def test_each_reason_for_refusing_a_chat_has_its_error_kind(signed_in, emulator):
     async def kind(model="gpt-4.1", text="Hi"):
         params = {"model": f"gh:{model}", "messages": [user(text)]}
         return (await signed_in.request("chat/start", params)).error["data"]["kind"]

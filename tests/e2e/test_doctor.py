@@ -126,7 +126,7 @@ def test_each_problem_is_reported_without_secrets(home: Path, upstream: Threaded
         assert "canary" not in done.stdout + done.stderr
 
 
-def test_an_unknown_provider_is_a_problem_that_names_the_nearest(
+def test_an_unknown_provider_is_reported_with_the_most_similar_name(
     home: Path, upstream: ThreadedUpstream
 ) -> None:
     write(home, upstream)

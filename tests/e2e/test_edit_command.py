@@ -81,7 +81,7 @@ def test_the_replacement_of_the_lines_is_printed_byte_for_byte(
     assert file.read_bytes() == BEFORE
 
 
-def test_yes_changes_only_the_named_lines_and_shows_the_change(
+def test_the_option_yes_changes_only_the_named_lines_and_shows_the_change(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     script_answer(upstream, "```\nd = 5\n```")
@@ -125,7 +125,7 @@ def test_on_a_terminal_the_change_is_shown_as_a_coloured_diff_with_a_question(
     assert file.read_bytes() == content
 
 
-def test_without_a_terminal_or_yes_an_edit_is_refused_before_the_request(
+def test_an_edit_that_cannot_be_confirmed_is_refused_before_the_request(
     environment: dict[str, str], upstream: ThreadedUpstream, file: Path
 ) -> None:
     done = run(environment, file, "Shorten it.")

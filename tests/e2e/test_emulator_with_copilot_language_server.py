@@ -32,7 +32,7 @@ class LanguageServer:
     def reports(self, token: str) -> list[dict[str, Any]]:
         return [value for of, value in self.progress if of == token]
 
-    def note(self, method: str, params: Any) -> None:
+    def record_progress(self, method: str, params: Any) -> None:
         if method == "$/progress":
             self.progress.append((params["token"], params["value"]))
 
@@ -61,16 +61,16 @@ async def _running(emulator: CopilotEmulator, home: Path, proxy: str) -> AsyncIt
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    notes: list[LanguageServer] = []
+    created: list[LanguageServer] = []
     peer = Peer(
         process.stdin.write,
-        on_notification=lambda method, params: notes[0].note(method, params),
+        on_notification=lambda method, params: created[0].record_progress(method, params),
         on_request=answer_request,
     )
-    notes.append(LanguageServer(peer))
+    created.append(LanguageServer(peer))
     pump = asyncio.ensure_future(_pump(process.stdout, peer))
     try:
-        await notes[0].request(
+        await created[0].request(
             "initialize",
             {
                 "processId": os.getpid(),
@@ -84,8 +84,8 @@ async def _running(emulator: CopilotEmulator, home: Path, proxy: str) -> AsyncIt
             },
         )
         peer.notify("initialized", {})
-        yield notes[0]
-        await notes[0].request("shutdown", None)
+        yield created[0]
+        await created[0].request("shutdown", None)
         peer.notify("exit")
         async with asyncio.timeout(WAIT_SECONDS):
             assert await process.wait() == 0

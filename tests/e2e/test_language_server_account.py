@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.requirement("language-server:real-em
 
 
 @pytest.mark.requirement("language-server:status", "language-server:quotas", "8:auth-status", "8:quotas")
-async def test_the_server_gives_the_account_plan_and_quotas(harness, emulator):
+async def test_the_server_reports_the_login_the_plan_and_the_quotas(harness, emulator):
     emulator.account().premium.charge(75)
     status = (await harness.daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result
     assert {key: status[key] for key in ("provider", "state", "login", "plan", "host")} == {
@@ -54,7 +54,7 @@ async def test_the_servers_chat_models_are_listed(harness):
 
 
 @pytest.mark.requirement("language-server:terms", "3:set-policy")
-async def test_terms_are_accepted_at_the_server_and_checked(harness, emulator):
+async def test_accepted_terms_are_sent_to_github_and_the_model_answers(harness, emulator):
     model = f"{PROVIDER}:claude-haiku-4.5"
     listed = (await harness.daemon.request("models/list", {"provider": PROVIDER})).result["models"]
     before = next(row for row in listed if row["id"] == model)["policy"]
@@ -79,7 +79,7 @@ async def test_a_token_that_expires_between_two_chats_is_replaced(harness, emula
 
 
 @pytest.mark.requirement("8:expired-sign-in", "6:authentication")
-async def test_a_revoked_sign_in_is_1000_with_the_command_that_fixes_it(harness, emulator):
+async def test_a_revoked_sign_in_is_error_1000_with_the_command_that_fixes_it(harness, emulator):
     await harness.ask("Hello")
     for credential in emulator.credentials.all():
         credential.revoked = True
@@ -96,7 +96,7 @@ async def test_a_revoked_sign_in_is_1000_with_the_command_that_fixes_it(harness,
 
 
 @pytest.mark.requirement("6:authorization")
-async def test_an_account_without_copilot_is_1001(home, emulator):
+async def test_an_account_without_copilot_is_error_1001(home, emulator):
     emulator.suspend()
     async with running_harness(home, emulator) as harness:
         status = (await harness.daemon.request("auth/status", {"provider": PROVIDER, "refresh": True})).result

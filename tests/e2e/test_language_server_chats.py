@@ -110,7 +110,7 @@ async def test_two_concurrent_chats_do_not_mix(harness, emulator):
 
 
 @pytest.mark.requirement("language-server:completion", "language-server:capabilities", "2:degradation")
-async def test_a_completion_is_one_delta_and_reports_unsupported_features(home, emulator):
+async def test_the_completion_api_answers_in_one_delta_and_reports_missing_features(home, emulator):
     async with running_harness(home, emulator, chat_api="completion") as harness:
         providers = (await harness.daemon.request("providers/list", {})).result["providers"]
         chat = await harness.daemon.request("chat/start", chat_params("What is a monad?"))

@@ -36,7 +36,7 @@ async def test_every_request_reports_the_missing_sign_in_and_how_to_fix_it(home,
 
 
 @pytest.mark.requirement("8:sign-in-errors")
-async def test_a_sign_in_that_cannot_reach_github_is_an_error_that_names_it(home):
+async def test_a_sign_in_that_cannot_reach_github_fails_and_names_github(home):
     async with running_harness(home, None) as harness:
         error = (await harness.daemon.request("auth/signIn", {"provider": PROVIDER})).error
         status = (await harness.daemon.request("auth/status", {"provider": PROVIDER})).result
@@ -69,7 +69,7 @@ async def test_the_server_gets_the_editors_name_and_a_shutdown_request(home):
         await harness.daemon.request("shutdown")
         harness.daemon.notify("exit")
         await harness.daemon.exit_code()
-        left = harness.read_messages()[len(opened) :]
+        later = harness.read_messages()[len(opened) :]
 
     assert [message.get("method") for message in opened[:3]] == [
         "initialize",
@@ -81,4 +81,4 @@ async def test_the_server_gets_the_editors_name_and_a_shutdown_request(home):
     assert options["editorPluginInfo"]["name"] == "jumpseat"
     assert opened[0]["params"]["processId"] == harness.daemon.process.pid
     assert opened[2]["params"]["settings"] == {"telemetry": {"telemetryLevel": "off"}}
-    assert left[0]["method"] == "shutdown"
+    assert later[0]["method"] == "shutdown"

@@ -27,7 +27,7 @@ async def test_a_count_matches_the_reported_usage_and_does_not_load_the_model() 
         max_tokens=2,
     )
     try:
-        assert await adapter.count_tokens(request) == -1
+        assert await adapter.count_tokens(request) == -1  # This means that the model is not loaded.
         answer = await adapter.bind(adapter.traits.default_model).chat(
             request.messages, system=request.system, max_tokens=2
         )

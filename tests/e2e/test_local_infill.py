@@ -27,11 +27,11 @@ PLACE = {"prefix": "def add(a, b):\n    return ", "suffix": "\n\nprint(add(1, 2)
 
 _UINT32, _STRING, _ARRAY = 4, 8, 9
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
-"""The bytes of a value by its type. Source: the specification of GGUF in ggml."""
+"""The size of a value in bytes by its type. Source: the specification of GGUF in ggml."""
 
 ALIGNMENT = 32
 TOKENS = {"pre": 5, "suf": 6, "mid": 7}
-"""Tokens of the small model that mark files and repositories."""
+"""The ids of three tokens with which the small model can mark files and repositories."""
 
 
 def give_infill_tokens(source: Path, target: Path) -> None:
@@ -41,19 +41,19 @@ def give_infill_tokens(source: Path, target: Path) -> None:
     end = begin = struct.calcsize("<4sIQQ")
     for _ in range(keys):
         end = _end_of_value(data, _end_of_text(data, end))
-    places = end
+    end_of_tensors = end
     for _ in range(tensors):
-        places = _end_of_text(data, places)
-        (dimensions,) = struct.unpack_from("<I", data, places)
-        places += 4 + 8 * dimensions + 4 + 8
+        end_of_tensors = _end_of_text(data, end_of_tensors)
+        (dimensions,) = struct.unpack_from("<I", data, end_of_tensors)
+        end_of_tensors += 4 + 8 * dimensions + 4 + 8
     added = b"".join(
         struct.pack("<Q", len(key)) + key + struct.pack("<II", _UINT32, token)
         for key, token in ((f"tokenizer.ggml.fim_{name}_token_id".encode(), TOKENS[name]) for name in TOKENS)
     )
     head = struct.pack("<4sIQQ", magic, version, tensors, keys + len(TOKENS))
-    head += data[begin:end] + added + data[end:places]
+    head += data[begin:end] + added + data[end:end_of_tensors]
     head += bytes(-len(head) % ALIGNMENT)
-    target.write_bytes(head + data[places + -places % ALIGNMENT :])
+    target.write_bytes(head + data[end_of_tensors + -end_of_tensors % ALIGNMENT :])
 
 
 def _end_of_text(data: bytes, place: int) -> int:
@@ -80,7 +80,7 @@ def configure(home: Path, file: Path) -> None:
     (home / "config.toml").write_text(f"[providers.local]\nmodel_path = {json.dumps(str(file))}\n", "utf-8")
 
 
-async def ability(daemon: Daemon) -> Any:
+async def read_infill_ability(daemon: Daemon) -> Any:
     (row,) = (await daemon.request("models/list", {"provider": "local"})).result["models"]
     return row.get("supportsInfill")
 
@@ -92,7 +92,7 @@ async def test_the_small_model_refuses_to_fill_in_without_being_loaded(home: Pat
     async with running_daemon(home, "--log-level", "debug") as daemon:
         await daemon.initialize()
         error = (await daemon.request("complete/start", PLACE)).error
-        assert await ability(daemon) is False
+        assert await read_infill_ability(daemon) is False
         assert "llama.cpp:" not in await daemon.whole_log()
     assert error["code"] == 1004
     message = "The model smollm2-135m-instruct of local cannot fill in the middle of a text."
@@ -109,7 +109,7 @@ async def test_llama_cpp_refuses_if_the_vocabulary_has_no_tokens_for_filling_in(
     configure(home, file)
     async with running_daemon(home) as daemon:
         await daemon.initialize()
-        assert await ability(daemon) is None
+        assert await read_infill_ability(daemon) is None
         error = (await daemon.request("complete/start", PLACE)).error
     assert error["code"] == 1004
     assert "cannot fill in the middle of a text: Infill is not supported by this model" in error["message"]

@@ -37,10 +37,10 @@ COMMAND_SECONDS = 60.0
 
 NOT_RUN = {
     "make ": "the targets are what CI runs; tests/unit/test_docs_commands.py has their names",
-    "pip install '.[local]'": "tests/packaging installs the built wheel so",
-    "pipx install": "tests/packaging does",
-    "uv tool install": "tests/packaging does",
-    "pip uninstall": "tests/packaging does",
+    "pip install '.[local]'": "tests/packaging installs the built wheel in this way",
+    "pipx install": "tests/packaging runs it",
+    "uv tool install": "tests/packaging runs it",
+    "pip uninstall": "tests/packaging runs it",
     "jumpseat tools list files": "the user has these servers",
     "jumpseat tools import": "the user has VS Code; tests/unit/cli/configuration/test_mcp_import.py",
     "jumpseat mcp restart": "the user has this server; tests/unit/cli/commands/test_tools.py",
@@ -229,7 +229,7 @@ def language_of(command: str) -> str | None:
     return None if found is None else found[1]
 
 
-async def with_id(command: str, folder: Path, environment: dict[str, str]) -> str:
+async def insert_id(command: str, folder: Path, environment: dict[str, str]) -> str:
     """Replace `ID` in a command with the id of a conversation."""
     if not re.search(r"\bID\b", command):
         return command
@@ -240,7 +240,7 @@ async def with_id(command: str, folder: Path, environment: dict[str, str]) -> st
     return re.sub(r"\bID\b", newest, command)
 
 
-def as_run(command: str) -> str:
+def apply_changes(command: str) -> str:
     """Apply the replacements of `CHANGES` to a command."""
     for begin, other in CHANGES.items():
         if command.startswith(begin):
@@ -261,9 +261,9 @@ async def test_every_command_of_a_page_runs(page: Path, folder: Path, environmen
             and not (Path(environment["HOME"]) / "models").exists()
         ):
             continue  # The command would download the model.
-        command = await with_id(written, folder, environment)
+        command = await insert_id(written, folder, environment)
         wanted = 1 if command.startswith(ENDED_BY_THEIR_CLIENT) else 0
-        code, output = await run(as_run(command), folder, environment)
+        code, output = await run(apply_changes(command), folder, environment)
         if code != wanted:
             failed.append(f"$ {command}\n{output}[{code}]")
         if command == "jumpseat logout":  # The commands after it expect a user who is signed in.

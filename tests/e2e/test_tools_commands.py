@@ -80,7 +80,7 @@ def test_a_script_changes_nothing_without_an_approval(
     assert notes.read_text("utf-8") == "This is teh first.\n"
 
 
-def test_a_mistyped_server_is_refused_with_the_nearest(jumpseat: Run) -> None:
+def test_a_mistyped_server_is_refused_with_the_most_similar_name(jumpseat: Run) -> None:
     done = jumpseat("chat", "--tools", "dusk", "Fix it")
 
     assert done.returncode == 1
@@ -96,8 +96,12 @@ def test_the_list_has_the_decisions_of_the_configuration(jumpseat: Run) -> None:
     assert jumpseat("mcp", "list").returncode == 0
 
 
-def test_doctor_starts_the_mcp_servers(jumpseat: Run) -> None:
+def test_doctor_starts_the_mcp_servers(home: Path, jumpseat: Run) -> None:
+    record = home / "record"
+    with (home / "config.toml").open("a", encoding="utf-8") as file:
+        file.write(mcp_server.table("db", "--record", str(record)))
     assert jumpseat("doctor", "--no-chat").returncode == 0
+    assert record.read_text("utf-8").startswith("start ")
 
 
 def test_a_server_of_the_workspace_runs_in_the_working_directory(
@@ -138,7 +142,7 @@ def test_a_server_of_an_overlay_runs_once_it_is_trusted(
     [("[mcp", 2, "project.toml"), ('[mcp.x]\ncommand = ["env:X"]\n', 1, "mcp.x"), ("tools = 1", 1, "tools")],
     ids=["syntax", "trust", "type"],
 )
-def test_an_overlay_that_is_not_allowed_is_an_error(
+def test_an_invalid_or_forbidden_overlay_is_an_error(
     notes: Path, jumpseat: Run, text: str, code: int, message: str
 ) -> None:
     (notes.parent / "project.toml").write_text(text, "utf-8")

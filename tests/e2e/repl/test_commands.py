@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from tests.fakes.typist import ALT_ENTER, TAB, Typist
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow, pytest.mark.usefixtures("ignored_interrupts")]
 
 Start = Callable[..., Typist]
+
+KEPT = re.compile(r"^Kept\. To continue it: jumpseat chat --conversation (\S+)$", re.MULTILINE)
+"""Matches the last line of a conversation, which names its id."""
 
 
 def test_help_shows_the_commands_the_prompts_and_the_keys(typist: Start) -> None:
@@ -292,7 +296,10 @@ def test_a_conversation_is_continued(typist: Start, upstream: ThreadedUpstream) 
 
     assert list_messages(upstream) == [("user", "Hi"), ("assistant", "Hello"), ("user", "And?")]
     assert models(upstream) == ["big"] * 3
-    assert shown.splitlines()[-2:][0].split("--conversation ")[-1] in first.shown + shown
+    ended, continued = (KEPT.search(text) for text in (first.shown, shown))
+    assert ended is not None
+    assert continued is not None
+    assert continued[1] == ended[1]
 
 
 def test_the_diff_in_a_prompt_is_shortened_for_the_model_of_the_conversation(

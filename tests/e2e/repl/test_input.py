@@ -16,6 +16,9 @@ from tests.fakes.typist import ALT_ENTER, CTRL_C, TAB, UP, Typist
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow, pytest.mark.usefixtures("ignored_interrupts")]
 Start = Callable[..., Typist]
 
+CTRL_R, CTRL_G = "\x12", "\x07"
+"""The keys that begin and end a search in the history."""
+
 
 def test_input_is_kept_for_the_next_run_and_private_to_the_user(typist: Start, home: Path) -> None:
     first = typist()
@@ -38,11 +41,12 @@ def test_input_is_kept_for_the_next_run_and_private_to_the_user(typist: Start, h
     second.see("> /usage")
     second.type(CTRL_C)
     second.see("> Ctrl-D leaves.")
-    second.type("\x12two")
+    second.type(f"{CTRL_R}two")
     second.see("I-search backward: two")
     second.see("> one  two")
+    # The placeholder "Ask something" is not shown after the line that was found.
     assert "two Ask" not in second.text
-    second.type("\x07")
+    second.type(CTRL_G)
     second.type(f"{CTRL_C}secret\r")
     second.see("Hello")
     shown = second.leave()

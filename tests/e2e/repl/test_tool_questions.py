@@ -151,8 +151,9 @@ def test_a_question_disappears_if_the_daemon_dies(
 ) -> None:
     upstream.script(answer_with_calls(edit()), answer("Hello again."), path=PATH)
     pid = home / "pid"
-    keeper = f"import os; open({str(pid)!r}, 'w').write(str(os.getpid())); os.execv({SERVE[0]!r}, {SERVE!r})"
-    person = typist(daemon=[sys.executable, "-c", keeper])
+    # The command writes its process id to a file before it becomes the daemon.
+    command = f"import os; open({str(pid)!r}, 'w').write(str(os.getpid())); os.execv({SERVE[0]!r}, {SERVE!r})"
+    person = typist(daemon=[sys.executable, "-c", command])
     person.enter("Fix it")
     person.see(QUESTION)
     os.kill(int(pid.read_text()), signal.SIGKILL)

@@ -94,7 +94,9 @@ def test_a_running_call_shows_its_progress_and_ends_with_ctrl_c(
     assert "✗ desk/search · failed: Cancelled." in shown
 
 
-def test_a_limit_of_rounds_can_be_continued(typist: Start, upstream: ThreadedUpstream) -> None:
+def test_a_turn_that_reached_its_limit_of_rounds_can_be_continued(
+    typist: Start, upstream: ThreadedUpstream
+) -> None:
     upstream.script(answer_with_calls(read()), answer("It says ", "hello."), path=PATH)
     person = typist("--max-rounds", "1")
     person.enter("Read it")

@@ -66,7 +66,7 @@ def test_ctrl_c_before_the_first_token_restores_the_question(
     person.see("Stopped.")
     upstream.wait_for_disconnect()
     person.see("> Whatt?", times=2)
-    person.enter("\x7f\x7f?")
+    person.enter("\x7f\x7f?")  # Backspace twice, then type the question mark.
     person.see("fake:m")
     shown = person.leave()
 
@@ -154,7 +154,7 @@ def test_alt_enter_and_a_backslash_begin_new_lines(typist: Start, upstream: Thre
     assert "> one\n  two\n  three\nHello\n" in shown
 
 
-def test_wide_characters_and_40_columns(typist: Start, upstream: ThreadedUpstream) -> None:
+def test_wide_characters_fit_into_40_columns(typist: Start, upstream: ThreadedUpstream) -> None:
     wide = "日本語の文字は二列を占めます" * 4
     upstream.script(answer(wide[:20], wide[20:]), path=PATH)
     person = typist(size=(24, 40))
@@ -273,7 +273,7 @@ async def test_a_daemon_that_dies_between_two_turns_is_replaced_silently(
 
 
 def test_a_failed_question_can_be_asked_again(typist: Start, upstream: ThreadedUpstream) -> None:
-    upstream.script(answer("unused").json({"error": {"message": "Bad luck."}}, 400), path=PATH)
+    upstream.script(Reply.json({"error": {"message": "Bad luck."}}, 400), path=PATH)
     person = typist()
     person.enter("Hi")
     person.see("Bad luck")
