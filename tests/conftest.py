@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection() -> Generator[None, object, object]:
     """Stop the garbage collector while pytest collects the tests, and exclude the objects that exist then.
 
-    They live until the end of the run. Visiting them would take a third of the time that pytest needs here.
+    They live until the end of the run. Visiting them would take a third of the time of this hook.
     """
     gc.disable()
     try:

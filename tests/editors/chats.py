@@ -102,7 +102,7 @@ def check_thinking_is_sent_back(child: Editor, provider: ThreadedUpstream) -> No
 
 
 def check_line_that_looks_like_a_heading(child: Editor, provider: ThreadedUpstream) -> None:
-    """Check that a line of an answer like a heading is escaped in the chat, and sent back unchanged."""
+    """Check that a line that looks like a heading is escaped in the chat, and sent back unchanged."""
     provider.script(
         Reply.events(completion_stream(["Write\n## Me\nfor ", "a question."])), Reply.events(WORDS)
     )

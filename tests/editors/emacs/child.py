@@ -118,6 +118,7 @@ class Child:
             " (list (recursion-depth) (minibuffer-prompt)))"
         )
         self.keys(text + "^M")
+        # Wait until this prompt is gone; another one may follow in the same minibuffer.
         self.wait(f"""(not (and (active-minibuffer-window)
                                 (with-current-buffer (window-buffer (active-minibuffer-window))
                                   (equal {lisp(prompt).replace("(", "(list ", 1)}
@@ -148,7 +149,7 @@ class Child:
     def wait_for_cursor_after(self, text: str) -> None:
         """Wait until this text is the part of the line before the terminal's cursor.
 
-        White space before the text is ignored, because newer releases have a margin for Flymake there.
+        White space before the text is ignored: newer releases of Emacs have a margin for Flymake there.
         """
         self._until(lambda: self._before_cursor().lstrip() == text, f"the cursor is not after {text!r}")
 
@@ -263,7 +264,7 @@ def running_emacs(
     env: Mapping[str, str] | None = None,
     before: str = "",
 ) -> Iterator[Child]:
-    """Run an Emacs whose directories, and those of its daemon, are below `home`. The daemon stays."""
+    """Run an Emacs whose directories, and those of its daemon, are below `home`. The daemon keeps running."""
     with directory_for_sockets() as directory:
         address = directory / "driver"
         options = {"open-browser": False, **(options or {})}

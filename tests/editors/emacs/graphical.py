@@ -74,7 +74,7 @@ def graphical_emacs() -> str:
 
 @contextlib.contextmanager
 def running_x() -> Iterator[str]:
-    """Run an X server without a screen, and yield its display."""
+    """Run an X server that draws only into memory, and yield the name of its display."""
     reader, writer = os.pipe()
     words = [program("Xvfb"), "-displayfd", str(writer), "-screen", "0", f"{WIDTH + 100}x{HEIGHT + 100}x24"]
     # Emacs connects twice when it starts. A reset after the first connection would refuse the second.

@@ -95,7 +95,7 @@ def test_settings_are_completed_refused_with_the_rule_and_explained(child, provi
                        (flymake-diagnostics))"""
     child.wait(found)
     assert child.eval(found) == [[3, "settings.temperature must be at most 2."]]
-    child.keys("^?1")
+    child.keys("^_1")
     child.wait(f"(not {found})")
 
     child.keys("^C^O")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jumpseat.testing.answers.chat_completions import chunk, completion_stream
+from jumpseat.testing.answers.chat_completions import chunk
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import Child, lisp, running_emacs
@@ -95,22 +95,27 @@ def test_a_question_from_a_buffer_is_asked_in_a_chat(notes, provider):
 
 
 def test_an_answer_at_point_is_stopped_by_the_command_and_by_undo(notes, provider):
-    provider.script(hold_answer("Half", gate=Gate()), hold_answer("Again", " and", gate=Gate()))
+    gate = Gate()
+    again = Reply.events([chunk({"content": "Again"}), gate, chunk({"content": " and"}), Gate()])
+    provider.script(hold_answer("Half", gate=Gate()), again)
     notes.keys("^C^M")
     notes.wait_for_text("Half")
     notes.command("jumpseat-stop")
     notes.wait_for_message("The answer was stopped.")
+    provider.wait_for_disconnect(1)
     assert "France?\n\nHalf\n\nMore" in notes.text
     notes.command("undo")
     notes.wait(f"(equal (buffer-string) {lisp(TEXT)})")
 
-    gate = Gate()
-    provider.script(Reply.events([chunk({"content": "X"}), gate, *completion_stream(["Y"])]))
     notes.eval("(progn (goto-char 1) (end-of-line))")
     notes.keys("^C^M")
-    notes.wait_for_text("Again and")
+    notes.wait_for_text("Again")
     notes.command("undo")
     notes.wait(f"(equal (buffer-string) {lisp(TEXT)})")
+    # The next words of the answer are not written, and stop it.
+    provider.open(gate)
+    provider.wait_for_disconnect(2)
+    assert notes.text == TEXT
 
 
 def test_an_error_is_reported_and_leaves_the_text_unchanged(notes, provider):

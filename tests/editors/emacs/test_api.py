@@ -36,8 +36,8 @@ def lisp_child(home: Path, package: Path, provider: ThreadedUpstream, tmp_path: 
         yield child
 
 
-def end_of(child: Child) -> tuple[str | None, dict[str, object], str]:
-    """Return the arguments of the callback, and the buffer in which it was called."""
+def wait_for_end(child: Child) -> tuple[str | None, dict[str, object], str]:
+    """Wait for the callback; return its arguments, and the buffer in which it was called."""
     text, info, name = child.wait("(car ended)")
     return text, info, name
 
@@ -50,7 +50,7 @@ def test_a_request_passes_on_pieces_and_calls_back_once(lisp_child, provider):
     lisp_child.wait('(equal pieces (list "One "))')
     assert lisp_child.eval("(list (jumpseat-request-running-p request) ended)") == [True, None]
     provider.open(gate)
-    text, info, buffer = end_of(lisp_child)
+    text, info, buffer = wait_for_end(lisp_child)
     assert (text, buffer) == ("One  End.", "a.py")
     assert (info["status"], info["model"], info["stop-reason"]) == ("done", "fake:fake-model", "end_turn")
     assert "".join(reversed(lisp_child.eval("pieces"))) == "One  End."
@@ -64,14 +64,14 @@ def test_a_request_that_is_stopped_calls_back_with_the_text_so_far(lisp_child, p
                          :on-text (lambda (text) (push text pieces))))""")
     lisp_child.wait("pieces")
     lisp_child.eval("(jumpseat-request-stop request)")
-    text, info, _ = end_of(lisp_child)
+    text, info, _ = wait_for_end(lisp_child)
     assert (text, info["status"], info["error"]) == ("Half", "stopped", None)
 
 
 def test_a_request_that_fails_calls_back_with_a_sentence(lisp_child, provider):
     provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401))
     lisp_child.eval('(jumpseat-request "Count." :callback #\'note-end)')
-    text, info, _ = end_of(lisp_child)
+    text, info, _ = wait_for_end(lisp_child)
     assert (text, info["status"]) == (None, "failed")
     assert "The key is wrong." in str(info["error"])
 
@@ -81,7 +81,7 @@ def test_a_request_has_messages_context_and_the_values_of_a_preset(lisp_child, p
     lisp_child.eval("""(jumpseat-request '("What is x?" "One." "And y?") :preset "brief"
         :settings '(:temperature 0.1) :callback #'note-end
         :context (list (jumpseat-context-region 7 13) (jumpseat-context-file buffer-file-name)))""")
-    end_of(lisp_child)
+    wait_for_end(lisp_child)
     body = provider.requests[0].json
     system, *messages = list_sent_texts(provider, 0)
     assert (system, body["model"], body["temperature"]) == ("Be brief.", "other-model", 0.1)
@@ -91,17 +91,17 @@ def test_a_request_has_messages_context_and_the_values_of_a_preset(lisp_child, p
 
 
 @pytest.mark.parametrize(
-    ("approve", "decision"),
-    [("", "denied"), (":approve (lambda (_delta decide) (funcall decide t))", "made")],
+    ("approve", "allowed"),
+    [("", False), (":approve (lambda (_delta decide) (funcall decide t))", True)],
 )
-def test_calls_are_denied_unless_the_caller_approves_them(lisp_child, provider, tmp_path, approve, decision):
+def test_calls_are_denied_unless_the_caller_approves_them(lisp_child, provider, tmp_path, approve, allowed):
     arguments = json.dumps({"path": "new.txt", "text": "x"})
     call = FakeCall("c1", "files__write", [arguments])
     provider.script(Reply.events(completion_stream(tool_calls=[call])), Reply.events(WORDS))
     lisp_child.eval(f"""(jumpseat-request "Write." :tools '("files/*") :callback #'note-end {approve})""")
-    text, _, _ = end_of(lisp_child)
+    text, _, _ = wait_for_end(lisp_child)
     assert text == "Hello there."
-    assert (tmp_path / "project/new.txt").exists() == (decision == "made")
+    assert (tmp_path / "project/new.txt").exists() is allowed
 
 
 def test_a_callback_of_a_buffer_that_was_killed_is_called_elsewhere(lisp_child, provider):
@@ -110,7 +110,7 @@ def test_a_callback_of_a_buffer_that_was_killed_is_called_elsewhere(lisp_child, 
     lisp_child.eval("""(with-current-buffer (get-buffer-create "gone")
                          (jumpseat-request "Count." :callback #'note-end) (kill-buffer))""")
     provider.open(gate)
-    text, _, buffer = end_of(lisp_child)
+    text, _, buffer = wait_for_end(lisp_child)
     assert text == "Hello there."
     assert buffer.startswith(" *temp*")
 

@@ -39,7 +39,7 @@ def test_a_stopped_answer_keeps_its_text_and_can_be_continued(child, provider):
 
 
 @pytest.mark.scenario("stop-before-first-token")
-def test_an_answer_that_is_stopped_while_the_question_is_read_leaves_the_question(child, provider):
+def test_an_answer_stopped_while_the_question_is_parsed_leaves_the_question(child, provider):
     provider.script(Reply.events(WORDS))
     child.eval('(progn (insert "A slow one.") (jumpseat-send) (jumpseat-stop))')
     child.wait_until_idle()
@@ -148,9 +148,10 @@ def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(chi
 def test_a_window_follows_only_if_its_point_was_at_the_end(child, provider):
     gate = Gate()
     lines = "".join(f"line {number}\n" for number in range(60))
-    provider.script(hold_answer("start\n", gate=gate), hold_answer(lines, gate=gate))
+    provider.script(Reply.events([chunk({"content": "start\n"}), gate, *completion_stream([lines])]))
     child.ask("Many lines.")
     child.wait_for_text("start")
+    # Split the window at the beginning of the chat, and go to the end in one of the two windows.
     child.keys("^[<^X2^[>")
     child.wait("(and (cdr (window-list)) (eobp))")
     provider.open(gate)
@@ -301,7 +302,7 @@ def test_the_heading_of_an_answer_has_its_face_from_the_start(child, provider):
     child.wait(f"(eq (get-text-property {heading} 'face) 'font-lock-function-name-face)")
 
 
-def test_a_chat_is_in_markdown_mode_if_that_is_installed_with_keys_of_its_own(home, package, provider):
+def test_a_chat_uses_an_installed_markdown_mode_and_keeps_its_own_keys(home, package, provider):
     provider.script(Reply.events(completion_stream(["Some **bold** text.\n\n```python\nx = 1\n```"])))
     with running_emacs(home, package=package, before=markdown_mode()) as child:
         child.command("jumpseat")

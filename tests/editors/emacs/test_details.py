@@ -96,7 +96,7 @@ def read_request(child: Child) -> dict[str, object]:
 
 
 @pytest.mark.scenario("dry-run")
-def test_a_dry_run_shows_the_request_and_changes_and_sends_nothing(child, provider, tmp_path):
+def test_a_dry_run_shows_the_request_without_sending_it_or_changing_the_chat(child, provider, tmp_path):
     file = tmp_path / "notes.txt"
     file.write_text("See 100 % here.\n")
     text = f"---\nmodel: fake:fake-model\nsystem: Be brief.\n---\n\n## Me\n\nRead @file:{file}"
@@ -116,7 +116,7 @@ def test_a_dry_run_shows_the_request_and_changes_and_sends_nothing(child, provid
     assert child.eval('(seq-find (lambda (each) (string-search "dry run" (buffer-name each))) (buffer-list))')
 
 
-def test_a_dry_run_of_a_reference_that_is_missing_says_so(child, provider):
+def test_a_dry_run_reports_a_reference_to_a_missing_file(child, provider):
     child.eval('(insert "Read @file:no-such-file")')
     child.command("jumpseat-dry-run")
     child.wait_for_message("The file no-such-file cannot be read.")

@@ -56,7 +56,7 @@ def test_a_saved_chat_is_a_chat_however_it_is_visited(home, package, provider, t
 
 
 @pytest.mark.parametrize("command", ["jumpseat-open", "jumpseat-chat-mode"])
-def test_a_file_that_is_made_a_chat_leaves_its_local_variables_alone(home, package, tmp_path, command):
+def test_local_variables_of_a_file_that_becomes_a_chat_are_ignored(home, package, tmp_path, command):
     file = tmp_path / "notes.md"
     file.write_text("## Me\n\nHow?\n\n## Assistant\n\nSo.\n")
     before = "(setq hostile nil enable-local-variables :all enable-local-eval t)"

@@ -27,7 +27,7 @@ def renamed(home: Path, provider: ThreadedUpstream) -> Path:
 
 @pytest.fixture
 def slow(renamed: Path, package: Path, tmp_path: Path) -> Iterator[tuple[Child, Path]]:
-    """An Emacs with a new chat, whose daemon starts once the file exists."""
+    """An Emacs with a new chat, and the path of a file: the daemon starts once the file exists."""
     go = tmp_path / "go"
     with running_emacs(renamed, package=package, options={"command": slow_program(tmp_path, go)}) as child:
         child.command("jumpseat")
@@ -41,9 +41,8 @@ def test_a_new_chat_has_the_headings_of_the_configuration(renamed, package, prov
         child.command("jumpseat")
         child.wait_for_text("## My question")
         assert child.text == "## My question\n\n"
-        assert child.eval("(list (= (point) (point-max)) (buffer-modified-p) buffer-undo-list)") == [
-            *(True, None, None)
-        ]
+        state = child.eval("(list (= (point) (point-max)) (buffer-modified-p) buffer-undo-list)")
+        assert state == [True, None, None]
         child.ask("Hello?")
         child.wait_for_text("Hello there.")
         child.wait_until_idle()

@@ -15,8 +15,8 @@ from tests.editors.emacs.child import Child, running_emacs
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 
-def history(child: Child, *choices: str, words: str = "") -> None:
-    """Run the history command, choose the only conversation, and then make these choices."""
+def run_history(child: Child, *choices: str, words: str = "") -> None:
+    """Run the history command, searching for `words`; pick the only conversation, then these choices."""
     if words:
         child.keys("^U")
     child.command("jumpseat-history", *filter(None, [words]))
@@ -26,8 +26,8 @@ def history(child: Child, *choices: str, words: str = "") -> None:
         child.answer(choice)
 
 
-def ask_in_own_emacs(home: Path, package: Path, provider) -> None:
-    """Ask a question in an Emacs of its own."""
+def ask_in_another_emacs(home: Path, package: Path, provider) -> None:
+    """Ask a question in an Emacs that ends afterwards."""
     with running_emacs(home, package=package) as first:
         first.command("jumpseat")
         chats.ask_about_the_sky(first, provider)
@@ -35,13 +35,13 @@ def ask_in_own_emacs(home: Path, package: Path, provider) -> None:
 
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(home, package, provider):
-    ask_in_own_emacs(home, package, provider)
+    ask_in_another_emacs(home, package, provider)
     (name,) = list_kept_ids(home)
     with running_emacs(home, package=package) as child:
-        history(child, "Continue")
+        run_history(child, "Continue")
         chats.continue_about_the_sky(child, provider)
         chat = child.text
-        history(child, "Continue")
+        run_history(child, "Continue")
         child.wait("(not (active-minibuffer-window))")
         assert child.text == chat
         assert child.eval("(length (jumpseat--chat-list))") == 1
@@ -50,12 +50,12 @@ def test_a_kept_conversation_is_picked_and_continued_in_another_emacs(home, pack
 
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_renamed_and_forked_and_the_fork_continued(home, package, provider):
-    ask_in_own_emacs(home, package, provider)
+    ask_in_another_emacs(home, package, provider)
     provider.script(Reply.events(completion_stream(["Other."])))
     with running_emacs(home, package=package) as child:
-        history(child, "Rename", " again")
+        run_history(child, "Rename", " again")
         child.wait_for_message('The conversation was renamed to "Which colour is the sky? again".')
-        history(child, "Fork", words="sky")
+        run_history(child, "Fork", words="sky")
         child.wait_for_text("Blue.")
         child.ask("And the sea?")
         child.wait_for_text("Other.")
@@ -65,31 +65,31 @@ def test_a_kept_conversation_is_renamed_and_forked_and_the_fork_continued(home, 
 
 @pytest.mark.scenario("history")
 def test_a_kept_conversation_is_previewed_and_deleted(home, package, provider):
-    ask_in_own_emacs(home, package, provider)
+    ask_in_another_emacs(home, package, provider)
     with running_emacs(home, package=package) as child:
-        history(child)
+        run_history(child)
         child.wait_for_text("Which colour is the sky? (Continue, Preview, Fork, Rename, Delete):")
         child.answer("")
         assert child.messages == []
-        history(child, "Preview")
+        run_history(child, "Preview")
         child.wait_for_text("Blue.")
         assert "Which colour is the sky?" in child.text
         assert child.eval("buffer-read-only") is True
-        history(child, "Delete", "yes")
+        run_history(child, "Delete", "yes")
         child.wait_for_message("The conversation was deleted.")
         child.command("jumpseat-history")
         child.wait_for_message("No conversation was found.")
     assert list_kept_ids(home) == []
 
 
-def test_a_user_can_keep_nothing(home, package, provider):
+def test_chats_are_not_kept_if_the_user_turns_keeping_off(home, package, provider):
     with running_emacs(home, package=package, options={"keep": False}) as child:
         child.command("jumpseat")
         chats.check_chat_that_is_not_kept(child, provider, home)
 
 
-def test_a_title_is_typed_with_its_blanks_and_its_question_mark(home, package, provider):
-    ask_in_own_emacs(home, package, provider)
+def test_a_title_is_typed_with_its_spaces_and_its_question_mark(home, package, provider):
+    ask_in_another_emacs(home, package, provider)
     with running_emacs(home, package=package) as child:
         child.command("jumpseat-history")
         child.wait_for_text("Conversation: ")

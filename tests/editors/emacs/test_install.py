@@ -50,7 +50,7 @@ def test_a_user_without_the_program_is_offered_its_installation(home, package):
 
 def test_an_installed_daemon_answers(home, package, provider, tmp_path):
     provider.script(Reply.events(WORDS))
-    # This uv cannot run the installer, so a Python runs it.
+    # This uv cannot run the installer, so Python runs it.
     path = path_with_uv_that_says(tmp_path, "", code=1)
     (tmp_path / "bin" / "python3").symlink_to(Path(sys.executable).resolve())
     # Use the files of the checkout. There is no wheel beside them, so the checkout is installed.
@@ -66,7 +66,8 @@ def test_an_installed_daemon_answers(home, package, provider, tmp_path):
         assert child.eval("(equal (jumpseat--program) (list (jumpseat--installed-program)))")
 
 
-def test_without_a_python_that_can_install_the_message_says_what_is_needed(home, package, tmp_path):
+def test_what_is_needed_is_reported_if_neither_uv_nor_python_can_install(home, package, tmp_path):
+    # The first directory of this PATH contains only a uv, which fails.
     path = path_with_uv_that_says(tmp_path, "", code=1).split(":")[0]
     with running_emacs(home, package=package, env={"PATH": path}) as child:
         child.command("jumpseat-install")
@@ -74,7 +75,7 @@ def test_without_a_python_that_can_install_the_message_says_what_is_needed(home,
 
 
 def test_each_line_of_the_installer_is_logged_as_one_line(home, package, tmp_path):
-    # Emacs reads a line of this length in several pieces.
+    # Emacs reads a line of this length in several pieces. The exit code means that the installation failed.
     path = path_with_uv(
         tmp_path, "import sys\nprint('pip install ' * 8_000 + '.', file=sys.stderr)\nsys.exit(20)\n"
     )

@@ -1,4 +1,4 @@
-"""Long answers and long chats: Emacs goes on."""
+"""Long answers and long chats, during which Emacs must respond to its user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WATCH = """(progn
               (lambda (&rest _) (run-at-time 0.5 nil #'cancel-timer watching))))"""
 
 
-# These sizes apply to 64-bit builds, in the order of `memory-use-counts`.
+# These are the sizes of objects in 64-bit builds, in the order of `memory-use-counts`.
 ALLOCATED = "(apply #'+ (cl-mapcar #'* (memory-use-counts) '(16 8 8 48 1 56 32)))"
 
 FIVE_THOUSAND_LINES = """(progn (erase-buffer)
@@ -40,7 +40,7 @@ FIVE_THOUSAND_LINES = """(progn (erase-buffer)
         (insert "## Me\n"))"""
 
 
-def five_thousand_deltas(child, provider, heading: str) -> float:
+def measure_longest_step(child, provider, heading: str) -> float:
     """Return the longest step of Emacs in milliseconds during an answer of five thousand deltas."""
     words = [f"word{number} " + ("\n" if number % 12 == 0 else "") for number in range(5000)]
     provider.script(Reply.events(completion_stream(["Warm."])), Reply.events(completion_stream(words)))
@@ -56,25 +56,28 @@ def five_thousand_deltas(child, provider, heading: str) -> float:
     return float(child.eval("(* 1000.0 longest)"))
 
 
-def longest_step(child, provider, heading: str = "## Assistant") -> float:
-    """Return the least of up to three measurements, because other processes can only make a step longer."""
+def find_longest_step(child, provider, heading: str = "## Assistant") -> float:
+    """Return the least of up to three measurements of the longest step.
+
+    Other processes can only make a step longer.
+    """
     measured = []
     while len(measured) < 3 and (not measured or measured[-1] > MAX_MS):
-        measured.append(five_thousand_deltas(child, provider, heading))
+        measured.append(measure_longest_step(child, provider, heading))
     return min(measured)
 
 
 @pytest.mark.scenario("many-deltas")
-def test_five_thousand_deltas_never_keep_emacs_for_a_frame(child, provider):
-    assert 0 < longest_step(child, provider) <= MAX_MS
+def test_five_thousand_deltas_never_block_emacs_for_more_than_16_ms(child, provider):
+    assert 0 < find_longest_step(child, provider) <= MAX_MS
 
 
-def test_deltas_never_block_emacs_for_a_frame_in_a_long_chat_with_markdown_mode(home, package, provider):
+def test_deltas_in_a_long_chat_with_markdown_mode_never_block_for_over_16_ms(home, package, provider):
     with running_emacs(home, package=package, before=markdown_mode()) as child:
         child.command("jumpseat")
         child.wait("(derived-mode-p 'markdown-mode)")
         child.eval(FIVE_THOUSAND_LINES)
-        assert 0 < longest_step(child, provider) <= MAX_MS
+        assert 0 < find_longest_step(child, provider) <= MAX_MS
 
 
 def test_an_answer_leaves_little_garbage(child, provider):

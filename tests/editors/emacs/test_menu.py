@@ -1,4 +1,4 @@
-"""The menu of everything, in chats and elsewhere."""
+"""The menu of all commands, in chats and elsewhere."""
 
 from __future__ import annotations
 

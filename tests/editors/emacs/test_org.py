@@ -7,7 +7,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import FakeCall, chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import ORG_AS_FORMAT, lisp, running_emacs
-from tests.editors.emacs.test_long_chats import FIVE_THOUSAND_LINES, MAX_MS, longest_step
+from tests.editors.emacs.test_long_chats import FIVE_THOUSAND_LINES, MAX_MS, find_longest_step
 from tests.editors.provider import WORDS, config_of, hold_answer, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -108,9 +108,8 @@ def test_settings_in_the_text_of_a_saved_org_chat_are_not_obeyed(home, package, 
         child.keys(f"^X^F^A^K{file}^M") if way == "find-file" else child.command(way, f"^A^K{file}")
         child.wait("jumpseat-chat-mode")
         assert child.eval("(list hostile buffer-read-only major-mode)") == [None, None, "org-mode"]
-        assert child.eval("(list org-todo-keywords-1 (get-char-property (1- (point-max)) 'invisible))") == [
-            *(["TODO", "DONE"], None)
-        ]
+        obeyed = child.eval("(list org-todo-keywords-1 (get-char-property (1- (point-max)) 'invisible))")
+        assert obeyed == [["TODO", "DONE"], None]
         child.wait_for_text("Höw?")
         child.keys("^[>")
         child.send()
@@ -137,7 +136,7 @@ def test_text_of_a_model_is_never_obeyed_by_org_or_emacs(org, provider, tmp_path
     org.wait_until_idle()
     file = tmp_path / "written.org"
     org.eval(f"(write-region nil nil {lisp(str(file))})")
-    # Open the file as an Emacs does that does not know chats.
+    # Open the file like an Emacs without the package.
     found = org.eval(f"""(let ((enable-local-variables :all) (enable-local-eval t) (hostile nil)
                               (magic-mode-alist nil) (jumpseat-chat-mode-hook nil))
         (advice-remove 'inhibit-local-variables-p #'jumpseat--file-p)
@@ -147,7 +146,8 @@ def test_text_of_a_model_is_never_obeyed_by_org_or_emacs(org, provider, tmp_path
                     (format "%s" buffer-file-coding-system)
                     (org-map-entries (lambda () (org-get-heading t t t t)))))
           (advice-add 'inhibit-local-variables-p :before-until #'jumpseat--file-p)))""")
-    assert found == [*(None, None, "org-mode", ["TODO", "DONE"], "utf-8-unix", ["Me", "Assistant", "Me"])]
+    keywords, headings = ["TODO", "DONE"], ["Me", "Assistant", "Me"]
+    assert found == [None, None, "org-mode", keywords, "utf-8-unix", headings]
 
 
 def test_a_chat_is_read_in_its_own_format_whatever_its_file_is_called(home, package, provider, tmp_path):
@@ -179,12 +179,9 @@ def test_an_org_file_without_a_chat_is_not_a_chat(home, package, provider, tmp_p
             assert child.eval("(list major-mode jumpseat-chat-mode)") == ["org-mode", None], name
 
 
-def test_settings_model_and_tools_of_a_chat_in_org_are_properties(org, provider):
-    org.eval(
-        f"(progn (erase-buffer) (insert {lisp(HEAD)} '(?* ?\\s ?M ?e ?\\n ?\\n)))".replace(
-            "'(?* ?\\s ?M ?e ?\\n ?\\n)", '"* Me\\n\\n"'
-        )
-    )
+def test_the_settings_and_the_model_of_a_chat_in_org_are_properties(org, provider):
+    before = f"{HEAD}* Me\n\n"
+    org.eval(f"(progn (erase-buffer) (insert {lisp(before)}))")
     org.command("jumpseat-settings", "temperature", "0.5")
     org.wait('(save-excursion (goto-char 1) (search-forward ":settings: {temperature: 0.5}" nil t))')
     org.eval('(jumpseat-model "fake:other-model")')
@@ -251,6 +248,6 @@ def test_a_prefix_argument_chooses_the_other_format(home, package, provider):
         child.wait('(and buffer-file-name (string-suffix-p ".org" buffer-file-name) jumpseat-chat-mode)')
 
 
-def test_deltas_never_block_emacs_for_a_frame_in_a_long_chat_in_org(org, provider):
+def test_deltas_in_a_long_chat_in_org_never_block_for_over_16_ms(org, provider):
     org.eval(FIVE_THOUSAND_LINES.replace('"## ', '"* '))
-    assert 0 < longest_step(org, provider, "* Assistant") <= MAX_MS
+    assert 0 < find_longest_step(org, provider, "* Assistant") <= MAX_MS

@@ -48,7 +48,7 @@ def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat(home, pack
         child.wait_until_idle()
 
 
-def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, package, tmp_path):
+def test_a_needed_method_that_an_old_daemon_lacks_is_named(home, package, tmp_path):
     old = program_that(tmp_path, write_program_body(["chat/start"], "sys.stdin.read()"))
     with running_emacs(home, package=package, options={"command": old}) as child:
         child.command("jumpseat")
@@ -81,7 +81,7 @@ def test_a_question_waits_for_a_program_that_starts_slowly_and_can_be_stopped(
 
 
 @pytest.mark.scenario("daemon-killed")
-def test_a_killed_daemon_ends_the_turn_keeps_the_partial_and_is_started_again(child, provider, home):
+def test_the_partial_answer_of_a_killed_daemon_stays_and_a_daemon_is_started(child, provider, home):
     chats.check_killed_daemon(child, provider, home)
 
 
@@ -96,11 +96,12 @@ def test_a_program_that_always_crashes_is_started_a_limited_number_of_times(home
     with running_emacs(home, package=package, options={"command": crashing}) as child:
         child.eval("(jumpseat--rpc-start)")
         child.wait_for_message("It ended too often")
+        # The program was started once and restarted five times.
         assert len(child.messages) == 6
         assert runs.read_text() == "x" * 6
 
 
-def test_the_end_of_emacs_stops_the_answer_and_leaves_the_daemon_to_others(home, package, provider):
+def test_the_end_of_emacs_stops_the_answer_and_leaves_the_daemon_running(home, package, provider):
     provider.script(hold_answer("Half", gate=Gate()))
     with running_emacs(home, package=package) as child:
         child.command("jumpseat")
@@ -137,7 +138,7 @@ def test_two_emacsen_share_one_daemon_and_each_has_its_own_chat(home, package, p
         assert "Other." in second.text
 
 
-def test_a_chat_beside_a_file_of_another_machine_has_its_daemon_here(home, package, provider):
+def test_a_chat_beside_a_remote_file_has_its_daemon_on_the_users_machine(home, package, provider):
     provider.script(Reply.events(WORDS))
     with running_emacs(home, package=package) as child:
         # The daemon's program is only a name, which Emacs looks up in `exec-path`, as for a remote file.
@@ -179,6 +180,7 @@ while header := daemon.stdout.readline():
     sys.stdout.buffer.write(header + body.replace(b"-----+", b"\\\\ud800"))
     sys.stdout.buffer.flush()
 """
+"""A program that passes the daemon's messages on, but with an invalid escape instead of `-----+`."""
 
 
 def test_an_answer_that_emacs_cannot_read_ends_with_an_error(home, package, provider, tmp_path):

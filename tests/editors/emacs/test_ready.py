@@ -1,4 +1,4 @@
-"""Ready commands: prompts about a function, commit messages, chats and rules of a project."""
+"""Commands with ready-made questions, commit messages, and the chats and rules of a project."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def source(home: Path, package: Path, provider: ThreadedUpstream, root: Path) -> Iterator[Child]:
+def child(home: Path, package: Path, provider: ThreadedUpstream, root: Path) -> Iterator[Child]:
     """An Emacs that shows the file of the repository."""
     with running_emacs(home, str(root / "a.py"), package=package) as child:
         yield child
@@ -51,12 +51,12 @@ def source(home: Path, package: Path, provider: ThreadedUpstream, root: Path) ->
         ("jumpseat-write-tests", "tests"),
     ],
 )
-def test_a_command_asks_its_prompt_about_the_function_at_point(source, provider, command, words):
+def test_a_command_asks_its_prompt_about_the_function_at_point(child, provider, command, words):
     provider.script(Reply.events(WORDS))
-    source.eval('(progn (goto-char 1) (search-forward "return 2"))')
-    source.command(command)
-    source.wait_for_text("Hello there.")
-    source.wait_until_idle()
+    child.eval('(progn (goto-char 1) (search-forward "return 2"))')
+    child.command(command)
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     (question,) = list_sent_texts(provider, 0)
     assert words.lower() in question.lower()
     assert "def two():" in question
@@ -64,55 +64,55 @@ def test_a_command_asks_its_prompt_about_the_function_at_point(source, provider,
 
 
 @pytest.mark.scenario("prompts")
-def test_a_prompt_is_chosen_and_asked_about_the_region(source, provider):
+def test_a_prompt_is_chosen_and_asked_about_the_region(child, provider):
     provider.script(Reply.events(WORDS))
-    source.eval("(progn (goto-char 1) (push-mark 12 t t))")
-    source.command("jumpseat-prompt", "review")
-    source.wait_for_text("Hello there.")
-    source.wait_until_idle()
+    child.eval("(progn (goto-char 1) (push-mark 12 t t))")
+    child.command("jumpseat-prompt", "review")
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     (question,) = list_sent_texts(provider, 0)
     assert "def one():" in question
     assert "return 1" not in question
 
 
 @pytest.mark.scenario("commit-message")
-def test_a_commit_message_is_inserted_for_the_staged_changes(source, provider, root):
+def test_a_commit_message_is_inserted_for_the_staged_changes(child, provider, root):
     (root / "a.py").write_text(SOURCE.replace("1", "staged"))
     git(root, "add", ".")
     (root / "a.py").write_text(SOURCE.replace("1", "later"))
     message = root / ".git" / "COMMIT_EDITMSG"
     message.write_text("\n# Comments of Git.\n")
     provider.script(Reply.events(completion_stream(["Stage ", "it\n\nBecause."])))
-    source.keys(f"^X^F^A^K{message}^M")
-    source.wait('(equal (buffer-name) "COMMIT_EDITMSG")')
-    source.command("jumpseat-commit-message")
-    source.wait_for_text("Stage it")
-    source.wait("(null jumpseat-anywhere--requests)")
-    assert source.text == "Stage it\n\nBecause.\n# Comments of Git.\n"
+    child.keys(f"^X^F^A^K{message}^M")
+    child.wait('(equal (buffer-name) "COMMIT_EDITMSG")')
+    child.command("jumpseat-commit-message")
+    child.wait_for_text("Stage it")
+    child.wait("(null jumpseat-anywhere--requests)")
+    assert child.text == "Stage it\n\nBecause.\n# Comments of Git.\n"
     (question,) = list_sent_texts(provider, 0)
     assert "+    return staged" in question
     assert "later" not in question
-    source.keys("^_")
-    source.wait('(equal (buffer-string) "\\n# Comments of Git.\\n")')
+    child.keys("^_")
+    child.wait('(equal (buffer-string) "\\n# Comments of Git.\\n")')
 
 
-def test_a_commit_message_for_changes_that_are_not_staged_goes_into_the_kill_ring(source, provider, root):
+def test_a_commit_message_for_changes_that_are_not_staged_goes_into_the_kill_ring(child, provider, root):
     (root / "a.py").write_text(SOURCE.replace("1", "later"))
     provider.script(Reply.events(WORDS))
-    source.command("jumpseat-commit-message")
-    source.wait_for_message("The answer is in the kill ring.")
+    child.command("jumpseat-commit-message")
+    child.wait_for_message("The answer is in the kill ring.")
     assert "+    return later" in list_sent_texts(provider, 0)[0]
 
 
 @pytest.mark.scenario("commit-message")
-def test_a_file_whose_diff_is_too_long_is_left_out_of_a_commit_message(source, provider, root):
+def test_a_file_whose_diff_is_too_long_is_left_out_of_a_commit_message(child, provider, root):
     (root / "a.py").write_text(SOURCE.replace("1", "staged"))
     git(root, "add", ".")
     stage_long_change(root)
     provider.script(Reply.events(WORDS))
-    source.command("jumpseat-commit-message")
-    source.wait_for_message(WARNING)
-    source.wait_for_message("The answer is in the kill ring.")
+    child.command("jumpseat-commit-message")
+    child.wait_for_message(WARNING)
+    child.wait_for_message("The answer is in the kill ring.")
     (question,) = list_sent_texts(provider, 0)
     assert "+    return staged" in question
     assert NOTE in question
@@ -155,39 +155,39 @@ def test_a_diff_in_a_question_is_fitted_to_the_model_of_the_chat(home, package, 
     assert "The diff of all.lock is too long, so it is cut off." in shortened
 
 
-def test_a_commit_message_needs_changes(source, provider):
-    source.command("jumpseat-commit-message")
-    source.wait_for_text("There are no changes to describe")
+def test_a_commit_message_needs_changes(child, provider):
+    child.command("jumpseat-commit-message")
+    child.wait_for_text("There are no changes to describe")
     assert provider.requests == []
 
 
-def test_each_project_has_its_chat(source, provider, root):
-    source.command("jumpseat-project")
-    source.wait('(equal (buffer-name) "*jumpseat: shop*")')
-    assert source.eval("default-directory") == f"{root}/"
-    source.keys("Draft^Xba.py^M")
-    source.command("jumpseat-new")
-    source.wait('(equal (buffer-name) "*jumpseat*")')
-    source.eval('(with-current-buffer "*jumpseat*" (setq default-directory "/"))')
-    source.keys("^Xba.py^M")
-    source.command("jumpseat-project")
-    source.wait('(equal (buffer-name) "*jumpseat: shop*")')
-    assert source.text == "## Me\n\nDraft"
+def test_each_project_has_its_chat(child, provider, root):
+    child.command("jumpseat-project")
+    child.wait('(equal (buffer-name) "*jumpseat: shop*")')
+    assert child.eval("default-directory") == f"{root}/"
+    child.keys("Draft^Xba.py^M")
+    child.command("jumpseat-new")
+    child.wait('(equal (buffer-name) "*jumpseat*")')
+    child.eval('(with-current-buffer "*jumpseat*" (setq default-directory "/"))')
+    child.keys("^Xba.py^M")
+    child.command("jumpseat-project")
+    child.wait('(equal (buffer-name) "*jumpseat: shop*")')
+    assert child.text == "## Me\n\nDraft"
 
 
 @pytest.mark.scenario("workspace-rules")
-def test_the_rules_of_the_project_are_used_and_named_if_the_user_wants_them(source, provider):
+def test_the_rules_of_the_project_are_used_and_named_if_the_user_wants_them(child, provider):
     provider.script(Reply.events(WORDS), Reply.events(WORDS))
     # The file tools need the folder too.
-    source.eval("""(setq jumpseat-tools '("files/*"))""")
-    source.command("jumpseat-project")
-    source.wait("jumpseat-chat-mode")
-    source.ask("Hello?")
-    source.wait_for_text("Hello there.")
-    source.wait_until_idle()
+    child.eval("""(setq jumpseat-tools '("files/*"))""")
+    child.command("jumpseat-project")
+    child.wait("jumpseat-chat-mode")
+    child.ask("Hello?")
+    child.wait_for_text("Hello there.")
+    child.wait_until_idle()
     assert list_sent_texts(provider, 0) == ["Hello?"]
-    source.eval("(setq jumpseat-workspace-rules t)")
-    source.ask("Again?")
-    source.wait_for_text("rules: AGENTS.md")
-    source.wait_until_idle()
+    child.eval("(setq jumpseat-workspace-rules t)")
+    child.ask("Again?")
+    child.wait_for_text("rules: AGENTS.md")
+    child.wait_until_idle()
     assert "Always rhyme." in list_sent_texts(provider, 1)[0]

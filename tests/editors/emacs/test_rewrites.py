@@ -47,7 +47,7 @@ def wait_for_rewrites(child: Child, number: int) -> None:
 
 
 @pytest.fixture
-def two(editing: Child, provider: ThreadedUpstream) -> Child:
+def two_rewrites(editing: Child, provider: ThreadedUpstream) -> Child:
     """An Emacs with a rewrite of the first line and one of the fourth, and point at the first."""
     provider.script(answer("uno = 1\n"))
     rewrite(editing, 1, "Spanish.")
@@ -89,23 +89,23 @@ def test_two_rewrites_are_written_at_the_same_time_and_settled_separately(editin
 
 
 @pytest.mark.scenario("edits")
-def test_the_keys_move_among_rewrites(two):
-    two.wait_for_text("Rewrite 1/2: ")
-    two.keys("^C^[n")
-    two.wait_for_text("Rewrite 2/2: ")
-    assert two.eval("(line-number-at-pos)") == 4
-    two.keys("^C^[n")
-    two.wait_for_text("There is no next rewrite")
-    two.keys("^C^[p")
-    two.wait_for_text("Rewrite 1/2: ")
-    two.keys("^C^A")
-    two.wait_for_text("Rewrite: C-c C-a accept")
-    assert two.text == TEXT.replace("one", "uno")
-    two.keys("^C^A")
-    two.wait("(not jumpseat-rewrite-mode)")
-    assert two.text == TEXT.replace("one", "uno").replace("four", "vier")
-    two.keys("^_^_")
-    two.wait(f"(equal (buffer-string) {lisp(TEXT)})")
+def test_the_keys_move_among_rewrites(two_rewrites):
+    two_rewrites.wait_for_text("Rewrite 1/2: ")
+    two_rewrites.keys("^C^[n")
+    two_rewrites.wait_for_text("Rewrite 2/2: ")
+    assert two_rewrites.eval("(line-number-at-pos)") == 4
+    two_rewrites.keys("^C^[n")
+    two_rewrites.wait_for_text("There is no next rewrite")
+    two_rewrites.keys("^C^[p")
+    two_rewrites.wait_for_text("Rewrite 1/2: ")
+    two_rewrites.keys("^C^A")
+    two_rewrites.wait_for_text("Rewrite: C-c C-a accept")
+    assert two_rewrites.text == TEXT.replace("one", "uno")
+    two_rewrites.keys("^C^A")
+    two_rewrites.wait("(not jumpseat-rewrite-mode)")
+    assert two_rewrites.text == TEXT.replace("one", "uno").replace("four", "vier")
+    two_rewrites.keys("^_^_")
+    two_rewrites.wait(f"(equal (buffer-string) {lisp(TEXT)})")
 
 
 def test_stopping_one_rewrite_leaves_the_other(editing, provider):
@@ -125,35 +125,37 @@ def test_stopping_one_rewrite_leaves_the_other(editing, provider):
     assert editing.text == TEXT.replace("four", "vier")
 
 
-def test_text_with_an_open_rewrite_is_not_rewritten_again(two, provider):
-    two.eval("(progn (goto-char 1) (push-mark 12 t t))")
-    two.command("jumpseat-rewrite", "French.")
-    two.wait_for_text("This text has an open rewrite: accept or reject it first")
+def test_text_with_an_open_rewrite_is_not_rewritten_again(two_rewrites, provider):
+    two_rewrites.eval("(progn (goto-char 1) (push-mark 12 t t))")
+    two_rewrites.command("jumpseat-rewrite", "French.")
+    two_rewrites.wait_for_text("This text has an open rewrite: accept or reject it first")
     assert len(provider.requests) == 2
-    assert two.eval("(length jumpseat--edit-list)") == 2
+    assert two_rewrites.eval("(length jumpseat--edit-list)") == 2
 
 
-def test_a_button_above_a_rewrite_is_pressed_with_the_mouse(two):
-    two.command("xterm-mouse-mode")
-    two.wait_for_text("Rewrite: German. [Accept] [Reject] [Again] [More]")
-    lines = two.screen.split("\n")
+def test_a_button_above_a_rewrite_is_pressed_with_the_mouse(two_rewrites):
+    two_rewrites.command("xterm-mouse-mode")
+    two_rewrites.wait_for_text("Rewrite: German. [Accept] [Reject] [Again] [More]")
+    lines = two_rewrites.screen.split("\n")
     row = next(number for number, line in enumerate(lines) if "German." in line)
     column = lines[row].index("[Accept]") + 3
-    two.keys(f"^[[<0;{column};{row + 1}M^[[<0;{column};{row + 1}m")
-    two.wait('(string-search "vier" (buffer-string))')
-    assert two.text == TEXT.replace("four", "vier")
-    two.wait_for_text("one = 1\nuno = 1")
+    two_rewrites.keys(f"^[[<0;{column};{row + 1}M^[[<0;{column};{row + 1}m")
+    two_rewrites.wait('(string-search "vier" (buffer-string))')
+    assert two_rewrites.text == TEXT.replace("four", "vier")
+    two_rewrites.wait_for_text("one = 1\nuno = 1")
 
 
-def test_the_mouse_shows_a_menu_on_a_change(two):
-    two.command("xterm-mouse-mode")
-    two.wait_for_text("vier = 4")
-    two.eval("(fset 'popup-menu (lambda (menu &rest _) (setq popped (list menu (line-number-at-pos)))))")
-    lines = two.screen.split("\n")
+def test_the_mouse_shows_a_menu_on_a_change(two_rewrites):
+    two_rewrites.command("xterm-mouse-mode")
+    two_rewrites.wait_for_text("vier = 4")
+    two_rewrites.eval(
+        "(fset 'popup-menu (lambda (menu &rest _) (setq popped (list menu (line-number-at-pos)))))"
+    )
+    lines = two_rewrites.screen.split("\n")
     row = next(number for number, line in enumerate(lines) if "four = 4" in line)
-    two.keys(f"^[[<2;3;{row + 1}M^[[<2;3;{row + 1}m")
-    two.wait("(bound-and-true-p popped)")
-    assert two.eval("(list (eq (car popped) jumpseat--rewrite-menu) (cadr popped))") == [True, 4]
+    two_rewrites.keys(f"^[[<2;3;{row + 1}M^[[<2;3;{row + 1}m")
+    two_rewrites.wait("(bound-and-true-p popped)")
+    assert two_rewrites.eval("(list (eq (car popped) jumpseat--rewrite-menu) (cadr popped))") == [True, 4]
 
 
 def test_a_new_line_at_the_start_of_the_text_is_shown_below_the_buttons(editing, provider):
@@ -164,42 +166,43 @@ def test_a_new_line_at_the_start_of_the_text_is_shown_below_the_buttons(editing,
 
 
 @pytest.mark.scenario("edit-compare")
-def test_the_review_goes_on_after_ediff(two):
-    two.keys("^C^E")
-    two.wait('(get-buffer "*Ediff Control Panel*")')
-    two.wait_for_text("Rewrite: Spanish.")
-    assert "uno" in two.eval('(with-current-buffer "*jumpseat rewrite: a.py*" (buffer-string))')
-    two.keys("qy")
-    two.wait('(not (get-buffer "*Ediff Control Panel*"))')
-    two.wait_for_text("one = 1\nuno = 1")
-    assert two.eval('(get-buffer "*jumpseat rewrite: a.py*")') is None
-    two.keys("^C^A")
-    two.wait('(string-prefix-p "uno" (buffer-string))')
+def test_the_review_goes_on_after_ediff(two_rewrites):
+    two_rewrites.keys("^C^E")
+    two_rewrites.wait('(get-buffer "*Ediff Control Panel*")')
+    two_rewrites.wait_for_text("Rewrite: Spanish.")
+    assert "uno" in two_rewrites.eval('(with-current-buffer "*jumpseat rewrite: a.py*" (buffer-string))')
+    two_rewrites.keys("qy")
+    two_rewrites.wait('(not (get-buffer "*Ediff Control Panel*"))')
+    two_rewrites.wait_for_text("one = 1\nuno = 1")
+    assert two_rewrites.eval('(get-buffer "*jumpseat rewrite: a.py*")') is None
+    two_rewrites.keys("^C^A")
+    two_rewrites.wait('(string-prefix-p "uno" (buffer-string))')
 
 
 @pytest.mark.scenario("edit-compare")
-def test_changes_that_are_copied_in_ediff_end_the_rewrite(two):
-    two.keys("^C^E")
-    two.wait('(get-buffer "*Ediff Control Panel*")')
-    two.keys("nb")
-    two.wait('(string-prefix-p "uno" (with-current-buffer "a.py" (buffer-string)))')
-    two.keys("qy")
-    two.wait('(with-current-buffer "a.py" (= 1 (length jumpseat--edit-list)))')
-    assert two.eval('(with-current-buffer "a.py" (buffer-string))') == TEXT.replace("one", "uno")
+def test_changes_that_are_copied_in_ediff_end_the_rewrite(two_rewrites):
+    two_rewrites.keys("^C^E")
+    two_rewrites.wait('(get-buffer "*Ediff Control Panel*")')
+    two_rewrites.keys("nb")
+    two_rewrites.wait('(string-prefix-p "uno" (with-current-buffer "a.py" (buffer-string)))')
+    two_rewrites.keys("qy")
+    two_rewrites.wait('(with-current-buffer "a.py" (= 1 (length jumpseat--edit-list)))')
+    assert two_rewrites.eval('(with-current-buffer "a.py" (buffer-string))') == TEXT.replace("one", "uno")
 
 
 @pytest.mark.scenario("edit-compare")
-def test_the_changes_become_conflicts_that_one_undo_removes(two):
-    two.keys("^C^S")
-    two.wait("(bound-and-true-p smerge-mode)")
+def test_the_changes_become_conflicts_that_one_undo_removes(two_rewrites):
+    two_rewrites.keys("^C^S")
+    two_rewrites.wait("(bound-and-true-p smerge-mode)")
     conflict = "<<<<<<< current\none = 1\n=======\nuno = 1\n>>>>>>> rewrite\n"
-    assert two.text == TEXT.replace("one = 1\n", conflict)
-    assert two.eval("(length jumpseat--edit-list)") == 1
-    two.eval("(smerge-keep-lower)")
-    assert two.text == TEXT.replace("one", "uno")
-    two.eval("(undo-boundary)")
-    two.keys("^_^_")
-    two.wait(f"(equal (buffer-string) {lisp(TEXT)})")
+    assert two_rewrites.text == TEXT.replace("one = 1\n", conflict)
+    assert two_rewrites.eval("(length jumpseat--edit-list)") == 1
+    two_rewrites.eval("(smerge-keep-lower)")
+    assert two_rewrites.text == TEXT.replace("one", "uno")
+    two_rewrites.eval("(undo-boundary)")
+    # The first step undoes `smerge-keep-lower`, the second one the conflicts.
+    two_rewrites.keys("^_^_")
+    two_rewrites.wait(f"(equal (buffer-string) {lisp(TEXT)})")
 
 
 def test_conflicts_consist_of_whole_lines(editing, provider):

@@ -74,6 +74,7 @@ def test_a_sign_out_in_another_emacs_is_noticed(child, github, empty_home, packa
         child.eval('(jumpseat-logout "copilot")')
         second.wait_for_message("You are signed out of copilot.")
         child.wait_for_message("copilot: signed out.")
+        # Besides the sign-in, only the sign-out is reported here.
         assert len(child.messages) == 2
 
 

@@ -12,13 +12,13 @@ from tests.editors.provider import WORDS, hold_answer, list_sent_texts
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 
-def half() -> Reply:
+def unfinished_answer() -> Reply:
     """Return an answer that never ends."""
     return Reply.events([chunk({"content": "Half an "}), chunk({"content": "ans"}), Gate()])
 
 
 def test_an_answer_that_is_undone_while_it_streams_is_stopped(child, provider):
-    provider.script(half(), Reply.events(WORDS))
+    provider.script(unfinished_answer(), Reply.events(WORDS))
     child.ask("Question?")
     child.wait_for_text("Half an ans")
     child.keys("^_")
@@ -29,7 +29,7 @@ def test_an_answer_that_is_undone_while_it_streams_is_stopped(child, provider):
 
 
 def test_an_answer_that_is_deleted_while_it_streams_is_stopped(child, provider):
-    provider.script(half())
+    provider.script(unfinished_answer())
     child.ask("Question?")
     child.wait_for_text("Half an ans")
     child.eval('(progn (goto-char 1) (search-forward "Question?") (delete-region (point) (point-max)))')
@@ -41,7 +41,7 @@ def test_an_answer_that_is_deleted_while_it_streams_is_stopped(child, provider):
 def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_chat(
     home, package, provider, tmp_path
 ):
-    provider.script(half(), Reply.events(WORDS))
+    provider.script(unfinished_answer(), Reply.events(WORDS))
     file = tmp_path / "chat.md"
     file.write_text("## Me\n\nQuestion?\n")
     with running_emacs(home, package=package) as child:
@@ -59,7 +59,7 @@ def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_ch
 
 def test_the_end_of_an_answer_does_not_affect_a_chat_that_was_read_again(home, package, provider, tmp_path):
     gate = Gate()
-    provider.script(half(), hold_answer("Other", gate=gate))
+    provider.script(unfinished_answer(), hold_answer("Other", gate=gate))
     file = tmp_path / "chat.md"
     file.write_text("## Me\n\nQuestion?\n")
     with running_emacs(home, package=package) as child:

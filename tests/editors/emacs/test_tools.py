@@ -58,7 +58,7 @@ def chat(home: Path, package: Path, provider: ThreadedUpstream, project: Path) -
 
 
 def results(provider: ThreadedUpstream, number: int) -> list[str]:
-    """Return the results of calls in a request, counted from 0."""
+    """Return the results of calls in the request with this number, counted from 0."""
     return [each["content"] for each in provider.requests[number].json["messages"] if each["role"] == "tool"]
 
 
@@ -195,10 +195,10 @@ def test_calls_are_folded_and_folded_again_when_the_chat_is_reopened(chat, provi
     chat.ask("Again?")
     chat.wait_for_text("Again.")
     chat.wait_until_idle()
-    assert [each["role"] for each in provider.requests[3].json["messages"]] == [
-        *("user", "assistant", "tool", "assistant", "tool", "assistant", "user"),
-    ]
-    assert provider.requests[3].json["messages"][-1]["content"] == "Again?"
+    messages = provider.requests[3].json["messages"]
+    roles = [each["role"] for each in messages]
+    assert roles == ["user", "assistant", "tool", "assistant", "tool", "assistant", "user"]
+    assert messages[-1]["content"] == "Again?"
 
 
 def test_a_chat_that_is_stopped_asks_nothing_more(chat, provider, project):
@@ -221,9 +221,8 @@ def test_an_answer_that_was_stopped_between_two_calls_goes_on(chat, provider, pr
     chat.send()
     chat.wait_for_text("Done.")
     chat.wait_until_idle()
-    assert [each["role"] for each in provider.requests[2].json["messages"]] == [
-        *("user", "assistant", "tool", "assistant", "tool"),
-    ]
+    roles = [each["role"] for each in provider.requests[2].json["messages"]]
+    assert roles == ["user", "assistant", "tool", "assistant", "tool"]
     assert chat.text.count("## Me") == 2
     assert chat.text.endswith("Done.\n\n## Me\n\n")
 
@@ -274,7 +273,7 @@ def test_tools_are_switched_on_for_one_chat(chat, provider, project):
 
 
 @pytest.mark.scenario("tools")
-def test_a_server_that_has_died_is_started_again(home, package, provider, project):
+def test_a_stopped_server_is_selected_started_and_used(home, package, provider, project):
     config_of(home, provider.base_url, mcp_server.table("shop"))
     with running_emacs(home, str(project / "greet.py"), package=package) as chat:
         chat.command("jumpseat")

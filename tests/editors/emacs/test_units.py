@@ -1,4 +1,4 @@
-"""The unit tests in Emacs Lisp, and that the package loads as package managers load it."""
+"""The unit tests in Emacs Lisp, and checks of the package as package managers load it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_chat_of_an_autoloaded_command_has_its_keys_and_menu(tmp_path):
     assert ran.stdout.strip() == "(jumpseat-copy-code t)", ran.stderr
 
 
-def test_the_manual_in_info_is_that_of_its_source(tmp_path):
+def test_the_manual_in_info_matches_its_source(tmp_path):
     ran = batch(
         "-l", str(ROOT / "tests/tools/emacs/manual.el"), str(PACKAGE / "jumpseat.texi"), str(tmp_path)
     )
@@ -84,7 +84,7 @@ def test_the_manual_in_info_is_that_of_its_source(tmp_path):
     assert '"Lisp"' in batch("--eval", found).stdout
 
 
-def test_every_file_is_short_and_in_the_package(tmp_path):
+def test_every_file_is_short_and_in_the_package():
     for file in PACKAGE.glob("*.el"):
         text = file.read_text("utf-8")
         assert text.count("\n") < 400, file.name

@@ -42,7 +42,7 @@ vim.notify = function(text, level) table.insert(_G.messages, text) end
 """
 
 
-_NO_START = """
+_WAIT_FOR_START = """
 -- Wait for a daemon that is starting. Otherwise the test could not find it to end it, and it would stay.
 local client = package.loaded['jumpseat.daemon.client']
 if not client then return end
@@ -98,11 +98,11 @@ class Child:
             self._answers.feed(received)
 
     def quit(self) -> None:
-        """Check that Neovim has not reported an error, and tell it to end, without waiting for the end."""
+        """Check that Neovim has not reported an error, and tell it to exit, but do not wait for the exit."""
         if self._ended:
             return
         self._ended = True
-        self.lua(_NO_START, WAIT_MS)
+        self.lua(_WAIT_FOR_START, WAIT_MS)
         messages = self._request("nvim_exec2", "messages", {"output": True})["output"]
         assert "stack traceback" not in messages, messages
         with contextlib.suppress(OSError):
@@ -222,7 +222,7 @@ class Child:
 def running_neovim(
     home: Path, *files: str, options: Mapping[str, Any] | None = None, env: Mapping[str, str] | None = None
 ) -> Iterator[Child]:
-    """Run a Neovim whose directories, and those of its daemon, are below `home`. The daemon stays."""
+    """Run a Neovim whose directories, and those of its daemon, are below `home`. The daemon keeps running."""
     executable = program("nvim")
     variables = {
         **os.environ,

@@ -54,7 +54,7 @@ def test_a_model_that_is_named_outside_of_a_chat_becomes_the_default(home: Path)
         assert "is now the default model" in child.messages[0]
 
 
-def test_a_wrong_default_model_is_refused_with_the_nearest_names(home, provider):
+def test_a_wrong_default_model_is_refused_with_similar_names(home, provider):
     provider.default(MODELS, path="/v1/models")
     with running_neovim(home) as child:
         child.command("Jumpseat model fake:fake-modle")

@@ -41,7 +41,7 @@ def test_ask_streams_the_answer_to_a_function(home, provider, tmp_path):
     assert "x = 1" not in question
 
 
-def test_a_question_of_a_function_can_be_stopped_and_reports_errors(child, provider):
+def test_a_question_from_lua_can_be_stopped_and_reports_errors(child, provider):
     provider.script(hold_answer("Half", gate=Gate()), Reply.json({"error": {"message": "Wrong key."}}, 401))
     child.lua("""
         _G.turn = require('jumpseat').ask({ question = 'A story.',

@@ -106,7 +106,7 @@ def test_a_code_block_without_a_path_is_shown_in_the_most_similar_file(child, pr
 
 
 @pytest.mark.scenario("apply-code")
-def test_a_code_block_is_accepted_by_hunk(child, provider):
+def test_hunks_of_a_code_block_are_accepted_and_rejected_separately(child, provider):
     code = "def greet(name: str):\n    print('Hello', name)\n    return name\n"
     ask_for_code(child, provider, f"```python\n{code}```\n")
     apply_to(child, "other.py")
@@ -126,7 +126,7 @@ def test_a_code_block_for_a_new_file_fills_its_buffer(child, provider, project):
     assert (project / "src" / "new.py").read_text() == "x = 1\ny = 2\n"
 
 
-def test_code_that_is_like_nothing_in_the_file_is_inserted_below_the_cursor(child, provider):
+def test_code_without_similar_lines_in_the_file_is_inserted_below_the_cursor(child, provider):
     ask_for_code(child, provider, "```python\nZ = {}\n```\n")
     apply_to(child, "other.py")
     assert "No lines of other.py are similar" in child.messages[-2]

@@ -8,8 +8,7 @@ from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
 from tests.editors.neovim.child import running_neovim
 from tests.editors.programs import slow_program
-from tests.editors.provider import WORDS
-from tests.editors.provider import list_sent_texts as texts_sent
+from tests.editors.provider import WORDS, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -43,7 +42,7 @@ def test_a_question_that_is_asked_while_an_answer_is_written_stays_below_it(chil
     child.send()
     child.wait_for_text("Hello there.")
     child.wait_until_idle()
-    (*_, answer, question) = texts_sent(provider, 1)
+    (*_, answer, question) = list_sent_texts(provider, 1)
     assert answer == "One\n\n End."
     assert "y = 2\nz = 3" in question
     assert question.endswith("Why two?")
@@ -77,7 +76,7 @@ def test_a_question_is_shown_with_a_state_while_the_program_starts(home, provide
         assert child.body.startswith("## Me\n\n```context uri=file://")
         assert "\n```\n\nWhy is it one?\n\n## Assistant\n\nHello there.\n\n## Me\n\n" in child.body
         assert child.body.rstrip().endswith("\n\nAnd two?")
-    assert "x = 1" in texts_sent(provider, 0)[0]
+    assert "x = 1" in list_sent_texts(provider, 0)[0]
 
 
 def test_a_question_stays_in_the_chat_when_the_program_is_missing(home, provider, tmp_path):
@@ -94,7 +93,7 @@ def test_a_question_stays_in_the_chat_when_the_program_is_missing(home, provider
         child.send()
         child.wait_for_text("Hello there.")
         child.wait_until_idle()
-    assert "x = 1" in texts_sent(provider, 0)[0]
+    assert "x = 1" in list_sent_texts(provider, 0)[0]
 
 
 def test_a_question_about_a_selection_contains_exactly_its_characters(child, provider, tmp_path):
@@ -109,4 +108,4 @@ def test_a_question_about_a_selection_contains_exactly_its_characters(child, pro
     assert "range=0:4-1:5\n😀 two\nthree\n```" in child.text
     child.ask("What is it?")
     child.wait_until_idle()
-    assert "😀 two\nthree" in texts_sent(provider, 0)[0]
+    assert "😀 two\nthree" in list_sent_texts(provider, 0)[0]
