@@ -230,7 +230,7 @@ async def test_a_logout_without_a_sign_in_fails_with_a_message(env):
 
 
 @pytest.mark.requirement("copilot:login-command")
-async def test_a_login_while_signed_in_reports_it_and_the_option_again_signs_in_again(env, emulator):
+async def test_a_login_while_signed_in_reports_that_unless_the_option_again_is_given(env, emulator):
     await log_in(env, emulator)
     code, out, said = await run(env, "login")
     ended, status, _ = await run(env, "login", "--json")

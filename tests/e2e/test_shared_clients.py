@@ -91,7 +91,7 @@ def run_installed_command(directory: Path, variables: Mapping[str, str]) -> subp
 
 @pytest.mark.requirement("9:commands")
 @pytest.mark.usefixtures("config")
-async def test_after_a_killed_daemon_the_next_command_starts_another(
+async def test_the_next_command_after_a_killed_daemon_starts_a_new_daemon(
     hub: Hub, upstream: FakeUpstream
 ) -> None:
     upstream.script(Reply.events([*completion_stream(["partial"])[:2], Gate()]))

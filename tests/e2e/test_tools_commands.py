@@ -116,7 +116,7 @@ def test_a_server_of_the_workspace_runs_in_the_working_directory(
     assert (notes.parent / "record").exists()
 
 
-def test_a_server_of_an_overlay_runs_once_it_is_trusted(
+def test_a_server_of_an_overlay_runs_only_after_it_is_trusted(
     notes: Path, jumpseat: Run, upstream: ThreadedUpstream
 ) -> None:
     (notes.parent / "project.toml").write_text(mcp_server.table("theirs"), "utf-8")

@@ -84,7 +84,7 @@ def test_a_choice_waits_until_the_user_has_left_the_minibuffer(child, provider):
 
 
 @pytest.mark.scenario("settings")
-def test_settings_are_completed_refused_with_the_rule_and_explained(child, provider):
+def test_settings_are_completed_explained_and_refused_with_the_rule(child, provider):
     child.eval("""(progn (goto-char 1) (insert "---\nmodel: fake:fake-model\n\n---\n\n")
                          (goto-char 1) (forward-line 2) (jumpseat--models-known-providers))""")
     child.wait("(jumpseat--models-known-providers)")

@@ -63,7 +63,7 @@ def results(provider: ThreadedUpstream, number: int) -> list[str]:
 
 
 @pytest.mark.scenario("tools")
-def test_a_change_is_shown_as_a_difference_and_made_once_it_is_allowed(chat, provider, project):
+def test_a_change_is_shown_as_a_difference_and_made_after_it_is_allowed(chat, provider, project):
     script(provider, [READ], [EDIT])
     chat.ask("Say bye.")
     chat.wait_for_text("▸ files/edit greet.py · needs your approval")

@@ -82,7 +82,7 @@ def test_the_question_slash_model_chooses_the_model_and_is_not_sent(child, provi
 
 
 @pytest.mark.scenario("settings")
-def test_settings_are_completed_refused_with_the_rule_and_explained(child, provider):
+def test_settings_are_completed_explained_and_refused_with_the_rule(child, provider):
     child.lua(
         "vim.api.nvim_buf_set_lines(0, 0, 0, false, { '---', 'model: fake:fake-model', '', '---', '' })"
     )
