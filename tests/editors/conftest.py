@@ -10,7 +10,7 @@ import pytest
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from tests.copilot import configure
 from tests.editors.github import GitHub, running_github
-from tests.editors.provider import config_of
+from tests.editors.provider import write_config
 from tests.hub import no_daemon_afterwards
 
 pytest.register_assert_rewrite("tests.editors.chats")
@@ -42,7 +42,7 @@ def empty_home(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def home(empty_home: Path, provider: ThreadedUpstream) -> Path:
     """An empty home with a configuration for the provider `fake`."""
-    config_of(empty_home, provider.base_url)
+    write_config(empty_home, provider.base_url)
     return empty_home
 
 

@@ -55,7 +55,7 @@ def program_that(directory: Path, body: str) -> list[str]:
     return [sys.executable, str(file)]
 
 
-def write_program_body(methods: Sequence[str], then: str) -> str:
+def body_with_methods(methods: Sequence[str], then: str) -> str:
     """Return a program that answers `initialize` as release 0.0.9 with these methods, then runs `then`."""
     experimental = {"jumpseat": {"protocolVersion": 1, "methods": list(methods)}}
     result = {

@@ -25,7 +25,7 @@ def fake(base_url: str) -> str:
     )
 
 
-def config_of(home: Path, base_url: str, more: str = "") -> None:
+def write_config(home: Path, base_url: str, more: str = "") -> None:
     """Write a configuration with the provider `fake`, followed by the text `more`."""
     home.mkdir(exist_ok=True)
     (home / "config.toml").write_text(fake(base_url) + more)

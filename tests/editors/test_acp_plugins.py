@@ -1,7 +1,7 @@
 """Plug-ins of other authors, with the configuration of docs/acp.md, in the real editors.
 
-They are not part of this project, and the tests do not install them: `JUMPSEAT_ACP_PLUGINS` names a
-directory with their checkouts.
+The plug-ins are not part of this project, and the tests do not install them: `JUMPSEAT_ACP_PLUGINS` names a
+directory with checkouts of them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def question(provider: ThreadedUpstream) -> str:
     return json.dumps(chat.json["messages"])
 
 
-def test_codecompanion_chats(provider: ThreadedUpstream, home: Path, tmp_path: Path) -> None:
+def test_codecompanion_shows_an_answer(provider: ThreadedUpstream, home: Path, tmp_path: Path) -> None:
     directories = plugins("plenary.nvim", "codecompanion.nvim")
     script_answer(provider)
     init = tmp_path / "init.lua"
@@ -90,7 +90,7 @@ def test_codecompanion_chats(provider: ThreadedUpstream, home: Path, tmp_path: P
     assert "Why is the sky blue?" in question(provider)
 
 
-def test_agent_shell_chats(provider: ThreadedUpstream, home: Path, tmp_path: Path) -> None:
+def test_agent_shell_shows_an_answer(provider: ThreadedUpstream, home: Path, tmp_path: Path) -> None:
     directories = plugins("acp.el", "shell-maker", "agent-shell")
     emacs = os.environ.get("JUMPSEAT_EMACS") or program("emacs")
     script_answer(provider)

@@ -27,7 +27,8 @@ SCRIPT = Path(__file__).parents[2] / "editors" / "bootstrap.py"
 FAILED, CANCELLED = 20, 21
 
 UV = f"""#!{sys.executable}
-# Does the steps of an installation and records them. A requirement can name an outcome.
+# Does the steps of an installation and records them. It waits if the requirement contains "gate", and fails
+# if it contains "wrong".
 import pathlib, sys, time
 
 here = pathlib.Path(__file__).parent
@@ -51,7 +52,7 @@ else:
     program.chmod(0o755)
 """
 
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the uv of this test is a script")
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the uv of these tests is a script with a shebang")
 
 
 class Machine:
@@ -100,7 +101,7 @@ class Machine:
         return process
 
     def install(self, *arguments: str, **options: Any) -> tuple[int, list[str]]:
-        """Install, and return the exit code and the lines of progress without their seconds."""
+        """Install, and return the exit code and the lines of progress without the elapsed seconds."""
         return finish(self.begin(*arguments, **options))
 
     def open_gate(self) -> None:
@@ -109,7 +110,10 @@ class Machine:
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, list[str]]:
-    """Wait for the end of an installation while its standard input is open."""
+    """Wait until an installation ends. Return its exit code and its progress without seconds or repetitions.
+
+    Do not close its standard input, which would cancel it.
+    """
     assert process.stdout is not None
     lines = [re.sub(r" \(\d+ s\)$", "", line) for line in process.stdout.read().splitlines()]
     return process.wait(WAIT_SECONDS), list(dict.fromkeys(lines))
@@ -233,9 +237,7 @@ def test_the_script_parses_on_python_3_6() -> None:
         ),
     ],
 )
-def test_a_python_that_cannot_install_exits_with_its_own_code(
-    machine: Machine, change: str, reason: str
-) -> None:
+def test_a_python_that_cannot_install_exits_with_code_1(machine: Machine, change: str, reason: str) -> None:
     run = f"{change}; exec(compile(open({str(SCRIPT)!r}).read(), 'bootstrap.py', 'exec'))"
 
     code, lines = machine.install("--key", "1", "jumpseat", command=[sys.executable, "-c", run])

@@ -10,7 +10,7 @@ import pytest
 
 TESTS = Path(__file__).parent
 CLIENTS = TESTS.parents[1] / "editors"
-README_NAMES = ["emacs", "neovim", "vscode"]
+EDITORS = ["emacs", "neovim", "vscode"]
 
 
 def list_ids(page: Path) -> list[str]:
@@ -36,8 +36,8 @@ def test_every_scenario_has_one_row() -> None:
     assert len(listed) == len(set(listed)) > 20
 
 
-@pytest.mark.parametrize("editor", README_NAMES)
-def test_the_readme_of_a_client_lists_the_scenarios_that_its_tests_show(editor: str) -> None:
+@pytest.mark.parametrize("editor", EDITORS)
+def test_the_readme_of_a_client_lists_the_scenarios_that_its_tests_cover(editor: str) -> None:
     listed = list_ids(CLIENTS / editor / "README.md")
     assert list_tested_ids(editor) <= set(list_ids(TESTS / "scenarios.md"))
     assert sorted(listed) == sorted(list_tested_ids(editor))

@@ -66,27 +66,28 @@ def run(command, tmp_path, **environment):
         timeout=CLIENT_SECONDS,
         check=False,
     )
-    assert home in running_daemons().values(), "it was not attached"
+    assert home in running_daemons().values(), "the client did not attach to a daemon"
     return ran
 
 
 @pytest.mark.parametrize("client", [neovim, emacs, node])
 def test_an_editor_streams_cancels_and_calls_a_tool(client, tmp_path):
-    chat_with_a_tool(client(), tmp_path)
+    check_chats(client(), tmp_path)
 
 
 @pytest.mark.requirement("9:editors")
 def test_the_editors_share_a_daemon(tmp_path):
     commands = [client() for client in (neovim, emacs, node)]
     with ThreadPoolExecutor() as pool:
-        for done in [pool.submit(chat_with_a_tool, command, tmp_path) for command in commands]:
+        for done in [pool.submit(check_chats, command, tmp_path) for command in commands]:
             done.result()
     hub = Hub(tmp_path / "home")
     assert len(hub.processes()) == 1
     assert hub.log.count("is attached") == len(commands)
 
 
-def chat_with_a_tool(command, tmp_path):
+def check_chats(command, tmp_path):
+    """Check the client's three chats: one streams, one is cancelled, and one calls a tool."""
     call = FakeCall("call_1", "weather", ['{"city": ', '"Rome"}'])
     with ThreadedUpstream() as upstream:
         upstream.script(

@@ -115,7 +115,7 @@ def choose_model(state: State, entry: Entry, wanted: object, path: str) -> Model
 
 
 def charge(state: State, entry: Entry, model: Model, request: RecordedRequest) -> dict[str, str]:
-    """Charge the request. Return the quota headers of its answer, which are as before the charge.
+    """Charge the request. Return the quota headers of its answer, with the quotas before the charge.
 
     A request is charged only if its initiator is `user`, which is the default.
 

@@ -244,5 +244,5 @@ def _others() -> list[Model]:
 BROKEN_ROW = Model("broken-row", "", "", broken={"id": "broken-row", "object": "model", "capabilities": None})
 """A row that matches no schema. A client must drop only this row.
 
-It is not among the built-in models because the official language server does not list any models with it.
+It is not among the built-in models, because with it the official language server does not list any models.
 """

@@ -76,7 +76,7 @@ def check_refused_fields(body: dict[str, Any], model: Model) -> None:
     """Refuse fields that the model does not support.
 
     Raises:
-        Refused: the body has such a field; the message is worded as by the vendor.
+        Refused: the body has such a field; the message is in the vendor's words.
     """
     for name in sorted(model.refuses):
         if body.get(name) is not None:
@@ -123,7 +123,7 @@ def _check_image(part: dict[str, Any], model: Model) -> None:
 
 def _check_opaque(message: dict[str, Any], turn: Turn, model: Model, seals: Sealer) -> None:
     opaque = message.get("reasoning_opaque")
-    # Without streaming, text and reasoning_text are beside the opaque value that seals them.
+    # Check only the seal, and not the text and reasoning_text beside it.
     if opaque is not None and seals.open(OPAQUE, opaque) is None:
         raise Refused(invalid_body("reasoning_opaque could not be verified"))
     if turn.calls and model.needs_opaque and opaque is None:

@@ -11,7 +11,7 @@ import pytest
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from tests.editors.emacs.child import Child, lisp, running_emacs
-from tests.editors.provider import WORDS, config_of
+from tests.editors.provider import WORDS, write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def child(home: Path, package: Path, provider: ThreadedUpstream, root: Path) -> Iterator[Child]:
     """An Emacs that shows a file of the project. The model of its chats accepts images."""
-    config_of(home, provider.base_url, "capabilities = { vision = true }\n")
+    write_config(home, provider.base_url, "capabilities = { vision = true }\n")
     with running_emacs(home, str(root / "a.py"), package=package) as child:
         yield child
 

@@ -12,7 +12,7 @@ import pytest
 from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import PACKAGE, Child, emacs, lisp, running_emacs
-from tests.editors.provider import CHATS, MODELS, WORDS, config_of, fake, hold_answer
+from tests.editors.provider import CHATS, MODELS, WORDS, fake, hold_answer, write_config
 from tests.fakes import mcp_server
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -199,7 +199,7 @@ def test_a_saved_chat_is_a_chat_again_in_a_restored_session(home, package, provi
 def test_a_server_of_the_clients_configuration_runs_only_after_it_was_trusted(
     home, package, provider, tmp_path
 ):
-    config_of(home, provider.base_url)
+    write_config(home, provider.base_url)
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     (project / "a.py").write_text("one = 1\n")

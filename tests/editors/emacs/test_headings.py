@@ -11,7 +11,7 @@ from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from tests.editors.emacs.child import Child, running_emacs
 from tests.editors.programs import slow_program
-from tests.editors.provider import WORDS, config_of
+from tests.editors.provider import WORDS, write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -21,7 +21,7 @@ NAMES = 'roles = { user = "My question", assistant = "KI" }\n'
 @pytest.fixture
 def renamed(home: Path, provider: ThreadedUpstream) -> Path:
     """The home, whose configuration renames the headings."""
-    config_of(home, provider.base_url, NAMES)
+    write_config(home, provider.base_url, NAMES)
     return home
 
 

@@ -8,7 +8,7 @@ from jumpseat.testing.answers.chat_completions import FakeCall, chunk, completio
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import ORG_AS_FORMAT, lisp, running_emacs
 from tests.editors.emacs.test_long_chats import FIVE_THOUSAND_LINES, MAX_MS, find_longest_step
-from tests.editors.provider import WORDS, config_of, hold_answer, list_sent_texts
+from tests.editors.provider import WORDS, hold_answer, list_sent_texts, write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -228,7 +228,7 @@ def test_a_question_in_org_is_asked_again_and_code_is_copied_without_escapes(org
 
 
 def test_a_prefix_argument_chooses_the_other_format(home, package, provider):
-    config_of(home, provider.base_url, 'roles = { user = "My question", assistant = "KI" }\n')
+    write_config(home, provider.base_url, 'roles = { user = "My question", assistant = "KI" }\n')
     provider.script(Reply.events(WORDS))
     with running_emacs(home, package=package) as child:
         child.keys("^U")

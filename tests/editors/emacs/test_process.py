@@ -10,7 +10,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
 from tests.editors.emacs.child import running_emacs
-from tests.editors.programs import NEEDED, program_that, slow_program, write_program_body
+from tests.editors.programs import NEEDED, body_with_methods, program_that, slow_program
 from tests.editors.provider import WORDS, hold_answer
 from tests.hub import Hub
 
@@ -49,7 +49,7 @@ def test_a_program_that_refuses_to_start_gives_its_reason_in_the_chat(home, pack
 
 
 def test_a_needed_method_that_an_old_daemon_lacks_is_named(home, package, tmp_path):
-    old = program_that(tmp_path, write_program_body(["chat/start"], "sys.stdin.read()"))
+    old = program_that(tmp_path, body_with_methods(["chat/start"], "sys.stdin.read()"))
     with running_emacs(home, package=package, options={"command": old}) as child:
         child.command("jumpseat")
         child.ask("Hello?")
@@ -91,7 +91,7 @@ def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provid
 
 def test_a_program_that_always_crashes_is_started_a_limited_number_of_times(home, package, tmp_path):
     runs = tmp_path / "runs"
-    body = write_program_body(NEEDED, "time.sleep(0.2)")
+    body = body_with_methods(NEEDED, "time.sleep(0.2)")
     crashing = program_that(tmp_path, f"open({str(runs)!r}, 'a').write('x')\n{body}")
     with running_emacs(home, package=package, options={"command": crashing}) as child:
         child.eval("(jumpseat--rpc-start)")
@@ -113,7 +113,7 @@ def test_the_end_of_emacs_stops_the_answer_and_leaves_the_daemon_running(home, p
 
 
 def test_emacs_exits_immediately_even_if_the_daemon_does_not_read(home, package, tmp_path):
-    stuck = program_that(tmp_path, write_program_body(NEEDED, "time.sleep(60)"))
+    stuck = program_that(tmp_path, body_with_methods(NEEDED, "time.sleep(60)"))
     with running_emacs(home, package=package, options={"command": stuck}) as child:
         child.eval("(jumpseat--rpc-start)")
         child.wait("(jumpseat--rpc-info)")

@@ -8,7 +8,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Reply
 from tests.editors import chats
 from tests.editors.emacs.child import lisp, running_emacs
-from tests.editors.provider import WORDS, config_of, list_sent_texts
+from tests.editors.provider import WORDS, list_sent_texts, write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -153,7 +153,7 @@ def test_a_reference_to_a_missing_file_is_an_error_and_nothing_is_sent(child, pr
 
 
 def test_a_prompt_sets_the_question_and_the_system_prompt(home, package, provider):
-    config_of(home, provider.base_url, PROMPTS)
+    write_config(home, provider.base_url, PROMPTS)
     provider.script(Reply.events(WORDS))
     with running_emacs(home, package=package) as child:
         child.command("jumpseat")
@@ -170,7 +170,7 @@ def test_a_prompt_sets_the_question_and_the_system_prompt(home, package, provide
 
 
 def test_references_files_and_prompts_are_completed(home, package, provider, tmp_path):
-    config_of(home, provider.base_url, PROMPTS)
+    write_config(home, provider.base_url, PROMPTS)
     (tmp_path / "some-file.py").write_text("")
     with running_emacs(home, package=package) as child:
         child.command("jumpseat")

@@ -11,7 +11,7 @@ from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import Child, lisp, running_emacs
-from tests.editors.provider import config_of
+from tests.editors.provider import write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -26,7 +26,7 @@ def answer(text: str) -> Reply:
 @pytest.fixture
 def editing(home: Path, package: Path, provider: ThreadedUpstream, tmp_path: Path) -> Iterator[Child]:
     """An Emacs with a Python file, and a model that may write more than the default."""
-    config_of(home, provider.base_url, 'models = [{ id = "fake-model", max_output_tokens = 20000 }]\n')
+    write_config(home, provider.base_url, 'models = [{ id = "fake-model", max_output_tokens = 20000 }]\n')
     file = tmp_path / "a.py"
     file.write_text(BEFORE)
     with running_emacs(home, str(file), package=package) as child:

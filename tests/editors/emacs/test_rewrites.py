@@ -11,7 +11,7 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.emacs.child import Child, lisp, running_emacs
-from tests.editors.provider import CHATS, MODELS, config_of
+from tests.editors.provider import CHATS, MODELS, write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -26,7 +26,7 @@ def answer(text: str, gate: Gate | None = None) -> Reply:
 @pytest.fixture
 def editing(home: Path, package: Path, provider: ThreadedUpstream, tmp_path: Path) -> Iterator[Child]:
     """An Emacs with a Python file."""
-    config_of(home, provider.base_url)
+    write_config(home, provider.base_url)
     file = tmp_path / "a.py"
     file.write_text(TEXT)
     with running_emacs(home, str(file), package=package) as child:

@@ -13,7 +13,7 @@ from jumpseat.testing.answers.chat_completions import FakeCall, completion_strea
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Reply
 from tests.editors.emacs.child import Child, lisp, running_emacs
-from tests.editors.provider import config_of
+from tests.editors.provider import write_config
 from tests.fakes import mcp_server
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -274,7 +274,7 @@ def test_tools_are_switched_on_for_one_chat(chat, provider, project):
 
 @pytest.mark.scenario("tools")
 def test_a_stopped_server_is_selected_started_and_used(home, package, provider, project):
-    config_of(home, provider.base_url, mcp_server.table("shop"))
+    write_config(home, provider.base_url, mcp_server.table("shop"))
     with running_emacs(home, str(project / "greet.py"), package=package) as chat:
         chat.command("jumpseat")
         chat.wait("jumpseat-chat-mode")

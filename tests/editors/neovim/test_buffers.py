@@ -157,7 +157,7 @@ def test_an_undo_of_the_users_own_change_does_not_stop_an_answer(child, provider
     assert child.text.endswith("Question.\n\n## Assistant\n\nOne  End.\n\n## Me\n\n")
 
 
-def test_a_chat_that_is_locked_during_an_answer_gets_all_of_it(child, provider):
+def test_a_chat_that_is_locked_during_an_answer_gets_the_whole_answer(child, provider):
     gate = chats.begin_answer(child, provider, "One")
     child.command("set nomodifiable")
     provider.open(gate)
@@ -189,7 +189,7 @@ def test_a_window_whose_buffer_is_fixed_keeps_it(home, window):
         assert "fixed.txt" in names
 
 
-def test_every_window_and_tab_page_of_a_chat_follows_and_folds(child, provider):
+def test_every_window_of_a_chat_follows_the_answer_and_folds_thinking(child, provider):
     gate = Gate()
     thinking = [chunk({"reasoning_content": piece}) for piece in ("Let me ", "think")]
     provider.script(
@@ -211,7 +211,7 @@ def test_every_window_and_tab_page_of_a_chat_follows_and_folds(child, provider):
     assert states == [[True, True]] * 3
 
 
-def test_an_open_chat_is_shown_in_the_tab_page_of_the_user(child):
+def test_an_open_chat_is_shown_in_the_current_tab_page(child):
     child.command("tab split")
     child.command("split")
     child.command("wincmd t")
@@ -220,14 +220,14 @@ def test_an_open_chat_is_shown_in_the_tab_page_of_the_user(child):
     assert child.lua("return vim.api.nvim_get_current_tabpage()") == 2
 
 
-def test_an_error_is_wrapped_to_the_window_also_after_its_size_changed(child, provider):
+def test_an_error_is_wrapped_again_when_its_window_is_resized(child, provider):
     provider.script(Reply.json({"error": {"message": "The key is wrong " + 5 * "and so on "}}, 401))
     child.ask("Question.")
     child.wait_until_idle()
     child.wait_for_text("✗ fake does not accept the credential (HTTP 401): The key is wrong and")
     child.command("vertical botright new")
     child.command("vertical resize 56")
-    child.wait_for_text("│✗ fake does not accept"[1:])
+    child.wait_for_text("✗ fake does not accept")
     rows = [row.partition("│")[0].strip() for row in child.screen.splitlines()]
     start = next(number for number, row in enumerate(rows) if row.startswith("✗"))
     words = " ".join(rows[start : start + 14])

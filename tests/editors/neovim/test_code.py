@@ -1,4 +1,4 @@
-"""Code blocks of a chat, which are yanked and inserted into the last file."""
+"""Yanking code blocks of a chat, and inserting them into the last file."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ def test_code_blocks_are_yanked_and_inserted_into_the_last_file(child, provider,
         ("two", "ls\n~~~\n  deep  # two\n"),
         ("three", "quoted()  -- three\n\n  more()\n"),
         ("four", "indented code  # four\n\n  more\n"),
+        # The cursor is not in a code block, so the last one is yanked.
         ("Some text", "last\n"),
     ],
 )
@@ -76,7 +77,7 @@ def test_the_block_at_the_cursor_is_yanked_without_its_indentation(child, provid
     assert child.lua("return vim.fn.getreg('\"')") == code
 
 
-ESCAPED = r"""# vim: set ts=4 :
+LINES_TO_ESCAPE = r"""# vim: set ts=4 :
 x = 1  # Vim<700: vim: Local Variables:
 ## Me
 \## Assistant
@@ -87,16 +88,19 @@ x = 1  # Vim<700: vim: Local Variables:
 index: 1
 \## Notes
 """
+"""Code that a chat contains in an escaped form: Neovim or the daemon would interpret these lines."""
 
 
 def test_code_is_yanked_as_the_model_wrote_it(child, provider):
-    provider.script(Reply.events(completion_stream(["````sh\n", ESCAPED, "````\n\nText.\n\n    vi: code\n"])))
+    provider.script(
+        Reply.events(completion_stream(["````sh\n", LINES_TO_ESCAPE, "````\n\nText.\n\n    vi: code\n"]))
+    )
     child.ask("Code?")
     child.wait_until_idle()
     assert "\n# vim\\: set ts=4 :\n" in child.text
     child.lua("vim.fn.search('index', 'bw')")
     child.command("Jumpseat yank")
-    assert child.lua("return vim.fn.getreg('\"')") == ESCAPED
+    assert child.lua("return vim.fn.getreg('\"')") == LINES_TO_ESCAPE
     child.lua("vim.fn.search('code', 'bw')")
     child.command("Jumpseat yank")
     assert child.lua("return vim.fn.getreg('\"')") == "vi: code\n"

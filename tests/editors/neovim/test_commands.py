@@ -48,7 +48,7 @@ def test_every_key_runs_a_subcommand_and_is_free_outside_of_chats(child):
 
 
 @pytest.mark.scenario("chat-keys")
-def test_keys_send_and_stop_and_question_mark_lists_them(child, provider):
+def test_keys_send_and_stop_and_a_question_mark_lists_the_keys(child, provider):
     gate = Gate()
     provider.script(hold_answer("Half", gate=gate))
     child.write("A story.")
@@ -130,7 +130,7 @@ def test_toggle_hides_the_chats_and_opens_the_last_one(home, tmp_path):
         ("tab", None, [1, 0, 80]),
     ],
 )
-def test_a_chat_opens_at_the_position_of_the_option(home, window, size, place):
+def test_the_option_window_determines_where_a_chat_opens(home, window, size, place):
     options = {"window": window} if size is None else {"window": window, "size": size}
     with running_neovim(home, options=options) as child:
         child.command("set laststatus=2")

@@ -11,7 +11,7 @@ import pytest
 
 from jumpseat.testing.upstream import Reply
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.provider import WORDS, config_of, list_sent_texts
+from tests.editors.provider import WORDS, list_sent_texts, write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -22,7 +22,7 @@ PNG = base64.b64decode(
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder with two files, in two directories."""
+    """A folder with two Python files, in two directories, and with a hidden file and a binary file."""
     folder = tmp_path / "project"
     (folder / "src" / ".cache").mkdir(parents=True)
     (folder / "a.py").write_text("a = 1\n")
@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def child(home: Path, provider, project: Path) -> Iterator[Child]:
-    """A Neovim with the first file and a chat."""
+    """A Neovim with `a.py` and an open chat."""
     provider.default(Reply.events(WORDS))
     with running_neovim(home, str(project / "a.py")) as running:
         running.command(f"cd {project}")
@@ -66,7 +66,7 @@ def test_files_of_a_directory_and_of_a_pattern_are_sent(child, provider):
 
 
 @pytest.mark.scenario("contexts")
-def test_open_files_are_sent_all_or_by_name(child, provider, project):
+def test_open_files_are_sent_all_together_or_one_by_name(child, provider, project):
     child.command(f"badd {project / 'src' / 'b.py'}")
     child.command(f"call bufload('{project / 'src' / 'b.py'}')")
     question = ask_and_read(child, provider, "Compare @buffers.")
@@ -81,7 +81,7 @@ def test_open_files_are_sent_all_or_by_name(child, provider, project):
     child.wait_for_text("✗ @buffer: no open file has the name x.py.")
 
 
-def test_lists_the_viewport_and_the_help_are_sent(child, provider, project):
+def test_quickfix_and_location_list_viewport_and_help_are_sent(child, provider, project):
     child.lua("vim.fn.setqflist({ { filename = 'a.py', lnum = 1, col = 2, text = 'odd' } })")
     assert "a.py:1:2: odd" in ask_and_read(child, provider, "Why @quickfix?")
     child.command("split a.py")
@@ -151,7 +151,7 @@ def test_the_clipboard_is_sent_as_text_or_image(child, home, provider, tmp_path,
 
 
 def test_a_page_is_fetched(home, provider, project):
-    config_of(home, provider.base_url, "[fetch]\nprivate = true\n")
+    write_config(home, provider.base_url, "[fetch]\nprivate = true\n")
     with running_neovim(home) as child:
         child.command("Jumpseat")
         provider.script(Reply.json({"title": "Start"}), Reply.events(WORDS))
@@ -217,7 +217,7 @@ def test_the_tokens_of_the_question_are_shown_before_it_is_sent(child, provider)
     ask_and_read(child, provider, "Hello.")
     child.keys("GiWhat is @buffer ?<Esc>")
     child.wait_for_text("tokens to send")
-    small = count(child)
+    small = read_token_count(child)
     child.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.py'), 0, 1, false, { ('word '):rep(4000) })")
     child.keys("A?<Esc>")
     child.wait(
@@ -227,6 +227,6 @@ def test_the_tokens_of_the_question_are_shown_before_it_is_sent(child, provider)
     assert len(provider.requests) == 1
 
 
-def count(child: Child) -> int:
-    """Return the number in the window bar."""
+def read_token_count(child: Child) -> int:
+    """Return the number of tokens that the window bar shows."""
     return int(child.lua("return require('jumpseat.display.view').winbar():match('(%d+) tokens to send')"))

@@ -12,8 +12,8 @@ from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.neovim.test_long_chats import WATCH
-from tests.editors.provider import config_of
+from tests.editors.neovim.test_long_chats import WATCH_MAIN_LOOP
+from tests.editors.provider import write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -26,8 +26,8 @@ def answer(text: str) -> Reply:
 
 @pytest.fixture
 def editing(home: Path, provider: ThreadedUpstream, tmp_path: Path) -> Iterator[Child]:
-    """A Neovim with a Python file, and a model that may write more than the default."""
-    config_of(home, provider.base_url, 'models = [{ id = "fake-model", max_output_tokens = 20000 }]\n')
+    """A Neovim with a Python file, and a model that may write more tokens than by default."""
+    write_config(home, provider.base_url, 'models = [{ id = "fake-model", max_output_tokens = 20000 }]\n')
     file = tmp_path / "a.py"
     file.write_text(BEFORE)
     with running_neovim(home, str(file)) as child:
@@ -40,7 +40,7 @@ def editing(home: Path, provider: ThreadedUpstream, tmp_path: Path) -> Iterator[
 
 
 def wait_for_edits(child: Child, number: int = 1) -> None:
-    """Wait until this number of edits has been written."""
+    """Wait until this number of edits has ended: written, failed or stopped."""
     child.wait(f"#_G.edits == {number}")
 
 
@@ -168,7 +168,7 @@ def test_an_answer_of_one_long_line_does_not_stop_neovim(editing, provider):
     line = "word = 12345678; " * 18_000
     pieces = [line[start : start + 1000] for start in range(0, len(line), 1000)]
     provider.script(Reply.events(completion_stream(pieces)))
-    editing.lua(WATCH)
+    editing.lua(WATCH_MAIN_LOOP)
     editing.command("4JumpseatEdit Write one line.")
     wait_for_edits(editing)
     # This takes about 200 ms. Measuring the rest of the line for each of its pieces took 2 seconds or more.
@@ -177,7 +177,7 @@ def test_an_answer_of_one_long_line_does_not_stop_neovim(editing, provider):
     assert editing.lua("return #vim.fn.getline(4)") == len("    " + line)
 
 
-def test_lines_that_come_above_the_first_one_are_shown(editing, provider):
+def test_new_lines_above_the_first_line_of_the_file_are_shown(editing, provider):
     provider.script(answer("# One or two.\ndef f(x):\n"))
     editing.command("1JumpseatEdit Comment it.")
     wait_for_edits(editing)
@@ -222,7 +222,7 @@ def test_a_block_selection_is_replaced_line_by_line(editing, provider):
     assert editing.text == "bb1 x\nbb2 y\nbb3 z"
 
 
-def test_a_block_that_would_get_another_number_of_lines_is_not_offered(editing, provider):
+def test_a_block_edit_with_a_different_number_of_lines_is_not_offered(editing, provider):
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a1 x', 'a2 y' })")
     provider.script(answer("one"))
     editing.keys("gg0<C-v>jl:Jumpseat edit B.<CR>")
@@ -244,7 +244,7 @@ def test_a_file_with_crlf_gets_no_carriage_return(editing, provider, tmp_path):
 
 
 @pytest.mark.parametrize("action", [":Jumpseat reject<CR>", "Gp", "ix<BS><Esc>"])
-def test_an_edit_that_fails_shows_the_reason_below_the_text_until_it_is_read(editing, provider, action):
+def test_the_reason_of_a_failed_edit_is_shown_until_the_next_change_or_rejection(editing, provider, action):
     provider.script(Reply.json({"error": {"message": "The key is wrong."}}, 401))
     editing.command("2,3JumpseatEdit Simplify.")
     wait_for_edits(editing)
@@ -259,7 +259,7 @@ def test_an_edit_that_fails_shows_the_reason_below_the_text_until_it_is_read(edi
 
 
 @pytest.mark.parametrize("command", ["bwipeout!", "bdelete!", "edit!"])
-def test_an_edit_whose_buffer_goes_away_is_stopped(editing, provider, command):
+def test_an_edit_whose_buffer_is_closed_or_reloaded_is_stopped(editing, provider, command):
     provider.script(Reply.events([chunk({"content": "    if x:\n"}), Gate()]))
     editing.command("2,3JumpseatEdit Simplify.")
     provider.wait_for_request(1)
@@ -270,7 +270,7 @@ def test_an_edit_whose_buffer_goes_away_is_stopped(editing, provider, command):
     assert editing.lua("return _G.edits") == [False]
 
 
-def test_the_end_of_an_edit_that_is_rejected_while_it_is_written_is_reported_once(editing, provider):
+def test_an_edit_that_is_rejected_while_it_is_written_emits_one_end_event(editing, provider):
     provider.script(Reply.events([chunk({"content": "    if x:\n"}), Gate()]))
     editing.command("2,3JumpseatEdit Simplify.")
     provider.wait_for_request(1)
@@ -280,7 +280,7 @@ def test_the_end_of_an_edit_that_is_rejected_while_it_is_written_is_reported_onc
     assert editing.text == BEFORE.rstrip("\n")
 
 
-def test_a_finished_edit_whose_buffer_is_read_again_is_not_applied(editing, provider):
+def test_a_finished_edit_whose_buffer_is_reloaded_is_not_applied(editing, provider):
     provider.script(answer("    if x:\n        return 1\n"))
     editing.command("2,3JumpseatEdit Simplify.")
     wait_for_edits(editing)
@@ -290,7 +290,7 @@ def test_a_finished_edit_whose_buffer_is_read_again_is_not_applied(editing, prov
     assert editing.messages[-1] == "jumpseat: There is no finished edit in this buffer."
 
 
-def test_an_edit_that_is_still_written_is_not_accepted(editing, provider):
+def test_an_edit_that_is_still_being_written_cannot_be_accepted(editing, provider):
     gate = Gate()
     provider.script(Reply.events([gate, *completion_stream(["    if x:\n        return 1\n"])]))
     editing.command("2,3JumpseatEdit Simplify.")
@@ -322,7 +322,7 @@ def test_a_locked_buffer_is_not_rewritten(editing, provider):
 
 
 def test_a_block_with_short_lines_and_wide_characters_is_replaced_exactly(editing, provider):
-    # The right edge of the block cuts through the face, which has two columns.
+    # The right edge of the block cuts through the emoji, which is two columns wide.
     lines = ["a1 x", "", "ü", "a3 😀z", "four"]
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, ...)", lines)
     provider.script(answer(" X\n\n\n 🙂\nur"))
@@ -334,7 +334,7 @@ def test_a_block_with_short_lines_and_wide_characters_is_replaced_exactly(editin
     assert editing.text == "a1 X\n\nü\na3 🙂z\nfour"
 
 
-def test_text_for_a_line_that_a_block_does_not_reach_is_added_at_its_end(editing, provider):
+def test_new_text_for_a_line_shorter_than_the_block_is_appended_to_the_line(editing, provider):
     editing.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'abcd', 'ü', 'efgh' })")
     provider.script(answer("CD\n!\nGH"))
     editing.keys("gg0ll<C-v>2jl:Jumpseat edit B.<CR>")

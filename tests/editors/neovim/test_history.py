@@ -15,15 +15,15 @@ from tests.editors.neovim.child import Child, running_neovim
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 
-def history(child: Child, *choices: str, words: str = "") -> None:
-    """Run the history command, and choose the first item with each of these texts in turn."""
+def choose_in_history(child: Child, *choices: str, words: str = "") -> None:
+    """Run `:Jumpseat history WORDS`, and in each menu choose the first item that contains the next text."""
     child.script_choices(*choices)
     child.command(f"Jumpseat history {words}")
     child.wait_for_choices()
 
 
 def ask_about_the_sky(home: Path, provider) -> None:
-    """Ask a question in a Neovim of its own."""
+    """Ask about the sky in a separate Neovim, which then ends."""
     with running_neovim(home) as first:
         first.command("Jumpseat")
         chats.ask_about_the_sky(first, provider)
@@ -34,7 +34,7 @@ def test_a_kept_conversation_is_picked_and_continued_in_another_neovim(home, pro
     ask_about_the_sky(home, provider)
     (name,) = list_kept_ids(home)
     with running_neovim(home) as child:
-        history(child, "Which colour is the sky?", "Continue")
+        choose_in_history(child, "Which colour is the sky?", "Continue")
         chats.continue_about_the_sky(child, provider)
     assert list_kept_ids(home) == [name]
 
@@ -45,7 +45,7 @@ def test_a_conversation_that_is_open_is_shown_where_it_is_open(home, provider):
         chats.ask_about_the_sky(child, provider)
         child.write("A draft.")
         child.command("Jumpseat!")
-        history(child, "Which colour", "Continue")
+        choose_in_history(child, "Which colour", "Continue")
         child.wait_for_text("A draft.")
         assert child.lua("return #require('jumpseat.core.chats').list()") == 2
 
@@ -67,9 +67,10 @@ def test_a_kept_conversation_is_forked_and_the_fork_continued(home, provider):
     ask_about_the_sky(home, provider)
     provider.script(Reply.events(completion_stream(["Other."])))
     with running_neovim(home) as child:
-        history(child, "Which colour", "Fork", words="sky")
+        choose_in_history(child, "Which colour", "Fork", words="sky")
         child.wait_for_text("Blue.")
         child.wait_for_text(" fake:fake-model  ")
+        # Undo does not remove the text that the fork begins with.
         child.keys("u")
         assert "Blue." in child.text
         child.ask("And the sea?")
@@ -81,14 +82,15 @@ def test_a_kept_conversation_is_forked_and_the_fork_continued(home, provider):
 def test_a_kept_conversation_is_previewed_and_deleted(home, provider):
     ask_about_the_sky(home, provider)
     with running_neovim(home) as child:
-        history(child, "Which colour", "Preview")
+        choose_in_history(child, "Which colour", "Preview")
         child.wait_for_text("Which colour is the sky?")
         assert "Blue." in child.text
         assert child.lua("return vim.bo.modifiable") is False
-        history(child, "Which colour", "Preview")
+        choose_in_history(child, "Which colour", "Preview")
         child.wait_for_text("Which colour is the sky?")
+        # The second preview is shown in the window of the first one.
         assert child.lua("return #vim.api.nvim_list_wins()") == 2
-        history(child, "Which colour", "Delete", "Delete")
+        choose_in_history(child, "Which colour", "Delete", "Delete")
         child.wait("#_G.messages == 1")
         assert child.messages == ["jumpseat: The conversation was deleted."]
         child.command("Jumpseat history")
@@ -106,11 +108,11 @@ def test_a_kept_conversation_is_renamed(home, provider):
               answer('Colours')
             end
         """)
-        history(child, "Which colour", "Rename")
+        choose_in_history(child, "Which colour", "Rename")
         child.wait("#_G.messages == 1")
         assert child.lua("return _G.offered") == "Which colour is the sky?"
         assert child.messages == ['jumpseat: The conversation was renamed to "Colours".']
-        history(child, "Colours", "Preview", words="sky")
+        choose_in_history(child, "Colours", "Preview", words="sky")
         child.wait_for_text("Which colour is the sky?")
 
 
@@ -124,7 +126,7 @@ def ask_about(child: Child, provider, *questions: str) -> None:
         child.wait_until_idle()
 
 
-ACCEPT = """
+CHANGE_TITLE = """
 vim.ui.input = function(options, answer)
   _G.offered = options.default
   answer(options.default .. '!')
@@ -135,7 +137,7 @@ end
 @pytest.mark.scenario("history-titles")
 def test_the_model_suggests_a_title_which_the_user_changes(child, provider):
     chats.ask_about_the_sky(child, provider)
-    child.lua(ACCEPT)
+    child.lua(CHANGE_TITLE)
     provider.script(Reply.events(completion_stream(["**Colour of the sky**"])))
     child.command("Jumpseat title")
     child.wait("#_G.messages == 2")
@@ -144,7 +146,7 @@ def test_the_model_suggests_a_title_which_the_user_changes(child, provider):
     assert child.messages == ["jumpseat: Asking the model for a title …", renamed]
 
     provider.script(Reply.events(completion_stream(["Blue"])))
-    history(child, "Colour of the sky!", "Suggest a title")
+    choose_in_history(child, "Colour of the sky!", "Suggest a title")
     child.wait("#_G.messages == 4")
     assert child.messages[-1] == 'jumpseat: The conversation was renamed to "Blue!".'
     child.command("Jumpseat title The sky")
@@ -152,7 +154,7 @@ def test_the_model_suggests_a_title_which_the_user_changes(child, provider):
     assert child.messages[-1] == 'jumpseat: The conversation was renamed to "The sky".'
 
 
-def test_a_chat_of_which_nothing_is_kept_gets_no_title(child, provider):
+def test_a_chat_without_a_kept_conversation_gets_no_title(child, provider):
     child.command("Jumpseat title")
     unkept = "jumpseat: This chat has no kept conversation. Send a question first."
     assert child.messages == [unkept]
@@ -175,24 +177,25 @@ def test_several_conversations_are_deleted_together(child, provider, home):
     child.lua("assert(vim.fn.search('First?') > 0)")
     child.keys("<Space>")
     child.lua("assert(vim.fn.search('Second?') > 0)")
+    # Mark it and remove the mark.
     child.keys("<Space><Space><CR>")
     child.wait("#_G.messages == 1")
     assert child.lua("return _G.prompts") == ["Conversation:", "Delete 2 conversations?"]
     assert child.messages == ["jumpseat: 2 conversations were deleted."]
     assert len(list_kept_ids(home)) == 1
-    history(child, "Second?", "Preview")
+    choose_in_history(child, "Second?", "Preview")
     child.wait_for_text("Second?")
 
 
 def test_a_picker_that_is_not_installed_is_reported(home, provider):
     ask_about_the_sky(home, provider)
     with running_neovim(home, options={"picker": "telescope"}) as child:
-        history(child, "Which colour", "Preview")
+        choose_in_history(child, "Which colour", "Preview")
         child.wait_for_text("Which colour is the sky?")
         assert child.messages == ["jumpseat: The picker telescope is not installed."]
 
 
-def test_a_user_can_keep_nothing(home, provider):
+def test_chats_are_not_kept_if_the_option_keep_is_false(home, provider):
     with running_neovim(home, options={"keep": False}) as child:
         child.command("Jumpseat")
         chats.check_chat_that_is_not_kept(child, provider, home)

@@ -1,4 +1,4 @@
-"""The installation of the daemon, and the form of the plug-in: options, help, status line, oldest Neovim."""
+"""The installation of the daemon; help, `setup` and status line; and the oldest Neovim that is supported."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ DIRECTORY = "return require('jumpseat.core.config').install_directory()"
 
 
 def install(child: Child) -> None:
+    """Install the daemon, without the option `command`, which would be used instead of it."""
     child.lua("local o = vim.g.jumpseat o.command = nil vim.g.jumpseat = o")
     child.lua("""
         vim.api.nvim_create_autocmd('User', { pattern = 'JumpseatInstalled',
@@ -42,8 +43,8 @@ def test_a_failed_installation_says_why_and_what_to_do(home, tmp_path):
         assert message.endswith(
             " Set the option package to install a wheel or a checkout. :Jumpseat log shows all output."
         )
-        asked = f" --directory {child.lua(DIRECTORY)} --key {jumpseat.__version__} ~/jumpseat "
-        assert asked in message
+        arguments = f" --directory {child.lua(DIRECTORY)} --key {jumpseat.__version__} ~/jumpseat "
+        assert arguments in message
 
 
 def test_without_a_python_that_can_install_the_message_says_what_is_needed(home, tmp_path):

@@ -11,7 +11,7 @@ from jumpseat.testing.answers.chat_completions import chunk, completion_stream
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.provider import config_of, text_of
+from tests.editors.provider import text_of, write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -22,13 +22,14 @@ BEFORE = "one\ntwo\nthree\n"
 def editing(home: Path, provider: ThreadedUpstream, tmp_path: Path) -> Iterator[Child]:
     """A Neovim with a file of three lines."""
     prompts = '[prompts.shout]\ntext = "Write {{input}} in capitals."\nsystem = "You shout."\n'
-    config_of(home, provider.base_url, prompts)
+    write_config(home, provider.base_url, prompts)
     (tmp_path / "a.lua").write_text(BEFORE)
     with running_neovim(home, str(tmp_path / "a.lua")) as child:
         yield child
 
 
-def answer(provider: ThreadedUpstream, text: str) -> None:
+def script_code(provider: ThreadedUpstream, text: str) -> None:
+    """Script an answer that consists of a code block with this text."""
     provider.script(Reply.events(completion_stream([f"```\n{text}```"])))
 
 
@@ -48,13 +49,14 @@ def question(provider: ThreadedUpstream, number: int = 0) -> str:
     ],
 )
 def test_new_text_is_inserted_before_or_after_the_range(editing, provider, command, text):
-    answer(provider, "new\nlines\n")
+    script_code(provider, "new\nlines\n")
     editing.command(f"{command} Write.")
     editing.wait_for_text("ga accept · gr reject")
     assert editing.text == BEFORE.rstrip("\n")
     shown = [line.split("  ga")[0] for line in editing.screen.split("\n")[:5]]
     assert shown == text.split("\n")
     assert "write new text for this place" in question(provider)
+    # The question contains the lines of the range, and no others.
     assert ("three" in question(provider)) is ("3" in command)
     editing.keys("gA")
     assert editing.text == text
@@ -62,8 +64,8 @@ def test_new_text_is_inserted_before_or_after_the_range(editing, provider, comma
     assert editing.text == BEFORE.rstrip("\n")
 
 
-def test_the_whole_buffer_is_the_context_of_new_text_without_a_range(editing, provider):
-    answer(provider, "new\n")
+def test_without_a_range_the_context_of_new_text_is_the_whole_buffer(editing, provider):
+    script_code(provider, "new\n")
     editing.keys("G")
     editing.command("Jumpseat edit-after Write.")
     editing.wait_for_text("ga accept")
@@ -90,7 +92,7 @@ def test_the_place_of_new_text_stays_between_the_lines_while_it_is_written(editi
 
 @pytest.mark.scenario("edit-modes")
 def test_new_text_is_written_into_a_new_buffer(editing, provider):
-    answer(provider, "-- new\nlines\n")
+    script_code(provider, "-- new\nlines\n")
     editing.command("2Jumpseat edit-new Write.")
     editing.wait("vim.api.nvim_buf_get_lines(0, 0, 1, false)[1] == '-- new'")
     assert editing.text == "-- new\nlines"
@@ -103,7 +105,7 @@ def test_new_text_is_written_into_a_new_buffer(editing, provider):
 @pytest.mark.scenario("edit-context")
 def test_references_in_an_instruction_add_their_text(editing, provider, tmp_path):
     (tmp_path / "rules.md").write_text("Use capitals.\n")
-    answer(provider, "TWO\n")
+    script_code(provider, "TWO\n")
     editing.command(f"2Jumpseat edit Follow @file:{tmp_path}/rules.md and @buffer.")
     editing.wait_for_text("ga accept")
     asked = question(provider)
@@ -114,7 +116,7 @@ def test_references_in_an_instruction_add_their_text(editing, provider, tmp_path
 
 @pytest.mark.scenario("edit-context")
 def test_a_prompt_in_an_instruction_is_expanded(editing, provider):
-    answer(provider, "TWO\n")
+    script_code(provider, "TWO\n")
     editing.command("2Jumpseat edit /shout it")
     editing.wait_for_text("ga accept")
     assert "Write it in capitals." in question(provider)
@@ -131,7 +133,7 @@ def test_an_instruction_that_cannot_be_expanded_is_not_sent(editing, provider, i
     editing.wait_for_text("✗ ")
     assert reason in editing.screen
     assert provider.requests == []
-    answer(provider, "TWO\n")
+    script_code(provider, "TWO\n")
     editing.command("2Jumpseat edit Upper.")
     editing.wait_for_text("ga accept")
 

@@ -1,4 +1,4 @@
-"""Buffers that a user has locked: nothing is written into them, and a sentence says so."""
+"""Buffers that a user has locked: nothing is written into them, and a message says so."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_code_is_not_inserted_into_a_locked_file(child, provider, tmp_path):
     assert child.messages == ["jumpseat: Code cannot be inserted into a.py: 'modifiable' is off."]
 
 
-def test_code_is_inserted_into_a_read_only_file_as_typed_text_is(child, provider, tmp_path):
+def test_code_is_inserted_into_a_read_only_file_like_typed_text(child, provider, tmp_path):
     (tmp_path / "a.py").write_text("first\n")
     child.command(f"view {tmp_path / 'a.py'}")
     child.command("Jumpseat")

@@ -1,4 +1,4 @@
-"""Long answers and long chats: the main loop of Neovim goes on."""
+"""Long answers and long chats, which must not block the main loop of Neovim."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ MAX_MS = 16
 
 ROUNDS = 4
 
-# Measure CPU time, because on a busy machine other processes delay the loop by more than a frame.
-WATCH = """
+# Record the most CPU time, in milliseconds, that Neovim uses between two ticks of a timer. Do not measure
+# elapsed time: on a busy machine, other processes delay the loop by more than a frame.
+WATCH_MAIN_LOOP = """
     _G.longest = 0
     local function used()
       local usage = vim.uv.getrusage()
@@ -41,17 +42,18 @@ def lines_of_a_long_chat() -> list[str]:
 
 @pytest.mark.scenario("many-deltas")
 @pytest.mark.parametrize("chat", ["short, highlighted", "long"])
-def test_five_thousand_deltas_never_keep_the_main_loop_for_a_frame(child, provider, chat):
+def test_five_thousand_deltas_never_block_the_main_loop_for_a_frame(child, provider, chat):
     words = [f"word{number} " + ("\n" if number % 12 == 0 else "") for number in range(5000)]
     provider.default(Reply.events(completion_stream(words)))
     child.command("syntax off")
-    child.lua(WATCH)
+    child.lua(WATCH_MAIN_LOOP)
     longest = []
-    # Take the best of several rounds: the plug-in takes the same time in each, but a busy machine does not.
+    # Take the best of several rounds: the plug-in needs the same time in each; a busy machine may add to it.
     for _ in range(ROUNDS):
         child.command("Jumpseat!")
         if chat == "long":
-            # This chat shows work on all lines for each piece. Tree-sitter is off: it takes too long here.
+            # With this many lines, code that processes all lines for each delta would exceed the limit.
+            # Tree-sitter would exceed it too, so it stays off.
             child.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, ...)", lines_of_a_long_chat())
         else:
             child.lua("vim.treesitter.start(0, 'markdown')")
@@ -64,6 +66,7 @@ def test_five_thousand_deltas_never_keep_the_main_loop_for_a_frame(child, provid
             break
     assert 0 < min(longest) <= MAX_MS, longest
     _, _, answer = child.body.rpartition("## Assistant\n")
+    # The last two words are the heading "## Me".
     assert "".join(words).split() == answer.split()[:-2]
 
 

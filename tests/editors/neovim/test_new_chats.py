@@ -7,7 +7,7 @@ import pytest
 from jumpseat.testing.upstream import Reply
 from tests.editors.neovim.child import running_neovim
 from tests.editors.programs import slow_program
-from tests.editors.provider import WORDS, config_of, fake
+from tests.editors.provider import WORDS, fake, write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -16,18 +16,20 @@ ROLES = 'roles = { user = "Ich", assistant = "KI" }\n'
 
 @pytest.fixture
 def german(home, provider):
-    config_of(home, provider.base_url, ROLES)
+    """The home directory, with German headings in the configuration."""
+    write_config(home, provider.base_url, ROLES)
     return home
 
 
 def wait_for_a_later_response(child):
+    """Wait for the response to a new request. The plug-in has then received the headings for its own one."""
     child.lua(
         "require('jumpseat.daemon.transcript').fetch_headings(nil, function() _G.is_answered = true end)"
     )
     child.wait("_G.is_answered")
 
 
-def test_a_new_chat_gets_the_heading_of_the_configuration_when_it_is_written(german):
+def test_a_new_chat_gets_the_configured_heading_in_insert_mode(german):
     with running_neovim(german) as child:
         child.command("Jumpseat")
         child.keys("i")
@@ -38,7 +40,7 @@ def test_a_new_chat_gets_the_heading_of_the_configuration_when_it_is_written(ger
         assert child.text == "## Ich\n\n"
 
 
-def test_a_new_chat_that_is_sent_without_insert_mode_gets_that_heading_too(german, provider):
+def test_a_new_chat_that_is_sent_without_insert_mode_gets_that_heading(german, provider):
     provider.script(Reply.events(WORDS))
     with running_neovim(german) as child:
         child.command("Jumpseat")
@@ -47,7 +49,7 @@ def test_a_new_chat_that_is_sent_without_insert_mode_gets_that_heading_too(germa
         assert child.body.startswith("## Ich\n\nHello?\n\n## KI\n\n")
 
 
-def test_a_new_chat_gets_that_heading_also_after_the_program_was_missing(german, provider):
+def test_a_new_chat_gets_the_configured_heading_once_the_program_is_found(german, provider):
     provider.script(Reply.events(WORDS))
     with running_neovim(german) as child:
         child.lua("_G.options = vim.g.jumpseat")
@@ -62,7 +64,7 @@ def test_a_new_chat_gets_that_heading_also_after_the_program_was_missing(german,
         assert child.body.startswith("## Ich\n\nHello?\n\n## KI\n\n")
 
 
-def test_a_question_of_the_command_has_the_heading_of_the_configuration(german, provider):
+def test_a_question_of_jumpseat_ask_has_the_configured_heading(german, provider):
     provider.script(Reply.events(WORDS))
     with running_neovim(german) as child:
         child.command("Jumpseat ask Hello?")
@@ -70,7 +72,8 @@ def test_a_question_of_the_command_has_the_heading_of_the_configuration(german, 
         assert child.body == "## Ich\n\nHello?\n\n## KI\n\nHello there.\n\n## Ich\n\n"
 
 
-def test_the_heading_names_the_model_of_new_chats(home, provider):
+def test_the_model_of_a_new_chat_determines_its_heading(home, provider):
+    # Only the second provider has German headings.
     (home / "config.toml").write_text(
         'default_provider = "fake"\n'
         + fake(provider.base_url)

@@ -1,4 +1,4 @@
-"""The options: wrong and unknown ones, and the advice of errors about them; and a Neovim that is too old."""
+"""Wrong and unknown options, the advice in errors about options, and a Neovim that is too old."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ WRONG = {
     "log_level": ("loud", "one of debug, info, warning, error"),
     "package": (False, "a string"),
 }
+"""A wrong value for each option, and the end of the error: what the option must be."""
 
 OLD = """lua
 local has = vim.fn.has
@@ -57,7 +58,7 @@ def test_a_wrong_option_is_named_by_commands_and_by_checkhealth(child):
     assert "vim.g.jumpseat must be a table." in child.messages[-1]
 
 
-def test_an_answer_can_be_stopped_with_wrong_options(child):
+def test_stop_works_with_wrong_options(child):
     child.lua("vim.g.jumpseat = { keep = 'no' }")
     child.stop()
     assert "Nothing is running" in child.messages[-1]

@@ -19,7 +19,7 @@ for key in pairs(spec) do
   assert(vim.tbl_contains({ 'dir', 'lazy', 'opts', 'config', 'main' }, key), key)
 end
 assert(spec.lazy == false)
--- What lazy.nvim does with it.
+-- Do the same as lazy.nvim with this specification.
 vim.opt.runtimepath:append(vim.fs.normalize(spec.dir))
 vim.cmd.runtime('plugin/jumpseat.lua')
 if spec.config or spec.opts then
@@ -29,7 +29,7 @@ end
 """
 
 HELP = "help jumpseat-chats"
-"""This must work without `:helptags`, which lazy.nvim does not run for a `dir`."""
+"""This must work without `:helptags`, which lazy.nvim does not run for a plug-in with `dir`."""
 
 # Neovim 0.11 has no vim.pack. This replacement calls `load` with the arguments that its help names.
 PACK = """
@@ -42,28 +42,31 @@ end }
 LOADED = "return vim.fn.exists(':Jumpseat')"
 
 
-def lazy(child, block):
+def load_with_lazy(child, block):
     """Run a block that is the specification of a plug-in for lazy.nvim."""
     child.lua(f"local run = function(...) {LAZY} end\nrun({block})")
     assert child.lua(LOADED) == 2
     child.command(HELP)
 
 
-def pack(child, block):
+def load_with_pack(child, block):
+    """Run a block that loads the plug-in with `vim.pack`."""
     child.lua(PACK)
     child.lua(block)
     assert child.lua(LOADED) == 2
     child.command(HELP)
 
 
-def path(child, block):
+def load_from_path(child, block):
+    """Run a block that adds the plug-in to the runtime path."""
     child.lua(block)
     child.command("runtime plugin/jumpseat.lua")
     assert child.lua(LOADED) == 2
     child.command(HELP)
 
 
-def maps(child, block):
+def check_maps(child, block):
+    """Run a block that maps keys, and check that every key is mapped to a map of the plug-in."""
     child.command("runtime plugin/jumpseat.lua")
     child.lua(block)
     found = child.lua(
@@ -75,7 +78,13 @@ def maps(child, block):
         assert child.lua("return vim.fn.maparg(..., 'n') ~= ''", target), target
 
 
-RUN = {"{ dir": lazy, "vim.pack": pack, "vim.opt": path, "vim.keymap": maps}
+RUN = {
+    "{ dir": load_with_lazy,
+    "vim.pack": load_with_pack,
+    "vim.opt": load_from_path,
+    "vim.keymap": check_maps,
+}
+"""The function that runs a block, by the beginning of the block."""
 
 
 @pytest.mark.parametrize("block", blocks(EDITOR_PAGES["neovim"], "lua"), ids=str)

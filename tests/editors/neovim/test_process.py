@@ -11,14 +11,15 @@ from jumpseat.testing.answers.chat_completions import completion_stream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors import chats
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.programs import NEEDED, program_that, slow_program, write_program_body
+from tests.editors.programs import NEEDED, body_with_methods, program_that, slow_program
 from tests.editors.provider import WORDS, hold_answer
 from tests.hub import Hub
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 
-def events_of(child: Child) -> None:
+def record_ended_turns(child: Child) -> None:
+    """Collect the data of each event `JumpseatTurnEnded` in the Lua variable `ended`."""
     child.lua("""
         _G.ended = {}
         vim.api.nvim_create_autocmd('User', { pattern = 'JumpseatTurnEnded',
@@ -89,7 +90,7 @@ def test_a_daemon_that_was_stopped_is_started_by_the_next_question(child, provid
 
 
 def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, tmp_path):
-    old = program_that(tmp_path, write_program_body(["chat/start", "chat/cancel"], "sys.stdin.read()"))
+    old = program_that(tmp_path, body_with_methods(["chat/start", "chat/cancel"], "sys.stdin.read()"))
     with running_neovim(home, options={"command": old}) as child:
         child.command("Jumpseat")
         child.ask("Hello?")
@@ -109,7 +110,7 @@ def test_the_partial_of_a_killed_daemon_is_escaped_by_the_next_one(child, provid
 
 def test_a_program_that_always_crashes_is_started_a_limited_number_of_times(home, tmp_path):
     runs = tmp_path / "runs"
-    body = write_program_body(NEEDED, "time.sleep(0.2)")
+    body = body_with_methods(NEEDED, "time.sleep(0.2)")
     crashing = program_that(tmp_path, f"open({str(runs)!r}, 'a').write('x')\n{body}")
     with running_neovim(home, options={"command": crashing}) as child:
         child.lua("""
@@ -182,7 +183,7 @@ def test_bytes_that_are_not_utf_8_are_replaced_in_messages(child):
     assert sent == {"a": "wört 😀 \ufffd\ufffd\ufffd end \ufffd\ufffd\ufffd", "b": ["p", 1, True, None]}
 
 
-def test_a_log_that_has_grown_is_put_aside(home):
+def test_a_log_that_has_grown_too_large_is_rotated(home):
     log = home / "nvim-state" / "nvim" / "jumpseat.log"
     log.parent.mkdir(parents=True)
     log.write_text("old\n" * 300_000)
@@ -203,7 +204,7 @@ def test_a_message_of_the_daemon_is_shown(child, home):
 
 def test_turns_are_announced_to_other_plug_ins(child, provider):
     provider.script(Reply.events(WORDS))
-    events_of(child)
+    record_ended_turns(child)
     child.ask("Hello?")
     child.wait("#_G.ended == 1")
     assert child.lua("return _G.ended[1].stop_reason") == "end_turn"

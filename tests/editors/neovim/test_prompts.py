@@ -10,7 +10,7 @@ import pytest
 from jumpseat.testing.upstream import Reply
 from tests.editors.changes import NOTE, WARNING, WIDE, git, stage_long_change
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.provider import WORDS, config_of, list_sent_texts
+from tests.editors.provider import WORDS, list_sent_texts, write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -25,7 +25,7 @@ def editing(home: Path, tmp_path: Path) -> Iterator[Child]:
 
 
 @pytest.mark.scenario("prompts")
-def test_a_prompt_is_used_about_the_range_and_about_the_file(editing, provider):
+def test_a_prompt_is_applied_to_the_range_or_to_the_file(editing, provider):
     provider.default(Reply.events(WORDS))
     editing.command("2Jumpseat prompt explain")
     editing.wait_for_text("Hello there.")
@@ -38,6 +38,7 @@ def test_a_prompt_is_used_about_the_range_and_about_the_file(editing, provider):
     editing.command("Jumpseat!")
     editing.command("buffer a.py")
     editing.command("Jumpseat prompt review briefly")
+    # Wait until the chat has replaced the file in the window.
     editing.wait("#vim.fn.win_findbuf(1) == 0")
     provider.wait_for_request(2)
     editing.wait_until_idle()
@@ -54,7 +55,7 @@ def test_a_built_in_prompt_without_a_selection_is_about_the_whole_file(editing, 
 
 
 def test_a_prompt_that_needs_input_waits_for_it_in_the_chat(home, provider):
-    config_of(home, provider.base_url, '[prompts.title]\ntext = "A title for: {{input}}"\n')
+    write_config(home, provider.base_url, '[prompts.title]\ntext = "A title for: {{input}}"\n')
     with running_neovim(home) as child:
         child.command("Jumpseat prompt title")
         child.wait_for_text("/title")
@@ -79,7 +80,7 @@ def test_the_palette_offers_prompts_and_commands(editing, provider):
 
 
 @pytest.mark.scenario("workspace-rules")
-def test_the_rules_of_the_workspace_are_an_option_and_named_in_the_chat(home, provider, tmp_path):
+def test_workspace_rules_are_sent_only_with_the_option_and_named_in_the_chat(home, provider, tmp_path):
     (tmp_path / "AGENTS.md").write_text("Answer like a pirate.\n")
     provider.default(Reply.events(WORDS))
     with running_neovim(home) as child:

@@ -9,8 +9,7 @@ import pytest
 
 from jumpseat.testing.upstream import Reply
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.provider import WORDS
-from tests.editors.provider import list_sent_texts as texts_sent
+from tests.editors.provider import WORDS, list_sent_texts
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -34,8 +33,8 @@ def prompting(home: Path) -> Path:
     return home
 
 
-def words_before(child: Child, text: str) -> list[str]:
-    """Write this text into the last line, and return the words that are offered after it."""
+def complete_line(child: Child, text: str) -> list[str]:
+    """Replace the last line with this text, and return the completions of its last word."""
     code = """
         local line = ...
         vim.o.virtualedit = 'onemore'
@@ -74,7 +73,7 @@ def test_a_file_with_changes_that_are_not_saved_is_sent_as_it_is_in_the_editor(c
     child.command("Jumpseat")
     child.ask(f"Is @file:{tmp_path / 'a.py'} right?")
     child.wait_until_idle()
-    sent = texts_sent(provider, 0)[0]
+    sent = list_sent_texts(provider, 0)[0]
     assert "x = 2" in sent
     assert "x = 1" not in sent
 
@@ -92,19 +91,19 @@ def test_a_path_with_spaces_is_completed_and_read_in_double_quotes(child, provid
     (tmp_path / "my dir" / "a file.py").write_text("x = 1\n")
     (tmp_path / "b.py").write_text("y = 2\n")
     path = f"{tmp_path}/my dir"
-    assert words_before(child, f"see @file:{tmp_path}/my") == [f'@file:"{path}/']
-    assert words_before(child, f'see @file:"{path}/a f') == [f'@file:"{path}/a file.py"']
-    assert words_before(child, f'see @file:"{tmp_path}/b') == [f'@file:"{tmp_path}/b.py"']
+    assert complete_line(child, f"see @file:{tmp_path}/my") == [f'@file:"{path}/']
+    assert complete_line(child, f'see @file:"{path}/a f') == [f'@file:"{path}/a file.py"']
+    assert complete_line(child, f'see @file:"{tmp_path}/b') == [f'@file:"{tmp_path}/b.py"']
     child.keys(f"S<C-r>='Compare @file:\"{path}/a f'<CR><C-x><C-o><Esc>")
     assert child.lua("return vim.api.nvim_get_current_line()") == f'Compare @file:"{path}/a file.py"'
     child.ask(f' and "@file:{tmp_path}/b.py" with @file:"{tmp_path}/b.py", now.')
     child.wait_until_idle()
-    sent = texts_sent(provider, 0)[0]
+    sent = list_sent_texts(provider, 0)[0]
     assert sent.count("y = 2") == 1
     assert sent.index("x = 1") < sent.index("y = 2") < sent.index("Compare @file")
 
 
-def test_an_image_is_sent_as_one_and_folded_and_other_bytes_are_refused(child, provider, tmp_path):
+def test_an_image_is_sent_as_an_image_and_folded_and_other_bytes_are_refused(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     image = b"\x89PNG\r\n\x1a\n\0\0" + 3000 * b"\xff"
     (tmp_path / "x.png").write_bytes(image)
@@ -159,7 +158,7 @@ def test_the_selection_and_the_diagnostics_of_the_last_buffer_become_blocks(chil
     child.command("Jumpseat")
     child.ask("Is @selection right? See @diagnostics.")
     child.wait_until_idle()
-    sent = texts_sent(provider, 0)[0]
+    sent = list_sent_texts(provider, 0)[0]
     assert "y = 2" in sent
     assert "x = 1" not in sent
     assert "3:5: ERROR: ü is unknown" in sent
@@ -174,7 +173,7 @@ def test_the_selection_and_the_diagnostics_of_the_last_buffer_become_blocks(chil
         ("@buffer", "@buffer: there is no buffer for it to refer to. Open a file first."),
     ],
 )
-def test_a_reference_that_means_nothing_is_an_error_and_nothing_is_sent(
+def test_a_reference_that_refers_to_nothing_is_an_error_and_nothing_is_sent(
     home, provider, tmp_path, word, reason
 ):
     (tmp_path / "a.py").write_text("x = 1\n")
@@ -212,7 +211,7 @@ def test_values_in_the_front_matter_take_precedence_over_those_of_a_prompt(promp
     assert (sent["temperature"], sent["messages"][0]["content"]) == (1, "Be quick.")
 
 
-def test_a_prompt_on_a_range_has_the_block_and_its_input(prompting, provider, tmp_path):
+def test_a_prompt_on_a_range_follows_the_block_with_the_range(prompting, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     (tmp_path / "a.py").write_text("x = 1\n")
     with running_neovim(prompting, str(tmp_path / "a.py")) as child:
@@ -221,7 +220,7 @@ def test_a_prompt_on_a_range_has_the_block_and_its_input(prompting, provider, tm
         assert "x = 1\n\n```\n\nSay some words.\n" in child.text
 
 
-def test_an_unknown_prompt_is_an_error_with_near_names_and_nothing_is_sent(prompting, provider):
+def test_an_unknown_prompt_is_an_error_with_similar_names_and_nothing_is_sent(prompting, provider):
     with running_neovim(prompting) as child:
         child.command("Jumpseat")
         child.ask("/tidyy x=1")
@@ -247,27 +246,28 @@ def test_references_files_prompts_and_models_are_completed(prompting, provider, 
     (tmp_path / "some-file.py").write_text("")
     with running_neovim(prompting) as child:
         child.command("Jumpseat")
-        assert words_before(child, "see @b") == ["@buffer", "@buffer:", "@buffers"]
+        assert complete_line(child, "see @b") == ["@buffer", "@buffer:", "@buffers"]
         words = [each["word"] for each in child.lua("return require('jumpseat.input.contexts').WORDS")]
-        assert words_before(child, "wörter @") == words
-        assert words_before(child, f"see @file:{tmp_path}/some") == [f"@file:{tmp_path}/some-file.py"]
-        assert words_before(child, "/") == ["/model", *BUILT_IN, "/tidy", "/words"]
-        assert words_before(child, "/ti") == ["/tidy"]
-        assert words_before(child, "/model fake:f") == ["fake:fake-model"]
-        assert words_before(child, "a mail@") == []
-        assert words_before(child, "and/or /ti") == []
+        assert complete_line(child, "wörter @") == words
+        assert complete_line(child, f"see @file:{tmp_path}/some") == [f"@file:{tmp_path}/some-file.py"]
+        assert complete_line(child, "/") == ["/model", *BUILT_IN, "/tidy", "/words"]
+        assert complete_line(child, "/ti") == ["/tidy"]
+        assert complete_line(child, "/model fake:f") == ["fake:fake-model"]
+        assert complete_line(child, "a mail@") == []
+        assert complete_line(child, "and/or /ti") == []
 
 
 def test_a_prompt_added_to_the_configuration_is_completed(child, home):
-    assert words_before(child, "/") == ["/model", *BUILT_IN]
+    assert complete_line(child, "/") == ["/model", *BUILT_IN]
     with (home / "config.toml").open("a") as config:
         config.write(PROMPTS)
-    # A notification about other settings empties the list too, perhaps before the daemon has read the file.
+    # Wait for the new prompt itself. Waiting for an empty list is not enough: a notification about other
+    # settings empties it too, perhaps before the daemon has read the file.
     child.wait(
         "vim.iter(require('jumpseat.daemon.lists').prompts:get_cached())"
         ":any(function(each) return each.name == 'tidy' end)"
     )
-    assert words_before(child, "/ti") == ["/tidy"]
+    assert complete_line(child, "/ti") == ["/tidy"]
 
 
 def test_the_omnifunc_opens_its_menu_when_the_daemon_has_answered(prompting):
@@ -325,7 +325,7 @@ return M
 
 @pytest.fixture
 def hosted(prompting: Path) -> Path:
-    """The directory, with stand-ins of both completion plug-ins on the runtime path of Neovim."""
+    """The home directory, with stand-ins for both completion plug-ins in the configuration of Neovim."""
     lua = prompting / "nvim-config" / "nvim" / "lua"
     (lua / "blink").mkdir(parents=True)
     (lua / "blink" / "cmp.lua").write_text(BLINK)
@@ -334,7 +334,7 @@ def hosted(prompting: Path) -> Path:
 
 
 def type_at_the_end(child: Child, text: str) -> None:
-    """Type a text at the end of the chat, and stay in Insert mode."""
+    """Make the stand-ins available, type a text at the end of the chat, and stay in Insert mode."""
     child.lua("vim.opt.runtimepath:prepend(vim.env.XDG_CONFIG_HOME .. '/nvim')")
     child.keys(f"GA{text}")
 

@@ -1,4 +1,4 @@
-"""The directory of relative references, and the limit of their texts."""
+"""The directory at which the paths of references start, and the size limit of texts that are sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 LARGE = "x = 1\n" * 400_000
 
 
-def test_paths_belong_to_the_directory_of_the_last_file_with_autochdir(child, provider, tmp_path):
+def test_with_autochdir_paths_are_relative_to_the_directory_of_the_last_file(child, provider, tmp_path):
     provider.script(Reply.events(WORDS))
     (tmp_path / "sub").mkdir()
     for name in ("a.py", "b.py", "sub/c.py"):

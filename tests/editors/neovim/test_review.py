@@ -1,4 +1,4 @@
-"""Reviews of new text by hunk: an edit is accepted, rejected and undone with keys."""
+"""Reviews of edits: hunks are accepted, rejected and undone with keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OLD, NEW = BEFORE.rstrip("\n"), AFTER.rstrip("\n")
 
 @pytest.fixture
 def reviewing(home: Path, provider: ThreadedUpstream, tmp_path: Path) -> Iterator[Child]:
-    """A Neovim with a file whose first lines have a rewritten text that waits for review."""
+    """A Neovim with a file of eight lines, and with an edit of the first seven that waits for review."""
     file = tmp_path / "a.txt"
     file.write_text(BEFORE + "eight\n")
     provider.script(Reply.events(completion_stream([AFTER])))
@@ -77,7 +77,7 @@ def test_an_accepted_hunk_is_undone_and_offered_again(reviewing):
     assert reviewing.text == OLD.replace("one", "ONE") + "\neight"
 
 
-def test_all_hunks_are_accepted_or_rejected_with_one_key(reviewing):
+def test_all_hunks_are_rejected_with_one_key_which_is_then_unmapped(reviewing):
     reviewing.keys("gR")
     assert reviewing.text == OLD + "\neight"
     assert "SEVEN" not in reviewing.screen
@@ -125,7 +125,7 @@ def test_a_text_is_rewritten_again_after_a_hunk_was_accepted(reviewing, provider
     assert reviewing.text == "ONE\n2\neight"
 
 
-def test_the_maps_of_a_buffer_return_after_a_review(home, provider, tmp_path):
+def test_the_key_maps_of_a_buffer_return_after_a_review(home, provider, tmp_path):
     provider.script(Reply.events(completion_stream(["ONE\n"])))
     (tmp_path / "a.txt").write_text("one\n")
     with running_neovim(home, str(tmp_path / "a.txt"), options={"keys": {"accept": "<F2>"}}) as child:

@@ -1,4 +1,4 @@
-"""Signing in, in one Neovim and in another, and the quota, against the emulator of GitHub's services."""
+"""Signing in and out, also in another Neovim, and the quota, against the emulator of GitHub's services."""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ def test_a_sign_out_in_another_neovim_is_noticed(child, github, empty_home):
         child.command("Jumpseat logout copilot")
         second.wait("#_G.messages > 0")
         assert "You are signed out of copilot." in second.messages[0]
+        # The first Neovim has reported its own sign-in and sign-out, and nothing else.
         assert len(child.messages) == 2
 
 
@@ -79,6 +80,7 @@ def test_the_terms_of_a_model_are_shown_and_accepted_only_by_the_user(child, git
     child.wait_for_choices()
     terms = child.lua("return _G.prompts")[1]
     assert terms.endswith("\nAccept the terms for your account?")
+    # The prompt has more text than the question: the terms.
     assert len(terms) > 60
     if answer == "Accept":
         child.wait("vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == 'model: copilot:claude-haiku-4.5'")

@@ -14,7 +14,7 @@ from jumpseat.testing.answers.chat_completions import FakeCall, completion_strea
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.neovim.child import Child, running_neovim
-from tests.editors.provider import config_of, list_sent_texts
+from tests.editors.provider import list_sent_texts, write_config
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
@@ -100,7 +100,7 @@ def test_a_call_is_approved_with_its_diff_and_shown_folded(child, provider, note
 
 
 @pytest.mark.scenario("tools")
-def test_a_call_that_is_denied_with_a_reason_tells_the_model(child, provider, notes):
+def test_the_reason_for_denying_a_call_is_sent_to_the_model(child, provider, notes):
     script(provider, READ, EDIT)
     child.lua("""
         vim.ui.input = function(options, answer)
@@ -135,7 +135,7 @@ def test_keys_that_were_typed_before_the_window_appears_do_not_decide(child, pro
         local open = float.open
         float.open = function(...)
           local opened = open(...)
-          -- On a busy machine, the key may arrive late. The clock stands still until then.
+          -- Stop the clock: on a busy machine, the key may arrive after the time in which keys are ignored.
           local now = vim.uv.now()
           vim.uv.now = function() return now end
           vim.api.nvim_input('y')
@@ -219,7 +219,10 @@ def test_a_tool_reads_and_changes_the_unsaved_text_in_one_step_of_undo(child, pr
 
 
 def apply_edit(child: Child, change: str) -> Any:
-    """Let the daemon's request replace the first line, after this change of the buffer; return the answer."""
+    """Run the Lua code `change`, then a request of the daemon to replace the first line; return the answer.
+
+    The request was made for the text before `change`.
+    """
     return child.lua(f"""
         require('jumpseat.tools.workspace')
         local client = require('jumpseat.daemon.client')
@@ -244,7 +247,7 @@ def test_a_buffer_that_changed_after_the_question_is_not_overwritten(child, note
     assert child.text == "eins\ntwo\nthree\nzwei"
 
 
-def test_a_change_while_the_user_types_is_a_step_of_undo_of_its_own(child, notes):
+def test_a_change_by_a_tool_while_the_user_types_is_its_own_step_of_undo(child, notes):
     child.command(f"edit {notes}")
     child.keys("Gozwei")
     assert apply_edit(child, "")["applied"] is True
@@ -280,7 +283,7 @@ def test_tools_are_selected_in_a_window_and_by_name(home, provider, notes):
 
 
 def test_the_window_of_tools_shows_why_a_server_failed(home, provider, notes):
-    config_of(home, provider.base_url, '[mcp.db]\ncommand = ["no-such-program"]\n')
+    write_config(home, provider.base_url, '[mcp.db]\ncommand = ["no-such-program"]\n')
     script(provider)
     with running_neovim(home, options={"tools": ["db"]}) as child:
         child.command("Jumpseat")
@@ -292,7 +295,7 @@ def test_the_window_of_tools_shows_why_a_server_failed(home, provider, notes):
 
 @pytest.mark.scenario("tools")
 def test_a_chat_goes_on_after_the_limit_of_calls(home, provider, notes):
-    config_of(home, provider.base_url, "[tools]\nmax_rounds = 1\n")
+    write_config(home, provider.base_url, "[tools]\nmax_rounds = 1\n")
     script(provider, READ)
     with running_neovim(home, options={"tools": ["files/*"]}) as child:
         child.command(f"cd {notes.parent}")

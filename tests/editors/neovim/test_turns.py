@@ -1,4 +1,4 @@
-"""Turns in Neovim: moves between them, questions asked again, and the variants that this makes."""
+"""Turns in Neovim: moving between them, asking a question again, and the variants that this creates."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def test_a_variant_that_was_undone_does_not_count(child, provider, keys, answer,
     child.keys("gr")
     child.wait_for_text("Red.")
     child.wait_until_idle()
+    # Undo until the first answer is back.
     child.lua("for _ = 1, 20 do if vim.fn.search('Blue', 'nw') == 0 then vim.cmd('silent undo') end end")
     child.keys(keys)
     child.wait_for_text(answer)
@@ -66,7 +67,7 @@ def test_a_variant_that_was_undone_does_not_count(child, provider, keys, answer,
     assert f"## Me variant {label}" in child.screen
 
 
-def test_a_question_is_asked_again_while_another_window_gets_the_cursor(child, provider):
+def test_a_question_is_asked_again_although_another_window_gets_the_cursor(child, provider):
     ask(child, provider, "Colour?", "Blue.")
     provider.script(Reply.events(completion_stream(["Red."])))
     child.lua("""
@@ -102,7 +103,7 @@ def test_an_earlier_question_is_edited_and_the_chat_goes_on_from_there(child, pr
     )
 
 
-def test_variants_of_a_later_turn_belong_to_their_variant(child, provider):
+def test_variants_of_a_later_turn_belong_to_a_variant_of_the_earlier_turn(child, provider):
     ask(child, provider, "One?", "A1.")
     ask(child, provider, "Two?", "B1.")
     provider.script(Reply.events(completion_stream(["B2."])))
@@ -175,7 +176,7 @@ def test_variants_survive_the_reload_of_a_saved_chat(child, provider, reload):
     assert "Red." not in child.text
     child.command("write")
 
-    # A variant would replace what another program has written.
+    # Another program changes the file. The variants are dropped, because they would overwrite its change.
     child.lua("vim.fn.writefile({ 'More?' }, vim.api.nvim_buf_get_name(0), 'a')")
     child.command(reload)
     child.keys("G]v")

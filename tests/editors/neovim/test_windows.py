@@ -1,4 +1,4 @@
-"""Windows of chats, and what is done from the window of a file."""
+"""Windows of chats, and commands that run in the window of a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.editor, pytest.mark.slow]
 WINDOWS = "return #vim.api.nvim_list_wins()"
 
 
-def test_another_chat_takes_the_window_of_a_chat(home, tmp_path):
+def test_a_chat_opens_in_the_window_of_the_previous_chat(home, tmp_path):
     (tmp_path / "chat.md").write_text("## Me\n\nSaved?\n")
     with running_neovim(home, options={"window": "botright vsplit"}) as child:
         child.command("set nohidden")
@@ -67,7 +67,7 @@ local cells = {}
 for column = 1, vim.o.columns do cells[column] = vim.fn.screenstring(1, column) end
 return table.concat(cells)
 """
-"""Returns the first line of the screen without redrawing it, as `Child.screen` would."""
+"""Returns the first line of the screen. Unlike `Child.screen`, this does not redraw the screen first."""
 
 
 def test_the_bar_of_a_chat_is_drawn_again_when_its_state_changes(child):

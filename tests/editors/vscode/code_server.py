@@ -33,7 +33,7 @@ PACKAGE = REPOSITORY / "tests/tools/vscode/node_modules/code-server"
 DRIVER = Path(__file__).parent / "driver"
 DRIVER_ID = "jumpseat-tests.driver"
 GRANTED = {DRIVER_ID: ["languageModelSystem"]}
-"""The grant that an extension needs to send system messages, as Copilot Chat has it in VS Code."""
+"""The proposed interface that the driver needs to send system messages. In VS Code, Copilot Chat has it."""
 
 VSIX = REPOSITORY / "dist" / f"jumpseat-{jumpseat.__version__}.vsix"
 WAIT_SECONDS = 60.0
@@ -53,7 +53,7 @@ SETTINGS = {
     "git.openRepositoryInParentFolders": "never",
     "remote.autoForwardPorts": False,
     "files.autoSave": "off",
-    # The open file is attached only if a test does it.
+    # The open file is attached to a question only if a test attaches it.
     "chat.implicitContext.enabled": {"panel": "never"},
     # Nobody signs in to GitHub here, and without this setting, VS Code would start Copilot's own program.
     "chat.agentHost.enabled": False,
@@ -81,7 +81,7 @@ class CodeServer:
         """The directory of the sockets of the test's own extension."""
         return self.home / "drivers"
 
-    def new_driver(self) -> Path:
+    def wait_for_driver(self) -> Path:
         """Wait for the socket of the window that was opened last, and return it."""
         deadline = time.monotonic() + WAIT_SECONDS
         while not (new := set(self.drivers.glob("*.sock")) - self._taken):
@@ -111,8 +111,8 @@ def workspace_of(home: Path) -> Path:
     return home.with_name(f"{home.name}-files") / "workspace"
 
 
-def requirements() -> None:
-    """Skip the test if a program that it needs is missing."""
+def skip_if_programs_are_missing() -> None:
+    """Skip the test if Node, code-server, the packed extension or Chromium is missing."""
     for file in (ENVIRONMENT / "bin/node", PACKAGE):
         if not file.exists():
             pytest.skip(f"code-server is not installed ({file} is missing): run `make test-vscode`")
@@ -123,12 +123,13 @@ def requirements() -> None:
 
 
 def chromium() -> str | None:
-    """Return the browser, if there is one."""
+    """Return the path of the browser, if it is installed."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @functools.cache
-def _entry() -> Path:
+def _copy_entry() -> Path:
+    """Copy code-server at the first call; return the copy's `entry.js`."""
     return copy_published(PACKAGE, REPOSITORY / "build/vscode/code-server", GRANTED)
 
 
@@ -147,10 +148,10 @@ def running_code_server(
         path: The PATH; by default, one with the program `jumpseat` of this checkout.
         asks_for_trust: Whether a folder is restricted until someone trusts it.
     """
-    requirements()
+    skip_if_programs_are_missing()
     server = _prepare(home, settings or {})
-    path = path or f"{_program(home).parent}:{PATH}"
-    # VS Code takes the variables of a login shell.
+    path = path or f"{_write_program(home).parent}:{PATH}"
+    # VS Code uses the variables of a login shell.
     (home / ".profile").write_text(f'export PATH="{path}"\n')
     variables = {
         **os.environ,
@@ -165,7 +166,7 @@ def running_code_server(
         *("--user-data-dir", str(home / "data"), "--extensions-dir", str(home / "extensions")),
         *("--config", str(home / "code-server.yaml"), "--auth", "none"),
     ]
-    program = [str(ENVIRONMENT / "bin/node"), str(_entry()), *options]
+    program = [str(ENVIRONMENT / "bin/node"), str(_copy_entry()), *options]
     for extension in extensions:
         installed = subprocess.run(
             [*program, "--install-extension", str(extension)],
@@ -183,7 +184,7 @@ def running_code_server(
                 *("--bind-addr", server.origin.removeprefix("http://")),
                 *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
                 *([] if asks_for_trust else ["--disable-workspace-trust"]),
-                # After a window is closed, its extension host ends soon.
+                # When a window is closed, its extension host ends after two seconds.
                 *("--reconnection-grace-time", "2"),
             ],
             env=variables,
@@ -213,10 +214,10 @@ def _prepare(home: Path, settings: Mapping[str, Any]) -> CodeServer:
     (home / "data/User/settings.json").write_text(json.dumps({**SETTINGS, **settings}))
     # VS Code regards folders that exist before the first start as installed extensions.
     shutil.copytree(DRIVER, home / f"extensions/{DRIVER_ID}-0.0.1")
-    return CodeServer(home, f"http://127.0.0.1:{_free_port()}", workspace, set())
+    return CodeServer(home, f"http://127.0.0.1:{_find_free_port()}", workspace, set())
 
 
-def _program(home: Path) -> Path:
+def _write_program(home: Path) -> Path:
     """Write the program `jumpseat`, because this environment may have no scripts."""
     file = home / "bin/jumpseat"
     file.parent.mkdir()
@@ -225,7 +226,7 @@ def _program(home: Path) -> Path:
     return file
 
 
-def _free_port() -> int:
+def _find_free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

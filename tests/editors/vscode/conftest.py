@@ -15,7 +15,12 @@ import pytest
 from jumpseat.testing.threaded_upstream import ThreadedUpstream
 from tests.editors.github import GitHub, running_github
 from tests.editors.provider import fake
-from tests.editors.vscode.code_server import REPOSITORY, CodeServer, requirements, running_code_server
+from tests.editors.vscode.code_server import (
+    REPOSITORY,
+    CodeServer,
+    running_code_server,
+    skip_if_programs_are_missing,
+)
 from tests.editors.vscode.provider import Provider
 from tests.hub import Hub
 
@@ -37,7 +42,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
     window = item.config.stash.get(WINDOW, None)
     if report.failed and window is not None:
         name = PICTURES / item.name
-        window.picture(name.with_suffix(".png"))
+        window.save_picture(name.with_suffix(".png"))
         name.with_suffix(".log").write_text(window.server.log(), "utf-8")
         report.sections.append(("the screen and the logs", f"{name}.png\n{name}.log"))
     return report
@@ -60,7 +65,7 @@ def provider_of_all() -> Iterator[Provider]:
 @pytest.fixture(scope="package")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A headless Chromium."""
-    requirements()
+    skip_if_programs_are_missing()
     if importlib.util.find_spec("playwright") is None:
         pytest.skip("Playwright is not installed: run `make test-vscode`")
     from playwright.sync_api import sync_playwright

@@ -94,10 +94,10 @@ def window(tmp_path, browser, upstream):
 
 
 def save(window: Window, name: str) -> None:
-    """Save the screen with few colours."""
+    """Save a picture of the screen, with few colours."""
     window.command("notifications.clearAll")
     window.page.mouse.move(600, 5)
-    # Menus and folds move.
+    # Wait until menus and folds have stopped moving.
     window.page.wait_for_timeout(1000)
     image = Image.open(io.BytesIO(window.page.screenshot())).convert("RGB").quantize(64, dither=0)
     file = PICTURES / f"{name}.png"
@@ -132,7 +132,7 @@ def test_pictures(window, upstream):
     save(window, "edit")
     window.page.locator(".title .editor-actions").get_by_role("button", name="Accept Edit").click()
     window.wait_until_text_is_gone("shapes.py: rewritten")
-    # VS Code removes them only while the editor has the focus.
+    # VS Code removes the CodeLenses only while the editor has the focus.
     window.wait_for_count(window.page.locator(".codelens-decoration a"), 0)
     window.js("vscode.window.activeTextEditor.selection = new vscode.Selection(0, 0, 0, 0)")
     window.command("workbench.action.files.save")
@@ -162,6 +162,6 @@ def test_pictures(window, upstream):
     window.command("jumpseat.conversations.focus")
     window.page.locator(".customview-tree .monaco-list-row").filter(has_text="dictionaries").first.click()
     window.wait("vscode.window.activeTextEditor?.document.uri.scheme === 'jumpseat-conversation'")
-    # The heading is in its colour.
+    # Wait until the heading has its colour.
     window.wait_until_shown(window.page.locator(".view-line span.mtkb").first)
     save(window, "conversations")

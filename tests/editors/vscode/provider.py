@@ -37,8 +37,8 @@ class Provider:
         self._upstream.forget()
         self._upstream.default(MODELS, path="/v1/models")
 
-    def list(self, reply: Reply, path: str = "/v1/models") -> None:
-        """Answer requests for the list of models with this reply from now on."""
+    def set_model_list(self, reply: Reply, path: str = "/v1/models") -> None:
+        """Answer later requests for the list of models with this reply."""
         self._upstream.default(reply, path=path)
 
     def wait_for_list(self, path: str) -> None:
@@ -68,7 +68,7 @@ class Provider:
         """Wait until the daemon has closed the connection of this chat before the answer ended."""
         self._upstream.wait_for_disconnect(self._index(number, path))
 
-    def fill_in(self, *replies: Reply) -> None:
+    def script_completions(self, *replies: Reply) -> None:
         """Queue answers to requests for completions."""
         self._upstream.script(*replies, path=COMPLETIONS)
 
@@ -83,6 +83,7 @@ class Provider:
         return self.completions[number - 1]
 
     def _index(self, number: int, path: str = CHATS) -> int:
+        """Wait for the request with this number at the path; return its number among all requests."""
         index = 0
         while number:
             index += 1

@@ -18,7 +18,7 @@ exports.activate = () => ({
 """
 
 
-def no_python(directory: Path) -> Path:
+def create_broken_pythons(directory: Path) -> Path:
     """Create a directory for the PATH that contains broken programs under all names of Python."""
     directory.mkdir()
     for name in ("python3", "python", *(f"python3.{minor}" for minor in range(11, 15))):
@@ -28,7 +28,7 @@ def no_python(directory: Path) -> Path:
     return directory
 
 
-def python_extension(directory: Path, interpreter: Path) -> Path:
+def create_python_extension(directory: Path, interpreter: Path) -> Path:
     """Create a Python extension with only the part of its API that we use: the active interpreter."""
     file = directory / "python.vsix"
     package = {

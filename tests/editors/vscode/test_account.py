@@ -20,10 +20,10 @@ def signed_out(window, daemon):
 
 
 def sign_in(window, github) -> str:
-    """Start to sign in; returns the code, which is shown, is copied and has its page opened."""
+    """Start to sign in, and return the code. Check that the page is opened and the code shown and copied."""
     with window.page.context.expect_page() as opened:
         window.start("jumpseat.signIn", "copilot")
-    # VS Code in a browser is on another machine than its server, so it forwards the address of the page.
+    # VS Code in a browser forwards the address of the page, because its server may be another machine.
     assert opened.value.url.endswith("/login/device")
     opened.value.close()
     text = window.wait_for_notification("enter the code").inner_text()
@@ -76,10 +76,11 @@ def test_the_default_model_is_chosen_and_shown_in_the_status_bar(window):
     window.wait_until_shown(window.status.get_by_text("fake-model"))
 
 
-def test_a_provider_with_an_api_key_says_how_to_set_it(window):
+def test_a_provider_with_an_api_key_says_how_to_set_the_key(window):
     window.start("jumpseat.signIn", "fake")
     shown = window.wait_for_notification("There is no sign-in to fake: its key is set in the configuration.")
     assert "jumpseat: Set API Key" in shown.inner_text()
+    # The hint must not name the command `jumpseat keys set`.
     assert "keys set" not in shown.inner_text()
 
 

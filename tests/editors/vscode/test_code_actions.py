@@ -22,7 +22,7 @@ TITLES = """
 
 @pytest.fixture
 def problem(chat):
-    """A file with a problem in its fourth line, at which the cursor is."""
+    """The window with a file whose fourth line has a problem; the cursor is at the problem."""
     chat.open_file("area.js", CODE)
     chat.js(
         """
@@ -92,7 +92,7 @@ def test_a_selection_is_edited_and_explained_from_the_light_bulb(chat, provider)
     chat.wait(f"{TEXT} === values[0]", CODE.replace("limit", "most"))
 
 
-def test_the_light_bulb_can_be_without_jumpseat(problem):
+def test_the_code_actions_can_be_turned_off(problem):
     problem.configure("codeActions", False)
     try:
         problem.wait(f"({TITLES}).every((each) => !each.includes('jumpseat'))")

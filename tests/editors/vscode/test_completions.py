@@ -26,7 +26,8 @@ LONG_PAUSE_MS = 1000
 TRIGGER = "editor.action.inlineSuggest.trigger"
 
 
-def complete_with(text: str) -> Reply:
+def completion(text: str) -> Reply:
+    """Return a completion with this text. Tests script nine of them, because VS Code may request several."""
     return Reply.json({"model": "fake-model", "choices": [{"text": text, "finish_reason": "stop"}]})
 
 
@@ -51,7 +52,7 @@ def status(window: Any) -> Any:
     return window.page.locator("[id='jumpseat.jumpseat.jumpseat.completions']")
 
 
-def place(window: Any, name: str, text: str) -> None:
+def open_at_mark(window: Any, name: str, text: str) -> None:
     """Open a file with the cursor at the mark `|` of a text, and give it the keyboard."""
     before, _, after = text.partition("|")
     # Each test needs its own file, because VS Code opens a known file at its last cursor.
@@ -84,12 +85,12 @@ def wait_for_suggestion(window: Any, text: str) -> None:
 
 
 def test_completions_are_off_until_they_are_turned_on(editor, provider):
-    place(editor, "off.py", "a = |\n")
+    open_at_mark(editor, "off.py", "a = |\n")
     editor.write_here("1 + ")
     editor.command(TRIGGER)
     editor.wait_until_hidden(status(editor))
     editor.js(SET, {"model": MODEL, "enabled": True})
-    provider.fill_in(*[complete_with("2")] * 9)
+    provider.script_completions(*[completion("2")] * 9)
     # VS Code does not ask again for the same text.
     editor.write_here("(")
     editor.command(TRIGGER)
@@ -99,8 +100,8 @@ def test_completions_are_off_until_they_are_turned_on(editor, provider):
 
 
 def test_the_text_at_the_cursor_is_shown_while_typing_and_accepted_with_tab(completing, provider):
-    provider.fill_in(*[complete_with("a + b")] * 9)
-    place(completing, "add.py", "def add(a, b):\n    |\n\nprint(add(1, 2))\n")
+    provider.script_completions(*[completion("a + b")] * 9)
+    open_at_mark(completing, "add.py", "def add(a, b):\n    |\n\nprint(add(1, 2))\n")
     completing.write_here("return ")
     wait_for_suggestion(completing, "a + b")
     sent = provider.completions[-1]
@@ -114,8 +115,8 @@ def test_the_text_at_the_cursor_is_shown_while_typing_and_accepted_with_tab(comp
 
 def test_a_block_has_several_lines_and_one_undo_removes_all_of_them(completing, provider):
     block = "if a:\n        return 1\n    return 2"
-    provider.fill_in(*[complete_with(block)] * 9)
-    place(completing, "block.py", "def f(a):\n    |\n")
+    provider.script_completions(*[completion(block)] * 9)
+    open_at_mark(completing, "block.py", "def f(a):\n    |\n")
     completing.command(TRIGGER)
     wait_for_suggestion(completing, "return 1")
     completing.page.keyboard.press("Tab")
@@ -127,8 +128,8 @@ def test_a_block_has_several_lines_and_one_undo_removes_all_of_them(completing, 
 
 
 def test_between_other_characters_of_a_line_only_the_line_is_completed(completing, provider):
-    provider.fill_in(*[complete_with("1, 2\nprint(3)")] * 9)
-    place(completing, "between.py", "print(add(|))\n")
+    provider.script_completions(*[completion("1, 2\nprint(3)")] * 9)
+    open_at_mark(completing, "between.py", "print(add(|))\n")
     completing.command(TRIGGER)
     wait_for_suggestion(completing, "1, 2")
     assert (provider.completions[-1]["stop"], provider.completions[-1]["max_tokens"]) == (["\n"], 64)
@@ -139,8 +140,8 @@ def test_between_other_characters_of_a_line_only_the_line_is_completed(completin
 
 def test_typing_on_cancels_the_completion_and_requests_another(completing, provider):
     gate = Gate()
-    provider.fill_in(replace(complete_with("WRONG"), held=gate), *[complete_with("3")] * 9)
-    place(completing, "total.py", "total = |\n")
+    provider.script_completions(replace(completion("WRONG"), held=gate), *[completion("3")] * 9)
+    open_at_mark(completing, "total.py", "total = |\n")
     completing.start(TRIGGER)
     assert provider.wait_for_completion()["prompt"] == "total = "
     completing.wait_until_shown(status(completing).locator(".codicon-loading"))
@@ -154,14 +155,14 @@ def test_typing_on_cancels_the_completion_and_requests_another(completing, provi
 
 def test_a_failure_is_in_the_status_and_not_in_a_notification(completing, provider):
     refusal = {"error": {"message": "suffix is not currently supported"}}
-    provider.fill_in(Reply.json(refusal, 400), *[complete_with("2")] * 9)
-    place(completing, "failure.py", "a = |\nb = 1\n")
+    provider.script_completions(Reply.json(refusal, 400), *[completion("2")] * 9)
+    open_at_mark(completing, "failure.py", "a = |\nb = 1\n")
     completing.command(TRIGGER)
     completing.wait_until_shown(status(completing).locator(".codicon-warning"))
     label = status(completing).locator("a").first
     assert "cannot fill in the middle of a text" in (label.get_attribute("aria-label") or "")
     assert completing.notifications.count() == 0
-    # Nothing is requested by itself after that, even when the user pauses for long enough.
+    # VS Code must not request a completion by itself after that, even when the user pauses for long enough.
     completing.write_here("1")
     completing.js("await new Promise((resolve) => setTimeout(resolve, values[0]))", LONG_PAUSE_MS)
     # But the user may ask again.
@@ -174,16 +175,16 @@ def test_a_failure_is_in_the_status_and_not_in_a_notification(completing, provid
 
 def test_completions_are_turned_on_and_off_by_keyboard_alone(editor, provider):
     rows = [{"id": "fake-model"}, {"id": "coder", "capabilities": {"completion_fim": True}}]
-    provider.list(Reply.json({"data": rows}))
+    provider.set_model_list(Reply.json({"data": rows}))
     editor.command("jumpseat.refreshModels")
     editor.command("notifications.clearAll")
-    place(editor, "keyboard.py", "a = |\n")
+    open_at_mark(editor, "keyboard.py", "a = |\n")
     run(editor, "jumpseat: Toggle Inline Completions")
     editor.wait_for_text("can fill in", within=editor.quick_input)
     editor.wait_for_text("may be able to", within=editor.quick_input)
     editor.page.keyboard.press("Enter")
     editor.wait_until_shown(status(editor).get_by_text("coder"))
-    provider.fill_in(*[complete_with("2")] * 9)
+    provider.script_completions(*[completion("2")] * 9)
     editor.command("workbench.action.focusActiveEditorGroup")
     editor.write_here("1 + ")
     wait_for_suggestion(editor, "2")

@@ -54,6 +54,7 @@ def test_a_kept_conversation_is_opened_continued_forked_and_deleted(chat, provid
 
     act(chat, "What is a plum?", "Fork")
     chat.wait_for_count(rows(chat, "What is a plum?"), 2)
+    # The tabs show the conversation, its continuation and the fork.
     assert chat.js("return vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).length") == 3
 
     act(chat, "What is a plum?", "Delete")
@@ -73,13 +74,14 @@ def test_a_conversation_that_is_open_is_not_opened_again(chat, provider):
     assert chat.js("return vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).length") == 2
 
 
-def test_markdown_without_the_front_matter_of_a_chat_is_sent_only_after_a_question(window, provider):
+def test_markdown_without_front_matter_of_a_chat_is_sent_only_when_confirmed(window, provider):
     cv = "## Me\n\nI am a gardener.\n"
     window.open_file("cv.md", cv)
     window.command("workbench.action.focusActiveEditorGroup")
     window.wait_for_count(
         window.page.locator(".title .editor-actions").get_by_role("button", name="Send Transcript"), 0
     )
+    # In such a file, the key runs a command of VS Code, which adds a line.
     window.page.keyboard.press("Control+Enter")
     window.wait("vscode.window.activeTextEditor.document.isDirty")
     window.command("undo")
@@ -203,7 +205,7 @@ def test_the_blank_lines_at_the_end_of_an_answer_are_not_shown(chat, provider):
 
 
 def new_transcript(window, heading: str) -> None:
-    """Open an empty transcript, once the daemon writes this heading."""
+    """Open empty transcripts until one has this heading, because the daemon may not have read it yet."""
     window.wait(
         """
         vscode.commands.executeCommand('jumpseat.newTranscript').then(async () => {

@@ -25,7 +25,7 @@ def press(window, name: str) -> None:
 
 
 def wait_until_written(window) -> None:
-    """Wait until an edit can be accepted. A notification may be missing if the edit is short."""
+    """Wait until an edit can be accepted. Do not wait for a notification, which a short edit may lack."""
     button = window.page.locator(".title .editor-actions").get_by_role("button", name="Accept Edit")
     window.wait_until_shown(button.first)
 
@@ -76,7 +76,7 @@ def test_an_edit_of_text_that_has_changed_is_not_applied(rewritten):
     rewritten.wait_for_text("new text ↔ your text")
 
 
-def test_an_edit_leaves_the_keyboard_in_the_file(window, provider):
+def test_an_edit_leaves_the_keyboard_focus_in_the_file(window, provider):
     gate = Gate()
     provider.script(hold_answer("SECOND = 2\n", gate=gate))
     window.open_file("numbers.py", BEFORE, select=(1, 2))
@@ -162,14 +162,14 @@ def test_an_edit_that_is_stopped_changes_nothing(window, provider):
     assert window.js(f"return {TEXT}") == BEFORE
 
 
-def test_a_command_without_a_place_is_about_the_only_edit(rewritten):
+def test_a_command_without_an_active_editor_applies_to_the_only_edit(rewritten):
     rewritten.command("workbench.action.closeAllGroups")
     rewritten.wait("vscode.window.activeTextEditor === undefined")
     rewritten.command("jumpseat.acceptEdit")
     rewritten.wait(f"{TEXT} === values[0]", AFTER)
 
 
-def test_an_edit_that_is_still_written_is_neither_accepted_nor_written_again(window, provider):
+def test_an_edit_that_is_still_being_written_cannot_be_accepted_or_repeated(window, provider):
     provider.script(Reply.events([chunk({"content": "SECOND "}), Gate()]))
     window.open_file("numbers.py", BEFORE, select=(1, 2))
     window.start("jumpseat.edit", "Upper case.")
@@ -306,7 +306,7 @@ def test_an_instruction_can_call_a_prompt(window, provider):
 
 
 @pytest.mark.scenario("workspace-rules")
-def test_edits_have_the_rules_of_the_workspace_too(window, provider):
+def test_edits_are_sent_with_the_rules_of_the_workspace(window, provider):
     rules = window.server.workspace / "AGENTS.md"
     rules.write_text("Write British English.\n")
     gate = Gate()

@@ -11,7 +11,7 @@ from tests.editors.programs import program
 from tests.editors.vscode.code_server import VSIX, running_code_server
 from tests.editors.vscode.conftest import configuration
 from tests.editors.vscode.provider import hello
-from tests.editors.vscode.pythons import no_python, python_extension
+from tests.editors.vscode.pythons import create_broken_pythons, create_python_extension
 from tests.editors.vscode.requests import ask
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -30,12 +30,12 @@ def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, pro
     python = tmp_path / "python3"
     python.symlink_to(sys._base_executable)
     with running_code_server(
-        home, path="/usr/bin:/bin", extensions=(VSIX, python_extension(tmp_path, python))
+        home, path="/usr/bin:/bin", extensions=(VSIX, create_python_extension(tmp_path, python))
     ) as server:
         context = browser.new_context()
         window = Window(server, context)
         shown = window.wait_for_notification("Installing jumpseat")
-        assert window.js("return lm.models({ vendor: 'jumpseat' })") == [], "nobody waits for an installation"
+        assert window.js("return lm.models({ vendor: 'jumpseat' })") == [], "the list must not wait"
         shown.get_by_text(re.compile(r"Installing packages: unpacking \(\d+ s\)")).wait_for(
             timeout=INSTALL_SECONDS * 1000
         )
@@ -58,13 +58,13 @@ def test_without_a_program_the_extension_installs_its_own(tmp_path, browser, pro
     assert log.count(" -m pip install ") == 1
 
 
-def test_uv_installs_it_where_no_python_works(tmp_path, browser, provider, github, monkeypatch):
+def test_uv_installs_the_daemon_if_no_python_works(tmp_path, browser, provider, github, monkeypatch):
     from tests.editors.vscode.window import Window
 
     home = tmp_path / "home"
     home.mkdir()
     (home / "config.toml").write_text(configuration(provider, github))
-    first = no_python(home / "first")
+    first = create_broken_pythons(home / "first")
     (first / "uv").symlink_to(program("uv"))
     # uv searches more places for a Python than the extension, and downloads one only if it finds none.
     last = home / "last"
@@ -95,7 +95,7 @@ def test_a_window_that_never_had_a_model_says_why(tmp_path, browser, provider, g
         server.configure(path="/nowhere/jumpseat")
         context = browser.new_context()
         window = Window(server, context)
-        # VS Code itself answers a question with "Language model unavailable".
+        # Do not ask a question: VS Code itself would answer it with "Language model unavailable".
         shown = window.wait_for_notification(
             'The program "/nowhere/jumpseat" of the setting jumpseat.path was not found.'
         )

@@ -18,7 +18,7 @@ from tests.editors.vscode.requests import ask
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 MODEL = "fake:fake-model"
-# This is longer than the extension makes VS Code wait, and much shorter than an installation or a silence.
+# The extension makes VS Code wait for less than this. Waiting for a silent daemon would take much longer.
 SOON_MS = 10_000
 # This must be longer than the ten seconds for which the daemon repeats a failure.
 LATE_SECONDS = 60.0
@@ -28,7 +28,7 @@ LATE_SECONDS = 60.0
 def add_provider(
     code_server: CodeServer, name: str, base_url: str, change: tuple[str, str] = ("", "")
 ) -> Iterator[None]:
-    """Add a provider to the configuration, and change its text, for the length of the block."""
+    """Add a provider to the configuration, and replace the text `change[0]`, for the length of the block."""
     file = code_server.home / "config.toml"
     text = file.read_text()
     table = f'\n[providers.{name}]\nkind = "openai"\nbase_url = "{base_url}"\nmax_retries = 0\n'
@@ -60,25 +60,25 @@ def test_the_default_row_follows_the_default_model_and_the_answer_names_it(chat,
     provider.script(hello())
     chat.ask("@jumpseat Who answers?")
     chat.wait_for_answer_text("Hello there.")
-    assert chat.answers.last.locator("code").count() == 0, "the picker names it"
+    assert chat.answers.last.locator("code").count() == 0, "the picker already names the model"
 
 
 def test_refresh_models_and_restart_server_list_new_models(window, provider):
     window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
-    provider.list(rows("fake-model", "other-model", "pulled"))
+    provider.set_model_list(rows("fake-model", "other-model", "pulled"))
     window.command("jumpseat.refreshModels")
     window.wait_for_notification("models are available.")
     window.wait("(await lm.models({ id: 'fake:pulled' })).length === 1")
-    provider.list(rows("fake-model", "other-model"))
+    provider.set_model_list(rows("fake-model", "other-model"))
     window.command("jumpseat.restart")
     window.wait("(await lm.models({ id: 'fake:pulled' })).length === 0")
 
 
-def test_a_server_that_is_started_later_is_listed(window, provider, code_server):
-    provider.list(Reply.json({"error": {"message": "Not yet."}}, 503), path="/late/models")
+def test_the_models_of_a_server_that_is_started_later_are_listed(window, provider, code_server):
+    provider.set_model_list(Reply.json({"error": {"message": "Not yet."}}, 503), path="/late/models")
     with add_provider(code_server, "late", provider.base_url.replace("/v1", "/late")):
         provider.wait_for_list("/late/models")
-        provider.list(rows("woken"), path="/late/models")
+        provider.set_model_list(rows("woken"), path="/late/models")
         window.wait("(await lm.models({ id: 'late:woken' })).length === 1", wait_seconds=LATE_SECONDS)
 
 
@@ -99,7 +99,7 @@ def test_extensions_do_not_wait_for_a_silent_daemon_or_provider(window, provider
     assert elapsed < SOON_MS
 
     gate = Gate()
-    provider.list(replace(rows("slow"), held=gate), path="/silent/models")
+    provider.set_model_list(replace(rows("slow"), held=gate), path="/silent/models")
     with add_provider(code_server, "silent", provider.base_url.replace("/v1", "/silent")):
         provider.wait_for_list("/silent/models")
         found, elapsed = window.js(listing)
@@ -122,7 +122,7 @@ def test_a_provider_that_cannot_be_reached_is_not_shown_as_ready(window, code_se
 
 def test_the_models_of_vs_codes_own_features_are_recommended_and_set(window, provider):
     # The daemon keeps this list after the test, so the list contains the models that other tests need.
-    provider.list(rows("fake-model", "other-model", "fake-model-mini"))
+    provider.set_model_list(rows("fake-model", "other-model", "fake-model-mini"))
     window.command("jumpseat.refreshModels")
     window.start("jumpseat.setUtilityModels")
     window.wait_for_text("Model for summaries", within=window.quick_input)

@@ -147,7 +147,7 @@ def test_the_tokens_of_an_answer_and_of_the_window_are_shown(chat, provider):
 
 
 @pytest.mark.scenario("prompts")
-def test_a_command_for_code_is_about_the_selection_and_its_prompt_can_be_replaced(chat, provider):
+def test_a_command_for_code_sends_the_selection_and_not_the_rest_of_the_file(chat, provider):
     chat.open_file("area.py", "import math\n\ndef area(r):\n    return math.pi * r\n", select=(2, 4))
     provider.script(hello())
     chat.ask("@jumpseat /fix It is too small.")

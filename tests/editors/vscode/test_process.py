@@ -120,7 +120,7 @@ def test_the_server_is_restarted(window, provider):
     ask(window, MODEL, [{"role": "user", "content": "Hi"}])
 
 
-def test_the_proxy_of_vs_code_is_used_and_its_password_is_in_no_environment(window, code_server):
+def test_the_proxy_of_vs_code_is_used_and_its_password_is_not_in_environments(window, code_server):
     file = code_server.home / "config.toml"
     before = file.read_text()
     table = '\n[providers.far]\nkind = "openai"\nbase_url = "http://far.invalid/v1"\nmax_retries = 0\n'
@@ -137,7 +137,9 @@ def test_the_proxy_of_vs_code_is_used_and_its_password_is_in_no_environment(wind
             window.open_file("far.md", "---\nmodel: far:m\n---\n\n## Me\n\nHello?\n")
             window.start("jumpseat.sendTranscript")
             assert "proxy" in window.wait_for_notification(address).inner_text()
-            environments = [found for each in Path("/proc").glob("[0-9]*/environ") if (found := read(each))]
+            environments = [
+                found for each in Path("/proc").glob("[0-9]*/environ") if (found := read_environment(each))
+            ]
             assert any(f"HTTPS_PROXY=http://{address}".encode() in each for each in environments)
             assert not any(b"canary@" in each for each in environments)
     finally:
@@ -145,8 +147,8 @@ def test_the_proxy_of_vs_code_is_used_and_its_password_is_in_no_environment(wind
         file.write_text(before)
 
 
-def read(file: Path) -> bytes:
-    """Return the content of a file; nothing if its process has ended."""
+def read_environment(file: Path) -> bytes:
+    """Return a process's environment; nothing if it has ended or belongs to another user."""
     try:
         return file.read_bytes()
     except (FileNotFoundError, ProcessLookupError, PermissionError):

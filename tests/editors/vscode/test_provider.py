@@ -25,20 +25,22 @@ WEATHER = {
 CALL = FakeCall("call_1", "get_weather", ['{"city": ', '"Rome"}'])
 
 MAX_MS = 16
+"""The time of one frame at 60 Hz, in milliseconds."""
+
 WATCH = """
-// What the thread computes from one step of its loop to the next, in microseconds.
-const computed = () => { const { user, system } = process.threadCpuUsage(); return user + system; };
+// Return the CPU time that this thread has used so far, in microseconds.
+const used = () => { const { user, system } = process.threadCpuUsage(); return user + system; };
 state.longest = 0;
-let last = computed();
+let last = used();
 state.timer = setInterval(() => {
-  const now = computed();
+  const now = used();
   state.longest = Math.max(state.longest, (now - last) / 1000);
   last = now;
 }, 1);
 """
 
 
-def test_the_models_of_the_daemon_are_listed_with_family_version_and_limits(window):
+def test_a_model_of_the_daemon_is_listed_with_name_family_and_limit(window):
     (found,) = window.js("return lm.models({ vendor: 'jumpseat', id: values[0] })", MODEL)
     assert (found["name"], found["family"]) == ("fake-model", "fake-model")
     # The context window is unknown, so 128,000 tokens are assumed, of which 8,192 are for the answer.
@@ -148,7 +150,7 @@ def test_parts_of_other_extensions_are_not_sent(window, provider):
 
 
 @pytest.mark.scenario("thinking", "opaque-data")
-def test_thinking_is_a_part_of_its_own_and_is_sent_back_in_the_second_turn(window, provider):
+def test_thinking_is_a_separate_part_and_is_sent_back_in_the_second_turn(window, provider):
     provider.script(Reply.events(completion_stream(["Yes."], reasoning=["Let me ", "think."])), hello())
     question = {"role": "user", "content": "Is it?"}
     parts, _ = ask(window, MODEL, [question])
@@ -160,7 +162,7 @@ def test_thinking_is_a_part_of_its_own_and_is_sent_back_in_the_second_turn(windo
     assert (sent["content"], sent["reasoning_content"]) == ("Yes.", "Let me think.")
 
 
-def test_tokens_are_counted_while_the_daemon_answers_nothing(window, provider, daemon):
+def test_tokens_are_counted_while_the_daemon_does_not_answer(window, provider, daemon):
     window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
     pid = daemon.pid
     os.kill(pid, signal.SIGSTOP)
@@ -177,11 +179,12 @@ def test_tokens_are_counted_while_the_daemon_answers_nothing(window, provider, d
     finally:
         os.kill(pid, signal.SIGCONT)
     assert counts == sorted(counts)
+    # The last text has 398 words.
     assert 300 < counts[199] < 1000
     assert provider.chats == []
 
 
-def test_an_error_of_the_provider_is_shown_with_its_hint(window, provider):
+def test_an_error_of_the_provider_reaches_the_other_extension(window, provider):
     provider.script(Reply.json({"error": {"message": "The model is on holiday."}}, 400))
     _, error = ask(window, MODEL, [{"role": "user", "content": "Hi"}], fails=True)
     assert "The model is on holiday." in error["message"]

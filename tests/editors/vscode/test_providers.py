@@ -18,11 +18,11 @@ KEY = "canary-of-a-key-12345"
 
 @pytest.fixture
 def configuration(window, provider):
-    """The configuration file, which has its text again at the end, as the provider has its models."""
+    """The configuration file. Its text and the provider's list of models are restored after the test."""
     file = window.server.home / "config.toml"
     before = file.read_text()
     yield file
-    provider.list(MODELS)
+    provider.set_model_list(MODELS)
     file.write_text(before)
     # The daemon repeats the failure of a list for ten seconds.
     window.wait("(await lm.models({ id: 'fake:fake-model' })).length === 1", wait_seconds=60)
@@ -68,7 +68,7 @@ def test_a_key_that_the_provider_refuses_is_not_stored(window, provider, configu
     configuration.write_text(
         f'{configuration.read_text()}\n[providers.keyed]\nkind = "openai"\nbase_url = "{provider.base_url}"\n'
     )
-    provider.list(Reply.json({"error": {"message": "Bad key."}}, 401))
+    provider.set_model_list(Reply.json({"error": {"message": "Bad key."}}, 401))
     window.start("jumpseat.setKey", "keyed")
     enter(window, "Set API Key", KEY)
     window.wait_for_notification("The key was not stored.")

@@ -1,4 +1,4 @@
-"""Commit messages in the view of the source control."""
+"""Commit messages in the Source Control view."""
 
 from __future__ import annotations
 

@@ -29,6 +29,7 @@ def terminal(chat):
 
 def test_the_selection_of_the_terminal_is_explained(terminal, provider):
     provider.script(hello())
+    # Select until the terminal has its text. Only the clipboard shows what is selected.
     terminal.js(
         """
         for (let tries = 0; tries < 200; tries++) {

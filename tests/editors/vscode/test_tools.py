@@ -156,7 +156,7 @@ def test_unsaved_text_is_read_and_changed_in_the_editor(chat, provider):
     chat.js("await vscode.workspace.getConfiguration('chat').update('saveBeforeSend', undefined, 1)")
 
 
-def test_stopping_withdraws_the_question(asking):
+def test_stopping_an_answer_withdraws_its_approval(asking):
     asking.stop()
     asking.wait_for_answer()
     press(asking, "Allow")

@@ -19,7 +19,8 @@ from tests.editors.vscode.conftest import configuration
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
 
 LANGUAGE = "de"
-_OF_THE_DAEMON = re.compile(r"fake|copilot|github", re.IGNORECASE)
+_FROM_THE_DAEMON = re.compile(r"fake|copilot|github", re.IGNORECASE)
+"""Words in the labels that come from the daemon, which are not translated."""
 
 
 def translate(text: str) -> str:
@@ -75,7 +76,7 @@ def test_labels_of_the_status_menu_are_translated(german):
     german.wait_for_text(translate("Commands"), within=german.quick_input)
     labels = german.quick_input.locator(".monaco-list-row .quick-input-list-label").all_inner_texts()
     labels = [line for label in labels for line in label.splitlines() if line.strip()]
-    assert [each for each in labels if "⟦" not in each and not _OF_THE_DAEMON.search(each)] == []
+    assert [each for each in labels if "⟦" not in each and not _FROM_THE_DAEMON.search(each)] == []
 
 
 def test_a_hint_of_the_daemon_names_a_command_as_the_command_palette_does(german):
@@ -83,7 +84,7 @@ def test_a_hint_of_the_daemon_names_a_command_as_the_command_palette_does(german
     german.wait_for_text(f"Run `jumpseat: {translate('Install Local Model')}`", within=german.quick_input)
 
 
-def test_numbers_are_written_as_in_the_language(german, provider):
+def test_numbers_are_formatted_for_the_language(german, provider):
     usage = {"prompt_tokens": 12345, "completion_tokens": 2, "total_tokens": 12347}
     provider.script(Reply.events(completion_stream(["Yes."], usage=usage)))
     german.new_chat()

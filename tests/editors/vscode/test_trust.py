@@ -11,7 +11,7 @@ from jumpseat.testing.upstream import Gate, Reply
 from tests.editors.vscode.code_server import VSIX, running_code_server, workspace_of
 from tests.editors.vscode.conftest import configuration
 from tests.editors.vscode.provider import hello
-from tests.editors.vscode.pythons import no_python, python_extension
+from tests.editors.vscode.pythons import create_broken_pythons, create_python_extension
 from tests.editors.vscode.requests import begin
 
 pytestmark = [pytest.mark.editor, pytest.mark.slow]
@@ -22,7 +22,7 @@ MODELS = "(await lm.models({ vendor: 'jumpseat' })).map(({ id }) => id)"
 
 @pytest.fixture
 def home(tmp_path, provider, github):
-    """The home of a VS Code of its own."""
+    """The home of a separate VS Code."""
     home = tmp_path / "home"
     home.mkdir()
     (home / "config.toml").write_text(configuration(provider, github))
@@ -54,7 +54,7 @@ def trust(window) -> None:
     window.command("workbench.action.closeActiveEditor")
 
 
-def program(file, ran):
+def write_program(file, ran):
     """Write a program that creates the file `ran`."""
     file.write_text(f"#!/bin/sh\ntouch {ran}\nexit 1\n")
     file.chmod(0o755)
@@ -67,7 +67,7 @@ def test_a_folder_cannot_name_a_program_and_its_settings_wait_for_trust(home, pr
         config = server.workspace / "config.toml"
         config.write_text(f'[providers.other]\nkind = "openai"\nbase_url = "{provider.base_url}"\n')
         settings = {
-            "path": str(program(server.workspace / "jumpseat", ran)),
+            "path": str(write_program(server.workspace / "jumpseat", ran)),
             "config": str(config),
             "keep": False,
         }
@@ -77,7 +77,7 @@ def test_a_folder_cannot_name_a_program_and_its_settings_wait_for_trust(home, pr
             json.dumps({f"jumpseat.{name}": value for name, value in settings.items()})
         )
 
-        def count_kept_after(question):
+        def ask_and_count_kept(question):
             """Ask a question, and return how many conversations are kept after it."""
             provider.script(hello())
             window.command("workbench.action.chat.newChat")
@@ -91,7 +91,7 @@ def test_a_folder_cannot_name_a_program_and_its_settings_wait_for_trust(home, pr
         window.wait("(await lm.models({ id: values[0] })).length === 1", MODEL)
         models = window.js(f"return {MODELS}")
         assert not [each for each in models if each.startswith("other:")]
-        assert count_kept_after("While it is restricted.") == 1
+        assert ask_and_count_kept("While it is restricted.") == 1
 
         gate = Gate()
         provider.script(Reply.events([chunk({"content": "Half "}), gate, *completion_stream(["an answer."])]))
@@ -102,20 +102,20 @@ def test_a_folder_cannot_name_a_program_and_its_settings_wait_for_trust(home, pr
         provider.open(gate)
         assert "error" not in window.js("return state.running.ended"), "trust has restarted the daemon"
 
-        assert count_kept_after("When it is trusted.") == 1
+        assert ask_and_count_kept("When it is trusted.") == 1
         assert window.js(f"return {MODELS}") == models
         assert not ran.exists()
 
 
 def test_the_python_of_a_folder_installs_nothing_until_the_folder_is_trusted(home, tmp_path, open_restricted):
-    nothing = no_python(home / "no-python")
-    program(nothing / "uv", home / "uv-ran")
-    extension = python_extension(tmp_path, workspace_of(home) / "python")
+    nothing = create_broken_pythons(home / "no-python")
+    write_program(nothing / "uv", home / "uv-ran")
+    extension = create_python_extension(tmp_path, workspace_of(home) / "python")
     with running_code_server(
         home, path=f"{nothing}:/usr/bin:/bin", extensions=(VSIX, extension), asks_for_trust=True
     ) as server:
         ran = home / "ran"
-        program(server.workspace / "python", ran)
+        write_program(server.workspace / "python", ran)
         window = open_restricted(server)
         window.start("jumpseat.status")
         window.wait_for_notification(

@@ -18,7 +18,7 @@ LISTED = (
 
 
 @pytest.mark.skipif(importlib.util.find_spec(ENGINE) is None, reason=f"{ENGINE} is not installed")
-def test_the_walkthrough_installs_the_local_model_and_its_step_is_done_then(tmp_path, browser):
+def test_the_walkthrough_installs_the_local_model_and_then_checks_its_step(tmp_path, browser):
     from tests.editors.vscode.window import Window
 
     home = tmp_path / "home"
@@ -40,7 +40,7 @@ def test_the_walkthrough_installs_the_local_model_and_its_step_is_done_then(tmp_
         context.close()
 
 
-def test_the_walkthrough_has_the_steps_done_that_were_done_before_it_was_opened(window):
+def test_steps_that_were_done_before_the_walkthrough_was_opened_are_checked(window):
     window.wait("(await lm.models({ vendor: 'jumpseat' })).length > 0")
     window.wait_until_shown(window.status.get_by_text("fake-model"))
     window.command("workbench.action.openWalkthrough", "jumpseat.jumpseat#start", False)

@@ -55,7 +55,7 @@ def running_browser(playwright: Playwright, home: Path) -> Iterator[Browser]:
 
 
 class Window:
-    """One window. All selectors for parts of VS Code's page belong into this class."""
+    """One window. All selectors for parts of VS Code's page belong in this class."""
 
     def __init__(self, server: CodeServer, context: BrowserContext, *, enables_chat: bool = True) -> None:
         self.server = server
@@ -70,7 +70,7 @@ class Window:
     def load(self) -> None:
         """Load the page, with a new extension host."""
         self.page.goto(self.server.url)
-        self._driver = self.server.new_driver()
+        self._driver = self.server.wait_for_driver()
         self.page.locator(".statusbar-item").first.wait_for(timeout=WAIT_SECONDS * 1000)
 
     def close(self) -> None:
@@ -370,7 +370,7 @@ class Window:
             """
         )
 
-    def picture(self, file: Path) -> None:
+    def save_picture(self, file: Path) -> None:
         """Save the screen as a picture."""
         file.parent.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=os.fspath(file))
