@@ -99,10 +99,10 @@ async def test_each_credential_is_sent_only_to_its_host(signed_in, emulator):
     emulator.add_account("someone-else")
     await ask(signed_in, "gpt-4.1", user("Hi"))
     await signed_in.request("auth/status", {"provider": "gh", "refresh": True})
-    assert emulator.credentials_seen_by("copilot-individual") == {"copilot"}
-    assert emulator.credentials_seen_by("api") == {"ghu"}
+    assert emulator.token_kinds_seen_by("copilot-individual") == {"copilot"}
+    assert emulator.token_kinds_seen_by("api") == {"ghu"}
     for plane in ("github", "copilot", "copilot-business", "proxy", "telemetry"):
-        assert emulator.credentials_seen_by(plane) == set()
+        assert emulator.token_kinds_seen_by(plane) == set()
 
 
 @pytest.mark.parametrize("client_id", ["Ov23li8tweQw6odWQebz", "178c6fc778ccc68e1d6a"])
@@ -112,7 +112,7 @@ async def test_an_oauth_apps_token_is_used_directly_at_the_host_of_its_plan(daem
     await daemon.initialize({"providers": {"gh": table}})
     assert (await ask(daemon, "gpt-4.1", user("Hi")))["text"] == "You said: Hi"
     assert emulator.exchanges == 0
-    assert emulator.credentials_seen_by("copilot-business") == {"gho"}
+    assert emulator.token_kinds_seen_by("copilot-business") == {"gho"}
 
 
 async def test_each_reason_for_refusing_a_chat_has_its_error_kind(signed_in, emulator):

@@ -140,10 +140,10 @@ async def test_the_server_signs_in_lists_models_reads_the_quota_and_completes(em
         whole = await server.request("textDocument/copilotPanelCompletion", panel)
         items = [item for value in server.reports("p1") for item in value["items"]] + whole["items"]
     assert "  # completion 1 of: def add(a, b):" in [item["insertText"] for item in items]
-    assert emulator.credentials_seen_by("proxy") == {"copilot"}
-    assert emulator.credentials_seen_by("copilot-individual") == {"copilot"}
-    assert emulator.credentials_seen_by("api") == {"ghu"}
-    assert emulator.credentials_seen_by("github") == set()
+    assert emulator.token_kinds_seen_by("proxy") == {"copilot"}
+    assert emulator.token_kinds_seen_by("copilot-individual") == {"copilot"}
+    assert emulator.token_kinds_seen_by("api") == {"ghu"}
+    assert emulator.token_kinds_seen_by("github") == set()
 
 
 async def test_the_server_streams_each_vendors_model_and_reports_an_exhausted_quota(emulator, tmp_path):

@@ -182,5 +182,5 @@ async def test_credentials_do_not_leave_the_language_server(home, emulator):
         assert secret not in log
         assert secret not in repr(seen)
         assert secret not in shown
-    assert emulator.credentials_seen_by("copilot-individual") == {"copilot"}
-    assert emulator.credentials_seen_by("api") == {"ghu"}
+    assert emulator.token_kinds_seen_by("copilot-individual") == {"copilot"}
+    assert emulator.token_kinds_seen_by("api") == {"ghu"}

@@ -209,7 +209,7 @@ class CopilotEmulator:
             if plane in (None, each.plane) and path in (None, each.request.path)
         ]
 
-    def credentials_seen_by(self, plane: str) -> set[str]:
+    def token_kinds_seen_by(self, plane: str) -> set[str]:
         """Return the kinds of all tokens that occur anywhere in the requests to a plane."""
         found = set()
         for request in self.requests(plane):
@@ -260,6 +260,7 @@ class CopilotEmulator:
         return None
 
     def _honest(self, plane: str, request: RecordedRequest) -> Reply:
+        """Return the answer of the emulated service, without scripted faults."""
         if plane == GITHUB and request.path.startswith("/api/"):
             # An Enterprise Server serves everything from one host.
             path = request.path.removeprefix("/api/v3")

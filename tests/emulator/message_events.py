@@ -20,6 +20,8 @@ from tests.emulator.refusals import html_safe_json
 from tests.emulator.seals import Sealer
 
 _PIECE = 7
+"""The number of characters in a piece of a call's arguments."""
+
 Block = dict[str, Any]
 
 
@@ -30,7 +32,7 @@ def write(
     del body, now
     blocks = list(_blocks(answer, seals))
     if not prompt.stream:
-        usage = _usage(answer) | _count_usage(answer)
+        usage = _initial_usage(answer) | _final_usage(answer)
         ended = {"stop_reason": _stop_reason(answer), "stop_sequence": answer.stopped_by}
         whole = _message(model, blocks, usage) | ended
         whole["copilot_usage"] = copilot_usage(model, answer)
@@ -71,7 +73,7 @@ def _message(model: Model, content: list[Block], usage: dict[str, Any]) -> dict[
     }
 
 
-def _usage(answer: Answer) -> dict[str, Any]:
+def _initial_usage(answer: Answer) -> dict[str, Any]:
     written = {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": answer.cache_written}
     return {
         "cache_creation": written,
@@ -82,7 +84,7 @@ def _usage(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _count_usage(answer: Answer) -> dict[str, Any]:
+def _final_usage(answer: Answer) -> dict[str, Any]:
     thought = answer.thinking_tokens
     return {
         "cache_creation_input_tokens": answer.cache_written,
@@ -100,7 +102,7 @@ def _stop_reason(answer: Answer) -> str:
 
 
 def _events(answer: Answer, model: Model, blocks: list[Block]) -> Iterator[dict[str, Any]]:
-    yield {"type": "message_start", "message": _message(model, [], _usage(answer))}
+    yield {"type": "message_start", "message": _message(model, [], _initial_usage(answer))}
     for index, block in enumerate(blocks):
         empty, deltas = _deltas(block, answer)
         yield {"type": "content_block_start", "index": index, "content_block": empty}
@@ -114,7 +116,7 @@ def _events(answer: Answer, model: Model, blocks: list[Block]) -> Iterator[dict[
             "stop_reason": _stop_reason(answer),
             "stop_sequence": answer.stopped_by,
         },
-        "usage": _count_usage(answer),
+        "usage": _final_usage(answer),
         "copilot_usage": copilot_usage(model, answer),
     }
     yield {"type": "message_stop"}

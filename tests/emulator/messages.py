@@ -171,7 +171,7 @@ def _result_text(content: Any) -> str:
 
 
 def _check_pairs(turns: list[Turn]) -> None:
-    """Check that each message after calls answers exactly these calls."""
+    """Check that each message with calls is followed by one result for each call, and by no other result."""
     unanswered: set[str] = set()
     for turn in [*turns, Turn("end")]:
         if turn.role == "tool":

@@ -28,19 +28,19 @@ def write(
     prompt: Prompt, answer: Answer, model: Model, body: dict[str, Any], seals: Sealer, now: float
 ) -> Reply:
     """Return the answer, streamed if the body requests it."""
-    made = _Made(answer, model, body, seals, int(now))
+    writer = _Writer(answer, model, body, seals, int(now))
     if not prompt.stream:
-        whole = {**made.response(final=True), "copilot_usage": copilot_usage(model, answer)}
+        whole = {**writer.response(final=True), "copilot_usage": copilot_usage(model, answer)}
         return Reply.raw(html_safe_json(whole).encode(), content_type="application/json")
-    events = ({**event, "sequence_number": number} for number, event in enumerate(made.events()))
+    events = ({**event, "sequence_number": number} for number, event in enumerate(writer.events()))
     pieces = tuple(f"event: {each['type']}\ndata: {html_safe_json(each)}\n\n".encode() for each in events)
     return Reply(
         pieces, headers={"content-type": "text/event-stream", "cache-control": "no-cache"}, chunked=True
     )
 
 
-class _Made:
-    """An answer that is being written."""
+class _Writer:
+    """Creates the response object and the events of one answer."""
 
     def __init__(
         self, answer: Answer, model: Model, body: dict[str, Any], seals: Sealer, created_at: int
@@ -56,7 +56,7 @@ class _Made:
         self._items = list(self._plan(asked, summarised))
 
     def _plan(self, encrypted: bool, summarised: bool) -> Iterator[Item]:
-        """Yield the complete items with their inner ids."""
+        """Yield the complete items with their inner ids, which are sealed anew each time an item is sent."""
         answer = self._answer
         if answer.thoughts:
             inner = f"rs_{secrets.token_hex(12)}"

@@ -40,7 +40,7 @@ def answer(state: State, request: RecordedRequest) -> Reply:
 
 
 def _authenticate(state: State, request: RecordedRequest) -> Credential:
-    """Return the GitHub token, with the scheme `token` or `Bearer`.
+    """Return the GitHub token of the request. Its scheme may be `token` or `Bearer`.
 
     Raises:
         Refused: there is no valid GitHub token (401). Copilot tokens are not accepted.

@@ -58,7 +58,7 @@ class State:
     """The Copilot tokens that were issued, in order."""
     charges: list[Charge] = field(default_factory=list)
     unknown_editors: set[str] = field(default_factory=set)
-    """The editors' names in Editor-Version that the service refuses."""
+    """The names of editors in Editor-Version that the service refuses."""
 
     def __post_init__(self) -> None:
         self.prompts = PromptCache(self.clock.now)

@@ -50,7 +50,7 @@ class Fake:
         self.cancelled: dict[Any, threading.Event] = {}
         self.lock = threading.Lock()
         self.seen = Counter[str]()
-        self.news = threading.Condition()  # Notified of each message.
+        self.news = threading.Condition()  # This is notified when a message arrives.
 
     def send(self, message: dict[str, Any]) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()

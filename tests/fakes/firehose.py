@@ -1,4 +1,4 @@
-"""Sends deltas as fast as the socket accepts them, for benchmarks."""
+"""An answer that is sent as fast as the socket accepts it, for benchmarks."""
 
 from __future__ import annotations
 

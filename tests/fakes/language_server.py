@@ -21,8 +21,7 @@ from typing import Any, Self
 
 from jumpseat.wire import RpcError
 from tests.fakes import language_server_answers as answers
-from tests.fakes.language_server_relay import HEADER
-from tests.fakes.language_server_relay import frame as order
+from tests.fakes.language_server_relay import HEADER, frame
 
 WAIT_SECONDS = 20.0
 """A time limit far longer than any step needs, even on a busy machine."""
@@ -33,7 +32,7 @@ _SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
 class Never:
-    """The type of `NEVER`, an answer that means: do not respond."""
+    """The type of `NEVER`, which stands for no answer."""
 
 
 NEVER = Never()
@@ -68,7 +67,7 @@ class FakeLanguageServer:
 
     def __init__(self) -> None:
         self.status: dict[str, Any] = {"status": "OK", "user": "octocat"}
-        """The result of `checkStatus`. Chats and models are refused unless it is OK."""
+        """The result of `checkStatus`. Chats and models are refused unless its member `status` is "OK"."""
 
         self.stubborn = False
         """Whether the next process ignores shutdown, exit, the end of its input and SIGTERM."""
@@ -208,7 +207,7 @@ class FakeLanguageServer:
         """Stop reading stdin before the next write."""
         self._order("p")
 
-    async def grandchild(self) -> Start:
+    async def start_grandchild(self) -> Start:
         """Make the process start a child with the same streams."""
         count = len(self.grandchildren)
         self._order("g")
@@ -224,7 +223,7 @@ class FakeLanguageServer:
     def _order(self, kind: str, payload: bytes = b"", start: Start | None = None) -> None:
         start = start or self.current
         if not start.gone.is_set():
-            start.writer.write(order(kind, payload))
+            start.writer.write(frame(kind, payload))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

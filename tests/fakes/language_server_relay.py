@@ -26,6 +26,7 @@ import sys
 import threading
 
 HEADER = 5
+"""The number of bytes before the payload of a frame: the letter and the length."""
 
 
 def frame(kind: str, payload: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """A tool server over streamable HTTP on a scripted upstream, and an authorization server for it.
 
-It speaks the Model Context Protocol of 2025-06-18. The authorization server follows OAuth 2.1 as the
-specification of MCP profiles it (RFC 6749, 7591, 7636, 8414, 8707, 9728).
+It speaks the Model Context Protocol of 2025-06-18. The authorization server implements the parts of OAuth 2.1
+that the specification of MCP requires (RFC 6749, 7591, 7636, 8414, 8707, 9728).
 """
 
 from __future__ import annotations

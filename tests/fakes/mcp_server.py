@@ -98,8 +98,6 @@ class Server:
         method, params = message["method"], message.get("params") or {}
         match method:
             case "initialize":
-                if self.options.silent_until_killed:
-                    return
                 capabilities = {"tools": {"listChanged": True}}
                 result: Any = {
                     "protocolVersion": VERSION,
@@ -216,9 +214,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--record", help="append the process ids, calls and cancels to this file")
     parser.add_argument("--silent", action="store_true", help="never answer anything")
-    parser.add_argument("--silent-until-killed", action="store_true", help="never answer `initialize`")
     parser.add_argument(
-        "--deaf", action="store_true", help="ignore the end of stdin and SIGTERM, as does a child of its own"
+        "--deaf",
+        action="store_true",
+        help="ignore the end of stdin and SIGTERM, and start a child that ignores SIGTERM",
     )
     parser.add_argument("--exit", type=int, help="end immediately with this code")
     parser.add_argument("--tools", type=int, default=0, help="the number of tools besides those in TOOLS")

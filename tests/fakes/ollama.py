@@ -101,7 +101,7 @@ class FakeOllama:
 
     @property
     def completions(self) -> list[dict[str, Any]]:
-        """The bodies of the requests to fill in so far."""
+        """The bodies of the requests for completions so far."""
         return [each.json for each in self.upstream.requests if each.path == "/api/generate"]
 
     def script(self, *replies: Reply) -> None:

@@ -129,7 +129,7 @@ async def test_each_kind_of_token_is_either_exchanged_or_sent_directly(home, emu
 
     assert chat.result["text"] == "You said: Hello"
     assert (emulator.exchanges == 1) == exchanged
-    seen = emulator.credentials_seen_by("copilot-individual")
+    seen = emulator.token_kinds_seen_by("copilot-individual")
     assert seen == {"copilot" if exchanged else kind}
 
 
@@ -154,7 +154,7 @@ async def test_a_token_that_cannot_be_exchanged_is_sent_directly_from_then_on(ho
 
     assert [chat.result["text"] for chat in chats] == ["You said: Hello"] * 3
     assert len(emulator.requests(path=EXCHANGE)) == 1
-    assert emulator.credentials_seen_by("copilot-individual") == {"ghu"}
+    assert emulator.token_kinds_seen_by("copilot-individual") == {"ghu"}
 
 
 @pytest.mark.requirement("8:host-moves")
@@ -178,10 +178,10 @@ async def test_each_credential_is_sent_to_its_own_hosts_only(home, emulator):
         await daemon.request("auth/status", {"provider": "copilot", "refresh": True})
         await daemon.request("models/list", {"provider": "copilot", "refresh": True})
 
-    assert emulator.credentials_seen_by("api") == {"ghu"}
-    assert emulator.credentials_seen_by("copilot-individual") == {"copilot"}
+    assert emulator.token_kinds_seen_by("api") == {"ghu"}
+    assert emulator.token_kinds_seen_by("copilot-individual") == {"copilot"}
     for plane in ("github", "copilot", "copilot-business", "proxy", "telemetry"):
-        assert emulator.credentials_seen_by(plane) == set()
+        assert emulator.token_kinds_seen_by(plane) == set()
 
 
 @pytest.mark.requirement("7:host")

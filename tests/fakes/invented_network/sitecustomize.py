@@ -5,7 +5,8 @@ Tests cannot use names and addresses of the real internet. These variables descr
 - `INVENTED_HOSTS`: a JSON object. Each name has a list of answers, one for each look-up; the last answer is
   repeated. Each answer is a list of addresses.
 - `INVENTED_ADDRESSES`: a JSON list. A connection to one of them leads to the same port on loopback.
-- `INVENTED_LOG`: the file to which a line is written for each look-up and each connection.
+- `INVENTED_LOG`: the file to which a line is written for each look-up of an invented name and for each
+  connection. Without this variable, the process is not changed.
 """
 
 import asyncio.selector_events

@@ -73,15 +73,15 @@ async def test_a_token_belongs_to_the_host_of_its_plan(user, emulator):
     user.token = emulator.issue_token()
     assert (await user.post("/chat/completions", question, there)).status_code == 200
     assert (await user.post("/chat/completions", question, here)).status_code == 421
-    assert emulator.credentials_seen_by("copilot-business") == {"copilot", "ghu"}
-    assert emulator.credentials_seen_by("api") == {"ghu"}
-    assert emulator.credentials_seen_by("telemetry") == set()
+    assert emulator.token_kinds_seen_by("copilot-business") == {"copilot", "ghu"}
+    assert emulator.token_kinds_seen_by("api") == {"ghu"}
+    assert emulator.token_kinds_seen_by("telemetry") == set()
 
 
 async def test_a_credential_is_recorded_in_every_part_of_a_request(user, emulator):
     token = emulator.issue_token()
     await user.http.get(f"{emulator.github_url}/login/device", params={"user_code": token})
-    assert emulator.credentials_seen_by("github") == {"ghu"}
+    assert emulator.token_kinds_seen_by("github") == {"ghu"}
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ async def test_a_stubborn_server_ignores_everything_except_kill_9(fake: FakeLang
 
 
 async def test_a_grandchild_outlives_its_parent(program: Program, fake: FakeLanguageServer) -> None:
-    grandchild = await fake.grandchild()
+    grandchild = await fake.start_grandchild()
     fake.kill()
     await fake.current.wait_until_ended()
     assert not grandchild.gone.is_set()

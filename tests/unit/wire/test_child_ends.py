@@ -96,7 +96,7 @@ async def test_output_that_is_written_after_the_end_of_a_program_is_delivered(
 async def test_a_grandchild_that_holds_the_streams_of_the_child_ends_with_the_child(
     child: FramedChild, fake: FakeLanguageServer
 ) -> None:
-    grandchild = await fake.grandchild()
+    grandchild = await fake.start_grandchild()
     task = await start_request(child, fake)
     fake.kill()
     assert await wait_for_failure(task) == "it was killed by signal 9"
@@ -150,7 +150,7 @@ async def test_a_process_outside_the_group_delays_the_end_only_briefly(
 async def test_malformed_output_ends_the_program_immediately(
     child: FramedChild, fake: FakeLanguageServer, garbage: bytes, reason: str
 ) -> None:
-    grandchild = await fake.grandchild()
+    grandchild = await fake.start_grandchild()
     task = await start_request(child, fake)
     fake.send_bytes(garbage)
     assert reason in await wait_for_failure(task)

@@ -70,7 +70,7 @@ async def test_a_program_that_ignores_sigterm_is_killed_with_all_it_started(
         count = len(fake.starts) + 1
         child = await handlers.start(fake.command)
         await fake.wait_for_start(count)
-        grandchild = await fake.grandchild()
+        grandchild = await fake.start_grandchild()
         began = time.monotonic()
         await wait_bounded(child.stop(0.4))
         took = time.monotonic() - began

@@ -35,7 +35,7 @@ async def test_a_server_ends_by_itself_after_the_shutdown_request(
     monkeypatch.setattr(connection_module, "SHUTDOWN_SECONDS", 2 * PATIENCE_SECONDS)
     monkeypatch.setattr(connection_module, "STOP_SECONDS", 4 * PATIENCE_SECONDS)
     connection = await harness.connect()
-    grandchild = await fake.grandchild()
+    grandchild = await fake.start_grandchild()
     async with asyncio.timeout(PATIENCE_SECONDS):
         await harness.server.aclose()
     assert fake.methods[-2:] == ["shutdown", "exit"]
@@ -57,7 +57,7 @@ async def test_a_server_that_ignores_the_shutdown_is_killed_with_its_children_in
     async def seconds_until_it_is_closed() -> float:
         harness = harnesses.make()
         await harness.connect()
-        grandchild = await fake.grandchild()
+        grandchild = await fake.start_grandchild()
         began = time.monotonic()
         await harness.server.aclose()
         took = time.monotonic() - began
@@ -76,7 +76,7 @@ async def test_a_cancelled_close_kills_the_server_immediately(
     monkeypatch.setattr(connection_module, "STOP_SECONDS", 60.0)
     fake.stubborn = True
     await harness.connect()
-    grandchild = await fake.grandchild()
+    grandchild = await fake.start_grandchild()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await harness.server.aclose()
