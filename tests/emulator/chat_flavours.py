@@ -1,8 +1,8 @@
 """Writes the answers of POST /chat/completions in the manner of three vendors.
 
 - Azure sends a chunk of prompt filter results, and null roles.
-- Claude sends no arguments in the first delta of a call, every call at index 0, and an answer that is
-  not streamed as two choices.
+- Claude sends no arguments in the first delta of a call, every call at index 0, and two choices in an
+  answer that is not streamed.
 - Gemini sends a usage of zero in every chunk, and reasoning with an opaque value.
 
 The quirks of a model change its answers further.

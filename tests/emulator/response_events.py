@@ -56,7 +56,7 @@ class _Writer:
         self._items = list(self._plan(asked, summarised))
 
     def _plan(self, encrypted: bool, summarised: bool) -> Iterator[Item]:
-        """Yield the complete items with their inner ids, which are sealed anew each time an item is sent."""
+        """Yield the complete items with their inner ids, which are sealed each time an item is sent."""
         answer = self._answer
         if answer.thoughts:
             inner = f"rs_{secrets.token_hex(12)}"

@@ -1,4 +1,4 @@
-"""Texts with control sequences, as a hostile or confused model might write them, and the text that remains."""
+"""Texts with control sequences that a hostile or confused model might write, and the text that remains."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_a_buffer_that_is_closed_stops_its_answer(child, provider, command):
     assert child.lua("return require('jumpseat.core.chats').list()") == []
 
 
-def test_a_chat_that_is_read_again_from_its_file_stops_its_answer_and_stays_a_chat(child, provider):
+def test_a_chat_that_is_reloaded_stops_its_answer_and_stays_a_chat(child, provider):
     provider.script(hold_answer("Half", gate=Gate()), Reply.events(WORDS))
     child.write("Hello?")
     child.command("write")
@@ -132,7 +132,7 @@ def test_an_answer_that_is_undone_while_it_streams_is_stopped_and_can_be_redone(
     assert child.text.endswith("## Me\n\nMy question.\n\n## Assistant\n\nOne")
 
 
-def test_an_answer_whose_last_part_is_undone_is_stopped_and_not_joined_over_the_gap(child, provider):
+def test_an_answer_whose_last_part_is_undone_is_stopped_and_gets_no_later_part(child, provider):
     gates = Gate(), Gate()
     pieces = [chunk({"content": "One "}), gates[0], chunk({"content": "two "}), gates[1]]
     provider.script(Reply.events([*pieces, *completion_stream(["three."])]))

@@ -102,7 +102,7 @@ def test_an_empty_answer_is_reported(child, provider):
     chats.check_empty_answer(child, provider)
 
 
-def test_blank_lines_around_an_answer_are_not_shown_and_yet_sent_back(child, provider):
+def test_blank_lines_around_an_answer_are_not_shown_but_sent_back(child, provider):
     provider.script(
         Reply.events(completion_stream(["\n\nYes, ", "it is.\n\n"], reasoning=["Hm.\n"])), Reply.events(WORDS)
     )
@@ -143,7 +143,7 @@ def test_undo_removes_the_model_that_is_shown_behind_the_heading_of_the_answer(c
     child.wait_for_text("## Assistant\n")
 
 
-def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(child, provider):
+def test_a_users_edit_while_an_answer_streams_is_its_own_step_of_undo(child, provider):
     gate = chats.begin_answer(child, provider, "One ")
     child.lua("vim.api.nvim_win_set_cursor(0, { vim.fn.search('Question', 'nw'), 0 })")
     child.keys("IMine: <Esc>")
@@ -159,7 +159,7 @@ def test_an_edit_of_the_user_while_an_answer_streams_is_its_own_step_of_undo(chi
     assert "One" in child.text
 
 
-def test_a_window_follows_only_if_its_cursor_was_at_the_end(child, provider):
+def test_a_window_follows_the_answer_only_if_its_cursor_is_at_the_end(child, provider):
     gate = Gate()
     lines = "".join(f"line {number}\n" for number in range(60))
     provider.script(hold_answer("start\n", gate=gate), hold_answer(lines, gate=gate))

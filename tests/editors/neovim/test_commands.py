@@ -145,7 +145,7 @@ def test_the_option_window_determines_where_a_chat_opens(home, window, size, pla
             assert child.lua("return vim.api.nvim_win_get_height(0)") == size
 
 
-def test_a_floating_chat_follows_the_size_of_the_screen(home):
+def test_a_floating_chat_is_resized_with_the_screen(home):
     with running_neovim(home, options={"window": "float"}) as child:
         child.command("Jumpseat")
         child.command("set columns=60")

@@ -65,7 +65,7 @@ def test_a_range_is_rewritten_shown_as_a_diff_and_accepted_in_one_step_of_undo(e
 
 
 @pytest.mark.scenario("edit-reject")
-def test_a_rejected_edit_leaves_nothing(editing, provider):
+def test_a_rejected_edit_leaves_the_buffer_unchanged(editing, provider):
     provider.script(answer("    if x:\n        return 1\n"))
     editing.command("2,3JumpseatEdit Simplify.")
     wait_for_edits(editing)
@@ -164,7 +164,7 @@ def test_an_edit_in_a_closed_fold_opens_it(editing, provider):
     assert re.search(r"if x == True:  ga accept · gr reject\n    if x:\n", editing.screen)
 
 
-def test_an_answer_of_one_long_line_does_not_stop_neovim(editing, provider):
+def test_an_answer_of_one_long_line_does_not_block_neovim(editing, provider):
     line = "word = 12345678; " * 18_000
     pieces = [line[start : start + 1000] for start in range(0, len(line), 1000)]
     provider.script(Reply.events(completion_stream(pieces)))
@@ -231,7 +231,7 @@ def test_a_block_edit_with_a_different_number_of_lines_is_not_offered(editing, p
     assert editing.text == "a1 x\na2 y"
 
 
-def test_a_file_with_crlf_gets_no_carriage_return(editing, provider, tmp_path):
+def test_an_edit_of_a_file_with_crlf_does_not_add_carriage_returns(editing, provider, tmp_path):
     file = tmp_path / "dos.txt"
     file.write_bytes(b"one\r\ntwo\r\nthree\r\n")
     provider.script(answer("ONE\r\nTWO\r\n"))

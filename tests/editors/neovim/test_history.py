@@ -39,7 +39,7 @@ def test_a_kept_conversation_is_picked_and_continued_in_another_neovim(home, pro
     assert list_kept_ids(home) == [name]
 
 
-def test_a_conversation_that_is_open_is_shown_where_it_is_open(home, provider):
+def test_continuing_an_open_conversation_shows_the_existing_chat(home, provider):
     with running_neovim(home) as child:
         child.command("Jumpseat")
         chats.ask_about_the_sky(child, provider)

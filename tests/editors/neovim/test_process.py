@@ -37,7 +37,7 @@ def test_a_missing_program_is_an_error_in_the_chat_that_says_how_to_get_it(home)
         assert child.text == "## Me\n\nHello?"
 
 
-def test_a_program_without_attach_is_too_old(home, tmp_path):
+def test_a_program_without_attach_is_reported_as_too_old(home, tmp_path):
     usage = "jumpseat: error: argument COMMAND: invalid choice: 'attach' (choose from 'serve')"
     old = program_that(tmp_path, f"import sys\nsys.exit({usage!r})\n")
     with running_neovim(home, options={"command": old}) as child:
@@ -89,7 +89,7 @@ def test_a_daemon_that_was_stopped_is_started_by_the_next_question(child, provid
     assert child.messages == []
 
 
-def test_a_daemon_without_a_method_that_is_needed_is_too_old_and_named(home, tmp_path):
+def test_a_daemon_that_lacks_a_needed_method_is_reported_as_too_old(home, tmp_path):
     old = program_that(tmp_path, body_with_methods(["chat/start", "chat/cancel"], "sys.stdin.read()"))
     with running_neovim(home, options={"command": old}) as child:
         child.command("Jumpseat")

@@ -47,7 +47,7 @@ def test_hunks_are_accepted_and_rejected_with_keys(reviewing):
     assert reviewing.messages[-1] == "jumpseat: There is no finished edit in this buffer."
 
 
-def test_the_hunk_at_the_cursor_is_settled(reviewing):
+def test_keys_accept_the_hunk_at_the_cursor_and_move_between_hunks(reviewing):
     reviewing.keys("6G")
     reviewing.wait_for_text("hunk 3 of 3")
     reviewing.keys("ga")

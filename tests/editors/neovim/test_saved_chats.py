@@ -40,7 +40,7 @@ def check_is_a_chat(child):
     assert child.lua(SETTINGS) == SETTINGS_WITHOUT_MODELINE
 
 
-def test_a_saved_chat_that_neovim_starts_with_is_a_chat(home, provider, saved):
+def test_a_saved_chat_named_on_the_command_line_is_a_chat(home, provider, saved):
     provider.script(Reply.events(WORDS))
     with neovim(home, str(saved)) as child:
         check_is_a_chat(child)

@@ -108,7 +108,7 @@ def test_a_default_model_that_the_configuration_overrides_is_reported(window, co
 
 
 @pytest.mark.skipif(importlib.util.find_spec(ENGINE) is None, reason=f"{ENGINE} is not installed")
-def test_a_local_model_that_is_removed_is_not_called_a_sign_out(window, code_server):
+def test_a_local_model_that_is_removed_is_not_reported_as_a_sign_out(window, code_server):
     file = code_server.home / "models" / FILE_NAME
     file.parent.mkdir()
     file.write_bytes(b"GGUF")

@@ -113,7 +113,7 @@ def test_the_text_at_the_cursor_is_shown_while_typing_and_accepted_with_tab(comp
     assert (sent["model"], sent["max_tokens"], "stop" in sent) == ("fake-model", 256, False)
 
 
-def test_a_block_has_several_lines_and_one_undo_removes_all_of_them(completing, provider):
+def test_one_undo_removes_a_completion_of_several_lines(completing, provider):
     block = "if a:\n        return 1\n    return 2"
     provider.script_completions(*[completion(block)] * 9)
     open_at_mark(completing, "block.py", "def f(a):\n    |\n")
@@ -153,7 +153,7 @@ def test_typing_on_cancels_the_completion_and_requests_another(completing, provi
     completing.wait_until_hidden(status(completing).locator(".codicon-loading"))
 
 
-def test_a_failure_is_in_the_status_and_not_in_a_notification(completing, provider):
+def test_a_failure_is_shown_in_the_status_and_not_in_a_notification(completing, provider):
     refusal = {"error": {"message": "suffix is not currently supported"}}
     provider.script_completions(Reply.json(refusal, 400), *[completion("2")] * 9)
     open_at_mark(completing, "failure.py", "a = |\nb = 1\n")

@@ -205,7 +205,7 @@ def test_the_blank_lines_at_the_end_of_an_answer_are_not_shown(chat, provider):
 
 
 def new_transcript(window, heading: str) -> None:
-    """Open empty transcripts until one has this heading, because the daemon may not have read it yet."""
+    """Open empty transcripts until one has this heading: the daemon reads a changed configuration later."""
     window.wait(
         """
         vscode.commands.executeCommand('jumpseat.newTranscript').then(async () => {

@@ -54,7 +54,7 @@ def test_an_accepted_edit_is_in_the_file_and_one_undo_takes_it_back(rewritten):
 
 
 @pytest.mark.scenario("edit-reject")
-def test_a_rejected_edit_leaves_the_text(rewritten):
+def test_a_rejected_edit_leaves_the_text_unchanged(rewritten):
     press(rewritten, "Reject or Stop Edit")
     rewritten.wait_until_text_is_gone("numbers.py: rewritten")
     assert rewritten.js(f"return {TEXT}") == BEFORE

@@ -155,7 +155,7 @@ def read_environment(file: Path) -> bytes:
         return b""
 
 
-def test_the_status_names_the_providers_and_the_version(window):
+def test_the_status_shows_the_state_of_the_providers(window):
     window.start("jumpseat.status")
     window.wait_for_text("configured", within=window.quick_input)
     window.wait_for_text("signed out", within=window.quick_input)

@@ -89,7 +89,7 @@ def read_milliseconds(window) -> int:
     return sum(map(int, cells[2:5]))
 
 
-def test_the_extension_is_active_soon(home, browser, record_property):
+def test_the_extension_is_activated_quickly(home, browser, record_property):
     with open_window(home, browser, enables_chat=False) as window:
         taken = [read_milliseconds(window)]
         while min(taken) >= MOST_MS and len(taken) < 3:
