@@ -28,7 +28,7 @@ LATE_SECONDS = 60.0
 def add_provider(
     code_server: CodeServer, name: str, base_url: str, change: tuple[str, str] = ("", "")
 ) -> Iterator[None]:
-    """Add a provider to the configuration, and replace the text `change[0]`, for the length of the block."""
+    """Add a provider to the configuration, and replace `change[0]` with `change[1]`, during the block."""
     file = code_server.home / "config.toml"
     text = file.read_text()
     table = f'\n[providers.{name}]\nkind = "openai"\nbase_url = "{base_url}"\nmax_retries = 0\n'

@@ -37,7 +37,7 @@ def repository(window):
     shutil.rmtree(directory)
 
 
-def write(window) -> None:
+def click_write(window) -> None:
     """Click the button in the title of the source control."""
     window.page.locator(".part.sidebar").get_by_role("button", name="Write Commit Message").first.click()
 
@@ -46,7 +46,7 @@ def write(window) -> None:
 def test_a_commit_message_describes_the_staged_changes(repository, provider):
     gate = Gate()
     provider.script(Reply.events([chunk({"content": "Add a "}), gate, *completion_stream(["limit\n"])]))
-    write(repository)
+    click_write(repository)
     repository.wait(f"{MESSAGE} === 'Add a '")
     repository.wait_for_text("Add a")
     provider.open(gate)
@@ -61,7 +61,7 @@ def test_a_commit_message_describes_the_staged_changes(repository, provider):
 def test_a_commit_message_that_was_replaced_can_be_restored(repository, provider):
     repository.js(f"{MESSAGE} = 'My own words'")
     provider.script(Reply.events(completion_stream(["Add a limit"])))
-    write(repository)
+    click_write(repository)
     repository.wait(f"{MESSAGE} === 'Add a limit'")
     repository.wait_for_notification("The commit message was replaced.").get_by_text(
         "Restore", exact=True
@@ -73,7 +73,7 @@ def test_a_commit_message_that_was_replaced_can_be_restored(repository, provider
 def test_writing_a_commit_message_stops_when_the_user_writes_one(repository, provider):
     gate = Gate()
     provider.script(Reply.events([chunk({"content": "Add "}), gate, chunk({"content": "a limit"}), Gate()]))
-    write(repository)
+    click_write(repository)
     repository.wait(f"{MESSAGE} === 'Add '")
     repository.js(f"{MESSAGE} = 'My own words'")
     provider.open(gate)
@@ -87,7 +87,7 @@ def test_a_file_whose_diff_is_too_long_for_the_model_is_left_out(repository, pro
     directory = repository.server.workspace / "repository"
     stage_long_change(directory)
     provider.script(Reply.events(completion_stream(["Add a limit"])))
-    write(repository)
+    click_write(repository)
     repository.wait_for_notification(WARNING)
     repository.wait(f"{MESSAGE} === 'Add a limit'")
     question = str(provider.chats[0]["messages"][-1]["content"])
@@ -99,7 +99,7 @@ def test_a_file_whose_diff_is_too_long_for_the_model_is_left_out(repository, pro
 def test_a_failed_commit_message_leaves_the_old_one(repository, provider):
     repository.js(f"{MESSAGE} = 'My own words'")
     provider.script(Reply.json({"error": {"message": "The model is on holiday."}}, 400))
-    write(repository)
+    click_write(repository)
     repository.wait_for_notification("The model is on holiday.")
     assert repository.js(f"return {MESSAGE}") == "My own words"
 
@@ -111,6 +111,6 @@ def test_nothing_is_sent_without_changes(repository, provider):
         check=True,
         timeout=20,
     )
-    write(repository)
+    click_write(repository)
     repository.wait_for_notification("There are no changes to describe.")
     assert provider.chats == []
