@@ -30,8 +30,8 @@ class ApprovalTasks:
         Args:
             on_approval: the program's function.
             decide: sends the params of `tools/decide`.
-            asking: a lock that is held while an `on_approval` that is not async runs, so that the user is
-                asked one question at a time.
+            asking: a lock that is held while a synchronous `on_approval` runs, so that the user is asked one
+                question at a time.
         """
         self._on_approval = on_approval
         self._decide = decide

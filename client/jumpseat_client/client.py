@@ -149,7 +149,7 @@ class Client(Requests):
             start_timeout: seconds for the start and the handshake.
             timeout: seconds for the result of a request other than a chat; None for no limit.
 
-        After its block has ended, the client can be used in another `async with` block, even if the daemon
+        After the block has ended, the client can be used in another `async with` block, even if the daemon
         has died.
         """
         _check_types(command, env=env, config=config, capabilities=capabilities)

@@ -120,7 +120,7 @@ class DaemonConnection:
     def start_turn(
         self, method: str, chat: ChatStream, params: Mapping[str, Any], on_progress: OnProgress | None
     ) -> tuple[RequestId, asyncio.Future[Any]]:
-        """Send a request whose deltas go to `chat`, such as `chat/start`; raises the errors of `notify`."""
+        """Send a request such as `chat/start`, whose deltas go to `chat`; raises the errors of `notify`."""
         token = None
         if on_progress is not None:
             token = f"progress-{next(self._tokens)}"

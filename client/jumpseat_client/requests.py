@@ -163,7 +163,7 @@ class Requests(ABC):
         return dict(await self.request("models/list", params))
 
     async def list_providers(self, *, probe: bool = False) -> list[dict[str, Any]]:
-        """Return every configured provider with its capabilities and authentication state."""
+        """Return every configured or built-in provider with its capabilities and authentication state."""
         return list((await self.request("providers/list", {"probe": probe})).get("providers", []))
 
     async def diagnose(self, provider: str) -> list[dict[str, Any]]:
@@ -356,7 +356,7 @@ class Requests(ABC):
         return dict(await self.request("conversations/rename", {"id": conversation_id, "title": title}))
 
     async def suggest_title(self, conversation_id: str, *, model: str | None = None) -> str:
-        """Ask a model for a title of a kept conversation, of at most eight words; nothing is renamed.
+        """Ask a model for a title, of at most eight words, for a kept conversation; nothing is renamed.
 
         Args:
             model: None for the model of the conversation's last turn.

@@ -116,7 +116,7 @@ async def merge_options(
 
     Args:
         client: used to look up the types of settings.
-        layers: options; later layers take precedence, and `settings` are merged key by key.
+        layers: options; later layers take precedence. Their `settings` are merged key by key.
         settings: further settings as they were typed, by key; they take precedence over the layers.
 
     Raises:

@@ -18,7 +18,7 @@ COVERED_SECONDS = 2.0
 
 
 class Approver:
-    """Decides whether the tool calls of one command may run. Its turns run one after another."""
+    """Decides whether the tool calls of one command may run. The command runs one turn at a time."""
 
     def __init__(self, tools: ToolSelection, ask_line: AskLine | None = None) -> None:
         """
@@ -34,6 +34,8 @@ class Approver:
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._covered: set[tuple[str, str]] = set()
+        """The server and name of each tool for which the daemon remembers a decision of this turn."""
+
         self._pause: Callable[[], None] = _do_nothing
         self._stop: Callable[[], None] = _do_nothing
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from jumpseat_cli.terminal.text import clean_line
 
 MAX_REASON_CHARACTERS = 300
-"""Maximum number of characters of a reason, which may quote the answer."""
+"""Maximum number of characters to print of a validator's message, which may quote the whole answer."""
 
 
 def fault_of_schema(schema: Mapping[str, Any]) -> str | None:

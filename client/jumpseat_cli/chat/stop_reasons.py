@@ -51,7 +51,7 @@ _REASONS = {
 def warning_about(stop_reason: str | None, *, is_kept: bool = True) -> str | None:
     """Return the warning to print after an answer; None if it ended normally or with an error message."""
     if stop_reason in (None, "cancelled", "error"):
-        return None  # The error message explains these.
+        return None  # For `cancelled` and `error`, an error message is printed instead.
     unknown = _Reason(f"the answer ended with {stop_reason}", "it may be cut off.")
     reason = _REASONS.get(stop_reason, unknown)
     hint = reason.chat if is_kept else reason.unkept or reason.chat

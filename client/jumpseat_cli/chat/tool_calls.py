@@ -53,6 +53,7 @@ class ShownCall:
 
     def set_result(self, result: Mapping[str, Any]) -> None:
         """Store the result, a block of the type `tool_result`."""
+        # In the origin of a result, the daemon names the tool as `model`.
         self.name = str((result.get("origin") or {}).get("model") or self.name)
         self.output = _text_of(result.get("content"))
         if self.status not in ENDED:
@@ -142,7 +143,7 @@ def format_call(call: ShownCall, width: int) -> str:
     is_good = call.status == "completed"
     mark = ("✓" if is_good else "✗") if can_print("✓✗") else ("+" if is_good else "!")
     outcome = cut_line(clean_line(_describe(call)), MAX_LINE)
-    # A long summary leaves at least half of the line for the outcome.
+    # Cut a long summary, so that the whole outcome fits or, if it is long too, gets half of the line.
     summary = cut_line(clean_line(call.summary), max(width - len(outcome) - 5, width // 2 - 5))
     line = f"{mark} {summary} · {outcome}"
     return cut_line(line, width) if is_good else line

@@ -21,7 +21,7 @@ SYNONYMS = (
 
 
 class CommandGroup(click.Group):
-    """A group that lists commands with the first sentence of their help, and suggests one after a typo."""
+    """A group that lists commands with the first sentence of their help, and suggests a name after a typo."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands; click would truncate long sentences."""
@@ -99,7 +99,7 @@ class ListByDefault(CommandGroup):
     def _is_for_list(self, ctx: click.Context, args: list[str]) -> bool:
         """Whether the arguments belong to `list`.
 
-        They do if there are none, or if the first one is an option. If `list` takes words, and during
+        They do if there are none, or if the first one is an option. If `list` takes words, or during shell
         completion, the first one may be anything but a command.
 
         Raises:

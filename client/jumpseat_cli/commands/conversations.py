@@ -1,4 +1,4 @@
-"""`jumpseat conversations`: the kept conversations, as a list, as Markdown, as a file."""
+"""`jumpseat conversations`: lists, searches, shows, exports, names and removes kept conversations."""
 
 from __future__ import annotations
 

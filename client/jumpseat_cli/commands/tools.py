@@ -61,8 +61,8 @@ async def list_tools(
     """List the tools, or those that SELECTORS match, such as files or 'github/search_*'.
 
     Each row has the decision about a call (allow, ask or deny) and an estimate of the tokens that the tool's
-    definition costs in each request. If a server is stopped, the tools that it
-    had at its last start are listed.
+    definition costs in each request. If a server is stopped, the tools that it had at its last start are
+    listed.
 
     In a pipe, each line is a tool: name, decision, tokens and description, separated by tabs.
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from jumpseat.providers.checkup import Checkup
 
 HEAD = """\
-# The configuration of jumpseat. Changes take effect immediately, also in running editors and commands.
-# `jumpseat config check` reports mistakes, `jumpseat doctor` also tries the providers.
+# The configuration of jumpseat. Changes take effect immediately, even in running editors and commands.
+# `jumpseat config check` reports mistakes; `jumpseat doctor` also tries the providers.
 """
 OTHER_EXAMPLES = """
 # A limit for the length of each answer, in tokens:
@@ -124,7 +124,7 @@ def _ask_for_default(chosen: Sequence[Service]) -> str | None:
 
 
 def _drop_finished_step(service: Service, environment: Environment) -> Service:
-    """Remove the next step of the local models, which is their installation, if they are installed."""
+    """Return a service without its next step if that step, the installation of a local model, is done."""
     if service.id != PROVIDER or not is_installed(environment):
         return service
     return replace(service, next_step="")

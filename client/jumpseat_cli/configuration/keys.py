@@ -104,6 +104,7 @@ def _describe_source(value: str, environment: Environment) -> str:
         if value.startswith("file:") and not Path(value.removeprefix("file:")).exists():
             return "stored by jumpseat; the file is missing"
         return "stored by jumpseat"
+    # The name of a variable that is set has the same meaning as `env:NAME`.
     name = value.removeprefix("env:")
     if value.startswith("env:") or value in environment.variables:
         return "set" if environment.get(name).strip() else "not set in this environment"

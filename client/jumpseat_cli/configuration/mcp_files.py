@@ -47,9 +47,9 @@ def find_usual_files() -> list[Path]:
     def find_config(name: str) -> Path:
         return platformdirs.user_config_path(name, appauthor=False, roaming=True)
 
-    codes = ("Code", "Code - Insiders", "VSCodium")
+    editions_of_vscode = ("Code", "Code - Insiders", "VSCodium")
     places = [
-        *(find_config(name) / "User" / "mcp.json" for name in codes),
+        *(find_config(name) / "User" / "mcp.json" for name in editions_of_vscode),
         Path.home() / ".cursor" / "mcp.json",
         find_config("Claude") / "claude_desktop_config.json",
     ]

@@ -231,8 +231,8 @@ class Actions:
     async def _log_in(self, provider: str) -> None:
         from jumpseat_cli.daemon.sign_in import log_in
 
-        # `log_in` opens its own connection, to which the daemon sends the code to show. The daemon of
-        # this conversation notices the new account by itself, even if it is another process.
+        # `log_in` opens its own connection, to which the daemon sends the code to show. If that connection
+        # starts a second daemon, the daemon of this conversation still notices the new account.
         await log_in(
             provider=provider or None, browser=True, daemon_command=self._link.command, as_json=False
         )

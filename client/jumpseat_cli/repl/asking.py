@@ -213,7 +213,7 @@ class Asker:
         if outcome.keep_warning is not None:
             self._history.forbid_writing()
             # Ignore a repeated warning. The daemon warns once for each conversation id. After the first
-            # warning, `_chat` sends `unkept_id`, which the daemon does not know in the second turn.
+            # warning, `_chat` sends `unkept_id`. This id is new to the daemon, so it warns once more.
             if outcome.keep_warning != self._keep_warning:
                 outcome.notes.append(outcome.keep_warning)
             self._keep_warning = outcome.keep_warning

@@ -123,7 +123,7 @@ class TerminalConversation:
 
     @property
     def can_continue(self) -> bool:
-        """Whether the last answer ends with the result of a tool that the model has not seen yet."""
+        """Whether the last answer ends with a tool result that the model has not received yet."""
         blocks = blocks_of(self.messages[-1]) if self.messages else []
         last = blocks[-1] if blocks else {}
         is_of_daemon = (last.get("origin") or {}).get("provider") == "daemon"

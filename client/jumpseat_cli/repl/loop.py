@@ -87,7 +87,7 @@ async def converse(
                 asker = Asker(conversation, link, interrupts, terminal, history, approver, keep=keep)
                 actions = Actions(conversation, link, reader)
                 if not _is_ready(providers):
-                    await interrupts.run(_report(_offer_to_sign_in(providers, reader, actions)))
+                    await interrupts.run(_catch_error(_offer_to_sign_in(providers, reader, actions)))
                 await _run_loop(reader, interrupts, asker, actions)
     finally:
         spinner.stop()
@@ -167,13 +167,13 @@ async def _run_loop(reader: Reader, interrupts: Interrupts, asker: Asker, action
             return
         match parse(line):
             case Question(text):
-                await interrupts.run(_report(asker.ask(text)))
+                await interrupts.run(_catch_error(asker.ask(text)))
             case UnknownCommand(name, argument):
-                await interrupts.run(_report(asker.ask_named_prompt(name, argument)))
+                await interrupts.run(_catch_error(asker.ask_named_prompt(name, argument)))
             case CommandCall(command, _) if command.name == "quit":
                 return
             case CommandCall(command, argument):
-                await interrupts.run(_report(_run_command(command.name, argument, asker, actions)))
+                await interrupts.run(_catch_error(_run_command(command.name, argument, asker, actions)))
 
 
 async def _run_command(name: str, argument: str, asker: Asker, actions: Actions) -> None:
@@ -190,7 +190,7 @@ async def _run_command(name: str, argument: str, asker: Asker, actions: Actions)
             await actions.run(name, argument)
 
 
-async def _report(work: Awaitable[None]) -> None:
+async def _catch_error(work: Awaitable[None]) -> None:
     """Run the work and print its error, if any, so that the conversation continues."""
     try:
         await work

@@ -77,7 +77,7 @@ class PromptReader:
 
         buffer = self._session.default_buffer
         buffer.on_text_changed += self._forget_tab
-        buffer.on_completions_changed += self._choose
+        buffer.on_completions_changed += self._select_first_word
 
     async def read(self, text: str = "") -> str | None:
         """Return the next input; None after Ctrl-D, or if the terminal was closed."""
@@ -129,7 +129,7 @@ class PromptReader:
     def _forget_tab(self, _: Buffer) -> None:
         self._tab_is_pending = False
 
-    def _choose(self, buffer: Buffer) -> None:
+    def _select_first_word(self, buffer: Buffer) -> None:
         if self._tab_is_pending and buffer.complete_state is not None and buffer.complete_state.completions:
             buffer.complete_next()
 
@@ -156,7 +156,7 @@ class PromptReader:
                 buffer.complete_next()
             else:
                 # A completion that typing has started may still be waiting for the daemon's list of models.
-                # The start below is then ignored, so `_choose` selects the first word when the list arrives.
+                # The start below is then ignored, so `_select_first_word` acts when the list arrives.
                 self._tab_is_pending = True
                 buffer.start_completion()
 

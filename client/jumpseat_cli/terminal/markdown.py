@@ -101,8 +101,8 @@ class _Rows:
         Args:
             text: complete Markdown that does not depend on earlier output.
             boxes: whether to keep spaces that have a background colour, so that the colour fills its box.
-                Rows that are erased later must not keep them: these spaces fill the row, so that an echoed
-                key would wrap it.
+                Rows that are erased later must not keep these spaces, which fill the row: a key that is
+                echoed at the end of a full row would wrap it.
         """
         self._text = text
         self._boxes = boxes
@@ -233,9 +233,9 @@ class MarkdownOutput:
         self._staying = self._staying[len(block) :]
 
     def _erase(self) -> None:
-        """Erase the tail. If that is impossible, continue printing after it.
+        """Erase the tail. If that is impossible, leave it on the screen, and continue printing after it.
 
-        If only the last rows of the tail were drawn, the whole tail is printed again instead.
+        If it stays but only its last rows were drawn, the whole tail is printed again after them.
         """
         if not self._region.erase() and self._region.whole:
             self._staying = self._drawn
