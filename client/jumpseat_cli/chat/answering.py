@@ -37,7 +37,7 @@ async def ask(
         options: options for `Client.chat`. Those that are None are filled in from the prompt, then from the
             continued conversation.
         settings: the values of settings as they were typed, by key.
-        prompt: the name of a configured prompt.
+        prompt: the name of a prompt; None to send the question itself.
         tools: the tools that the daemon runs.
         keep: whether to keep the turn.
         find_continued: returns the kept conversation to continue; None to start a new one.
@@ -104,7 +104,7 @@ def _make_approver(tools: ToolSelection) -> Approver | None:
 
 
 async def needs_input(client: Client, prompt: str) -> bool:
-    """Return whether a configured prompt has a place for an input."""
+    """Return whether the prompt with this name has a place for an input."""
     rows = await client.list_prompts()
     return any(row["name"] == prompt and row.get("usesInput") for row in rows)
 
@@ -120,7 +120,7 @@ async def merge_options(
         settings: further settings as they were typed, by key; they take precedence over the layers.
 
     Raises:
-        ClientError: there are settings, but no provider for the model.
+        ClientError: `settings` is not empty, but there is no provider for the model.
     """
     merged: dict[str, Any] = {}
     values: dict[str, Any] = {}

@@ -111,7 +111,7 @@ def _read_json(file: Path) -> Any:
     help="Use this prompt, such as explain or review; its input is the question and stdin.",
 )
 @files_option(
-    "Add a file, some of its lines, all files of a quoted pattern, or a page (https://…). Repeatable."
+    "Add a file, some of its lines, all files that match a quoted pattern, or a page (https://…). Repeatable."
 )
 @click.option(
     "-a",

@@ -128,8 +128,8 @@ def path(as_json: bool) -> int:
 def check(config: Path | None, as_json: bool) -> int:
     """Report every mistake in the configuration file, one per line.
 
-    Also reports programs and models that its providers need and that are missing on this machine. Does not
-    send requests or read credentials; 'jumpseat doctor' does.
+    Also reports programs and models that the file's providers need, but that are missing on this machine.
+    Does not send requests or read credentials; 'jumpseat doctor' does.
 
     \b
     Examples:

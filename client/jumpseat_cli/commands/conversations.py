@@ -53,8 +53,8 @@ def conversations() -> None:
     """List, show, search, export, name and remove the conversations kept on this machine.
 
     Without a command, this is 'jumpseat conversations list'. An ID can be shortened to its beginning or its
-    end if only one conversation matches. To stop keeping conversations, set 'keep = false' in the
-    table [conversations] of the configuration file.
+    end if only one conversation matches. To stop keeping conversations, set 'keep = false' in the table
+    [conversations] of the configuration file.
 
     \b
     Examples:

@@ -15,8 +15,8 @@ from jumpseat_cli.command_line.options import HELP, json_option
 from jumpseat_cli.terminal.failures import FAILED, OK, print_failure, print_json
 
 
-class ParsedByTheDaemon(click.Command):
-    """A command whose flags the daemon parses itself.
+class SelfParsedCommand(click.Command):
+    """A command that parses its flags itself: `serve`, `attach` or `acp`.
 
     `main` runs it without click. This class exists for the help and for shell completion.
     """
@@ -60,16 +60,14 @@ def _complete_flags(
     ]
 
 
-serve = ParsedByTheDaemon(
+serve = SelfParsedCommand(
     "serve", text="Run the daemon on stdin and stdout, as editors do ('jumpseat serve --help')."
 )
-attach = ParsedByTheDaemon(
+attach = SelfParsedCommand(
     "attach",
     text="Connect stdin and stdout to the daemon that all your clients share ('jumpseat attach --help').",
 )
-
-
-acp = ParsedByTheDaemon(
+acp = SelfParsedCommand(
     "acp", text="Serve an editor that speaks the Agent Client Protocol ('jumpseat acp --help')."
 )
 

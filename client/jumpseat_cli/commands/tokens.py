@@ -87,7 +87,7 @@ async def _show_tokens(
         as_json: whether to print the result as JSON.
 
     Raises:
-        ClientError: the daemon cannot be used, or rejects the model.
+        ClientError: the daemon cannot be used, a page cannot be read, or the model is rejected.
     """
     async with daemon(daemon_command) as client:
         message = (await asked.with_pages(client)).message()

@@ -180,8 +180,8 @@ class TerminalSpinner(Spinner):
 def make_spinner(message: str) -> Spinner:
     """Return a spinner with this message; it is visible only if stderr is a terminal."""
     spinner = TerminalSpinner() if sys.stderr.isatty() else Spinner()
-    # Do not show it before the caller waits: by then the caller has started its daemon, which starts up while
-    # rich is imported.
+    # Do not show the spinner before the caller waits: by then the caller has started its daemon, which starts
+    # up while rich is imported.
     asyncio.get_running_loop().call_soon(spinner.show, message)
     return spinner
 
