@@ -83,7 +83,7 @@ def thinking_levels(registry: Registry, target: ResolvedModel | None) -> Sequenc
     return tuple(THINKING_ROOM) if thinks else ()
 
 
-async def any_model_sees(registry: Registry) -> bool:
+async def any_model_accepts_images(registry: Registry) -> bool:
     """Whether any model of a ready provider accepts images.
 
     If a provider's models are unknown, or the facts about a model do not state this, the provider's
@@ -95,6 +95,6 @@ async def any_model_sees(registry: Registry) -> bool:
         if listed is None and values.vision:
             return True
         stated = (row.info.supports_vision for row in (listed or {}).values())
-        if any(values.vision if sees is None else sees for sees in stated):
+        if any(values.vision if ability is None else ability for ability in stated):
             return True
     return False

@@ -63,8 +63,8 @@ class SignInFlow:
         Raises:
             ChatError: the sign-in failed.
         """
-        ends: list[asyncio.Future[Any]] = [self.prompt, self.result]
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        futures: list[asyncio.Future[Any]] = [self.prompt, self.result]
+        await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
         if self.prompt.done() and not self.prompt.cancelled():
             return self.prompt.result()
         await self.result
@@ -117,8 +117,8 @@ async def _elicit(client: AcpClient, flow: SignInFlow, prompt: SignInPrompt, req
     }
     asking = asyncio.create_task(client.client_requests.send("elicitation/create", question, None))
     try:
-        ends: list[asyncio.Future[Any]] = [asking, flow.result]
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        futures: list[asyncio.Future[Any]] = [asking, flow.result]
+        await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
         if not flow.result.done():
             answer = asking.result()
             if not (isinstance(answer, dict) and answer.get("action") == "accept"):

@@ -18,14 +18,14 @@ from jumpseat.tools.turn_tools import TurnTools
 
 
 async def begin_tools(
-    client: AcpClient, conversation: AcpConversation, ask: TurnRequest, turn_id: str
+    client: AcpClient, conversation: AcpConversation, request: TurnRequest, turn_id: str
 ) -> tuple[TurnTools, TurnCalls] | None:
     """Return the tools for a prompt, and the view of their calls; None if the model does not accept tools.
 
     Raises:
         ChatError: the model of the prompt cannot be found.
     """
-    target = await resolve_model(client.registry, ask.model)
+    target = await resolve_model(client.registry, request.model)
     capabilities, _ = client.registry.capabilities(target.provider, probed=False)
     if not accepts_tools(target, capabilities):
         return None

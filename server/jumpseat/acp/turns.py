@@ -64,7 +64,7 @@ async def run_question(
 
     target = await resolve_choice(client.registry, model or conversation.model)
     chosen = select_settings(client, conversation, target.provider) if target is not None else {}
-    ask = TurnRequest(
+    request = TurnRequest(
         messages=tuple(messages),
         system=system or conversation.system,
         model=model or conversation.model,
@@ -78,7 +78,7 @@ async def run_question(
     if client.keeps:
         keeper = create_keeper(
             client,
-            ask,
+            request,
             turn_id,
             directory=conversation.directory,
             kept_session=(conversation.id, conversation.choices),
@@ -86,9 +86,9 @@ async def run_question(
     sink = UpdateSink(client, conversation, on_begin=entry.begun.set, on_answer=entry.on_answer)
     tools: TurnTools | None = None
     try:
-        if (begun := await begin_tools(client, conversation, ask, turn_id)) is not None:
+        if (begun := await begin_tools(client, conversation, request, turn_id)) is not None:
             tools, sink.calls = begun
-        answer = await run_turn(client.registry, ask, sink, client.memory, client.tokens, keeper, tools)
+        answer = await run_turn(client.registry, request, sink, client.memory, client.tokens, keeper, tools)
     except ChatError as error:
         _use_branch(conversation, keeper)
         # If there is no output, leave the question out, so that the next question takes its place.

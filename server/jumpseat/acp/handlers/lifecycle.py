@@ -8,7 +8,7 @@ import jumpseat
 from jumpseat.acp.client import AcpClient, ClientAbilities
 from jumpseat.acp.commands import announce_commands
 from jumpseat.acp.handlers.auth import encode_auth_methods
-from jumpseat.acp.models import any_model_sees
+from jumpseat.acp.models import any_model_accepts_images
 from jumpseat.acp.options import announce_options
 from jumpseat.acp.params import CancelRequestParams, HandshakeParams
 from jumpseat.adapters.base import ClientInfo
@@ -61,7 +61,7 @@ async def initialize(client: AcpClient, call: MethodCall[HandshakeParams]) -> di
         "agentCapabilities": {
             "loadSession": client.keeps,
             "promptCapabilities": {
-                "image": await any_model_sees(client.registry),
+                "image": await any_model_accepts_images(client.registry),
                 "audio": False,
                 "embeddedContext": True,
             },

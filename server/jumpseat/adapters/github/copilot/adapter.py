@@ -71,7 +71,6 @@ loss.
 GUESSES = (CHAT_COMPLETIONS, RESPONSES, MESSAGES)
 """The routes to try for a model that is not listed. The first one is supported by the most models."""
 
-
 DOCUMENT_TYPES = ("application/pdf", "text/")
 TAKES_DOCUMENTS = (MESSAGES, RESPONSES)
 """The routes whose dialect supports documents. Copilot's chat completions support only images."""
@@ -111,7 +110,7 @@ class CopilotAdapter(Adapter):
         self._answers = SharedAnswers(
             config.origin.environment.shared, lambda: self.on_models_change and self.on_models_change()
         )
-        self._catalogue = CopilotCatalogue(provider, self._ask, self._answers, self._list_key)
+        self._catalogue = CopilotCatalogue(provider, self._ask, self._answers, self._build_list_key)
         self.account = CopilotAccount(
             http, self._hosts, config, headers=self._client_headers, catalogue=self._catalogue
         )
@@ -275,7 +274,8 @@ class CopilotAdapter(Adapter):
     def _data_plane_headers(self) -> dict[str, str]:
         return {**self._client_headers(), "x-github-api-version": API_VERSION}
 
-    async def _list_key(self) -> Hashable:
+    async def _build_list_key(self) -> Hashable:
+        """Return the cache key under which sessions share the list of models."""
         sign_in = (await self.account.find_credential()).sign_in
         headers = {**self._data_plane_headers(), **await self._values.fill_headers()}
         network = await self._http.find_network(self._hosts.copilot)

@@ -74,7 +74,8 @@ class CopilotCatalogue:
             provider: the configured provider's id.
             ask: sends a request to the data plane.
             answers: the cache in which sessions share the list.
-            key: returns the values that determine the list: the account and the request's headers.
+            key: returns the key of the list in that cache: everything that determines the response, such as
+                the account and the request's headers.
             list_seconds: the time limit for a chat that waits for the list.
         """
         self._provider = provider

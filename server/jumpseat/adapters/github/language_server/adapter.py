@@ -220,7 +220,7 @@ class LanguageServerAdapter(Adapter):
         return find_ignored_keys(self._provider, self._config)
 
     async def aclose(self) -> None:
-        """Cancel deletions of conversations and requests about the account, then end the server."""
+        """Cancel requests about the account and deletions of conversations, then end the server."""
         await self._identity.aclose()
         await self._conversations.aclose()
         await self._server.aclose()
@@ -237,14 +237,14 @@ class LanguageServerAdapter(Adapter):
     async def _accept_terms(self, model: str) -> ModelInfo:
         connection = await self._server.connect()
         await self._identity.require_sign_in(connection)
-        completes = await self._find_api(connection) == "completion"
-        return await self._models.accept_terms(connection, model, completion=completes)
+        uses_completions = await self._find_api(connection) == "completion"
+        return await self._models.accept_terms(connection, model, completion=uses_completions)
 
     async def _fetch_models(self) -> Sequence[ModelInfo]:
         connection = await self._server.connect()
         await self._identity.require_sign_in(connection)
-        completes = await self._find_api(connection) == "completion"
-        models = await self._models.fetch(connection, completion=completes)
+        uses_completions = await self._find_api(connection) == "completion"
+        models = await self._models.fetch(connection, completion=uses_completions)
         self._listed_for = self._identity.account
         return models
 
@@ -313,7 +313,7 @@ class LanguageServerAdapter(Adapter):
 
     def _warn_of_omissions(self, request: ChatRequest) -> Iterator[WarningEvent]:
         """Yield a warning for each part of the request that is left out."""
-        completes = self._chat_api == "completion"
+        uses_completions = self._chat_api == "completion"
         row = self._models.row(request.model)
         limit = row.max_output_tokens if row is not None else None
         names = list(request.settings)
@@ -329,10 +329,11 @@ class LanguageServerAdapter(Adapter):
         if request.output_mode != "text":
             message = "The Copilot language server does not have a JSON mode, so it was left out."
             yield WarningEvent("json_mode_dropped", message)
-        if completes and request.thinking not in (None, "off"):
+        if uses_completions and request.thinking not in (None, "off"):
             message = "Completions of the Copilot language server do not have thinking levels."
             yield WarningEvent("thinking_dropped", message)
-        if completes and (row is None or row.supports_streaming):
+        # Of the listed models, only those of completions cannot stream.
+        if uses_completions and (row is None or row.supports_streaming):
             message = (
                 f"The completions of the Copilot language server use its own model, not {request.model}."
             )

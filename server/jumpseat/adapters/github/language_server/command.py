@@ -21,7 +21,7 @@ from jumpseat.system.secrets import names_credential, register_secret
 PROGRAM = "copilot-language-server"
 INSTALL = f"npm install -g @github/{PROGRAM}"
 
-_ITS_OWN = ("GH_COPILOT_", "GITHUB_COPILOT_")
+_SERVER_PREFIXES = ("GH_COPILOT_", "GITHUB_COPILOT_")
 """Prefixes of the variables that only this server reads: its token, its hosts, its options."""
 
 _IGNORED = (
@@ -105,7 +105,7 @@ def directory_of(config: ProviderConfig) -> Path:
 async def build_environment(provider: str, config: ProviderConfig, values: Values) -> dict[str, str]:
     """Return the program's environment: the client's variables and the table's `env`.
 
-    The keys of other providers are left out.
+    The API keys of other providers are left out.
 
     Args:
         provider: the configured provider's id, for error messages.
@@ -117,7 +117,7 @@ async def build_environment(provider: str, config: ProviderConfig, values: Value
     """
     environment = config.origin.environment
     variables = environment.variables.items()
-    own = {name: value for name, value in variables if name.upper().startswith(_ITS_OWN)}
+    own = {name: value for name, value in variables if name.upper().startswith(_SERVER_PREFIXES)}
     for name, value in own.items():
         if names_credential(name):
             environment.withhold(register_secret(value.strip()))  # The program may print the value.

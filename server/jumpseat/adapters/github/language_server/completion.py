@@ -87,7 +87,7 @@ class Completions:
     async def _answer(self, connection: ServerConnection, request: ChatRequest) -> str:
         """Return the first completion that has text: from the panel, or else an inline completion."""
         document = Document(f"untitled:/{uuid4()}/chat.md", document_of(request), language_id="markdown")
-        unknown = []
+        unknown_methods = []
         with document.open_in(connection) as place:
             for method, more in ((PANEL, {}), (INLINE, {"context": {"triggerKind": INVOKED}})):
                 try:
@@ -98,9 +98,9 @@ class Completions:
                 except RpcError as error:
                     if error.code != METHOD_NOT_FOUND:
                         raise self._completion_error(error, request.model) from error
-                    unknown.append(method)
+                    unknown_methods.append(method)
         reason, hint = "returned no completion", f'Set providers.{self._provider}.chat_api = "conversation".'
-        if len(unknown) == 2:
+        if len(unknown_methods) == 2:
             reason, hint = "does not support completions", f"Update the server: `{UPDATE_COMMAND}`."
         raise ProtocolError(f"{self._provider} {reason}.", provider=self._provider, hint=hint)
 

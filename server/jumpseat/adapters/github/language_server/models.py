@@ -191,10 +191,10 @@ def read_models(answer: Any, provider: str, *, completion: bool = False) -> list
         fallback = model.model if row.get("isChatFallback") is True else fallback
     if completion and not models:
         models[COMPLETION_MODEL] = _make_completion_model(COMPLETION_MODEL, COMPLETION_NAME, provider)
-    chats = [model for model in models.values() if completion or not model.supports_infill]
-    fill_in = [replace(model, picker_enabled=False) for model in models.values() if model not in chats]
-    chosen = choose_default(chats, (default, fallback))
-    return [*(replace(model, is_default=model is chosen) for model in chats), *fill_in]
+    shown = [model for model in models.values() if completion or not model.supports_infill]
+    hidden = [replace(model, picker_enabled=False) for model in models.values() if model not in shown]
+    chosen = choose_default(shown, (default, fallback))
+    return [*(replace(model, is_default=model is chosen) for model in shown), *hidden]
 
 
 def _read_model(row: Any, provider: str, *, completion: bool) -> ModelInfo | None:

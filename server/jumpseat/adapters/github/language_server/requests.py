@@ -31,17 +31,17 @@ async def answer(method: str, params: Any) -> Any:
     return respond(params if isinstance(params, Mapping) else {})
 
 
-def _configuration(params: Mapping[str, Any]) -> list[None]:
+def _answer_configuration(params: Mapping[str, Any]) -> list[None]:
     items = params.get("items")
     return [None] * len(items) if isinstance(items, list) else []
 
 
-def _message(params: Mapping[str, Any]) -> None:
+def _answer_message(params: Mapping[str, Any]) -> None:
     # The message has buttons, which no client can show, so it is only logged.
     logger.info("message of the language server: %s", clean_text(str(params.get("message", ""))))
 
 
-def _document(params: Mapping[str, Any]) -> dict[str, bool]:
+def _answer_document(params: Mapping[str, Any]) -> dict[str, bool]:
     # Report success: otherwise the server opens a browser itself.
     logger.info("the language server wants to show %s", clean_text(str(params.get("uri", ""))))
     return {"success": True}
@@ -56,14 +56,14 @@ _ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     ],
     "conversation/invokeClientToolConfirmation": lambda _: [{"result": "dismiss"}, None],
     "copilot/watchedFiles": lambda _: {"files": []},
-    "workspace/configuration": _configuration,
+    "workspace/configuration": _answer_configuration,
     "workspace/workspaceFolders": lambda _: [],
     "workspace/findFiles": lambda _: {"uris": []},
     "workspace/findTextInFiles": lambda _: {"matches": []},
     "workspace/readDirectory": lambda _: {"entries": []},
     "workspace/applyEdit": lambda _: {"applied": False},
-    "window/showMessageRequest": _message,
-    "window/showDocument": _document,
+    "window/showMessageRequest": _answer_message,
+    "window/showDocument": _answer_document,
     "window/workDoneProgress/create": lambda _: None,
     "client/registerCapability": lambda _: None,
     "client/unregisterCapability": lambda _: None,

@@ -113,7 +113,7 @@ class TokenStore:
         entry: dict[str, Any] = {"storage": storage, "login": login}
         if storage == "file":
             entry["token"] = token.reveal()
-        await use_state_file(self._file.update, lambda content: _with(content, {_name(hosts): entry}))
+        await use_state_file(self._file.update, lambda content: _with_entries(content, {_name(hosts): entry}))
         return storage
 
     async def delete(self, hosts: GitHubHosts) -> None:
@@ -133,7 +133,7 @@ class TokenStore:
                     await self._delete_from_keyring(name, hosts)
 
             def mark_signed_out(content: dict[str, Any]) -> Mapping[str, Any]:
-                return _with(content, {name: {"signed_out": True} for name in names})
+                return _with_entries(content, {name: {"signed_out": True} for name in names})
 
             left = await use_state_file(self._file.erase, mark_signed_out)
         except ConfigError as error:
@@ -172,7 +172,7 @@ def _entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: entry for name, entry in entries if isinstance(entry, dict)}
 
 
-def _with(content: Mapping[str, Any], entries: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_entries(content: Mapping[str, Any], entries: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**content, "sign_ins": {**_entries(content), **entries}}
 
 

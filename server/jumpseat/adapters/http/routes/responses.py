@@ -25,7 +25,7 @@ from jumpseat.dialects.responses import (
 
 _FOREIGN_REASON = "foreign_encrypted_content"
 _UNFOLLOWED_REASON = "unfollowed_reasoning"
-"""Reasons of replans. Reasoning that ends an answer is called unfollowed."""
+"""Two reasons of replans. Reasoning is "unfollowed" if nothing follows it in its answer."""
 
 # Dropping one of these would change the meaning of the request, so its refusal is an error.
 _ESSENTIAL = frozenset({"model", "input", "instructions", "stream", "tools", "tool_choice", "text.format"})
@@ -125,8 +125,8 @@ def _drop_unfollowed(body: dict[str, Any]) -> int:
 
 def _find_refused_name(fault: ProviderFault, error: ChatError, body: Mapping[str, Any]) -> str | None:
     """Return the parameter that the endpoint refuses (`name` or `object.member`); None for other causes."""
-    may_be_include = "include" in body and error.status_code == 400
-    if may_be_include and "encrypted content is not supported" in fault.message.lower():
+    words = fault.message.lower()
+    if error.status_code == 400 and "include" in body and "encrypted content is not supported" in words:
         return "include"
     return find_refused_parameter(fault, error, body, _ESSENTIAL)
 
