@@ -82,7 +82,7 @@ class OpenParams(SetupParams):
 
 
 class ConversationIdParams(Params):
-    """A method that concerns one conversation."""
+    """The params of a method that concerns one conversation."""
 
     session_id: ConversationId
 

@@ -32,7 +32,7 @@ async def ask_permission(
         conversation_id: the conversation of the call.
         tool_call: the call, in the protocol's form.
         tool: the tool as `server/tool`, for the labels of the options.
-        remember: the allowed values for remembering the decision.
+        remember: the values of `Decision.remember` that the user may choose.
     """
     decisions = {ALLOW: Decision(is_allowed=True)}
     options = [{"optionId": ALLOW, "name": "Allow", "kind": "allow_once"}]

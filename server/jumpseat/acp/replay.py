@@ -33,7 +33,10 @@ async def _find_kinds(client: AcpClient, messages: Iterable[Message]) -> Mapping
 
 
 def _list_tools(message: Message) -> dict[str, str]:
-    """Return the tools that the daemon ran for a message, as `server/tool`, by the id of the call."""
+    """Return the tools that the daemon ran for a message, as `server/tool`, by the id of the call.
+
+    The origin of such a result has the tool's name in place of a model.
+    """
     return {
         block.tool_use_id: block.origin.model
         for block in message.content
@@ -49,7 +52,7 @@ class _MessageSender:
         self._conversation = conversation
         self._kinds = kinds
         self._ids: dict[str, str] = {}
-        """The id of each call in the conversation, by the provider's id."""
+        """The id that `name_call` chose for each call, by the provider's id of the call."""
 
     def send(self, message: Message) -> None:
         message_id, tools = str(uuid4()), _list_tools(message)

@@ -156,7 +156,7 @@ class TurnCalls:
             "kind": call.kind,
             "status": "pending",
             "rawInput": event.arguments,
-            # The diff comes first, because some clients look for it only there.
+            # Put the diff first, because some clients look for a diff only in the first element.
             "content": [*call.diffs, *([] if reason is None else [encode_text(reason)])],
             "locations": call.locations,
         }

@@ -80,7 +80,8 @@ class AcpWorkspace(Workspace):
         if differs and form != UTF_8 and ("\0" in text or "\ufffd" in text):
             return None  # The client has decoded the file with another encoding.
         if not differs and not (self.can_replace_text and form == UTF_8 and text == saved != ""):
-            return None  # Preserve the line endings, byte order mark and encoding of the file.
+            # Unlike the client, the daemon preserves line endings, a byte order mark and the encoding.
+            return None
         return UnsavedFile(path.as_uri(), None, text, path), differs
 
 

@@ -39,7 +39,7 @@ class Adapter:
     """The settings that a chat may set, by name; rows of the user's configuration take precedence."""
 
     options: ClassVar[type[BaseModel] | None] = None
-    """The pydantic model of this kind's own keys, in addition to the common ones, for `read_options`."""
+    """The pydantic model of the keys that only this kind has, for `read_options`."""
 
     # Plug-ins whose constructor does not call this class's constructor need this default.
     _provider: str = ""

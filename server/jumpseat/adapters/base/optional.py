@@ -85,7 +85,7 @@ class ChecksSetup(Protocol):
     """An adapter that needs programs or files on this machine."""
 
     def check(self) -> Sequence[str]:
-        """Return one sentence for each key that has no effect in the provider's table.
+        """Return one sentence for each key of the provider's table that has no effect.
 
         Must not send requests or read credentials. Each sentence, and the message of the error, begins with
         the key that it is about, so that the daemon can report the line of the key.

@@ -58,7 +58,7 @@ async def fetch_account(http: HttpClient, hosts: GitHubHosts, token: Secret, *, 
     """Request the account from GitHub, without retries.
 
     Args:
-        http: the shared client.
+        http: the client to send the request with.
         hosts: the hosts to ask.
         token: the GitHub token, never the short-lived Copilot token.
         source: the source of the sign-in, for error messages.

@@ -38,7 +38,7 @@ class KeyAccount(Account):
         self._try_key = try_key
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
-        """Report whether a key can be read; with `refresh`, also whether the provider accepts it."""
+        """Return whether a key can be read; with `refresh`, also whether the provider accepts it."""
         if self._config.api_key is None:
             if not self._needs_key():
                 return AuthStatus(provider=self._provider, state="not_required")

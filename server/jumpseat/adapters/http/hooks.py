@@ -221,7 +221,7 @@ class HttpAdapter(EndpointAdapter):
 
         Raises:
             ChatError: an error of the hooks, `stream_events` or the decoder.
-            Replan: raised by `set_up` or `refine`.
+            Replan: raised by `set_up` or `refine`; or the credential has expired and a new one is available.
         """
         await self._find_address()
         changed = await self.set_up(request)

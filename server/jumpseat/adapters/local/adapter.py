@@ -44,6 +44,7 @@ class LocalAccount(Account):
         self._check_installed = check_installed
         self._file = file
         self._known: AuthStatus | None = None
+        """The status at the last change of the file, or else at the first call of `auth_status`."""
 
     async def auth_status(self, *, refresh: bool = False) -> AuthStatus:
         """Return `not_required` if the model and llama.cpp are installed, else `signed_out`.

@@ -236,7 +236,8 @@ class CopilotAccount(Account):
             linger=LINGER_SECONDS,
         )
         held.value.listeners.add(self._report_change)
-        # Swap after the `await`, so that concurrent calls for one sign-in do not release a value in use.
+        # Read `_held` only after the `await`: a concurrent call may have set it meanwhile, and this call must
+        # then release that reference.
         before, self._held = self._held, held
         if before is not None and before.value is not held.value:
             self._catalogue.forget()

@@ -96,7 +96,7 @@ class CopilotCredential:
         """The time at which to start over, by the monotonic clock; None unless both routes were refused."""
 
         self.facts: AccountFacts | None = None
-        """`_account`, updated with the quotas that Copilot's API reported later."""
+        """The facts in `_account`, or else in a short-lived token, with the latest known quotas."""
 
         self.failure: ChatError | None = None
         """The reason why no bearer is available; None if one is."""
@@ -229,7 +229,7 @@ class CopilotCredential:
         if len(self._routes) > 1:
             del self._routes[0]
             return True
-        # As both routes are refused, the service may have failed, so try both again later.
+        # Both routes are refused. The cause may be a failure of the service, so try both again later.
         if self._reopen_at is None:
             self._reopen_at = self._clock.monotonic() + NON_RETRYABLE_SECONDS
         return False

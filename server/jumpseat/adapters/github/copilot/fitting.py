@@ -23,7 +23,7 @@ from jumpseat.chat.media import get_document_type, has_document_type, replace_un
 from jumpseat.dialects.reasoning_models import thinks_by_default
 
 NOTE = "[An image was here, which is no longer sent.]"
-"""The replacement for an earlier message's image that exceeds the model's limit."""
+"""The replacement for an image in an earlier message, if a chat has more images than the model accepts."""
 
 
 def fit_request(request: ChatRequest, info: ModelInfo | None) -> tuple[ChatRequest, list[WarningEvent]]:

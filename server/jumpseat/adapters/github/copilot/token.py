@@ -78,7 +78,7 @@ async def exchange(
     """Exchange a GitHub token for a Copilot token, without retries.
 
     Args:
-        http: the shared client.
+        http: the client to send the request with.
         hosts: the hosts to ask.
         github_token: the long-lived token.
         source: the source of the sign-in, for error messages.

@@ -67,7 +67,7 @@ class LanguageServerSignIn(Account):
         return await self._accept_terms(model)
 
     def watched_files(self) -> list[Path]:
-        """Return the server's sign-in files, which other processes may change; empty if it is not running."""
+        """Return the sign-in files, which other processes may change; empty if the server is not running."""
         directory = copilot_directory(self._server.environment)
         if directory is None or self._server.running is None:
             return []

@@ -62,7 +62,8 @@ async def find_sign_ins(
         environment: the client's environment variables.
         configured: the value of `github_token`.
         rejected: tokens to skip because GitHub no longer accepts them; for the sources 4 to 6 only.
-        general: whether to search `GENERAL_SOURCES` too. If False, no process is started.
+        general: whether to search the sources in `tokens.GENERAL_SOURCES` too. If False, no process is
+            started.
 
     Raises:
         AuthenticationError: a token from the sources 1 to 3 cannot work, or jumpseat's own sign-in cannot be

@@ -24,7 +24,10 @@ from jumpseat.dialects.extras import Extras
 _ESSENTIAL = frozenset({"model", "messages", "stream", "tools", "tool_choice", "response_format"})
 
 _NINE_CHARACTERS = "must be a-z, a-z, 0-9, with a length of 9"
-"""The required form of tool call ids, as in Mistral's error 3280 and vLLM's errors with Mistral templates."""
+"""The text, in lower case, of errors that require another form of tool call ids.
+
+Such errors are Mistral's error 3280, and vLLM's errors with Mistral templates.
+"""
 
 _WANTS_STRING = re.compile(
     r"expected a string|(must|should|has to) be a (valid )?string|str type expected|not a valid string"

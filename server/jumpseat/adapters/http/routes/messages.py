@@ -83,7 +83,7 @@ class MessagesRoute(Route):
         return counted
 
     def learn(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Learn from the rows of a list of models. They override the rules that a model's name implies.
+        """Learn from the rows of a list of models. A row overrides the rules that its model's name implies.
 
         Args:
             rows: the rows, in the form that `override_rules` reads, each with its `id`.
