@@ -31,7 +31,7 @@ def restore(client: AcpClient, conversation: AcpConversation, kept: KeptSession)
 
 
 def _choices_of_other_client(kept: KeptSession) -> Mapping[str, Any]:
-    """Return the choices that can be derived from the last turn, which a client of another protocol kept."""
+    """Return the choices that the last turn implies, if a client of another protocol kept that turn."""
     whole, model = kept.conversation, kept.conversation.row.model or ""
     return {
         "model": model or None,

@@ -26,7 +26,7 @@ A header `anthropic-version` in the provider's table replaces it.
 VERSION_WITHOUT_SAMPLING = "2026-10-21"
 """The first API version that refuses `temperature`, `top_p` and `top_k` for every model."""
 
-PAGE = 1000
+ROWS_PER_PAGE = 1000
 MAX_PAGES = 20
 
 
@@ -65,7 +65,7 @@ class AnthropicAdapter(EndpointAdapter):
         rows: list[Any] = []
         after = ""
         for _ in range(MAX_PAGES):
-            answer = await self._get_json(f"/v1/models?limit={PAGE}{after}")
+            answer = await self._get_json(f"/v1/models?limit={ROWS_PER_PAGE}{after}")
             page = answer.get("data") if isinstance(answer, dict) else None
             if not isinstance(page, list):
                 raise ProtocolError(

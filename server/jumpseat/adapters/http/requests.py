@@ -17,7 +17,7 @@ from jumpseat.config.templates import is_template, names_in
 from jumpseat.http import HttpCall
 from jumpseat.system.secrets import Secret
 
-MAX_MODELS = 100
+MAX_CACHED_MODELS = 100
 """The maximum number of models whose resolved values are cached."""
 
 
@@ -93,7 +93,7 @@ class EndpointRequests:
             key = None if self._places_key else key
             resolved = ResolvedTable(key, headers, await values.fill_query(model), base, url)
             # Cache only constant values. Others may change while the daemon runs.
-            if self._is_constant and len(self._remembered) < MAX_MODELS:
+            if self._is_constant and len(self._remembered) < MAX_CACHED_MODELS:
                 self._remembered[model] = resolved
         return resolved
 

@@ -91,7 +91,7 @@ class CopilotAdapter(Adapter):
             http: the shared client.
 
         Raises:
-            ConfigError: a key of the table is invalid, or names a host that may not receive a credential.
+            ConfigError: a key of the table is invalid, or names a host that must not receive a credential.
         """
         super().__init__(provider, config, http)
         self._config = config

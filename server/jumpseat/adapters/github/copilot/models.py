@@ -27,7 +27,7 @@ _POLICIES: Mapping[str, PolicyState] = {"enabled": "enabled", "disabled": "disab
 
 
 def read_models(answer: Any, provider: str) -> list[ModelInfo]:
-    """Return the chat models of a response, in its order, one per id.
+    """Return the chat models of a response, in its order; for each id, only the latest version.
 
     Args:
         answer: the parsed JSON, `{"data": [row, …]}`.

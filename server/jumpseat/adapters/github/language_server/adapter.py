@@ -82,7 +82,7 @@ class LanguageServerAdapter(Adapter):
             http: unused, because the program makes its own requests.
 
         Raises:
-            ConfigError: the table names a host or URL that may not receive a credential.
+            ConfigError: the table names a host or URL that must not receive a credential.
         """
         super().__init__(provider, config, http)
         self._config = config
@@ -214,7 +214,7 @@ class LanguageServerAdapter(Adapter):
         """Check that the program exists, and return a sentence for each key that this kind ignores.
 
         Raises:
-            ConfigError: the program does not exist, or may not be run.
+            ConfigError: the program does not exist, or is not an executable file.
         """
         check_command(self._provider, self._config)
         return find_ignored_keys(self._provider, self._config)

@@ -77,7 +77,7 @@ def check_command(provider: str, config: ProviderConfig) -> None:
         config: the provider's table.
 
     Raises:
-        ConfigError: the program does not exist, or may not be run.
+        ConfigError: the program does not exist, or is not an executable file.
     """
     program = Path(find_command(provider, config)[0])
     if not (program.is_file() and os.access(program, os.X_OK)):

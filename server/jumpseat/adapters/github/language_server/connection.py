@@ -33,7 +33,7 @@ MAX_LINE_CHARACTERS = 2000
 
 
 class ServerConnection:
-    """The connection to one process of the server, which may not be initialized yet."""
+    """The connection to one process of the server. It exists before the handshake."""
 
     def __init__(
         self, provider: str, child: FramedChild, progress: dict[str | int, asyncio.Queue[Mapping[str, Any]]]

@@ -61,13 +61,13 @@ def routes_of(token: Secret) -> list[Route]:
 
 
 def is_usable(token: Secret) -> bool:
-    """Whether Copilot may accept the token; it never accepts classic personal access tokens."""
+    """Whether Copilot might accept the token; it never accepts classic personal access tokens."""
     text = token.reveal()
     return bool(_SENDABLE.fullmatch(text)) and not text.startswith(CLASSIC_PERSONAL)
 
 
 def check_usable(token: Secret, *, provider: str, source: str) -> None:
-    """Check, before a token is sent, that Copilot may accept it.
+    """Check, before a token is sent, that Copilot might accept it.
 
     Args:
         token: a GitHub token that the user chose for Copilot.
