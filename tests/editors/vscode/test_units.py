@@ -45,6 +45,13 @@ def test_the_parts_of_the_extension_that_need_no_editor_work(tmp_path: Path) -> 
     assert all(block_until_gone(pid, seconds=10) for pid in left), "the tests left a daemon running"
 
 
+def test_npm_runs_every_test_file_of_the_extension() -> None:
+    script = json.loads((EXTENSION / "package.json").read_text("utf-8"))["scripts"]["test"]
+    patterns = [word for word in script.split() if word.endswith(".test.ts")]
+    run = sorted(path for pattern in patterns for path in EXTENSION.glob(pattern))
+    assert run == sorted((EXTENSION / "test").rglob("*.test.ts"))
+
+
 def test_the_file_tools_are_declared_as_the_daemon_defines_them() -> None:
     environment = empty_environment()
     package = json.loads((EXTENSION / "package.json").read_text("utf-8"))
