@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import type { ChatResult, Delta } from '../src/daemon/protocol';
 import { Answer, checkWhole, type Parts } from '../src/provider/answer';
-import { Lines } from './real';
+import { Lines } from './helpers';
 
 const PARTS: Parts<string> = {
   text: (text) => `text ${text}`,
@@ -24,7 +24,7 @@ function parts(deltas: Delta[], makers = PARTS): { reported: string[]; log: stri
 const call = (input: Record<string, unknown> | null) =>
   ({ type: 'tool_use', id: 'c', name: 'look', arguments: input }) as const;
 
-test('text, thinking, whole calls and usage become parts as they come', () => {
+test('text, thinking, complete calls and usage become parts in order of arrival', () => {
   const { reported } = parts([
     { type: 'start', provider: 'fake', model: 'm' },
     { type: 'response', model: 'm' },
@@ -54,7 +54,7 @@ test('text, thinking, whole calls and usage become parts as they come', () => {
   ]);
 });
 
-test('a VS Code without thinking parts gets the rest', () => {
+test('a VS Code without thinking parts receives all other parts', () => {
   const without: Parts<string> = { ...PARTS, thinking: () => undefined, thinkingEnd: () => undefined };
   const deltas: Delta[] = [
     { type: 'thinking_delta', block: 0, text: 'Hm' },
@@ -63,11 +63,11 @@ test('a VS Code without thinking parts gets the rest', () => {
   assert.deepEqual(parts(deltas, without).reported, ['text Yes']);
 });
 
-test('what a delta type of a newer daemon says is ignored', () => {
+test('a delta type that only a newer daemon has is ignored', () => {
   assert.deepEqual(parts([{ type: 'music_delta' } as unknown as Delta]).reported, []);
 });
 
-test('warnings and attempts are logged', () => {
+test('warnings and retries are logged', () => {
   const { log } = parts([
     { type: 'warning', code: 'thinking_dropped', message: 'No levels.' },
     {
@@ -97,13 +97,13 @@ function result(facts: Partial<ChatResult>): ChatResult {
   };
 }
 
-test('a whole answer is one', () => {
+test('a complete answer passes the check', () => {
   checkWhole(result({}), false);
   checkWhole(result({ text: '', toolCalls: [call({})], stopReason: 'tool_use' }), false);
   checkWhole(result({ stopReason: 'refusal' }), false);
 });
 
-test('an answer that its caller limited may end there, even without any text', () => {
+test('an answer may end at a limit that its caller set, even without any text', () => {
   checkWhole(result({ stopReason: 'max_tokens' }), true);
   checkWhole(result({ stopReason: 'max_tokens', text: '' }), true);
 });

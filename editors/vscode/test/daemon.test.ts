@@ -10,11 +10,11 @@ import { DaemonError } from '../src/daemon/errors';
 import { buildCommandLine } from '../src/daemon/program';
 import type { ChatResult, Delta } from '../src/daemon/protocol';
 import { Daemon } from '../src/daemon/supervisor';
-import { directory, Lines, until } from './real';
+import { directory, Lines, until } from './helpers';
 
-/** The real daemon, with a provider that answers as the test says. */
+/** The program of the real daemon. The tests answer the requests that the daemon sends to its provider. */
 const program = process.env.JUMPSEAT;
-const skip = !program && 'JUMPSEAT names no program';
+const skip = !program && 'the variable JUMPSEAT is not set';
 
 const waiting: ServerResponse[] = [];
 const upstream = createServer((request, response) => {
@@ -77,7 +77,7 @@ function piece(text: string, finish: string | null = null): string {
 }
 
 async function nextResponse(): Promise<ServerResponse> {
-  await until(() => waiting.length > 0, 'the provider is asked');
+  await until(() => waiting.length > 0, 'the provider receives a request');
   const response = waiting.shift();
   assert.ok(response);
   return response;
@@ -104,13 +104,13 @@ test('the models of the configuration are listed', { skip }, async () => {
   );
 });
 
-test('a turn streams its deltas, and then has its result', { skip }, async () => {
+test('a turn streams its deltas, and then returns its result', { skip }, async () => {
   const deltas: Delta[] = [];
   const turn = daemon.turn('chat/start', PARAMS, (delta) => deltas.push(delta));
   const response = await nextResponse();
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(piece('Hel'));
-  await until(() => ofType(deltas, 'text_delta').length === 1, 'the first piece comes');
+  await until(() => ofType(deltas, 'text_delta').length === 1, 'the first piece arrives');
   response.end(`${piece('lo', 'stop')}data: [DONE]\n\n`);
 
   const result = await turn;
@@ -122,7 +122,7 @@ test('a turn streams its deltas, and then has its result', { skip }, async () =>
   assert.equal(deltas.at(-1)?.type, 'done');
 });
 
-test('a turn is cancelled before its first token, and its provider too', { skip }, async () => {
+test('cancelling a turn before its first token closes the connection to the provider', { skip }, async () => {
   const source = new CancellationTokenSource();
   const turn = daemon.turn('chat/start', PARAMS, () => undefined, source.token);
   const response = await nextResponse();
@@ -141,13 +141,13 @@ test('a turn that is cancelled in the middle keeps its partial answer', { skip }
   const response = await nextResponse();
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.write(piece('Once upon'));
-  await until(() => ofType(deltas, 'text_delta').length === 1, 'the first piece comes');
+  await until(() => ofType(deltas, 'text_delta').length === 1, 'the first piece arrives');
   source.cancel();
 
   assert.equal((await readCancellation(turn)).data.partial?.text, 'Once upon');
 });
 
-test('two turns at once have their own deltas', { skip }, async () => {
+test('each of two simultaneous turns receives only its own deltas', { skip }, async () => {
   const seen: [Delta[], Delta[]] = [[], []];
   const turns = seen.map((deltas) => daemon.turn('chat/start', PARAMS, (delta) => deltas.push(delta)));
   const responses = [await nextResponse(), await nextResponse()];
@@ -168,7 +168,7 @@ test('two turns at once have their own deltas', { skip }, async () => {
   assert.deepEqual(results.map(({ text }) => text).sort(), ['answer 0', 'answer 1']);
 });
 
-test('an error of the daemon has its message, its hint and its code', { skip }, async () => {
+test("a daemon's error has a code, and a sentence with its hint", { skip }, async () => {
   await assert.rejects(
     daemon.turn('chat/start', { ...PARAMS, model: 'fakee:m' }, () => undefined),
     (error) => {
@@ -180,7 +180,7 @@ test('an error of the daemon has its message, its hint and its code', { skip }, 
   );
 });
 
-test('the log has lines of the daemon', { skip }, () => {
+test('the log contains the command line, and a line when the daemon is ready', { skip }, () => {
   assert.ok(
     log.lines.some((line) => /^info Starting .* attach --log-level info --clientProcessId \d+$/.test(line)),
   );

@@ -5,9 +5,12 @@ import { test } from 'node:test';
 
 import { DaemonError } from '../src/daemon/errors';
 import { Installer } from '../src/daemon/install';
-import { directory, Lines, until } from './real';
+import { directory, Lines, until } from './helpers';
 
-/** A Python, or a uv, that ends as the variable of its name says, or does what the script does. */
+/**
+ * A fake `python3` or `uv`. The environment variable with its name makes it hang or fail. Otherwise, it imitates the script
+ * that installs the daemon.
+ */
 const PROGRAM = `#!/bin/sh
 PATH=/usr/bin:/bin
 name=$(basename "$0")
@@ -35,7 +38,12 @@ interface Machine {
   setWheel: (text: string) => void;
 }
 
-function machine(programs: string[], env: NodeJS.ProcessEnv = {}, offered: string[] = []): Machine {
+/**
+ * @param programs the programs in the directory that is searched
+ * @param env variables for these programs; see `PROGRAM`
+ * @param offered the interpreters that the Python extension has found
+ */
+function createMachine(programs: string[], env: NodeJS.ProcessEnv = {}, offered: string[] = []): Machine {
   const root = directory();
   for (const name of programs) {
     const path = join(root, name);
@@ -76,8 +84,8 @@ async function failure(promise: Promise<unknown>): Promise<DaemonError> {
   return error;
 }
 
-test('a Python runs the script, whose lines are the progress', async () => {
-  const { installer, log, steps, storage } = machine(['python3']);
+test('Python runs the script, and the lines of its output are reported as progress', async () => {
+  const { installer, log, steps, storage } = createMachine(['python3']);
   const reports: string[] = [];
   assert.equal(await installer.findInstalled(), undefined);
 
@@ -94,8 +102,8 @@ test('a Python runs the script, whose lines are the progress', async () => {
   assert.ok(log.lines.includes('info from python3'));
 });
 
-test('a failed installation says why, and what to do', async () => {
-  const { installer, steps } = machine(['python3', 'uv'], { python3: 'fail' });
+test('the error of a failed installation says why it failed, and what to do', async () => {
+  const { installer, steps } = createMachine(['python3', 'uv'], { python3: 'fail' });
 
   const error = await failure(installer.install(() => undefined));
 
@@ -104,8 +112,8 @@ test('a failed installation says why, and what to do', async () => {
   assert.equal(steps().length, 1);
 });
 
-test('a cancelled installation ends the script', async () => {
-  const { installer } = machine(['python3'], { python3: 'hang' });
+test('cancelling an installation ends the script', async () => {
+  const { installer } = createMachine(['python3'], { python3: 'hang' });
   const abort = new AbortController();
   const reports: string[] = [];
   const installed = failure(installer.install((message) => reports.push(message), abort.signal));
@@ -115,8 +123,8 @@ test('a cancelled installation ends the script', async () => {
   assert.equal((await installed).message, 'It was cancelled.');
 });
 
-test('the interpreters of the Python extension come first, and uv where no Python can run the script', async () => {
-  const { installer, steps } = machine(['python3', 'theirs', 'uv'], { python3: 'old', theirs: 'old' }, [
+test('interpreters of the Python extension are tried first, and uv last', async () => {
+  const { installer, steps } = createMachine(['python3', 'theirs', 'uv'], { python3: 'old', theirs: 'old' }, [
     'gone',
     'theirs',
   ]);
@@ -133,8 +141,8 @@ test('the interpreters of the Python extension come first, and uv where no Pytho
   );
 });
 
-test('without a Python and without uv the error says what is needed', async () => {
-  const { installer } = machine(['python3'], { python3: 'old' });
+test('if no Python can run the script and uv is missing, the error says what is needed', async () => {
+  const { installer } = createMachine(['python3'], { python3: 'old' });
 
   assert.match(
     (await failure(installer.install(() => undefined))).sentence,
@@ -142,8 +150,8 @@ test('without a Python and without uv the error says what is needed', async () =
   );
 });
 
-test('the program of another wheel is an older one', async () => {
-  const { installer, setWheel } = machine(['python3']);
+test('a program that was installed from another wheel counts as an older one', async () => {
+  const { installer, setWheel } = createMachine(['python3']);
   const first = await installer.install(() => undefined);
   setWheel('second');
 

@@ -4,12 +4,12 @@ import { test } from 'node:test';
 import type { Requests } from '../src/daemon/protocol';
 import type { Daemon } from '../src/daemon/supervisor';
 import { ModelList } from '../src/provider/list';
-import { Lines, until } from './real';
+import { Lines, until } from './helpers';
 
-/** A daemon whose providers answer when the test says so. */
+/** A fake daemon. Each of its providers lists one model, when the test calls `answer`. */
 class Providers {
   readonly asked: string[] = [];
-  /** The model that each of them lists. */
+  /** The name of the model that each provider lists. */
   model = 'm';
   readonly #answers = new Map<string, () => void>();
 
@@ -38,7 +38,7 @@ class Providers {
 const unexpected = () => assert.fail('announced a change');
 const idsOf = (models: Requests['models/list']['result']['models']) => models.map(({ id }) => id);
 
-test('all who ask at the same time share one request', async () => {
+test('callers that wait at the same time share the requests', async () => {
   const providers = new Providers(['a', 'b']);
   const list = new ModelList(providers, new Lines(), unexpected);
   const asked = [list.waitForModels(), list.waitForModels()];
@@ -52,7 +52,7 @@ test('all who ask at the same time share one request', async () => {
   assert.deepEqual([...list.settingsOf('unheard')], []);
 });
 
-test('a provider that is slow hides no other, and its models are added', async () => {
+test('a slow provider does not delay the others, and its models are added later', async () => {
   const providers = new Providers(['slow', 'fast']);
   let changes = 0;
   const list = new ModelList(providers, new Lines(), () => (changes += 1), 100);
@@ -69,7 +69,7 @@ test('a provider that is slow hides no other, and its models are added', async (
   assert.equal(changes, 1);
 });
 
-test('nobody waits for a daemon that is being installed', async () => {
+test('a caller does not wait for the installation of the daemon', async () => {
   let install = (): void => undefined;
   const installed = new Promise<void>((resolve) => (install = resolve));
   const providers = new Providers(['a']);
@@ -86,7 +86,7 @@ test('nobody waits for a daemon that is being installed', async () => {
   await until(() => changes === 1, 'the models are announced');
 });
 
-test('a check announces models that have appeared, and only those', async () => {
+test('a check announces a list of models only if it has changed', async () => {
   const providers = new Providers(['a']);
   let changes = 0;
   const list = new ModelList(providers, new Lines(), () => (changes += 1));
@@ -107,7 +107,7 @@ test('a check announces models that have appeared, and only those', async () => 
   }
 });
 
-test('what is read while the list changes is not used', async () => {
+test('an invalidated list is read again, even while a request is pending', async () => {
   const providers = new Providers(['a']);
   const list = new ModelList(providers, new Lines(), unexpected);
   const before = list.waitForModels();
@@ -120,7 +120,7 @@ test('what is read while the list changes is not used', async () => {
   assert.equal(await Promise.race([before, Promise.resolve('waits')]), 'waits');
 });
 
-test('a daemon that cannot be used is asked again', async () => {
+test('after a failure, the next caller sends the request again', async () => {
   let asked = 0;
   const request = (() => {
     asked += 1;

@@ -32,7 +32,7 @@ test('a conversation keeps its texts, calls and results', () => {
   ]);
 });
 
-test('parts that are not ours are skipped and named', () => {
+test('thinking and unknown data are skipped and reported', () => {
   const skipped: string[] = [];
   const { messages } = convertConversation(
     [
@@ -64,7 +64,7 @@ test('parts that are not ours are skipped and named', () => {
   ]);
 });
 
-test('images and PDFs are sent, also those of a tool, in its result', () => {
+test('images and PDFs are sent, including those in the result of a tool', () => {
   const png = data('png', 'image/png');
   const image = { type: 'image', source: Buffer.from('png').toString('base64'), mediaType: 'image/png' };
   const pdf = data('%PDF', 'application/pdf');
@@ -86,7 +86,7 @@ test('images and PDFs are sent, also those of a tool, in its result', () => {
   ]);
 });
 
-test('a call and its result go to their roles, whatever message they are in', () => {
+test('a call gets the role assistant, and a result gets the role user, in any message', () => {
   const { messages } = convertConversation([
     { role: USER, content: [text('Go on')] },
     {
@@ -105,7 +105,7 @@ test('a call and its result go to their roles, whatever message they are in', ()
   );
 });
 
-test('an input that is not an object is empty', () => {
+test('an input that is not an object becomes an empty object', () => {
   const inputs = ['{"a":1}', null, [1], undefined];
   const { messages } = convertConversation([
     { role: ASSISTANT, content: inputs.map((input, index) => ({ callId: `${index}`, name: 'f', input })) },
@@ -117,7 +117,7 @@ test('an input that is not an object is empty', () => {
   );
 });
 
-test('text in the forms of other extensions is read', () => {
+test('text is read from strings, prompt-tsx elements and textual data', () => {
   const element = {
     node: {
       type: 1,

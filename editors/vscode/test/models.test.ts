@@ -36,47 +36,52 @@ function model(facts: Partial<ModelInfo> = {}): ModelInfo {
 
 const LIMITS: [string, Partial<ModelInfo>, number, number][] = [
   [
-    'the window without the output',
+    'the window minus the output limit',
     { maxContextTokens: 400_000, maxOutputTokens: 128_000 },
     272_000,
     128_000,
   ],
   [
-    'the limit of prompts where that is lower',
+    'the prompt limit, if that is lower',
     { maxContextTokens: 200_000, maxPromptTokens: 128_000, maxOutputTokens: 64_000 },
     128_000,
     64_000,
   ],
   [
-    'room for the output where the limit of prompts is the window',
+    'the window minus the output limit, even if the prompt limit is the whole window',
     { maxContextTokens: 128_000, maxPromptTokens: 128_000, maxOutputTokens: 16_000 },
     112_000,
     16_000,
   ],
   [
-    'half of the window where the output is all of it',
+    'half of the window, if the output limit is the whole window',
     { maxContextTokens: 8192, maxOutputTokens: 8192 },
     4096,
     4096,
   ],
   [
-    'the usual output where that is unknown',
+    'the window minus the usual output limit, if the output limit is unknown',
     { maxContextTokens: 32_768 },
     32_768 - UNKNOWN_OUTPUT,
     UNKNOWN_OUTPUT,
   ],
-  ['a small window where the output is unknown', { maxContextTokens: 4096 }, 2048, 2048],
-  ['the limit of prompts where the window is unknown', { maxPromptTokens: 64_000 }, 64_000, UNKNOWN_OUTPUT],
-  ['a usual window where nothing is known', {}, UNKNOWN_WINDOW - UNKNOWN_OUTPUT, UNKNOWN_OUTPUT],
+  ['half of a small window, if the output limit is unknown', { maxContextTokens: 4096 }, 2048, 2048],
+  ['the prompt limit, if the window is unknown', { maxPromptTokens: 64_000 }, 64_000, UNKNOWN_OUTPUT],
+  [
+    'the usual window minus the usual output limit, if nothing is known',
+    {},
+    UNKNOWN_WINDOW - UNKNOWN_OUTPUT,
+    UNKNOWN_OUTPUT,
+  ],
 ];
 
 for (const [what, facts, maxInputTokens, maxOutputTokens] of LIMITS) {
-  test(`the input of a model is ${what}`, () => {
+  test(`the input limit of a model is ${what}`, () => {
     assert.deepEqual(limitsOf(model(facts)), { maxInputTokens, maxOutputTokens });
   });
 }
 
-test('only models for a picker are listed, and none that a policy forbids', () => {
+test('models are listed if they are meant for pickers and no policy disables them', () => {
   const rows = listRows([
     model({ id: 'a:1' }),
     model({ id: 'a:2', pickerEnabled: false }),
@@ -105,7 +110,7 @@ test('the first row is the default model, whichever that is', () => {
   );
 });
 
-test('a model has names, abilities and facts', () => {
+test('a row contains the names, the abilities and the facts of its model', () => {
   const row = toRow(model({ maxContextTokens: 128_000, billing: { multiplier: 0.33 } }));
 
   assert.deepEqual(
@@ -121,7 +126,7 @@ test('a model has names, abilities and facts', () => {
   assert.equal(row.configurationSchema, undefined);
 });
 
-test('a thinking model has a menu with the levels that it knows', () => {
+test('a thinking model has a menu of the levels that it supports', () => {
   const menu = (facts: Partial<ModelInfo>) =>
     toRow(model({ supportsThinking: true, ...facts })).configurationSchema?.properties.reasoningEffort;
 
@@ -133,7 +138,7 @@ test('a thinking model has a menu with the levels that it knows', () => {
   assert.equal(some.default, 'default');
 });
 
-test('the level of thinking is what the user, or an agent of VS Code, chose', () => {
+test('the thinking level is the one that the user or an agent of VS Code chose', () => {
   const chosen = ['default', 'off', 'low', 'high', 'none', 'minimal', 'xhigh', 'unheard', 7, undefined];
   assert.deepEqual(
     chosen.map((reasoningEffort) => thinkingOf({ reasoningEffort })),
@@ -142,7 +147,7 @@ test('the level of thinking is what the user, or an agent of VS Code, chose', ()
   assert.equal(thinkingOf(undefined), undefined);
 });
 
-test('options become parameters, and marks of VS Code and unknown settings do not', () => {
+test('options become parameters, except markers of VS Code and unknown settings', () => {
   const options = {
     temperature: 0.2,
     max_tokens: 100,
@@ -169,7 +174,7 @@ test('options become parameters, and marks of VS Code and unknown settings do no
   });
 });
 
-test('tokens are a quarter of the bytes, in every form of a message', () => {
+test('text is estimated as a quarter of its bytes, in every form of a message', () => {
   assert.equal(estimate(''), 0);
   assert.equal(estimate('abcd'.repeat(25)), 25);
   assert.equal(estimate('日本語'), 3);

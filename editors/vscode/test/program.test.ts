@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { hasCredentials, buildProxyVariables } from '../src/base/proxy';
 import { buildCommandLine, findProgram, type Surroundings } from '../src/daemon/program';
 import { readShellEnvironment, parseVariables } from '../src/daemon/shell';
-import { directory } from './real';
+import { directory } from './helpers';
 
 function program(path: string, text = '#!/bin/sh\n'): string {
   mkdirSync(dirname(path), { recursive: true });
@@ -34,7 +34,7 @@ function around(facts: Partial<Surroundings> = {}): Surroundings & { asked: stri
   };
 }
 
-test('the program is the one on the PATH, and nothing else is asked', async () => {
+test('a program on the PATH is found without looking anywhere else', async () => {
   const home = directory();
   const path = program(join(home, 'two', 'jumpseat'));
   mkdirSync(join(home, 'one', 'jumpseat'), { recursive: true });
@@ -44,14 +44,14 @@ test('the program is the one on the PATH, and nothing else is asked', async () =
   assert.deepEqual(here.asked, []);
 });
 
-test('a program in the home of the user is found without a PATH', async () => {
+test('a program in ~/.local/bin is found without a PATH', async () => {
   const home = directory();
   const path = program(join(home, '.local', 'bin', 'jumpseat'));
 
   assert.equal((await findProgram('', around({ home })))?.program, path);
 });
 
-test('a directory of the PATH that is not absolute is not searched', async () => {
+test('relative directories on the PATH are not searched', async () => {
   const here = around({ env: { PATH: ['', '.', 'bin'].join(delimiter) } });
   program(join(directory(), 'jumpseat'));
 
@@ -65,7 +65,7 @@ test("the extension's own installation comes before the shell", async () => {
   assert.deepEqual(here.asked, []);
 });
 
-test("the login shell's PATH is the last resort, and its variables go along", async () => {
+test("the login shell's PATH is searched last, and its variables are passed on", async () => {
   const home = directory();
   const path = program(join(home, 'tools', 'jumpseat'));
   const here = around({
@@ -79,14 +79,14 @@ test("the login shell's PATH is the last resort, and its variables go along", as
   });
 });
 
-test('nothing is found where there is nothing', async () => {
+test('no program is found if none is installed', async () => {
   const here = around();
 
   assert.equal(await findProgram('', here), undefined);
   assert.deepEqual(here.asked, ['installed', 'shell']);
 });
 
-test('the setting names a path, a path in the home, or a name on the PATH', async () => {
+test('the setting can be a path, a path in the home directory, or a name on the PATH', async () => {
   const home = directory();
   const path = program(join(home, 'bin', 'mine'));
   const here = around({ home, env: { PATH: join(home, 'bin') } });
@@ -97,14 +97,14 @@ test('the setting names a path, a path in the home, or a name on the PATH', asyn
 });
 
 for (const setting of ['/nowhere/jumpseat', 'bin/jumpseat', './jumpseat', 'unheard-of']) {
-  test(`a setting that names no program is an error: ${setting}`, async () => {
+  test(`a setting that does not name a program is an error: ${setting}`, async () => {
     await assert.rejects(findProgram(setting, around()), {
       message: `The program "${setting}" of the setting jumpseat.path was not found.`,
     });
   });
 }
 
-test('the command line has the settings, and no variable of VS Code itself', () => {
+test('the settings become arguments, and variables of VS Code itself are removed', () => {
   const env = { PATH: '/bin', ELECTRON_RUN_AS_NODE: '1', VSCODE_IPC_HOOK: 'x' };
   const found = { program: '/bin/jumpseat', env };
 
@@ -119,7 +119,7 @@ test('the command line has the settings, and no variable of VS Code itself', () 
   );
 });
 
-test('the proxy of VS Code takes precedence over the environment, without its password', () => {
+test("VS Code's proxy settings become variables, without the user and password", () => {
   const settings = {
     proxy: 'http://me:canary@proxy.corp:3128',
     noProxy: ['.corp', '10.0.0.0/8'],
@@ -137,7 +137,7 @@ test('the proxy of VS Code takes precedence over the environment, without its pa
   assert.deepEqual(buildProxyVariables({ ...settings, proxy: '' }), {});
 });
 
-test('the variables of a shell are read; those of several lines are left out', () => {
+test('variables are parsed from the output of a shell, except multi-line ones', () => {
   assert.deepEqual(parseVariables(['Welcome!', 'A=1', 'KEY=one', 'two', 'B==x', 'C=']), {
     A: '1',
     B: '=x',
@@ -154,7 +154,7 @@ test('a login shell is asked for its variables', async () => {
   assert.equal((await readShellEnvironment({ ...process.env, SHELL: shell }))?.ADDED, 'yes');
 });
 
-test('a shell that fails, or takes too long, has no variables', async () => {
+test('a shell that fails or takes too long is ignored', async () => {
   const fails = program(join(directory(), 'sh'), '#!/bin/sh\nexit 1\n');
   const hangs = program(join(directory(), 'sh'), '#!/bin/sh\nexec sleep 60\n');
 

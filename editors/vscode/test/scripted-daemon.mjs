@@ -1,4 +1,4 @@
-// A daemon that does what its first argument says; it speaks the frames of the real one.
+// A fake daemon that behaves as its first argument says. It uses the same framing as the real daemon.
 const [behaviour = 'well'] = process.argv.slice(2);
 
 const METHODS = [
@@ -11,7 +11,7 @@ function send(message) {
   process.stdout.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 }
 
-function initialized() {
+function buildInitializeResult() {
   return {
     serverInfo: { name: 'jumpseat', version: '0.0.1' },
     capabilities: {
@@ -37,7 +37,7 @@ function answer({ id, method, params }) {
       console.error('ERROR jumpseat: no module named x');
       process.exit(3);
     }
-    send({ id, result: initialized() });
+    send({ id, result: buildInitializeResult() });
   } else if (method === 'chat/start') {
     const delta = { type: 'text_delta', block: 0, text: 'Once' };
     send({ method: 'chat/delta', params: { requestId: id, turnId: params.turnId, seq: 0, delta } });

@@ -7,7 +7,7 @@ import { Code, DaemonError } from '../src/daemon/errors';
 import type { Launch } from '../src/daemon/process';
 import type { Delta } from '../src/daemon/protocol';
 import { Daemon, type DaemonOptions } from '../src/daemon/supervisor';
-import { Lines, until } from './real';
+import { Lines, until } from './helpers';
 
 const SCRIPT = fileURLToPath(new URL('scripted-daemon.mjs', import.meta.url));
 
@@ -31,7 +31,7 @@ function daemonThat(behaviour: string, options: Partial<DaemonOptions> = {}): { 
   return { daemon, log };
 }
 
-/** The id of the process, which the scripted daemon answers. */
+/** Return the id of the daemon's process. The scripted daemon responds with this id to most requests. */
 async function pidOf(daemon: Daemon): Promise<number> {
   const answer: unknown = await daemon.request('providers/list', {});
   return (answer as { pid: number }).pid;
@@ -51,7 +51,7 @@ const QUESTION = { messages: [{ role: 'user', content: 'Tell me a story.' }] } a
 const chat = (daemon: Daemon, onDelta: (delta: Delta) => void = () => undefined) =>
   daemon.turn('chat/start', { messages: [...QUESTION.messages] }, onDelta);
 
-test('requests start one process, and go to it', async () => {
+test('simultaneous requests start one process, and are both sent to it', async () => {
   const { daemon } = daemonThat('well');
   const states: string[] = [];
   daemon.onDidChangeState((state) => states.push(state));
@@ -65,7 +65,7 @@ test('requests start one process, and go to it', async () => {
   daemon.dispose();
 });
 
-test('a request that a change of the state sends starts no second process', async () => {
+test('a request from a listener for the state does not start a second process', async () => {
   let launched = 0;
   const { daemon } = daemonThat('well', {
     launch: () => {
@@ -87,7 +87,7 @@ test('a request that a change of the state sends starts no second process', asyn
   daemon.dispose();
 });
 
-test('after a crash the turn has its deltas and the reason, and the next request works', async () => {
+test('after a crash, the turn fails with the reason, and the next request works', async () => {
   const { daemon } = daemonThat('well');
   const before = await pidOf(daemon);
   const deltas: Delta[] = [];
@@ -149,7 +149,7 @@ for (const [behaviour, sentence] of UNFIT) {
   });
 }
 
-test('a program that is missing is an error that names it', async () => {
+test('the error for a missing program names the program', async () => {
   const { daemon } = daemonThat('well', {
     launch: () => Promise.resolve({ program: '/nowhere/jumpseat', args: [], env: {} }),
   });
@@ -160,7 +160,7 @@ test('a program that is missing is an error that names it', async () => {
   daemon.dispose();
 });
 
-test('a start that is overtaken spawns nothing, and its requests go to the next process', async () => {
+test('a superseded start does not spawn a process, and its requests use the next one', async () => {
   const launches: ((launch: Launch) => void)[] = [];
   const { daemon, log } = daemonThat('well', {
     launch: () =>
@@ -182,11 +182,11 @@ test('a start that is overtaken spawns nothing, and its requests go to the next 
   daemon.dispose();
 });
 
-test('a restart says that it is one, so that an installation is tried again', async () => {
+test('`launch` is told about a restart, so that it retries a failed installation', async () => {
   const asked: boolean[] = [];
   const { daemon } = daemonThat('well', {
-    launch: (again) => {
-      asked.push(again);
+    launch: (byUser) => {
+      asked.push(byUser);
       return Promise.resolve(launch('well'));
     },
   });
@@ -198,7 +198,7 @@ test('a restart says that it is one, so that an installation is tried again', as
   daemon.dispose();
 });
 
-test('a request is cancelled while the daemon starts', async () => {
+test('a request can be cancelled while the daemon starts', async () => {
   const { daemon } = daemonThat('well', { launch: () => new Promise<Launch>(() => undefined) });
   const source = new CancellationTokenSource();
   const asked = failure(daemon.request('models/list', {}, source.token));

@@ -1,4 +1,4 @@
-// Gives the tests the part of the module `vscode` that needs no editor. Only VS Code itself has the module.
+// Provides the part of the module `vscode` that does not need an editor. The real module exists only inside VS Code.
 import Module from 'node:module';
 import { Emitter } from 'vscode-jsonrpc/node';
 

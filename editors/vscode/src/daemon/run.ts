@@ -31,6 +31,7 @@ export async function run(program: string, args: string[], options: RunOptions):
     child.once('error', reject);
     // `close` would also wait for children of the program that keep the pipes of its output open.
     child.once('exit', (code) => {
+      // Resolve later: the last lines may not have been read yet.
       setImmediate(() => {
         resolve({ code, lines });
       });

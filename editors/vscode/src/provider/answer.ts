@@ -4,7 +4,7 @@ import { describeCutOff } from '../base/cutOff';
 import type { Log } from '../base/log';
 import type { ChatResult, Delta, Usage } from '../daemon/protocol';
 
-/** Creates VS Code's parts. An undefined part does not exist in this VS Code. */
+/** Creates VS Code's parts. A method returns undefined if this version of VS Code does not have the part. */
 export interface Parts<P> {
   text(text: string): P;
   thinking(text: string, id: string): P | undefined;

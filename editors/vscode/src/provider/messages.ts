@@ -153,8 +153,8 @@ function convertResultPart(
 }
 
 /**
- * Return the text of parts. Other parts are left out: thinking, which the daemon restores, and data that VS Code itself and
- * other extensions store in messages.
+ * Return the text of the parts that contain text. Other parts are left out: thinking, which the daemon restores, and data
+ * that VS Code itself and other extensions store in messages.
  */
 function joinText(parts: readonly unknown[], reportSkipped: ReportSkipped): string {
   const texts = [];

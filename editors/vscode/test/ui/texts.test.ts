@@ -16,7 +16,7 @@ import {
   onlyText,
 } from '../../src/ui/transcripts/text';
 
-test('a question whose first line starts with a name is that prompt', () => {
+test('a question that starts with /NAME is a call of that prompt', () => {
   assert.deepEqual(parsePromptCall('/review x = 1\ny = 2'), { name: 'review', input: 'x = 1\ny = 2' });
   assert.deepEqual(parsePromptCall(' /fix-it.2\nall'), { name: 'fix-it.2', input: 'all' });
   assert.deepEqual(parsePromptCall('/commit'), { name: 'commit', input: '' });
@@ -34,7 +34,7 @@ test('the list of prompts has their descriptions', () => {
   assert.match(formatPromptList([]), /\[prompts\.NAME\]/);
 });
 
-test('an error of a sign-in leads to the sign-in of its provider', () => {
+test('an authentication error offers the sign-in of its provider', () => {
   const error = new DaemonError(1000, 'No.', {
     kind: 'authentication',
     retryable: false,
@@ -47,7 +47,7 @@ test('an error of a sign-in leads to the sign-in of its provider', () => {
   });
 });
 
-test('an error of a provider with an API key leads to its key, not to a sign-in', () => {
+test('an authentication error offers to set the key of a provider with an API key', () => {
   const error = new DaemonError(1000, 'No.', { kind: 'authentication', retryable: false, provider: 'groq' });
   useProviders(() => [{ id: 'groq', authMethod: 'api_key' } as Provider]);
   try {
@@ -84,7 +84,7 @@ test('the loss of a provider without a sign-in is not called a sign-out', () => 
   }
 });
 
-test('a refused request leads to the choice of a model, and a dead daemon to a restart', () => {
+test('a rejected request offers other models, and a dead daemon offers a restart', () => {
   const first = (code: number, provider?: string): string | undefined => {
     const data = { kind: '', retryable: false, ...(provider !== undefined && { provider }) };
     return findActions(new DaemonError(code, 'No.', data))[0]?.command;
@@ -104,12 +104,12 @@ test('an error is shown with its hint', () => {
   assert.equal(asMarkdown(new DaemonError(1004, 'No such model.')), 'No such model.');
 });
 
-test('what is attached twice is sent once, before the text', () => {
+test('an attachment that occurs twice is sent once, before the text', () => {
   const block = { type: 'context' as const, text: 'x', uri: 'file:///a' };
   assert.deepEqual(questionBlocks([block, { ...block }], 'Why?'), [block, { type: 'text', text: 'Why?' }]);
 });
 
-test('a directory is the names in it', () => {
+test('a directory is sent as the list of names in it', () => {
   const entries = [
     { name: 'b.py', isDirectory: false },
     { name: 'z', isDirectory: true },
@@ -118,7 +118,7 @@ test('a directory is the names in it', () => {
   assert.equal(directoryBlock('file:///d', entries).text, 'z/\na.py\nb.py\n');
 });
 
-test('an image is known by its name', () => {
+test('an image is recognized by the extension of its name', () => {
   assert.equal(imageType('/a/b.PNG'), 'image/png');
   assert.equal(imageType('/a/png'), undefined);
   assert.equal(imageType('/a/b.ts'), undefined);
@@ -140,7 +140,7 @@ test('the headings are those that the daemon writes', () => {
   assert.deepEqual(headingsIn('## Ich\n\n-\n\n## KI\n\n-\n'), { user: '## Ich', assistant: '## KI' });
 });
 
-test('a transcript is known by a key of chats in its front matter, and its first heading', () => {
+test('a transcript is recognized by its front matter and its first heading', () => {
   const known = (text: string): boolean => looksLikeTranscript(text, new Set(['## Me', '## Assistant']));
   assert.equal(known('---\nconversation: 2026\n---\n## Ich\n'), true);
   assert.equal(known('---\nmodel:\n---\n\n## Me\n\nHi'), true);
@@ -160,11 +160,11 @@ test('the conversation of a transcript is the one in its front matter', () => {
   assert.equal(conversationIdIn('## Me\n\nconversation: 2026\n'), undefined);
 });
 
-test('an answer takes the place of the blank lines at the end', () => {
+test('an answer replaces the blank lines at the end of the question', () => {
   assert.deepEqual(endOfText('## Me\n\nHi\n\n  '), { start: 9, end: 13 });
 });
 
-test('only a question that is nothing but text may be a prompt', () => {
+test('only a question that consists of a single text can call a prompt', () => {
   assert.equal(onlyText([{ type: 'text', text: '/a' }]), '/a');
   assert.equal(onlyText('/a'), '/a');
   assert.equal(

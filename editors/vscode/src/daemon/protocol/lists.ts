@@ -110,7 +110,10 @@ export interface Check {
   hint?: string;
 }
 
-/** The settings that the daemon saves for all clients, in the configuration's snake_case. `null` in params deletes. */
+/**
+ * The settings that the daemon saves for all clients. The keys are in snake_case, as in the configuration file. In params,
+ * `null` deletes a setting.
+ */
 export interface SavedSettings {
   default_provider?: string | null;
   default_model?: string | null;

@@ -1,4 +1,4 @@
-/** Tools that the daemon runs: the params and results of requests about them. */
+/** Tools that the daemon runs: requests about them, and the requests that the daemon sends to the client. */
 import type { Remember } from './calls';
 import type { DocumentBlock, ImageBlock, Range, TextBlock } from './content';
 

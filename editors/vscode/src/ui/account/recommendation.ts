@@ -14,8 +14,9 @@ export interface Recommendation {
 
 /**
  * Recommend models for VS Code's own features. For longer texts, recommend the default model, or the first usable model if
- * the default model is not usable. For short texts, recommend the cheapest model of the same provider that is small or costs
- * less; without such a model, recommend the same model for all texts. Returns undefined if no model is usable.
+ * the default model is not usable. For short texts, recommend the cheapest model of the same provider that costs less, or
+ * that is small and does not cost more. If there is none, recommend the same model for all texts. Returns undefined if no
+ * model is usable.
  */
 export function recommendModels(models: readonly ModelInfo[]): Recommendation | undefined {
   const usable = models.filter(

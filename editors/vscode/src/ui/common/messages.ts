@@ -40,7 +40,7 @@ export function showInformation(text: string, ...actions: Action[]): void {
   void runChosen(vscode.window.showInformationMessage(text, ...actions.map((each) => each.title)), actions);
 }
 
-/** Show for a moment which files with rules the model has received. */
+/** Show for a moment which rule files the model has received. */
 export function showRules(files: readonly string[] | undefined): void {
   if (files?.length) {
     vscode.window.setStatusBarMessage(vscode.l10n.t('Rules: {0}', files.join(', ')), 5000);
@@ -83,7 +83,10 @@ export function runWithCancel<R>(
   );
 }
 
-/** Create a setter for a key of `when` clauses. It skips unchanged values, for which VS Code would evaluate all clauses. */
+/**
+ * Create a setter for a key of `when` clauses. The setter skips unchanged values, because VS Code evaluates all clauses
+ * after each `setContext`.
+ */
 export function createContextSetter(name: string): (value: string | boolean | undefined) => void {
   let last: unknown;
   return (value) => {

@@ -54,7 +54,7 @@ export function describeLimits(model: ModelInfo): string {
   return parts.join(DOT);
 }
 
-/** Describe the abilities of a model and what prevents its use. */
+/** Describe the abilities of a model and its status, such as `preview` or `terms not accepted`. */
 export function describeAbilities(model: ModelInfo): string {
   const parts = [listAbilities(model).join(', ')];
   if (model.preview) {

@@ -18,7 +18,7 @@ export interface Known {
   prompts: readonly PromptRow[];
 }
 
-/** The top-level keys of the front matter, without single settings. */
+/** The top-level keys of the front matter. Settings are not listed here, although they can be top-level keys too. */
 const KEYS: Record<string, string> = {
   model: l10n.t('The model, as provider:model.'),
   system: l10n.t('The system prompt.'),

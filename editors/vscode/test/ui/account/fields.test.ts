@@ -14,7 +14,7 @@ const UNLIMITED: SettingsRow = {
 };
 const NUMBER: SettingsRow = { ...UNLIMITED, minimum: 0, maximum: 2 };
 
-test('a value has the type of its row', () => {
+test('a text is parsed as a value of the type of its row', () => {
   assert.equal(parseValue(NUMBER, '0.5'), 0.5);
   assert.equal(parseValue({ type: 'string' }, '0.5'), '0.5');
   assert.deepEqual(parseValue({ type: 'list' }, '["a"]'), ['a']);
@@ -32,7 +32,7 @@ test('a mistake is found before a value is sent', () => {
   assert.equal(findMistake({ ...UNLIMITED, minimum: 0 }, '-1'), 'Enter a number of at least 0.');
 });
 
-test('the rule of a row is described', () => {
+test('the values that a row allows are described', () => {
   assert.equal(formatRule({ ...NUMBER, type: 'enum', choices: ['low', 'high'] }), 'low, high');
   assert.equal(formatRule(NUMBER), 'number from 0 to 2');
   assert.equal(formatRule({ ...UNLIMITED, maximum: 2 }), 'number of at most 2');

@@ -45,7 +45,7 @@ test('each reason why models are missing is explained', () => {
   ]);
 });
 
-test('a provider that lists no models says so, and one without a key asks for it', () => {
+test('a provider without models is reported, and one without a key offers to set it', () => {
   assert.deepEqual(labels(), ['$(warning) no models']);
   const auth = { provider: 'lab', state: 'signed_out' as const, message: 'No key.' };
   const [finding] = explainModels({ ...PROVIDER, auth }, [], undefined, []);
@@ -53,7 +53,7 @@ test('a provider that lists no models says so, and one without a key asks for it
   assert.equal(finding.action?.command, 'jumpseat.setKey');
 });
 
-test('a provider that does not answer has the failed checks', () => {
+test('the failed checks of a provider that does not answer are listed', () => {
   const failure = { code: 1008, message: 'It does not answer.' };
   const checks = [
     { name: 'dns', ok: true, message: 'Fine.' },

@@ -16,7 +16,7 @@ function recommend(...models: ModelInfo[]): (string | undefined)[] {
 
 const DEFAULT = model('gpt-5', { isDefault: true });
 
-test('the default model and the small one of its provider are recommended', () => {
+test('the default model and a small model of the same provider are recommended', () => {
   assert.deepEqual(recommend(model('gpt-4'), DEFAULT, model('gpt-5-mini')), ['gpt-5', 'gpt-5-mini']);
   assert.deepEqual(recommend(DEFAULT, model('haiku', { provider: 'other' })), ['gpt-5', 'gpt-5']);
   assert.deepEqual(recommend(model('qwen3:30b', { isDefault: true }), model('qwen3:4b')), [

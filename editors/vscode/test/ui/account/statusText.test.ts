@@ -42,12 +42,12 @@ function ready(more: Partial<Facts>): Facts {
 
 const QUOTA = { name: 'premium_interactions', unlimited: false, percentRemaining: 41.7 };
 
-test('the status bar has the default model and what is left', () => {
+test('the status bar shows the default model and the remaining quota', () => {
   const { text, look } = formatStatus(ready({ providers: [provider({ quotas: [QUOTA] })] }));
   assert.deepEqual([text, look], ['$(comment-discussion) GPT · 41 %', 'normal']);
 });
 
-test('the label for a screen reader has the name of the product once', () => {
+test('the label for screen readers contains the name of the product once', () => {
   assert.equal(formatLabel(formatStatus(ready({})).text), 'jumpseat: GPT');
   assert.equal(formatLabel(formatStatus(ready({ state: 'starting' })).text), 'jumpseat');
   assert.equal(
@@ -63,7 +63,7 @@ test('a quota that is nearly used up is a warning, unless more may be bought', (
   assert.deepEqual([look(false), look(true)], ['warning', 'normal']);
 });
 
-test('the quota of the default model is shown, not one of the default provider', () => {
+test("only a quota of the default model's provider is shown", () => {
   const other = { ...provider({ quotas: [QUOTA] }), id: 'other' };
   assert.equal(
     formatStatus(ready({ providers: [other, { ...provider({}), isDefault: false }] })).text,
@@ -90,21 +90,21 @@ test('a sign-out is a warning', () => {
   assert.deepEqual([text, look], ['$(account) jumpseat: expired', 'warning']);
 });
 
-test('a default provider without a sign-in is not ready, and not signed out', () => {
+test('a default provider without sign-ins is called not ready instead of signed out', () => {
   const local = { ...provider({ state: 'signed_out' }, false), authMethod: 'none' as const };
   const other = { ...provider({}), id: 'other', isDefault: false };
   const { text, look } = formatStatus(ready({ providers: [local, other], model: undefined }));
   assert.deepEqual([text, look], ['$(account) jumpseat: not ready', 'warning']);
 });
 
-test('no provider that is ready is a warning', () => {
+test('a warning is shown if no provider is ready', () => {
   const { text } = formatStatus(
     ready({ providers: [provider({ state: 'signed_out' }, false)], model: undefined }),
   );
   assert.equal(text, '$(account) jumpseat: no provider is ready');
 });
 
-test('a daemon that cannot be started is an error with its reason', () => {
+test('a daemon that cannot be started is shown as an error, with the reason', () => {
   const { look, tooltip } = formatStatus({
     state: 'failed',
     failure: 'The program was not found',
@@ -126,7 +126,7 @@ test('the tooltip has the version, the model, the accounts and the quotas', () =
   assert.match(tooltip, /premium interactions: 41 % left/);
 });
 
-test('the picker has the models by provider, and what failed at the end', () => {
+test('the picker lists the models by provider, and failed providers at the end', () => {
   const hidden = { ...MODEL, model: 'old', pickerEnabled: false };
   const other = { ...MODEL, provider: 'fake', model: 'm', name: 'm' };
   const error = { code: 1000, message: 'No key.' };

@@ -29,7 +29,7 @@ test('an answer that was cut off keeps its texts and its thinking', () => {
   ]);
 });
 
-test('a finished block is the one of the daemon, with its signature', () => {
+test("a finished block is replaced with the daemon's block, which has a signature", () => {
   const done: Delta = {
     type: 'thinking_done',
     block: 0,
@@ -44,7 +44,7 @@ test('a block without text is left out', () => {
   assert.deepEqual(folded({ type: 'text_start', block: 0 }).content(), []);
 });
 
-test('an answer that the provider starts again loses what came before', () => {
+test('the blocks of an answer are discarded if the provider starts it again', () => {
   const response: Delta = { type: 'response', model: 'm' };
   const fold = folded(response, ...TEXT);
   assert.equal(fold.restarted, false);

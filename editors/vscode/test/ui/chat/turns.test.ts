@@ -14,7 +14,7 @@ import {
 const text = (value: string): Block[] => [{ type: 'text', text: value }];
 const QUESTION = text('And now?');
 
-test('a past turn is sent as it was sent and received', () => {
+test('a past turn is sent again with exactly the same blocks', () => {
   const record: TurnRecord = {
     user: [{ type: 'context', text: 'x = 1', uri: 'file:///a.py' }, ...text('What is x?')],
     assistant: [{ type: 'thinking', thinking: 'Hm', signature: 's' }, ...text('1')],
@@ -34,7 +34,7 @@ test('a turn of an older version is sent as the chat shows it', () => {
   ]);
 });
 
-test('the words of a refusal are not sent', () => {
+test('the text of a refusal is not sent again', () => {
   const record: TurnRecord = { user: text('Do it'), assistant: text('No.'), refused: true };
   assert.deepEqual(buildMessages([{ prompt: 'Do it', answer: 'No.', record }], QUESTION), [
     { role: 'user', content: text('Do it') },
@@ -62,7 +62,7 @@ test('a question that failed and was asked again is sent once, in later turns to
   ]);
 });
 
-test('a question that failed before another one is sent too', () => {
+test('a question that failed is sent before a different question', () => {
   const record: TurnRecord = { user: text('First'), assistant: [], failed: true };
   assert.deepEqual(buildMessages([{ prompt: 'First', answer: '', record }], QUESTION), [
     { role: 'user', content: text('First') },
@@ -75,17 +75,17 @@ test('a turn that no model has seen is not sent', () => {
   assert.deepEqual(buildMessages(past, QUESTION), [{ role: 'user', content: QUESTION }]);
 });
 
-test('a chat goes on in the kept conversation that it was in last', () => {
-  const of = (conversationId?: string): { prompt: string; answer: string; record: TurnRecord } => ({
+test('a chat continues its most recent kept conversation', () => {
+  const turnIn = (conversationId?: string): { prompt: string; answer: string; record: TurnRecord } => ({
     prompt: '',
     answer: '',
     record: { user: [], assistant: [], ...(conversationId !== undefined && { conversationId }) },
   });
-  assert.equal(findConversation([of('a'), of('b'), of()]), 'b');
-  assert.equal(findConversation([of()]), undefined);
+  assert.equal(findConversation([turnIn('a'), turnIn('b'), turnIn()]), 'b');
+  assert.equal(findConversation([turnIn()]), undefined);
 });
 
-test('a record survives the metadata of a result, and other metadata is none', () => {
+test('a record is read back from the metadata of a result; other metadata is ignored', () => {
   const record: TurnRecord = { user: QUESTION, assistant: text('Yes') };
   assert.deepEqual(
     readRecord(JSON.parse(JSON.stringify(asMetadata(record))) as Record<string, unknown>),

@@ -18,7 +18,7 @@ test('the tokens and the cost of an answer are on one line', () => {
   assert.equal(formatUsage(undefined), '');
 });
 
-test('the answers of a window are added up, each currency for itself', () => {
+test('the tokens and the costs of all answers in a window are added up', () => {
   let notify: (params: ChatDelta) => void = () => undefined;
   const daemon = {
     onNotification: (_method: string, handler: typeof notify) => {

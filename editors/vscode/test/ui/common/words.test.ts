@@ -60,7 +60,7 @@ test('a model whose terms are not accepted says so', () => {
   assert.equal(describeAbilities(model), 'images, tools · preview · terms not accepted');
 });
 
-test('a model that a policy disables says so, and a state of a newer daemon is not shown', () => {
+test('a disabled model is shown as such, and an unknown policy is not shown', () => {
   const describe = (policy: string): string =>
     describeAbilities({ ...MODEL, isDefault: false, policy: policy as NonNullable<ModelInfo['policy']> });
   assert.equal(describe('disabled'), 'images, tools · disabled');
@@ -72,7 +72,7 @@ test('the default model says so', () => {
   assert.equal(describeAbilities(MODEL), 'images, tools · default');
 });
 
-test('the quota that is used up most counts, and an unlimited one does not', () => {
+test('the most used quota is found, and unlimited quotas are ignored', () => {
   const account: AuthStatus = {
     provider: 'copilot',
     state: 'signed_in',
@@ -92,7 +92,7 @@ test('what is left of a quota is never rounded up', () => {
   assert.equal(percentLeft(quota('chat', -3)), 0);
 });
 
-test('a quota is described with its count and the day of the new one', () => {
+test('a quota is described with the remaining count and the day of its reset', () => {
   const row = quota('premium_interactions', 41.7, {
     remaining: 125,
     entitlement: 300,
@@ -110,7 +110,7 @@ test('an account is described by its state, its name and its plan', () => {
   assert.equal(describeAccount({ ...provider, auth: local, isDefault: false }), 'no sign-in needed');
 });
 
-test('only a provider with a sign-in is signed out, another one is not ready', () => {
+test('only a provider with a sign-in is called signed out; others are not ready', () => {
   const line = (authMethod?: Provider['authMethod']): string =>
     describeAccount({
       auth: { provider: 'p', state: 'signed_out' },
@@ -127,7 +127,7 @@ test('a state that only a newer daemon has is shown by its name', () => {
   assert.equal(describeSignIn(auth), 'copilot: waiting for review.');
 });
 
-test('the end of a sign-in and of a sign-out is said with the reason why it changed nothing', () => {
+test('the result of a sign-in or a sign-out includes the reason if nothing changed', () => {
   const account = { provider: 'copilot', state: 'signed_in', login: 'mona' } as const;
   const stays = 'mona stays signed in.';
   assert.equal(describeSignIn(account), 'Signed in to copilot as mona.');

@@ -4,7 +4,7 @@ import { CancellationToken, CancellationTokenSource } from 'vscode-jsonrpc/node'
 
 import { waitForPause } from '../../../src/ui/completions/pause';
 
-test('a pause is over after its time, and not before', async (context) => {
+test('the wait ends after the given time, and not before', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   const done = mock.fn();
   const waiting = waitForPause(250, CancellationToken.None).then(done);
@@ -16,7 +16,7 @@ test('a pause is over after its time, and not before', async (context) => {
   assert.deepEqual(done.mock.calls[0]?.arguments, [true]);
 });
 
-test('a key during the pause ends it at once, and so does one before it', async (context) => {
+test('a cancellation before or during the wait ends it immediately', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   const source = new CancellationTokenSource();
   const waiting = waitForPause(250, source.token);

@@ -8,7 +8,7 @@ test('a text is split at the cursor', () => {
   assert.deepEqual(splitAt('ab', 2, 'line'), { prefix: 'ab', suffix: '', extent: 'line' });
 });
 
-test('between other characters of a line, only the line is completed', () => {
+test('if text follows the cursor in its line, only the line is completed', () => {
   assert.equal(splitAt('f()\n', 2, 'block').extent, 'line');
   assert.equal(splitAt('f( \t\n)', 2, 'block').extent, 'block');
 });

@@ -15,7 +15,7 @@ function fail(retryable: boolean): DaemonError {
   });
 }
 
-test('a completion names its model, and shows that it runs', async () => {
+test('the state has the model of the last completion, and whether one is running', async () => {
   const state = new CompletionState();
   const shown: boolean[] = [];
   state.onDidChange(() => shown.push(state.isRunning));
@@ -24,7 +24,7 @@ test('a completion names its model, and shows that it runs', async () => {
   assert.deepEqual(shown, [true, false]);
 });
 
-test('after a failure that may pass, completions rest for ten seconds', async () => {
+test('after a temporary failure, completions rest for ten seconds', async () => {
   let now = 0;
   const state = new CompletionState(() => now);
   await assert.rejects(state.run(() => Promise.reject(fail(true))));
@@ -52,7 +52,7 @@ test('a cancelled completion is not a failure', async () => {
   assert.deepEqual([state.isRunning, state.isResting, state.failure], [false, false, undefined]);
 });
 
-test('the status names the model, the work and the problem', () => {
+test('the status shows the model, whether a completion is running, and a failure', () => {
   const on = { enabled: true, model: 'here:coder:1.5b', isRunning: false };
   const text = (facts: object): string => formatCompletionStatus({ ...on, ...facts }).text;
   assert.equal(text({}), '$(sparkle) coder:1.5b');

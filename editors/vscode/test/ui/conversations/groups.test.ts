@@ -16,7 +16,7 @@ function row(id: string, updatedAt: Date, cwd = '/elsewhere'): ConversationRow {
   return { id, title: id, createdAt: time, updatedAt: time, turns: 1, cwd };
 }
 
-test('the heading of a time counts days by midnight', () => {
+test('the headings count days from midnight to midnight', () => {
   const headings = [
     new Date(2026, 2, 20, 0, 10),
     new Date(2026, 2, 19, 23, 50),
@@ -49,7 +49,7 @@ test('the workspace comes first, then all others by date', () => {
   );
 });
 
-test('a conversation of the workspace that is on its next page is not shown among the others', () => {
+test("rows on the next page of the workspace's list are not shown among the others", () => {
   const groups = groupConversations([row('a', NOW, '/shop')], [row('b', NOW, '/shop')], 'Here', NOW);
   assert.deepEqual(
     groups.map(({ label, rows }) => [label, rows.length]),
@@ -62,7 +62,7 @@ test('a row that comes twice is shown once', () => {
   assert.deepEqual(groupConversations([], twice, 'Here', NOW)[0]?.rows.length, 1);
 });
 
-test('rows are in the same places while none is added, removed or moved', () => {
+test('rows have the same places unless one is added, removed or moved', () => {
   const groups = (...ids: string[]): Group[] => [{ label: 'Today', rows: ids.map((id) => row(id, NOW)) }];
   const changed = [{ label: 'Today', rows: [{ ...row('a', NOW), turns: 2 }, row('b', NOW)] }];
   assert.ok(haveSamePlaces(groups('a', 'b'), changed));

@@ -26,7 +26,7 @@ function twoPages(): { pages: Pages; asked: object[] } {
   return { pages, asked };
 }
 
-test('a row that comes again on the next page is shown once, where it is now', async () => {
+test('a row that is repeated on the next page is shown once, at its new place', async () => {
   const { pages } = twoPages();
   await pages.readMore();
   assert.equal(pages.hasMore, true);

@@ -20,33 +20,33 @@ function result(replacement?: string): EditResult {
   };
 }
 
-test('the proposal has the lines that are complete, and the old ones below them', () => {
+test('the proposal contains the complete lines, and the remaining old lines below them', () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
   rewrite.add('```python\nb = 20\nc =');
   assert.equal(rewrite.proposal(TEXT), 'a = 1\nb = 20\nc = 3\n');
 });
 
-test('before the first line the proposal is the text', () => {
+test('before the first complete line, the proposal is the unchanged text', () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
   rewrite.add('Here');
   assert.equal(rewrite.proposal(TEXT), TEXT);
 });
 
-test('an answer that starts again replaces what was shown', () => {
+test('if an answer starts again, its earlier text is discarded', () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
   rewrite.add('b = 7\n');
   rewrite.clear();
   assert.equal(rewrite.proposal(TEXT), TEXT);
 });
 
-test('the finished proposal is the replacement of the daemon', () => {
+test("the finished proposal contains the daemon's replacement", () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
   rewrite.add('```\nb = 20\n```');
   assert.equal(rewrite.storeResult(result('b = 20')), true);
   assert.equal(rewrite.proposal(TEXT), 'a = 1\nb = 20\n');
 });
 
-test('an answer without a replacement has nothing to apply, and an empty one deletes', () => {
+test('without a replacement there is nothing to apply; an empty one deletes the piece', () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
   assert.equal(rewrite.storeResult(result()), false);
   assert.equal(rewrite.storeResult(result('')), true);
@@ -62,7 +62,7 @@ test('the replacement gets the line endings of the document', () => {
   assert.equal(rewrite.replacement, 'b = 20\r\nc = 30');
 });
 
-test('a change elsewhere moves the piece', () => {
+test('a change before the piece moves it', () => {
   const rewrite = new Rewrite(TEXT, SPAN, '\n');
   rewrite.follow([{ offset: 0, length: 0, text: '# top\n' }]);
   const text = `# top\n${TEXT}`;
@@ -77,7 +77,7 @@ test('a change of the piece itself is noticed', () => {
   assert.equal(rewrite.isUnchangedIn('a = 1\nb = 9\nc = 3\n'), false);
 });
 
-test('a hunk is accepted alone, and undoing it offers it again', () => {
+test('a single hunk can be accepted, and undoing that offers the hunk again', () => {
   const rewrite = new Rewrite(TEXT, { start: 0, end: TEXT.length }, '\n');
   rewrite.storeResult(result('a = 10\nb = 2\nc = 30\n'));
   const [first, second] = rewrite.hunks(TEXT);

@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 
 import { readChanges } from '../../../src/ui/scm/git';
 
-/** A repository in which both branches changed the same file. */
+/** A repository with two branches that changed the same file. */
 class Repository {
   readonly #directory = mkdtempSync(join(tmpdir(), 'git-'));
 
@@ -53,7 +53,7 @@ test('the staged changes are read, or all changes if none are staged', async (t)
   assert.doesNotMatch(await readChanges(repository), /four/);
 });
 
-test('without other staged changes, those of unmerged files are read', async (t) => {
+test('without other staged changes, the changes of unmerged files are read', async (t) => {
   const repository = new Repository(t);
   assert.throws(() => repository.git('merge', 'other'));
   assert.match(await readChanges(repository), /^diff --cc a\.txt$[^]*^ \+three$/m);

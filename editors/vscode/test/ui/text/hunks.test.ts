@@ -29,7 +29,7 @@ test('a last line without a line ending differs from one with it', () => {
   assert.deepEqual(pairs('a\r\nb', 'a\r\nb\r\n'), [['b', 'b\r\n']]);
 });
 
-test('equal texts have no hunks, and an empty text has one', () => {
+test('equal texts have no hunks, and an empty old text has one hunk', () => {
   assert.deepEqual(pairs('a\n', 'a\n'), []);
   assert.deepEqual(pairs('', 'a\nb\n'), [['', 'a\nb\n']]);
 });

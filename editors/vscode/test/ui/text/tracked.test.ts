@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { shift, shiftBy, type Change, type Span } from '../../../src/ui/text/tracked';
 
-/** `[` and `]` in the text are the span, `{old|new}` is the change. */
+/** Apply the change `{old|new}` in a text with the span `[…]`. Returns the new text with the shifted span. */
 function after(marked: string): string {
   const plain = marked.replace(/\{(.*?)\|.*?\}/, '$1');
   const old = plain.replaceAll(/[[\]]/g, '');
@@ -24,7 +24,7 @@ test('a change before the span moves it', () => {
   assert.equal(after('{ab|}[cd]e'), '[cd]e');
 });
 
-test('a change behind the span leaves it', () => {
+test('a change after the span does not move it', () => {
   assert.equal(after('ab[cd]e{|x}'), 'ab[cd]ex');
 });
 
@@ -38,17 +38,17 @@ test('a change within the span is part of it', () => {
   assert.equal(after('a[{bcd|}]e'), 'a[]e');
 });
 
-test('a change over an edge leaves the rest of the span', () => {
+test('after a change across an edge, the rest of the span remains', () => {
   assert.equal(after('a{b[c|x}d]e'), 'ax[d]e');
   assert.equal(after('a[b{c]d|x}e'), 'a[b]xe');
 });
 
-test('a change of all around the span leaves an empty one', () => {
+test('a change that covers the whole span leaves an empty span', () => {
   const { start, end } = shift({ start: 2, end: 4 }, { offset: 1, length: 4, text: 'xyz' });
   assert.equal(end - start, 0);
 });
 
-test('the changes of one edit count by the text before it', () => {
+test('the offsets of several changes refer to the text before all of them', () => {
   const changes = [
     { offset: 0, length: 0, text: 'xx' },
     { offset: 3, length: 1, text: '' },

@@ -27,13 +27,13 @@ test('a call that has ended is described by its tool, arguments and result', () 
   assert.equal(end({ content: 'No.', isError: true }), '✗ `files/read path=a.py` · failed: No\\.');
 });
 
-test('a denied call has the words of the denial', () => {
+test('a denied call is described with the text of the denial', () => {
   const denied: Delta = { type: 'tool_status', toolUseId: 'c1', status: 'denied' };
   const line = end({ content: 'The user denied this call.', isError: true }, denied);
   assert.equal(line, '✗ `files/read path=a.py` · The user denied this call\\.');
 });
 
-test('long and hidden text of a call is shortened', () => {
+test('long arguments of a call are shortened, and hidden characters are removed', () => {
   const calls = new Calls();
   const values = { text: `a\u202e\nb${'x'.repeat(100)}` };
   calls.add({ type: 'tool_use_start', block: 0, id: 'c1', name: 'shed__echo' });

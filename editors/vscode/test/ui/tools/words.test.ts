@@ -28,7 +28,7 @@ test('a decision is remembered only as the daemon allows', () => {
   assert.deepEqual(titles({ ...ASK, remember: [] }), ['Allow', 'Deny', 'Deny and Say Why…']);
 });
 
-test('a question has the title, the reason and the diff', () => {
+test('a request for approval contains the title, the reason and the diff', () => {
   const diff = [{ uri: 'file:///a.py', oldText: 'a\n', newText: 'b\n' }];
   assert.equal(
     formatApproval({ ...ASK, reason: 'outside', diff }),

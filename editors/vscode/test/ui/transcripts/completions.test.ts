@@ -32,7 +32,7 @@ const KNOWN: Known = {
   prompts: [{ name: 'review', description: 'Review a change', usesInput: true }],
 };
 
-/** Returns the completions that are offered at `|` of a text. */
+/** Return the completions at the position of `|` in a text. */
 function at(text: string): string[] {
   const before = text.slice(0, text.indexOf('|')).split('\n');
   const lines = text.replace('|', '').split('\n');
@@ -41,11 +41,11 @@ function at(text: string): string[] {
   );
 }
 
-test('the front matter has its own keys, and the settings of the default provider', () => {
+test("the front matter's keys and the settings of the default provider are completed", () => {
   assert.deepEqual(at('---\nte|\n---\n'), ['model', 'system', 'settings', 'conversation', 'temperature']);
 });
 
-test('below settings there are only settings, of the provider that the model names', () => {
+test('below `settings`, only settings of the provider in `model` are completed', () => {
   assert.deepEqual(at('---\nmodel: other:x\nsettings:\n  |\n---\n'), ['thinking', 'raw']);
 });
 
@@ -55,7 +55,7 @@ test('the values of a setting are completed', () => {
   assert.deepEqual(at('---\ntemperature: |\n---\n'), []);
 });
 
-test('a model is completed with its limits', () => {
+test('the completion of a model shows its limits', () => {
   assert.deepEqual(at('---\nmodel: |\n---\n'), ['fake:m']);
   const [model] = findSuggestions(['---', 'model: ', '---'], 1, 7, KNOWN);
   assert.equal(model?.detail, '8k context · default');
@@ -73,6 +73,6 @@ test('text outside of the front matter has no keys', () => {
   assert.deepEqual(at('---\nnever closed\nte|'), []);
 });
 
-test('a rule is given in words', () => {
+test('the values that a setting allows are described', () => {
   assert.equal(describeValues(TEMPERATURE), 'number, at least 0, at most 2, default 1');
 });
