@@ -8,8 +8,8 @@ import { Installer } from '../src/daemon/install';
 import { directory, Lines, until } from './helpers';
 
 /**
- * A fake `python3` or `uv`. The environment variable with its name makes it hang or fail. Otherwise, it imitates the script
- * that installs the daemon.
+ * A fake `python3` or `uv`, which imitates the script that installs the daemon. The environment variable with its name makes
+ * it hang, fail, or exit like an interpreter that is too old.
  */
 const PROGRAM = `#!/bin/sh
 PATH=/usr/bin:/bin

@@ -104,9 +104,9 @@ class AcpClient(Session):
         if turn is None or turn.entry.finished.is_set():
             return
         turn.is_cancelled = True
+        # Before the handler has started, `cancel` would answer the request with an error. Therefore, the
+        # handler checks `is_cancelled` when it starts, and responds that the prompt was cancelled.
         if turn.has_started:
-            # Before the handler starts, `cancel` would answer the request with an error. The handler checks
-            # `is_cancelled` when it starts, and responds that the prompt was cancelled.
             self.cancel(turn.request_id)
 
     def release_servers(self, conversation: AcpConversation) -> None:

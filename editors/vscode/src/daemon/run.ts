@@ -12,7 +12,7 @@ interface Ran {
   lines: string[];
 }
 
-/** Run a program to its end, or kill it at the time limit; its `code` is then null. Rejects if it cannot be started. */
+/** Run a program until it ends. Kills it at the time limit; `code` is then null. Rejects if it cannot be started. */
 export async function run(program: string, args: string[], options: RunOptions): Promise<Ran> {
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],

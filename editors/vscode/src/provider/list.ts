@@ -5,7 +5,10 @@ import { Code, DaemonError } from '../daemon/errors';
 import type { ModelInfo, Requests } from '../daemon/protocol';
 import type { Daemon } from '../daemon/supervisor';
 
-/** How long VS Code waits for the models: the daemon may have to be installed or started, and providers may be slow. */
+/**
+ * How long VS Code waits for the models. Without this limit, it would wait while the daemon is installed or started, and for
+ * slow providers.
+ */
 const PATIENCE_MS = 1500;
 
 /** One request for the lists of all providers. */

@@ -38,7 +38,7 @@ def encode_auth_methods(client: AcpClient) -> list[dict[str, Any]]:
 
 
 async def authenticate(client: AcpClient, call: MethodCall[AuthenticateParams]) -> dict[str, Any]:
-    """Sign in, unless a provider is ready and no earlier sign-in is pending."""
+    """Sign in if no provider is ready. If an earlier sign-in is pending, always wait for it."""
     if call.params.method_id != AGENT_METHOD:
         raise InvalidRequestError.at("methodId", f"must be {AGENT_METHOD!r}")
     if client.pending_sign_in is not None or not await list_ready_providers(client.registry):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 async def new_session(client: AcpClient, call: MethodCall[SetupParams]) -> dict[str, Any]:
     """Begin a conversation."""
-    from jumpseat.conversations import new_id  # Deferred: the package imports the store.
+    from jumpseat.conversations import new_id  # Deferred: the handshake does not need it.
 
     await require_provider(client.registry)
     conversation = _open(client, call.params, new_id(datetime.now(UTC)))

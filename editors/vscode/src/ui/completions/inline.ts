@@ -12,7 +12,7 @@ const PAUSE_MS = 250;
 /** The schemes of texts that a person writes, as opposed to output, the chat's input and this extension's own documents. */
 const SCHEMES = ['file', 'untitled', 'vscode-notebook-cell'];
 
-/** Requests the text at the cursor while the user types. */
+/** Requests completions at the cursor while the user types. */
 export class InlineCompletions implements vscode.InlineCompletionItemProvider {
   readonly #daemon: Daemon;
   readonly #state: CompletionState;

@@ -49,7 +49,7 @@ function createRowItem(row: ConversationRow): vscode.TreeItem {
 }
 
 /** Return the heading of the workspace's own conversations. */
-function formatHere(): string {
+function formatWorkspaceHeading(): string {
   return vscode.l10n.t('This Workspace: {0}', vscode.workspace.name ?? '');
 }
 
@@ -152,7 +152,9 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
       case 'group':
         return createGroupItem(
           node.label,
-          this.#query !== '' || node.label === formatHere() || node.label === vscode.l10n.t('Today'),
+          this.#query !== '' ||
+            node.label === formatWorkspaceHeading() ||
+            node.label === vscode.l10n.t('Today'),
         );
       case 'row':
         return createRowItem(node.row);
@@ -166,7 +168,7 @@ export class Conversations implements vscode.TreeDataProvider<Node> {
   }
 
   #group(): Group[] {
-    return groupConversations(this.#here?.rows ?? [], this.#all.rows, formatHere(), new Date());
+    return groupConversations(this.#here?.rows ?? [], this.#all.rows, formatWorkspaceHeading(), new Date());
   }
 
   #updateNode(row: ConversationRow): RowNode {

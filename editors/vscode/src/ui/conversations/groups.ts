@@ -41,7 +41,7 @@ export function formatDateHeading(time: string, now: Date): string {
 export function groupConversations(
   workspace: readonly ConversationRow[],
   all: readonly ConversationRow[],
-  workspaceName: string,
+  workspaceHeading: string,
   now: Date,
 ): Group[] {
   const groups = new Map<string, Group>();
@@ -57,7 +57,7 @@ export function groupConversations(
     group.rows.push(row);
   };
   workspace.forEach((row) => {
-    add(workspaceName, row);
+    add(workspaceHeading, row);
   });
   for (const row of all) {
     // Skip a row of the workspace: the workspace's own list contains it, perhaps on a later page.

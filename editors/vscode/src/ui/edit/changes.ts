@@ -49,7 +49,8 @@ export async function applyChanges(
 
 /**
  * Return the given change of a finished edit, else the first change at or below the cursor, else the edit's first change.
- * Moves the cursor to the next change, so that the command can be repeated.
+ * Moves the cursor to the next change, so that the command can be repeated. If the edit is not finished or has no changes,
+ * warns and returns undefined.
  */
 export function chooseChange(edit: Edit | undefined, index: unknown): PlacedHunk | undefined {
   if (!edit?.isFinished) {

@@ -43,7 +43,7 @@ export class Edits {
   #count = 0;
   /** The instruction of the last edit if that edit failed or was rejected, as the default for the next one. */
   #retryInstruction = '';
-  /** The finished edit that was rejected or dropped most recently; see `restore`. */
+  /** The finished edit that was most recently closed with changes that were not accepted; see `restore`. */
   #rejected: Edit | undefined;
 
   constructor(daemon: Daemon) {

@@ -44,7 +44,7 @@ export function readSelectedBlocks(): Block[] {
   return [toBlock(editor.document, editor.selection.isEmpty ? undefined : editor.selection)];
 }
 
-/** The most characters of a document that are sent as the surroundings of a piece, about 4,000 tokens. */
+/** The maximum number of characters that are sent as the surroundings of a piece: about 4,000 tokens. */
 const MOST_SURROUNDINGS = 16_000;
 
 /**

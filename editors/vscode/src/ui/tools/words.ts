@@ -5,9 +5,9 @@ import type { FileDiff, Remember, ToolApproval, ToolResultBlock } from '../../da
 import { computeDiff } from '../text/diff';
 import { asCode, escapeMarkdown, fence } from '../text/markdown';
 
-/** The most lines of a diff in the chat. "Show Diff" shows all of it. */
+/** The maximum number of lines of a diff in the chat. "Show Diff" shows the whole diff. */
 const MAX_LINES = 30;
-/** The most characters of an argument in the line about a call. */
+/** The maximum number of characters of an argument in the line about a call. */
 const LONGEST_VALUE = 60;
 
 const REASONS: Record<string, string> = {
