@@ -33,7 +33,7 @@ from jumpseat.chat.usage import StopReason, Usage
 from jumpseat.chat.warning import WarningEvent
 
 
-# The events are not frozen, because that would slow down construction and an answer has thousands of deltas.
+# The events are not frozen: freezing slows down construction, and an answer has thousands of deltas.
 # Treat them as immutable.
 @dataclass(slots=True)
 class StartEvent:

@@ -57,7 +57,7 @@ class ChatRequest:
     """The limit of all tokens that the model generates, including thinking."""
 
     answer_tokens: int | None = None
-    """The part of a default `max_tokens` for the answer itself; None if the user or client set the limit."""
+    """The part of a default `max_tokens` that is meant for the answer itself; None if it is not a default."""
 
     stop_sequences: Sequence[str] = ()
     stream: bool = True

@@ -60,7 +60,7 @@ def load_config(
     environment = environment or empty_environment()
     place = environment.places.config_file if path is None else environment.directory / path
     file = read_tables(place, required=path is not None)
-    # Check the file before merging the overlay, so that its errors name the file.
+    # Check the file before merging the overlay, so that errors in the file are reported with its name.
     own, faults = validate_source(file, kinds)
     if is_deeper_than(DEEPEST, overlay):
         raise ConfigError(f"{OVERLAY} is nested more than {DEEPEST} levels deep.")

@@ -30,7 +30,15 @@ Kinds: TypeAlias = Mapping[str, Kind]
 
 
 def kind_of(name: str, kind: object, kinds: Kinds | None) -> Kind | None:
-    """Return the built-in kind of a table. The `kind` of a built-in provider is optional."""
+    """Return the built-in kind of a provider's table; None if its kind is not built in.
+
+    A table without a `kind` has the kind with its own name.
+
+    Args:
+        name: the name of the table, which is the provider's id.
+        kind: the value of `kind` in the table.
+        kinds: the built-in kinds of providers.
+    """
     return (kinds or {}).get(kind if isinstance(kind, str) and kind else name)
 
 

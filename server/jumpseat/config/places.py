@@ -15,7 +15,7 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 """The keys from the top of the file down. An int is an array index."""
 
 _MAY_BEGIN = re.compile(r"""\s*(?:\[|\#|$|[\w"'-][^=]*=)""")
-"""Matches a line that may begin a statement, a blank line, and a comment."""
+"""Matches blank lines, comments, and lines that may begin a statement."""
 
 MAX_LINES = 5000
 """The number of lines to search. No configuration written by hand is longer."""
@@ -60,8 +60,8 @@ def _statements(text: str) -> Iterator[tuple[int, tuple[dict[str, Any], bool] | 
     start = 0
     while start < min(len(lines), MAX_LINES):
         for end in range(start + 1, len(lines) + 1):
-            # If the next line cannot begin a statement, this one has not ended. Without this check, a long
-            # array would be parsed again for each of its lines.
+            # If the next line cannot begin a statement, the current statement has not ended. Without this
+            # check, a long array would be parsed again for each of its lines.
             if end < len(lines) and not _MAY_BEGIN.match(lines[end]):
                 continue
             piece = "\n".join(lines[start:end])

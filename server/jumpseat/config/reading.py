@@ -187,7 +187,7 @@ def list_faults(errors: Iterable[ErrorDetails], source: Source) -> list[tuple[Ke
     for each in errors:
         path = tuple(part for part in each["loc"] if part != "[key]")
         if each["type"] in _TYPE_NAMES and path[-1] == _TYPE_NAMES[each["type"]]:
-            # If a key allows several types, pydantic appends the name of the type that it tried to the path.
+            # If a key allows several types, the path ends with the name of the type that pydantic tried.
             path = path[:-1]
         sentences.setdefault(path, []).append(_describe(each))
     faults = [

@@ -32,8 +32,8 @@ class _Protocol(JsonRPCProtocol):
     # This method is private in pygls, so pyproject.toml pins the version of pygls.
     def _send_data(self, data: Any) -> None:
         """Pass a handler's outcome to `answer`. pygls calls this with every response."""
-        # Handlers never raise, so any other response is pygls's error for a request that was cancelled before
-        # its handler ran.
+        # Handlers never raise. So a response without an outcome is pygls's error for a request that was
+        # cancelled before its handler ran.
         if isinstance(data, JsonRPCResponseMessage) and isinstance(data.result, HandlerOutcome):
             self.answer(data.id, data.result)
         else:

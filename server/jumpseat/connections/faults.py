@@ -83,7 +83,7 @@ class RpcFault(Exception):  # noqa: N818 - an error of the client's request, not
     def __init__(self, code: int, message: str, problems: Sequence[Problem] = ()) -> None:
         """
         Args:
-            code: a JSON-RPC or LSP code that has a kind.
+            code: a JSON-RPC or LSP code in `_KINDS`.
             message: one plain sentence.
             problems: the problem with each invalid value of the params.
         """

@@ -18,7 +18,7 @@ ID_RULE = "must have 1 to 128 letters, digits, dots, underscores or hyphens"
 
 def can_be_kept(conversation_id: str) -> bool:
     """Whether a kept conversation may have this id."""
-    from jumpseat.conversations import is_id  # Deferred: a client may never keep a conversation.
+    from jumpseat.conversations import is_id  # Deferred: some clients keep nothing.
 
     return is_id(conversation_id)
 
@@ -42,7 +42,7 @@ def create_keeper(
         directory: the conversation's working directory; None for the session's directory.
         kept_session: `session` and `choices` of `NewTurn`; None for a client without kept sessions.
     """
-    from jumpseat.conversations import NewTurn, new_id  # Deferred: a client may never keep a conversation.
+    from jumpseat.conversations import NewTurn, new_id  # Deferred: some clients keep nothing.
 
     client = session.client_info
     session_id, choices = kept_session or (None, {})
@@ -73,7 +73,7 @@ def record_use(session: Session, keeper: Keeper | None) -> None:
 
 def prune_in_background(session: Session) -> None:
     """Delete the conversations that exceed the configured limits, as soon as pruning is due."""
-    from jumpseat.conversations import Limits  # Deferred: a client may never keep a conversation.
+    from jumpseat.conversations import Limits  # Deferred: some clients keep nothing.
 
     options, library = session.registry.config.conversations, session.library
     limits = Limits(options.max_days, options.max_megabytes)

@@ -76,8 +76,8 @@ def open_session_log(
     Args:
         options: the command line options.
         environment: relative paths are resolved against its directory.
-        stderr: the destination if there is no log file, owned by the log from now on. If there is a log file,
-            this function closes it.
+        stderr: the destination if there is no log file; the log owns it from now on. If there is a log file,
+            this function closes `stderr`.
         is_fallback: see `open_log`.
 
     Raises:

@@ -193,7 +193,7 @@ class Session:
     def library(self) -> ConversationLibrary:
         """The user's kept conversations, which all clients with the same state directory share."""
         if self._library is None:
-            # Deferred: a client may never keep a conversation.
+            # Deferred: some clients keep nothing.
             from jumpseat.conversations import ConversationLibrary, conversations_directory
 
             directory = conversations_directory(self.environment.places.state_dir)

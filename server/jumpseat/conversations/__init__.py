@@ -1,4 +1,4 @@
-"""Kept conversations: a record of chats. Only a kept session continues from it; other chats never read it."""
+"""Kept conversations: a record of chats. Only kept sessions continue from it; other chats never read it."""
 
 from typing import TYPE_CHECKING
 

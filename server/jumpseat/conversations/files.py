@@ -161,7 +161,7 @@ class Files:
             self._cache.pop(conversation_id, None)
             return None
         if cached:
-            self._cache_read(conversation_id, read)
+            self._add_to_cache(conversation_id, read)
         return read
 
     def _read(self, conversation_id: str, path: Path, descriptor: int) -> ReadFile:
@@ -176,7 +176,7 @@ class Files:
         ):
             return read
         head = os.pread(descriptor, _HEAD, 0) if hasattr(os, "pread") else os.read(descriptor, _HEAD)
-        # A file that was deleted and created again may have the same inode.
+        # Compare the head too, because a file that was deleted and created again may have the same inode.
         has_grown = (
             read is not None
             and is_sound
@@ -228,7 +228,7 @@ class Files:
         descriptor = lines.create(path, data)
         read = ReadFile(path, State(conversation_id), offset=len(data), head=data[:_HEAD])
         self._note_write(read, new, descriptor)
-        self._cache_read(conversation_id, read)
+        self._add_to_cache(conversation_id, read)
         return read, descriptor
 
     def set_aside(self, read: ReadFile) -> ReadFile | None:
@@ -260,7 +260,7 @@ class Files:
         read.inode, read.changed_ns = status.st_ino, status.st_mtime_ns
         read.new_texts = [text for line in new for text in read.state.apply(line)]
 
-    def _cache_read(self, conversation_id: str, read: ReadFile) -> None:
+    def _add_to_cache(self, conversation_id: str, read: ReadFile) -> None:
         self._cache[conversation_id] = read
         self._cache.move_to_end(conversation_id)
         size = sum(each.size for each in self._cache.values())

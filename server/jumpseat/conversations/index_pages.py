@@ -1,4 +1,4 @@
-"""Reads the tables of the index: pages of a list, searches, and changes after a given one.
+"""Reads the tables of the index: pages of a list, searches, and the changes after a given change.
 
 A cursor contains the position of its page's last row, and the number of the last change when the page was
 read. The next page starts with the rows before that position that have changed since, followed by the rows
@@ -26,9 +26,9 @@ MAX_NAMED_CHANGES = 100
 _TRIGRAM = 3
 
 _MAX_CONDITIONS = 100
-"""The maximum number of words with an SQL condition each, and of trigrams in one; SQLite limits both.
+"""The maximum number of words that have their own SQL conditions, and of trigrams in one condition.
 
-All other words of a query share one condition.
+SQLite limits both. All other words of a query share one condition.
 """
 
 _HAS_TEXT = (
@@ -98,7 +98,7 @@ def read_page(
     trigrams: bool,
     is_complete: bool = True,
 ) -> Page:
-    """Return the next page of a list, latest change first. Runs in a transaction of the caller.
+    """Return the next page of a list, most recently updated first. Runs in the caller's transaction.
 
     Args:
         connection: a connection to prepared tables.

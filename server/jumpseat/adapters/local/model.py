@@ -43,7 +43,7 @@ class LocalModel:
 
     family: str
     context_tokens: int | None = None
-    """The context length; None for a user's file, until it is loaded."""
+    """The context length; None for a user's file, because only loading the file reveals it."""
 
     takes_tools: bool = True
     """Whether the model uses tools; False if its template is known to ignore them."""
@@ -82,7 +82,7 @@ SMOLLM2 = LocalModel(
 
 
 def identify(model_path: str | None) -> LocalModel:
-    """Return the model of a configuration; the file need not exist."""
+    """Return the facts of the configured model, or of the installed one. The file need not exist."""
     if model_path is None or Path(model_path).name == FILE_NAME:
         return SMOLLM2
     stem = Path(model_path).stem

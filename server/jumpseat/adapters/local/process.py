@@ -21,16 +21,16 @@ from jumpseat.wire import read_json
 logger = logging.getLogger(__name__)
 
 LOAD_TIMEOUT_SECONDS = 600.0
-"""The time limit for loading. Gigabytes on a slow disk take minutes; a load that exceeds it is stuck."""
+"""The time limit for loading. Loading gigabytes from a slow disk takes minutes, but not this many."""
 
 SLOT_CONTEXT_TOKENS = 8192
-"""The context of one chat. A larger one uses memory even when it is not needed."""
+"""The context of one chat. A larger context would use more memory even for short chats."""
 
 SLOTS = 2
 """The number of concurrent chats. llama.cpp lets further chats wait until a slot is free."""
 
 SPARE_MEMORY_BYTES = 2 << 30
-"""The memory for other programs. A second slot requires this much, plus twice the model file's size."""
+"""The memory to leave for other programs. A second slot requires this much, plus twice the file's size."""
 
 PASSED_ON_VARIABLES = frozenset(
     {
@@ -46,8 +46,8 @@ PASSED_ON_VARIABLES = frozenset(
 )
 """The environment variables of the child.
 
-There are no credentials among them. Sessions share a child if these variables are equal. So PATH, which
-often differs between a terminal and an editor, is passed only on Windows.
+There are no credentials among them. Sessions share a child only if these variables are equal. PATH often
+differs between a terminal and an editor, so it is passed only on Windows.
 """
 
 

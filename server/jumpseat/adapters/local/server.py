@@ -60,7 +60,8 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
-    # The order contains the API key, which other programs could read in arguments or in the environment.
+    # Read the order from standard input, because it contains the API key. Other programs could read the key
+    # in arguments or environment variables.
     order: ServerOrder = json.loads(sys.stdin.readline())
     reply, server = _serve(order)
     print(json.dumps(reply), file=replies, flush=True)

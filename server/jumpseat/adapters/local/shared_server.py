@@ -108,7 +108,7 @@ def acquire_server(environment: Environment, path: Path, name: str) -> Reference
     path = path.resolve()
     # Include the file's stamp: another file at the same path is another model.
     key = ("local model", path, stamp_of(path), name, frozenset(variables.items()))
-    # With `most=1`, a model that no session uses does not stay loaded next to another one.
+    # With `most=1`, a model that no session uses does not stay loaded next to another model.
     return environment.shared.acquire(
         key, lambda: SharedServer(path, name, variables), SharedServer.close, linger=LINGER_SECONDS, most=1
     )

@@ -1,8 +1,8 @@
 """An Ollama server, through its own API.
 
 Of the server's APIs, only this one lets a request set the context length. Without a requested length, the
-server chooses a small one and drops the oldest messages if they do not fit. The adapter determines this
-length, the facts of the server's models, and the hints for the server's errors.
+server chooses a small one and drops the oldest messages if they do not fit. The adapter determines the
+length to request, the facts of the server's models, and the hints for the server's errors.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 FIRST_BYTE_SECONDS = 600.0
 """The time limit for the first byte.
 
-The server sends nothing while it loads a model, which may take 300 s, or reads a prompt.
+The server sends nothing while it loads a model (which may take 300 s) or reads a prompt.
 """
 
 SHOW_SECONDS = 20.0
@@ -70,7 +70,7 @@ class OllamaAdapter(EndpointAdapter):
         self.traits = replace(self.traits, infills=self._has_fixed_base_url)
 
     def max_context_tokens(self, model: str) -> int | None:
-        """Return the context length that chats with this model request, if it is known by now."""
+        """Return the context length to request for this model; None if it is not known yet."""
         shown = self._shown.get(model)
         return self._configured_num_ctx() or (shown.num_ctx if shown else None)
 
@@ -130,7 +130,8 @@ class OllamaAdapter(EndpointAdapter):
         return ServerFacts(
             provider=self._provider,
             num_ctx=shown.num_ctx if shown else None,
-            # If the family is not known, use the name: that of a copy usually contains the original's name.
+            # If the family is not known, use the model's name. The name of a copy usually contains the name
+            # of the original.
             thinks_in_levels=shown.thinks_in_levels if shown and shown.family else "gpt-oss" in model,
             parameters=self._config.parameters,
         )

@@ -31,7 +31,7 @@ def has_settings(line: str) -> bool:
 
 
 def escape_settings(line: str, colon: str = r"\:") -> str:
-    """Replace the colon after each word that begins settings with `colon`."""
+    """Replace the colon after each word that begins settings. `colon` is the replacement."""
     # Pass a function: `sub` would interpret backslashes in a replacement string.
     return _COLON.sub(lambda found: found[1] + colon, line) if ":" in line else line
 

@@ -174,7 +174,8 @@ class Form:
         self._headline = re.compile(
             rf"(?P<level_sign>{level_sign and f'{level_sign}*'}){sign}[ \t]+(?:{role})?"
         )
-        # A line with this pattern is a heading whatever is above it, so an unclosed fence cannot hide it.
+        # A line with this pattern is a heading even inside a fence, so that an unclosed fence cannot hide it.
+        # So every region must escape such lines.
         heading = rf"{sign}[ \t]+{role}".replace("(?P<name>", "(?:")
         begun_heading = f"{match_beginnings([self._sign])}|{sign}[ \t]+(?:{match_beginnings(self._roles)})"
         self.in_text, self.in_thinking, self.in_fence = (

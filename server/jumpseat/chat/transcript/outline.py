@@ -26,7 +26,7 @@ class Headline:
     """Whether any headline inside this one names a role."""
 
     section: Headline | None = None
-    """The headline of the section whose text this headline is part of; itself, if it begins a section."""
+    """The headline of the section that this headline belongs to; itself, if it begins a section."""
 
     last_inside: Headline | None = None
     """The last headline of a role that is directly inside this one."""
@@ -84,7 +84,8 @@ class Outline:
                 continue
             if current:
                 current.text_end = headline.line
-            # If this headline is text, a branch has already ended its section, so its text is in no section.
+            # If this headline is text, a branch has already ended its section. So it and the text below it
+            # are not in the text of any section.
             current = headline if is_section else None
             if is_section:
                 sections.append(headline)

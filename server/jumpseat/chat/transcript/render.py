@@ -101,7 +101,7 @@ def _render_body(content: Sequence[ContentBlock], form: Form) -> list[str]:
                     lines += [form.syntax.next_text, ""]
                 lines += form.in_text.write_block(block.text)
             case ThinkingBlock():
-                # An HTML element only renders Markdown between blank lines (CommonMark 0.31, 4.6).
+                # In an HTML element, Markdown is rendered only between blank lines (CommonMark 0.31, 4.6).
                 written = [*form.in_thinking.write_block(block.thinking), ""] if block.thinking else []
                 lines += [form.syntax.thinking, "", *written, form.syntax.thinking_end]
             case (

@@ -34,9 +34,9 @@ from jumpseat.chat.transcript.syntax import MARKDOWN, Syntax
 class TranscriptStream:
     """Converts the events of one turn to the growing text of its section, without the heading.
 
-    The texts that `add` returns, joined, are equal to the text that `render` writes below the heading with
-    `trim_answers`, but without the last line ending. Blocks are written in order: a block that begins before
-    the previous one is complete has to wait.
+    Joined, the texts that `add` returns equal the body of the section that `render` writes with
+    `trim_answers`, without the last line ending. Blocks are written in order: a block that begins before the
+    previous one is complete has to wait.
     """
 
     def __init__(self, roles: RoleNames, syntax: Syntax = MARKDOWN) -> None:
@@ -209,6 +209,7 @@ class EscapedText:
             elif self._region.needs_escape.match(escape_settings(uncut[index])):
                 written[index] = self._region.escape_line(written[index])
         self.is_begun = True
+        # Remove the full stop, which is the only character of line 0 if `first_new` is 1.
         return "\n".join(written)[first_new:]
 
     def _take_decided(self, lines: Sequence[str], *, is_new: bool) -> list[str]:

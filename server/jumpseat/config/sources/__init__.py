@@ -81,7 +81,7 @@ def source_error(provider: str, key: str, value: str, error: SourceError) -> Con
 
 
 async def read_source(value: str, table: ProviderConfig) -> str:
-    """Read the value of a source that has `read`.
+    """Read the value of a source whose `read` is set.
 
     Raises:
         SourceError: the source has no value.
