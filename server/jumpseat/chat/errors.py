@@ -74,10 +74,13 @@ class ChatError(Exception):
         self.hint = hint
         self.retryable = self.default_retryable if retryable is None else retryable
         self.was_retried = False
-        """Whether the provider's own program has already retried. If so, the daemon must not."""
+        """Whether the daemon must not retry in this turn, even if `retryable` is true.
+
+        For example, the provider's own program has already retried.
+        """
 
         self.partial: Response | None = None
-        """The answer received before the failure. Set by the turn engine."""
+        """The answer received before the failure. Adapters do not set it."""
 
 
 def daemon_failure(task: str, *, provider: str | None = None) -> ChatError:

@@ -8,7 +8,7 @@ Rules for every adapter (`docs/protocol/blocks.md`):
   text of the finished block, or the `raw` of the call. Any other block has only a `BlockDoneEvent`.
 - Exactly one `DoneEvent` ends the sequence.
 
-Only the engine creates `StartEvent`, `RetryEvent`, `ToolApprovalEvent` and `ToolStatusEvent`.
+Adapters never create `StartEvent`, `RetryEvent`, `ToolApprovalEvent` or `ToolStatusEvent`.
 """
 
 from __future__ import annotations

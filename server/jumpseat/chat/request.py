@@ -64,7 +64,7 @@ class ChatRequest:
     output_mode: OutputMode = "text"
     thinking: ThinkingLevel | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """The values of the provider's settings, which have been validated against its settings schema."""
+    """The chat's settings, which are valid, as parameters of the request; see `map_to_body`."""
 
     conversation_id: str | None = None
     initiator: Initiator | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 WAITING_FOR_ROOM = "waiting_for_room"
-"""The code for an attempt that waits for other requests.
+"""The code of the warning that an attempt is waiting until another request ends.
 
 Other warnings from an attempt are delayed until its answer begins. This one is sent immediately.
 """

@@ -53,7 +53,7 @@ def read_tables(path: Path, *, required: bool) -> Source:
     """Return the file's unchecked tables; empty if the file is missing and not required.
 
     Raises:
-        ConfigError: the file cannot be read, or is not valid TOML; the message has line and column.
+        ConfigError: the file cannot be read; also see `parse_tables`.
     """
     try:
         content = read_regular(path, MAX_BYTES)
@@ -70,7 +70,8 @@ def parse_tables(path: Path, content: bytes) -> Source:
     """Return the unchecked tables in the content of a file.
 
     Raises:
-        ConfigError: the content is not valid TOML in UTF-8; the message has line and column.
+        ConfigError: the content is not UTF-8, is not valid TOML (the message has line and column), or is
+            nested too deep.
     """
     try:
         text = content.decode("utf-8-sig")

@@ -115,7 +115,7 @@ class Values:
 
         Args:
             key: the key of the text, for errors: `api_key`, `headers.X-Team`.
-            value: a source with its prefix, the name of a set environment variable, or the value itself.
+            value: a source with its prefix, the name of a variable in the environment, or the value itself.
 
         Raises:
             ConfigError: the source has no value; the error names provider, key and source, but never a value.
@@ -367,7 +367,7 @@ def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secre
     Args:
         provider: the provider's id, for the error.
         key: the key of the text, for the error: `api_key`.
-        value: a source with its prefix, the name of a set environment variable, or the value itself.
+        value: a source with its prefix, the name of a variable in the environment, or the value itself.
         table: the table that contains the text.
 
     Raises:

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 _Validated: TypeAlias = tuple[Message, Params | WireError | None]
-"""A message with its validated params or the error in them; None if there was nothing to validate."""
+"""A message, and its validated params or the error in them (None if there was nothing to validate)."""
 
 _Frame: TypeAlias = Malformed | _Validated | list[_Validated]
 """One frame; a list is a batch."""

@@ -29,7 +29,7 @@ class WorkspaceRules:
     """The rules of one workspace."""
 
     names: tuple[str, ...]
-    """The files that were read, relative to the workspace folder."""
+    """The files whose texts are in `prompt`, relative to the workspace folder."""
 
     prompt: str
     """The texts of the files under the files' names, for the system prompt; empty if there are none."""

@@ -25,7 +25,7 @@ class KeptSession:
     """The choices of the session's last turn; None if the session has not used the conversation."""
 
     usage: Usage | None
-    """The last usage that a turn of this branch reported."""
+    """The last usage that a turn of `conversation` reported."""
 
     cost: Cost | None
     """The total cost of the turns in all branches."""

@@ -116,7 +116,8 @@ class ConversationIndex:
         """Return the conversations that changed; see `index_pages.changes_since`.
 
         Raises:
-            StateError: the directory is not safe, or another process has locked the index.
+            StateError: the directory is not safe, or the index cannot be read now, for example because
+                another process has locked it.
         """
         try:
             return self._read(lambda tables: changes_since(tables.connection, known), in_background=True)

@@ -30,7 +30,7 @@ SLOTS = 2
 """The number of concurrent chats. llama.cpp lets further chats wait until a slot is free."""
 
 SPARE_MEMORY_BYTES = 2 << 30
-"""The memory to leave for other programs. A second slot requires this much, plus twice the file's size."""
+"""The memory to leave for other programs. A second slot needs this, plus twice the model file's size."""
 
 PASSED_ON_VARIABLES = frozenset(
     {

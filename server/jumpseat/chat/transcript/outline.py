@@ -98,7 +98,7 @@ class Outline:
     def find_path(self, line: int | None) -> list[Headline]:
         """Return the headlines that enclose the branch of a line, from the root to the branch's own headline.
 
-        A branch belongs to a headline, and consists of the sections directly inside it.
+        A branch belongs to a headline, and consists of the sections directly inside that headline.
 
         Args:
             line: the line, counted from 0; None for the last line.

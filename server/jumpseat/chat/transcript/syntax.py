@@ -93,7 +93,7 @@ class Syntax:
     front_start: re.Pattern[str]
     front_end: re.Pattern[str]
     front_property: re.Pattern[str] | None = None
-    """Matches a line with one of `KEYS`, in the groups `key` and `value`; None if all lines are YAML."""
+    """Matches a line with one of `KEYS`. The groups are key and value. None if all lines are YAML."""
 
     planning: re.Pattern[str] | None = None
     """A line that may be between a headline and its property drawer."""
