@@ -6,6 +6,7 @@ fault is reported when somebody uses the table. Any other fault is an error of t
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -31,6 +32,12 @@ DEEPEST = 100
 """The maximum nesting of tables and arrays in the file and in an overlay."""
 # This must stay below Python's recursion limit: the functions of this package recurse into tables.
 
+_TOKEN = re.compile(
+    r'''"""(?:[^\\]|\\(?:.|\Z))*?(?:"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|\#[^\n]*'''
+    r"""|(?P<in_key>[A-Za-z0-9_-]+|[ \t]+|"(?:[^"\\\n]|\\[^\n])*+"?|'[^'\n]*'?)|(?P<dot>\.)|.""",
+    re.DOTALL,
+)
+"""Matches the next string, comment, bare word or other character of a TOML text, in linear time."""
 
 INDEPENDENT_TABLES = ("providers", "prompts", "mcp")
 """The top-level keys whose tables are independent of each other."""
@@ -78,7 +85,7 @@ def parse_tables(path: Path, content: bytes) -> Source:
     except UnicodeDecodeError:
         raise ConfigError(f"The configuration file {path} cannot be read: it is not UTF-8.") from None
     # Check this before parsing: the parser's memory use is quadratic in the number of parts of a dotted key.
-    is_deep = any(key.count(".") > DEEPEST for line in text.splitlines() for key in line.split("="))
+    is_deep = _has_deep_key(text)
     try:
         tables = {} if is_deep else tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -88,6 +95,21 @@ def parse_tables(path: Path, content: bytes) -> Source:
     if is_deep or is_deeper_than(DEEPEST, tables):
         raise ConfigError(f"The configuration file {path} is nested more than {DEEPEST} levels deep.")
     return Source(str(path), text, replace_nul_in(tables))
+
+
+def _has_deep_key(text: str) -> bool:
+    """Whether a TOML text may have a key with more than `DEEPEST` dots outside of strings."""
+    if not any(line.count(".") > DEEPEST for line in text.split("\n")):
+        return False
+    dots = 0
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup is None:
+            dots = 0
+        elif token.lastgroup == "dot":
+            dots += 1
+            if dots > DEEPEST:
+                return True
+    return False
 
 
 def is_deeper_than(most: int, value: Any) -> bool:

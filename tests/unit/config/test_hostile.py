@@ -33,6 +33,8 @@ def refusal(tmp_path: Path, text: str, overlay: Any = None) -> str:
         "[providers.x]\nparameters." + ".".join("a" * 3000) + " = 1",
         "[providers.x]\nparameters = { " + ".".join("a" * 3000) + " = 1 }",
         "[providers.x.parameters." + ".".join("a" * 60) + "]\n" + ".".join("a" * 60) + " = 1",
+        "[" + " . ".join(['"b. c"', "'d. e'"] * 3000) + "]",
+        'a = { b = """c"""", ' + ".".join("d" * 3000) + " = 1 }",
     ],
 )
 def test_a_file_that_is_nested_too_deep_is_a_fault(tmp_path: Path, text: str) -> None:
@@ -47,6 +49,20 @@ def test_an_overlay_that_is_nested_too_deep_is_a_fault(tmp_path: Path, key: str)
 
     message = refusal(tmp_path, "", {"providers": {"new": {"kind": "openai", key: nested}}})
     assert message == "initializationOptions.config is nested more than 100 levels deep."
+
+
+@pytest.mark.parametrize("quotes", ['"', "'", '"""', "'''"])
+def test_a_line_of_many_sentences_is_not_a_nested_key(tmp_path: Path, quotes: str) -> None:
+    text = "Answer briefly. " * 200
+    file = tmp_path / "config.toml"
+    file.write_text(f"[prompts.long]\ntext = {quotes}{text}{quotes} # {text}\n", "utf-8")
+
+    assert load_config(file, None).prompts["long"].text == text
+
+
+@pytest.mark.parametrize("piece", ['"\\', '"""', "'", "'''", '."\n', "a", "\\"])
+def test_a_text_with_unclosed_strings_is_examined_in_linear_time(tmp_path: Path, piece: str) -> None:
+    assert "is not valid TOML" in refusal(tmp_path, "# " + "." * 200 + "\n" + piece * 100_000)
 
 
 def test_usual_nesting_is_read(tmp_path: Path) -> None:
