@@ -151,7 +151,10 @@ def _list_problems(error: ValidationError) -> list[Problem]:
 
 
 _KEY = re.compile(r"[a-z][A-Za-z0-9]*|$")
+"""Matches the keys of params. Most names of union branches do not match, such as names of classes."""
+
 _UNION_BRANCHES = frozenset({"str", "int", "bool", "list", "dict"})
+"""The names of union branches that look like keys."""
 
 
 def _format_path(location: Sequence[int | str], *, is_tag_error: bool) -> str:
@@ -163,6 +166,7 @@ def _format_path(location: Sequence[int | str], *, is_tag_error: bool) -> str:
     """
     parts: list[str] = []
     for index, part in enumerate(location):
+        # pydantic puts the type of a block after its index in `content`.
         is_block = parts[-2:-1] == ["content"] and isinstance(location[index - 1], int)
         if isinstance(part, str) and (is_block or part in _UNION_BRANCHES or not _KEY.fullmatch(part)):
             continue

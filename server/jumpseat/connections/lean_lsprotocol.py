@@ -36,6 +36,7 @@ def import_lean() -> bool:
         if cls.__name__ not in BUILT:
             return cls
         for name, value in list(vars(cls).items()):
+            # Create the class's fields, which are partials until now.
             if isinstance(value, partial):
                 setattr(cls, name, value())
         return build(cls, **options)

@@ -103,6 +103,8 @@ class Session:
     shutting_down: bool = False
     client_info: ClientInfo | None = None
     coalesce_ms: int = 0
+    """The milliseconds between notifications of merged deltas; 0 sends each delta immediately."""
+
     commands: Mapping[str, str] | None = None
     """The client's commands, which replace the command-line commands in hints; None to keep the hints."""
 

@@ -245,6 +245,7 @@ class ConversationIndex:
         except sqlite3.Error as error:
             if not is_locked(error):
                 raise  # The caller reopens the index, and so reads the files that are not indexed.
+            # Another process has locked the file. Read it as it is; the thread writes the changes later.
         if self._pending or self._stale:
             self._start_work()
         return action(tables)

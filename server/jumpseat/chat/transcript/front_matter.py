@@ -1,9 +1,11 @@
 """Front matter: the model, system prompt, tools, settings and id of a conversation.
 
 In Markdown, it is between two `---` lines. The syntax is a subset of YAML 1.2 with JSON values: `yes`, `off`,
-`010`, `12:30` and dates are strings. Anchors, tags and repeated keys are not allowed. Settings are in
-`settings`; other top-level keys are settings too. In Org, it is a property drawer, whose values have the same
-syntax.
+`010`, `12:30` and dates are strings. Anchors, tags and repeated keys are not allowed. Each entry of
+`settings` is a setting, and so is each top-level key that is not in `KEYS`.
+
+In Org, it is a property drawer, whose values have the same syntax. Properties that are not in `KEYS` are
+ignored.
 """
 
 from __future__ import annotations

@@ -105,6 +105,7 @@ class Outline:
         """
         before = [each for each in self._headlines if line is None or each.line <= line]
         inmost = before[-1] if before else self._root
+        # Go up from a headline that is text, and from the headline of a role, to the headline of the branch.
         while inmost.section is not inmost and inmost.parent:
             inmost = inmost.parent
         if inmost.role and inmost.parent:
