@@ -29,7 +29,7 @@ class SourceCache:
         """The number of successful reads."""
 
         self._values: dict[str, _CachedValue] = {}
-        self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[None]] = {}
+        self._flights: dict[tuple[asyncio.AbstractEventLoop, str], SingleFlight[Secret]] = {}
 
     def find(self, source: str) -> Secret | None:
         """Return the cached value of a source; None if it has not been read."""
@@ -57,16 +57,16 @@ class SourceCache:
         key = (asyncio.get_running_loop(), source)
         flight = self._flights.setdefault(key, SingleFlight(ends_with_its_callers=True))
         try:
-            await flight.run(lambda: self._read_and_store(source, read))
-            return self._values[source].value
+            return await flight.run(lambda: self._read_and_store(source, read))
         finally:
             if not flight.is_running and self._flights.get(key) is flight:
                 del self._flights[key]
 
-    async def _read_and_store(self, source: str, read: Callable[[], Coroutine[Any, Any, Secret]]) -> None:
+    async def _read_and_store(self, source: str, read: Callable[[], Coroutine[Any, Any, Secret]]) -> Secret:
         value = await read()
         before = self._values.get(source)
         self.read_count += 1
         is_same = before is not None and before.value.reveal() == value.reveal()
         first_read = before.first_read if before is not None and is_same else self.read_count
         self._values[source] = _CachedValue(value, first_read, self.read_count)
+        return value

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from jumpseat.chat import ConfigError
-from jumpseat.config import ProviderConfig, Values
+from jumpseat.config import ProviderConfig, Secret, Values
+from jumpseat.config.source_cache import SourceCache
 from jumpseat.system.environment import environment_of_process
 from jumpseat.system.secrets import RECENT, redact, register_secret
 from tests.environments import environment_with
@@ -124,6 +125,18 @@ async def test_a_source_is_read_again_after_its_last_caller_is_cancelled(functio
 
     assert (await values.resolve("api_key", SOURCE)).reveal() == "value-1"
     assert function.calls == 2
+
+
+@pytest.mark.requirement("7:resolved-once")
+async def test_a_cache_that_is_cleared_right_after_a_read_still_returns_the_value() -> None:
+    cache = SourceCache()
+
+    async def read() -> Secret:
+        asyncio.get_running_loop().call_soon(cache.forget)  # Before the caller of the cache continues.
+        return Secret("value-1")
+
+    assert (await cache.read(SOURCE, read)).reveal() == "value-1"
+    assert cache.find(SOURCE) is None
 
 
 def test_a_cached_value_outlives_an_event_loop(function: Function) -> None:
