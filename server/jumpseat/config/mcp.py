@@ -60,7 +60,7 @@ class McpServerConfig(BaseModel):
     """Environment variables of the client that the program receives in addition to the usual ones."""
 
     cwd: Annotated[str, Field(min_length=1)] | None = None
-    """The program's working directory; a relative one starts at the first workspace folder."""
+    """The program's working directory; a relative path starts at the first workspace folder."""
 
     scope: McpScope = "user"
     tools: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=lambda: ["*"])

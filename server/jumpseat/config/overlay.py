@@ -143,7 +143,7 @@ def _add_prompts(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
     if not isinstance(added, Mapping):
         raise OverlayError("prompts", "must be a table of prompts")
     for name in added:
-        # A user who chooses one of their own prompts by name must get that one.
+        # Users who choose one of their own prompts by name must get that prompt.
         if name in base:
             raise OverlayError(f"prompts.{name}", "is already defined in the configuration file")
     return {**base, **added}
@@ -154,7 +154,7 @@ def _add_servers(base: Mapping[str, Any], added: Any) -> dict[str, Any]:
     if not isinstance(added, Mapping):
         raise OverlayError("mcp", "must be a table of servers")
     servers = base.get("mcp", {})
-    # A rule that the user wrote for another server must not allow the tools of this one.
+    # A rule that the user wrote for another server must not allow the tools of an added server.
     allowed = {BUILT_IN_SERVER, *(each.partition("/")[0] for each in base.get("tools", {}).get("allow", ()))}
     for name, table in added.items():
         where = f"mcp.{name}"

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 FILE_NAME = "settings.json"
 
-# The file's keys besides its version. Clients see only the first.
+# The file's keys besides its version. Clients see only the value of `settings`.
 _SETTINGS = "settings"
 _CHOSEN = "chosen_default_provider"
 """The default provider that the daemon chose. It never replaces one that the user saved."""
@@ -61,7 +61,7 @@ class SavedSettings:
         self.values: Mapping[str, Any] = select_readable({})
         """The saved settings for clients. Values of a wrong type are omitted; `providers` is always set.
 
-        They may name a default provider that no longer exists.
+        The values may name a default provider that no longer exists.
         """
 
         self._is_loaded = path is None

@@ -180,7 +180,7 @@ def _unlink(file: Path) -> None:
 
 def _write(file: Path, key: str) -> None:
     make_private(file.parent)
-    # A file with this name may be left over if the user removed its key from the configuration by hand.
+    # A file with this name may be left over if the user removed the key from the configuration by hand.
     file.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     with os.fdopen(os.open(file, flags, 0o600), "w", encoding="utf-8") as stream:

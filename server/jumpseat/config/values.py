@@ -379,7 +379,7 @@ def resolve(provider: str, key: str, value: str, table: ProviderConfig) -> Secre
         return known
     from concurrent.futures import ThreadPoolExecutor  # Imported late because it is rarely needed.
 
-    # Run it in a new thread: this one may already have a running event loop.
+    # Use a new thread, because the current thread may already have a running event loop.
     with ThreadPoolExecutor(1, "value source") as pool:
         return pool.submit(asyncio.run, values.resolve(key, value)).result()
 

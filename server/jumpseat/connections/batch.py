@@ -26,7 +26,7 @@ class BatchResponse:
         """Add one response.
 
         Raises:
-            ValueError: the response cannot be written as JSON; add another one in its place.
+            ValueError: the response cannot be written as JSON; add another response in its place.
         """
         self._responses.append(write_json(response))
         self._owed -= 1

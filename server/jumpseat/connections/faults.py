@@ -151,7 +151,7 @@ def _list_problems(error: ValidationError) -> list[Problem]:
 
 
 _KEY = re.compile(r"[a-z][A-Za-z0-9]*|$")
-"""Matches the keys of params. Most names of union branches do not match, such as names of classes."""
+"""Matches the keys of params. Most names of union branches, such as the names of classes, do not match."""
 
 _UNION_BRANCHES = frozenset({"str", "int", "bool", "list", "dict"})
 """The names of union branches that look like keys."""

@@ -130,7 +130,7 @@ class Session:
 
     tokens: TokenMemory = field(default_factory=TokenMemory)
     warned_not_kept: deque[str] = field(default_factory=lambda: deque(maxlen=1000))
-    """The ids of the last conversations about which the client was warned that they are not kept."""
+    """The ids of the last conversations that are not kept and about which the client was warned."""
 
     folders: Sequence[Path] = ()
     """The client's workspace folders, or its root, if `initialize` named any."""

@@ -137,7 +137,7 @@ class ConversationIndex:
         if not self._lock.acquire(timeout=CLOSE_SECONDS):
             return
         try:
-            # If this fails, the next process that opens the index completes it.
+            # If this fails, the next process that opens the index completes the work.
             with contextlib.suppress(sqlite3.Error, OSError, StateError):
                 if self._pending or self._file is not None:
                     check_directory(self._store.directory)

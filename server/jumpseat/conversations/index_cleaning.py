@@ -36,7 +36,7 @@ def run_cleaning_step(tables: IndexTables, *, keep_names: bool = True) -> None:
 
     Args:
         tables: the index.
-        keep_names: whether to preserve ids for `NAMED_SECONDS`. Without its id, the notification about a
+        keep_names: whether to preserve ids for `NAMED_SECONDS`. Without the id, the notification about a
             deletion does not name the conversation.
     """
     connection = tables.connection

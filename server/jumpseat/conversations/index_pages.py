@@ -102,8 +102,8 @@ def read_page(
 
     Args:
         connection: a connection to prepared tables.
-        directory: selects the conversations of this absolute directory and those below it.
-        query: selects the conversations that contain all its words, each in the title or in a text.
+        directory: selects the conversations whose working directory is this absolute path or is below it.
+        query: selects the conversations that contain each of these words in the title or in a text.
         limit: the maximum number of rows of a page.
         cursor: `next_cursor` of the previous page; None for the first page.
         by_session: whether to list each session only once. The row of a session is the row of its last used

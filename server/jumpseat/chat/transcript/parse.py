@@ -49,7 +49,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """A parsed transcript: the conversation that one line belongs to."""
+    """A parsed transcript: the conversation that one line belongs to, and all sections of the text."""
 
     messages: Sequence[Message]
     front: FrontMatter
