@@ -245,6 +245,7 @@ def _describe_step(title: str, line: str) -> str | None:
     if match is None:
         return None
     what = next(group for group in match.groups() if group)
+    # "Installing collected packages" is pip's last step, which unpacks the files that were downloaded.
     return f"{title}: {'unpacking' if what == 'collected' else what}"
 
 

@@ -97,9 +97,10 @@ class ChatStream:
             self._cancel(self._id)
 
     def deliver(self, delta: Delta) -> None:
-        """Queue a delta for the iterator. Without an iterator, ask about a `tool_approval` immediately.
+        """Queue a delta for the iterator. Without an iterator, only start the approval callback if needed.
 
-        A `tool_status` withdraws the question about its call.
+        If a `tool_approval` is queued, its approval callback starts when the iterator reaches it. A
+        `tool_status` withdraws the question about its call immediately, even if the delta is queued.
         """
         if self._approvals is not None and (status := delta.tool_status) is not None:
             self._approvals.withdraw(status.tool_use_id)
@@ -125,6 +126,7 @@ class ChatStream:
         return self._future
 
     def _expire(self) -> RequestTimeout:
+        """Cancel the turn, and return the error to raise."""
         self.cancel()
         # A later response() must be able to wait for the partial result of the cancelled turn.
         self._deadline = None

@@ -100,16 +100,16 @@ A sign-in to a tool server has no code."
   "Whether users sign in to PROVIDER; other providers need an API key or nothing."
   (equal "device_code" (plist-get provider :authMethod)))
 
-(defun jumpseat--account-read-provider (prompt &optional fits required)
+(defun jumpseat--account-read-provider (prompt &optional predicate required)
   "Prompt with PROMPT for a provider, and return its id.
 If the answer is empty, return nil: the daemon then chooses a provider.  If
-REQUIRED, signal a `user-error' instead.  If FITS is given, offer only the
+REQUIRED, signal a `user-error' instead.  If PREDICATE is given, offer only the
 providers for which it returns non-nil."
   ;; The providers may be unknown at first.  They arrive while the user reads
   ;; the prompt.
   (let* ((ids (lambda (&rest _)
                 (mapcar (lambda (each) (plist-get each :id))
-                        (seq-filter (or fits #'identity) (jumpseat--models-known-providers)))))
+                        (seq-filter (or predicate #'identity) (jumpseat--models-known-providers)))))
          (id (progn
                (funcall ids)
                (completing-read (concat prompt (if required ": " " (empty: the default one): "))
@@ -271,7 +271,7 @@ Return nil if no quota has a limit."
 
 (defun jumpseat-account--choose-mark (ok)
   "Return the mark for OK, the result of a check.
-OK is nil if the check was not made."
+OK is nil if the check could not verify anything."
   (cond ((jumpseat--true-p ok) "✓") ((eq ok :json-false) "✗") (t "–")))
 
 (defun jumpseat-account--format-check (check)

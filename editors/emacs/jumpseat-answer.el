@@ -61,7 +61,7 @@ BRANCH is nil outside of branches."
   "Return the position of the heading of ANSWER."
   (+ (jumpseat--writer-start (jumpseat--answer-writer answer)) 2))
 
-(defun jumpseat--answer-mark (answer)
+(defun jumpseat--answer-marker (answer)
   "Return a marker at the heading of ANSWER."
   (with-current-buffer (jumpseat--writer-buffer (jumpseat--answer-writer answer))
     (copy-marker (jumpseat-answer--find-heading answer))))

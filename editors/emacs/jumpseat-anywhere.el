@@ -138,7 +138,7 @@ DESTINATION is a symbol of `jumpseat--anywhere-destinations'."
       (jumpseat--anywhere-request text destination end))))
 
 (defun jumpseat-send (&optional choose)
-  "Send the chat in this buffer, or elsewhere the region or the text before point.
+  "Send this chat or, outside of chats, the region or the text before point.
 Outside of chats, the answer is written below that text.  With a prefix argument
 CHOOSE, select another place for the answer: the kill ring, the echo area,
 another buffer or a chat."

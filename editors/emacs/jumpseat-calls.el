@@ -97,7 +97,8 @@ Return the end of the last complete block, or BEG if there is none."
     (jumpseat--view-count-lines beg end (if blank 3 2))))
 
 (defun jumpseat-calls--fold-context (beg end type pairs)
-  "Fold the block of TYPE with PAIRS, from BEG to END, unless it is short."
+  "Fold the block of TYPE with PAIRS, from BEG to END.
+A context block that is short stays unfolded."
   (let ((name (or (jumpseat-calls--read-pair pairs "label") (jumpseat-calls--read-pair pairs "name")
                   (jumpseat-calls--read-pair pairs "uri"))))
     (when (or (not (equal type "context"))

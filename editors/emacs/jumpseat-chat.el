@@ -27,7 +27,7 @@
 ;;; Modes
 
 (defun jumpseat-chat--find-heading (limit)
-  "Move after the next heading before LIMIT, and set the match data to it."
+  "Move to the end of the next heading before LIMIT, and set the match data to it."
   (re-search-forward (jumpseat--transcript-heading-regexp) limit t))
 
 (defconst jumpseat-chat--keywords
@@ -213,7 +213,7 @@ Do nothing if the user has edited that line."
    (jumpseat--chat-new (concat (jumpseat-chat--make-front-matter format)
                                (jumpseat--transcript-question format) "\n\n")
                        format))
-  ;; Show the chat with a standard heading first, without waiting for the daemon.
+  ;; Until the daemon has sent the configured heading, the chat has a standard one.
   (jumpseat-chat--fetch-heading))
 
 (defun jumpseat (&optional new)

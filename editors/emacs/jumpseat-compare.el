@@ -79,20 +79,21 @@ Call DONE in this buffer when the user quits Ediff."
     (let* ((start (jumpseat--edit-start edit))
            (end (jumpseat--edit-end edit))
            ;; Conflicts consist of whole lines.
-           (beg (save-excursion (goto-char start) (line-beginning-position)))
-           (stop (save-excursion
-                   (goto-char end)
-                   (if (and (bolp) (> end beg)) end (min (point-max) (1+ (line-end-position))))))
+           (lines-start (save-excursion (goto-char start) (line-beginning-position)))
+           (lines-end (save-excursion
+                        (goto-char end)
+                        (if (and (bolp) (> end lines-start)) end
+                          (min (point-max) (1+ (line-end-position))))))
            (make (lambda (text)
-                   (let ((whole (concat (buffer-substring-no-properties beg start) text
-                                        (buffer-substring-no-properties end stop))))
+                   (let ((whole (concat (buffer-substring-no-properties lines-start start) text
+                                        (buffer-substring-no-properties end lines-end))))
                      (if (string-match-p "[^\n]\\'" whole) (concat whole "\n") whole)))))
       (jumpseat--edit-replace
-       beg stop
+       lines-start lines-end
        (jumpseat-compare--format-conflicts
         (funcall make (buffer-substring-no-properties start end))
         (funcall make (substring-no-properties (jumpseat--edit-replacement edit)))))
-      (goto-char beg)))
+      (goto-char lines-start)))
   (smerge-mode 1)
   ;; Point may be at the first conflict already.
   (unless (looking-at-p "<<<<<<< ") (ignore-errors (smerge-next))))

@@ -117,7 +117,7 @@ Items that no longer exist are removed."
            nil)))
    jumpseat--context-items))
 
-;;; The set
+;;; The items of a chat
 
 (defun jumpseat--context-describe-size (item)
   "Describe the size of ITEM in a few words."
@@ -159,7 +159,7 @@ Items that no longer exist are removed."
       (jumpseat--say "%s is part of the context of %s (%s)." (jumpseat--context-item-label item)
                      (buffer-name chat) (jumpseat--context-describe-size item)))))
 
-;;; Items
+;;; Kinds of items
 
 (defun jumpseat--context-region-item (beg end)
   "Return an item for the text from BEG to END.

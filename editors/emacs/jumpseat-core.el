@@ -166,7 +166,7 @@ Never log the text of chats."
   (jumpseat--say "%s" (jumpseat--format-error err)))
 
 (defun jumpseat--make-callback (next)
-  "Return a callback for a request that passes the result to NEXT.
+  "Return a callback that passes the result of a request to NEXT.
 If the request fails, the callback shows the error instead."
   (lambda (err result)
     (if err (jumpseat--say-error err) (funcall next result))))

@@ -82,10 +82,10 @@ Return nil if there is none.  A rewrite on the line of point counts as below."
 
 (defun jumpseat--edit-sync-if-unchanged (edit)
   "Record in EDIT which accepted hunks the user has undone.
-Return nil if its text was changed in any other way since it was sent."
+Return nil if the text was changed in any other way since it was sent."
   (when (overlay-buffer (jumpseat--edit-region edit))
     (let ((text (jumpseat--edit-text edit)))
-      ;; If the user has undone a hunk, this is one of the earlier texts.
+      ;; If the user has undone a hunk, `text' is one of the earlier texts.
       (when (member text (cons (jumpseat--edit-sent edit)
                                (jumpseat--edit-earlier edit)))
         (setf (jumpseat--edit-sent edit) text)

@@ -63,7 +63,7 @@ model, followed by a heading.  In `jumpseat-directory', a heading is enough."
   (advice-add 'inhibit-local-variables-p :before-until #'jumpseat--file-p)
   (add-to-list 'magic-mode-alist '(jumpseat--file-p . jumpseat--file-mode))
   ;; Emacs decodes the text before `jumpseat--file-p' can examine it.  Without
-  ;; this rule, a "coding:" in the text would determine how.
+  ;; this rule, a "coding:" in the text would select the coding system.
   (let ((values (concat "\n\\(?:.+\n\\)\\{0,20\\}:?\\(?:conversation\\|model\\): .+\n"
                         "\\(?:.+\n\\)\\{0,20\\}"))
         (aside "\\(?:#.*\n\\|\n\\)\\{0,20\\}"))

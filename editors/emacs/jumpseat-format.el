@@ -33,8 +33,8 @@ A chat in Org is in Org mode; its file has the extension .org."
   ;; `block-end' needs, group 2 the type, and group 3 the pairs of keys and
   ;; values.  If a model writes such a line, the line is escaped.
   block
-  block-end                  ; a `format' string: with group 1 of `block', a regexp for the last line
-  pair                       ; a `format' string: with a key, a regexp; its group 1 is the value
+  block-end                  ; matches the last line; a `format' string for group 1 of `block'
+  pair                       ; matches a pair, with the value in group 1; a `format' string for the key
   escaped                    ; matches if code may contain escaped lines
   front                      ; the first and the last line of the front matter
   front-end

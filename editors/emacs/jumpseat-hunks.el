@@ -129,7 +129,8 @@ The number is nil for an added line."
 
 ;;; Unified differences
 
-(defconst jumpseat-hunks--context 3 "The unchanged lines around a change in a unified difference.")
+(defconst jumpseat-hunks--context 3
+  "The number of unchanged lines on each side of a change in a unified difference.")
 
 (defun jumpseat-hunks--mark-lines (old new)
   "Merge the lines of the texts OLD and NEW into a vector, with common lines once.

@@ -81,7 +81,7 @@
 ;;; Descriptions
 
 (defun jumpseat-menu--describe-model ()
-  "Describe the model of the chat, or elsewhere the default one."
+  "Describe the model of this chat or, outside of chats, that of new chats."
   (jumpseat--ui-describe-value
    "model" (if jumpseat-chat-mode
                (or (jumpseat--transcript-model) (jumpseat--view-get :model))
@@ -122,7 +122,7 @@
 ;;; The menu
 
 (transient-define-suffix jumpseat-menu-keep ()
-  "Switch whether new turns are kept, until Emacs exits."
+  "Switch whether new turns are kept; the choice lasts until Emacs exits."
   :transient t
   (interactive)
   (setq jumpseat-keep (not jumpseat-keep)))

@@ -21,7 +21,7 @@
 (defvar jumpseat-models--fetching nil "The methods that are being requested for completion.")
 
 (defun jumpseat-models--make-forgetter (&rest methods)
-  "Return a listener to remove the results of METHODS from the cache."
+  "Return a listener that drops the results of METHODS from the cache."
   (lambda (_params)
     (setq jumpseat-models--cache
           (seq-remove (lambda (each) (member (car each) methods)) jumpseat-models--cache))))
@@ -70,11 +70,11 @@ completion cannot wait."
   (jumpseat-models--get-cached "models/list" :models))
 
 (defun jumpseat--models-known-prompts ()
-  "Return the cached list of prompt texts, for completion."
+  "Return the cached prompt list, for completion."
   (jumpseat-models--get-cached "prompts/list" :prompts))
 
 (defun jumpseat-models--fetch-prompts (_params)
-  "Request the prompt texts early, so that they are there for the first slash."
+  "Request the prompt list early, so that the first slash can be completed."
   (funcall (jumpseat-models--make-forgetter "prompts/list") nil)
   (jumpseat--models-known-prompts))
 
@@ -147,7 +147,7 @@ If BUFFER is not a chat, set the default model of all clients."
          (jumpseat--make-callback (lambda (_result) (jumpseat-models--use buffer id))))))))
 
 (defun jumpseat-model (&optional name)
-  "Choose the model of this chat, or elsewhere the default of all clients.
+  "Choose the model of this chat or, outside of chats, the default of all clients.
 Without the NAME of a model, offer all models."
   (interactive)
   (let ((buffer (current-buffer)))

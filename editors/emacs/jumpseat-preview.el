@@ -90,8 +90,8 @@ The instruction is cut if the line would be too long for a window."
       (goto-char (jumpseat--edit-start edit))
       (let ((line (line-beginning-position)))
         (overlay-put (if (bolp) (jumpseat--edit-region edit)
-                       ;; Put the string at the start of the line, because its
-                       ;; newline would split the line elsewhere.
+                       ;; Put the string at the start of the line: it ends with
+                       ;; a newline, which would split the line in the middle.
                        (jumpseat--view-put-overlay line (point) edit))
                      'before-string (jumpseat-preview--make-line edit finished))))))
 
@@ -109,8 +109,8 @@ The instruction is cut if the line would be too long for a window."
          (new (if (string-match ".*\\'" text) (substring text 0 (match-beginning 0)) ""))
          (lines (length (split-string new "\n" t)))
          (sent (jumpseat--edit-sent edit)))
-    ;; Compare with as many lines of the old text.  In a regexp, a repeat count
-    ;; cannot be higher than 65535.
+    ;; Compare with the same number of lines of the old text.  In a regexp, a
+    ;; repeat count cannot be higher than 65535.
     (jumpseat--edit-show
      edit (if (string-match (format "\\`\\(?:.*\n\\)\\{,%d\\}" (min lines 65535)) sent)
               (match-string 0 sent)

@@ -1,4 +1,4 @@
-;;; jumpseat-ready.el --- Ready commands for frequent questions  -*- lexical-binding: t; -*-
+;;; jumpseat-ready.el --- Ready-made commands for frequent questions  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The jumpseat authors
 

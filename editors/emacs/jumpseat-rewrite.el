@@ -180,7 +180,7 @@ OUTCOME has no replacement text."
                   :model (or (plist-get options :model) jumpseat-model)
                   :system (plist-get options :system)
                   :settings (plist-get options :settings)
-                  ;; Allow as many tokens as the model: a truncated rewrite
+                  ;; Allow as many tokens as the model does: a truncated rewrite
                   ;; cannot be applied.
                   :maxTokensDefault "model")
             (when context (list :context (vconcat context)))

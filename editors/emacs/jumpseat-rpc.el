@@ -177,7 +177,7 @@ MISSING names the methods or the command that the program lacks."
     (jumpseat--inbox-add #'jumpseat--inbox-emit method params)))
 
 (defun jumpseat--rpc-serve (method responder)
-  "Register RESPONDER for the daemon's requests METHOD, a symbol.
+  "Register RESPONDER for the daemon's requests with the name METHOD, a symbol.
 RESPONDER is called with the params, and returns the result.  It must not ask
 the user."
   (setf (alist-get method jumpseat-rpc--responders) responder))

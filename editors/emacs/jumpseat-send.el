@@ -58,7 +58,7 @@ one), and the conversation.")
 (defun jumpseat--send-answering-p (heading)
   "Whether the answer whose heading is at the position HEADING is being written."
   (and jumpseat-send--answer
-       (equal heading (marker-position (jumpseat--answer-mark jumpseat-send--answer)))))
+       (equal heading (marker-position (jumpseat--answer-marker jumpseat-send--answer)))))
 
 (defun jumpseat--send-stop ()
   "Stop the answer in this buffer, and return whether there was one."
@@ -122,7 +122,7 @@ HEADINGS is a cons of the headings of the user and the assistant.  OUTCOME is
 the turn's outcome, and ERR its error or nil."
   (let ((empty (not (jumpseat--answer-written answer))))
     (setq jumpseat-send--answer nil
-          jumpseat-send--failed (and err (not empty) (jumpseat--answer-mark answer)))
+          jumpseat-send--failed (and err (not empty) (jumpseat--answer-marker answer)))
     (when empty (jumpseat--answer-remove answer))
     (jumpseat--answer-close answer (if empty "" (concat "\n\n" (car headings) "\n\n"))
                             err (plist-get outcome :cancelled))
