@@ -77,13 +77,16 @@ class SyncClient:
 
     def __enter__(self) -> Self:
         """Start the daemon; raises the errors of `Client.__aenter__`."""
-        running: Future[asyncio.AbstractEventLoop] = Future()
+        loop_started: Future[asyncio.AbstractEventLoop] = Future()
         # With `daemon=False`, a program that ends without leaving the block would hang.
         self._thread = threading.Thread(
-            target=asyncio.run, args=(self._run_until_stopped(running),), name="jumpseat-client", daemon=True
+            target=asyncio.run,
+            args=(self._run_until_stopped(loop_started),),
+            name="jumpseat-client",
+            daemon=True,
         )
         self._thread.start()
-        self._loop = running.result()
+        self._loop = loop_started.result()
         try:
             self.run(self._client.__aenter__())
         except BaseException:
@@ -192,9 +195,9 @@ class SyncClient:
             with suppress(RuntimeError):  # The loop may have been closed in the meantime.
                 self._loop.call_soon_threadsafe(call)
 
-    async def _run_until_stopped(self, running: Future[asyncio.AbstractEventLoop]) -> None:
+    async def _run_until_stopped(self, loop_started: Future[asyncio.AbstractEventLoop]) -> None:
         self._stop_requested = asyncio.Event()
-        running.set_result(asyncio.get_running_loop())
+        loop_started.set_result(asyncio.get_running_loop())
         await self._stop_requested.wait()
 
     def _stop(self) -> None:

@@ -21,7 +21,7 @@
   lead                       ; the heading with its blank lines
   overlay                    ; the label at the heading
   (turn nil)                 ; the turn, once it has started
-  (folded nil)               ; the end of the last folded call or result
+  (folded-end nil)           ; the end of the last folded call or result
   (written nil)              ; whether text follows the heading
   (thinking nil)             ; the start of an unfinished thinking block
   (notices nil)              ; warnings and citations, the newest first
@@ -78,7 +78,7 @@ BRANCH is nil outside of branches."
   (jumpseat--writer-replace (jumpseat--answer-writer answer) (jumpseat--answer-lead answer))
   (setf (jumpseat--answer-written answer) nil
         (jumpseat--answer-thinking answer) nil
-        (jumpseat--answer-folded answer) nil))
+        (jumpseat--answer-folded-end answer) nil))
 
 (defun jumpseat-answer--describe-retry (delta)
   "Describe the wait before a retry, from DELTA."
@@ -166,8 +166,8 @@ DELTA is a value of `$/progress'."
 (defun jumpseat-answer--fold-calls (answer)
   "Fold each new call and result of ANSWER."
   (let ((writer (jumpseat--answer-writer answer)))
-    (setf (jumpseat--answer-folded answer)
-          (copy-marker (jumpseat--calls-fold (or (jumpseat--answer-folded answer)
+    (setf (jumpseat--answer-folded-end answer)
+          (copy-marker (jumpseat--calls-fold (or (jumpseat--answer-folded-end answer)
                                                  (jumpseat--writer-start writer))
                                              (jumpseat--writer-end writer))))))
 

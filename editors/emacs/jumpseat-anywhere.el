@@ -26,7 +26,7 @@
 
 (cl-defstruct (jumpseat-anywhere--sink (:constructor jumpseat-anywhere--make-sink) (:copier nil))
   writer                     ; writes the answer into a buffer, or is nil
-  end                        ; nil, or a function to call with the whole text
+  callback                   ; nil, or a function to call with the whole text
   (lead "")                  ; the text between the question and the answer
   (note nil))                ; the overlay that shows that the answer is awaited
 
@@ -44,9 +44,9 @@
   (pcase destination
     ('kill-ring
      (jumpseat-anywhere--make-sink
-      :end (lambda (text)
-             (kill-new text)
-             (jumpseat--say "The answer is in the kill ring."))))
+      :callback (lambda (text)
+                  (kill-new text)
+                  (jumpseat--say "The answer is in the kill ring."))))
     ;; The answer precedes the text that is already there.
     ('start
      (barf-if-buffer-read-only)
@@ -55,7 +55,7 @@
        sink))
     ('echo-area
      (jumpseat-anywhere--make-sink
-      :end (lambda (text) (display-message-or-buffer text "*jumpseat answer*"))))
+      :callback (lambda (text) (display-message-or-buffer text "*jumpseat answer*"))))
     ('buffer
      (with-current-buffer (get-buffer-create (read-buffer "Answer in buffer: " "*jumpseat answer*"))
        (display-buffer (current-buffer))
@@ -94,8 +94,8 @@ Stop REQUEST if the user has deleted or undone the text."
   (cond ((plist-get info :error) (jumpseat--say "%s" (plist-get info :error)))
         ((eq 'stopped (plist-get info :status)) (jumpseat--say "The answer was stopped."))
         ((string-empty-p (or text "")) (jumpseat--say "The model returned no text."))
-        ((jumpseat-anywhere--sink-end sink)
-         (funcall (jumpseat-anywhere--sink-end sink) text))))
+        ((jumpseat-anywhere--sink-callback sink)
+         (funcall (jumpseat-anywhere--sink-callback sink) text))))
 
 (defun jumpseat--anywhere-stop ()
   "Stop the newest request of this buffer, and return whether there was one."

@@ -100,8 +100,8 @@ as (:temperature 0.2), CONTEXT a list of blocks (see `jumpseat-context-region'
 and `jumpseat-context-file'), and TOOLS a list of selectors as in
 `jumpseat-tools'.  CONVERSATION is the id of a kept conversation to continue;
 with KEEP, the daemon keeps the conversation."
-  (let* ((given (jumpseat--preset-get preset))
-         (tools (or tools (plist-get given :tools)))
+  (let* ((preset-values (jumpseat--preset-get preset))
+         (tools (or tools (plist-get preset-values :tools)))
          (buffer (current-buffer))
          (run (lambda (function &rest arguments)
                 (if (buffer-live-p buffer)
@@ -112,9 +112,9 @@ with KEEP, the daemon keeps the conversation."
           (jumpseat--turn-start
            "chat/start"
            (append (list :messages (jumpseat-api--make-messages prompt context)
-                         :model (or model (plist-get given :model) jumpseat-model)
-                         :system (or system (plist-get given :system))
-                         :settings (append settings (plist-get given :settings))
+                         :model (or model (plist-get preset-values :model) jumpseat-model)
+                         :system (or system (plist-get preset-values :system))
+                         :settings (append settings (plist-get preset-values :settings))
                          :conversationId conversation
                          :keep (if keep t :json-false))
                    (jumpseat--workspace-params tools))

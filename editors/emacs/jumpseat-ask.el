@@ -75,10 +75,10 @@ If QUESTION is empty, add the region, from BEG to END, without sending it."
         (goto-char (point-min))
         (while (and (or (null found) (< (point) at) (not (eobp)))
                     (re-search-forward "^\\(```+\\|~~~+\\).*\n" nil t))
-          (let ((fence (match-string 1)) (open (match-beginning 0)) (beg (point)))
+          (let ((fence (match-string 1)) (fence-start (match-beginning 0)) (beg (point)))
             (when (re-search-forward (concat "^" (regexp-quote fence) "[ \t]*$") nil t)
               (setq found (cons beg (match-beginning 0)))
-              (when (<= open at (match-end 0)) (goto-char (point-max))))))
+              (when (<= fence-start at (match-end 0)) (goto-char (point-max))))))
         (or found (user-error "There is no code block in this buffer"))))))
 
 (defun jumpseat-ask--call-with-code (callback)

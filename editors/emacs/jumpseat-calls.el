@@ -29,7 +29,7 @@
 
 ;;; Folds
 
-(defconst jumpseat-calls--short 8
+(defconst jumpseat-calls--short-lines 8
   "The maximum number of lines of a context block that stays unfolded.")
 
 (defun jumpseat-calls--read-pair (pairs key)
@@ -102,7 +102,7 @@ A context block that is short stays unfolded."
   (let ((name (or (jumpseat-calls--read-pair pairs "label") (jumpseat-calls--read-pair pairs "name")
                   (jumpseat-calls--read-pair pairs "uri"))))
     (when (or (not (equal type "context"))
-              (> (- (count-lines beg end) 2) jumpseat-calls--short))
+              (> (- (count-lines beg end) 2) jumpseat-calls--short-lines))
       (jumpseat--view-fold
        beg end
        (concat (if (and name (equal type "context")) (url-unhex-string (file-name-nondirectory name))
@@ -168,7 +168,7 @@ It is turned on and off with the approval requests."
     ("outside" . "The path is outside of the workspace."))
   "Explanations of why a call needs approval, if that is not obvious.")
 
-(defconst jumpseat-calls--lines 16
+(defconst jumpseat-calls--approval-lines 16
   "The maximum number of lines of the diff or arguments in an approval request.")
 
 (defun jumpseat-calls--format-diff (request)
@@ -194,8 +194,8 @@ It is turned on and off with the approval requests."
 (defun jumpseat-calls--cut (text)
   "Return the first lines of TEXT, and a line with the number of further lines."
   (let* ((lines (split-string (string-trim-right text) "\n"))
-         (more (- (length lines) jumpseat-calls--lines)))
-    (string-join (append (seq-take lines jumpseat-calls--lines)
+         (more (- (length lines) jumpseat-calls--approval-lines)))
+    (string-join (append (seq-take lines jumpseat-calls--approval-lines)
                          (when (> more 0) (list (format "… %d more lines" more))))
                  "\n")))
 

@@ -189,14 +189,14 @@ SECTION is a cons of the bounds of the question in this buffer.  Call DONE
 with the conversation to send.  STEP makes callbacks of requests; see
 `jumpseat-send--make-step'."
   (let* ((place (cons (copy-marker (car section)) (copy-marker (cdr section))))
-         (before (plist-get (jumpseat--transcript-find-last conversation) :content)))
+         (old-content (plist-get (jumpseat--transcript-find-last conversation) :content)))
     (jumpseat-references--expand-prompt
-     before (plist-get conversation :model) step
+     old-content (plist-get conversation :model) step
      (lambda (prompted prompt)
        (condition-case missing
            (let ((content (vconcat (jumpseat-references--list-new-context conversation)
                                     (jumpseat-references--insert-blocks prompted))))
-             (if (equal content before) (funcall done conversation)
+             (if (equal content old-content) (funcall done conversation)
                (jumpseat-references--put
                 (if prompt (jumpseat-references--add-prompt-settings conversation prompt) conversation)
                 content place (and prompt conversation) step done)))

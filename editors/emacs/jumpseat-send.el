@@ -91,7 +91,7 @@ one), and the conversation.")
   (run-hook-with-args 'jumpseat-turn-ended-functions err reason))
 
 (defun jumpseat-send--fail (err)
-  "Show ERR below the question of this chat, which was not sent."
+  "Show ERR below this chat's question, which was not sent."
   (jumpseat-send--reset)
   (jumpseat--view-clear)
   (save-restriction
@@ -169,7 +169,7 @@ the user has changed the front matter since, leave it unchanged."
                  (jumpseat--transcript-put-front-matter text branch))))))))))
 
 (defun jumpseat-send--find-question (heading)
-  "Return the start of the last question of this chat, whose heading is HEADING.
+  "Return the start of this chat's last question, which has the heading HEADING.
 If there is no such heading, the question starts after the front matter of the
 chat or of its branch."
   (save-excursion

@@ -104,7 +104,7 @@ This is one step of undo."
   (jumpseat-rewrite-next (- (or count 1))))
 
 (defun jumpseat-rewrite-reject ()
-  "Discard every change of the rewrite at point that is not accepted yet.
+  "Discard every change of the rewrite at point that you have not accepted yet.
 If the model is still writing, stop the model."
   (interactive)
   (let ((edit (jumpseat-settle--get-open)))
