@@ -127,18 +127,19 @@
   (interactive)
   (setq jumpseat-keep (not jumpseat-keep)))
 
-(defmacro jumpseat-menu--define-destination (destination)
-  "Define a command that sends text and writes the answer to DESTINATION."
+(defmacro jumpseat-menu--define-destination (destination place)
+  "Define a command that sends text and writes the answer to DESTINATION.
+PLACE describes DESTINATION in the command's docstring."
   (let ((name (intern (format "jumpseat-send-to-%s" destination))))
     `(defun ,name ()
-       ,(format "Send the region or the text before point; answer in the %s." destination)
+       ,(format "Send the region or the text before point; the answer goes into %s." place)
        (interactive)
        (jumpseat--anywhere-send ',destination))))
 
-(jumpseat-menu--define-destination kill-ring)
-(jumpseat-menu--define-destination echo-area)
-(jumpseat-menu--define-destination buffer)
-(jumpseat-menu--define-destination chat)
+(jumpseat-menu--define-destination kill-ring "the kill ring")
+(jumpseat-menu--define-destination echo-area "the echo area")
+(jumpseat-menu--define-destination buffer "another buffer")
+(jumpseat-menu--define-destination chat "a chat")
 
 (transient-define-prefix jumpseat-menu ()
   "Show and change everything about this chat, or send text from this buffer."
