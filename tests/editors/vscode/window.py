@@ -139,10 +139,10 @@ class Window:
         """Wait until this place of the page is visible."""
         expect(place).to_be_visible(timeout=WAIT_MS)
 
-    def wait_briefly_for(self, place: Locator, wait_ms: int = 2000) -> bool:
-        """Wait a short time for the place to be visible; return whether it is."""
+    def wait_briefly_for(self, place: Locator) -> bool:
+        """Wait two seconds for the place to be visible; return whether it is."""
         try:
-            expect(place).to_be_visible(timeout=wait_ms)
+            expect(place).to_be_visible(timeout=2000)
         except AssertionError:
             return False
         return True
@@ -326,14 +326,19 @@ class Window:
 
         A click could meet another row if the list is laid out again at that time.
         """
-        rows = self.quick_input.locator(".monaco-list-row").filter(has_text=text)
-        self.wait_until_shown(rows.first)
+        rows = self.quick_input.locator(".monaco-list-row")
+        self.wait_until_shown(rows.filter(has_text=text).first)
         focused = rows.and_(self.quick_input.locator(".focused"))
         for _ in range(MAX_ROWS):
-            if self.wait_briefly_for(focused, 200):
+            # Press a key only after the previous one has moved the focus: a busy window would pass the row.
+            index = focused.get_attribute("data-index") if focused.count() else None
+            if index is not None and focused.filter(has_text=text).count():
                 break
             self.page.keyboard.press("ArrowDown")
-        self.wait_until_shown(focused)
+            if index is not None:
+                expect(focused).not_to_have_attribute("data-index", index, timeout=WAIT_MS)
+            self.wait_until_shown(focused)
+        self.wait_until_shown(focused.filter(has_text=text))
         self.page.keyboard.press("Enter")
 
     @property
