@@ -74,7 +74,7 @@ A sign-in to a tool server has no code."
     (append (list (format "Sign in to %s" (string-remove-prefix "mcp:" (plist-get prompt :provider)))
                   "" (concat "Page:  " page))
             (if code (list (concat "Code:  " code) ""
-                           "The code was copied. Waiting for you to enter it there …")
+                           "The code was copied. Waiting for you to enter it on the page …")
               (list (concat "Host:  " (plist-get prompt :host)) ""
                     "Waiting for you to sign in there …"))
             (list "q closes this window and cancels."))))

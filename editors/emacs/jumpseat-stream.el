@@ -8,9 +8,10 @@
 
 ;; A writer appends to one text in a buffer that the user may edit at the same
 ;; time.  It moves point, in any window, only if point was at the end of the
-;; text.  All its writes are one undo step.  The text is fontified once, when it is
-;; complete: a major mode for Markdown may need more time for each piece than
-;; the model does.
+;; text.  All its writes are one undo step, unless something else changes the
+;; buffer in between.  The text is fontified once, when it is complete: a major
+;; mode for Markdown may need more time to fontify a piece than the model needs to
+;; write it.
 
 ;;; Code:
 
@@ -28,8 +29,8 @@
 
 (defun jumpseat--writer-new (position &optional follow)
   "Create a writer at POSITION in this buffer.
-Point follows the text at the end of the buffer.  With FOLLOW, it also does so
-above other text."
+Point follows the text if the text is at the end of the buffer.  With FOLLOW,
+point follows it even if other text is below."
   (jumpseat-writer--make :buffer (current-buffer) :start (copy-marker position)
                          :end (copy-marker position) :follow follow))
 
@@ -79,7 +80,7 @@ If something else has changed the buffer since the last write, start a new step.
 
 (defun jumpseat-writer--find-followers (writer)
   "Return the windows whose point is at the end of the text of WRITER.
-Return nil if other text is below, unless point follows the text there too."
+If other text is below, return nil, unless WRITER was created with FOLLOW."
   (let ((end (marker-position (jumpseat--writer-end writer))))
     (when (or (jumpseat--writer-follow writer) (= end (1+ (buffer-size))))
       (seq-filter (lambda (window) (= (window-point window) end))

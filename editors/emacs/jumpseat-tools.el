@@ -222,8 +222,9 @@ directory,\nthe root of the file system, or remote.")
 
 (defun jumpseat-tools-trust ()
   "Trust the tool server at point, or stop trusting it.
-This applies to the folder that was current when Emacs connected to the daemon,
-and to the definition of the server, which is shown first."
+The definition of the server is shown first.  Trust only applies to this
+definition, and to the folder that was current when Emacs connected to the
+daemon."
   (interactive)
   (let* ((buffer (current-buffer))
          (server (jumpseat--tools-server-at-point))

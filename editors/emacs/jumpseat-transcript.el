@@ -79,7 +79,7 @@ is its `jumpseat--branch', or nil, and :place a marker at PLACE."
 (defun jumpseat--transcript-render (message conversation callback)
   "Render MESSAGE for the model and the branch of CONVERSATION.
 Call CALLBACK with an error or nil, and the text without its last line
-ending.  In an answer, blank lines around each text are removed."
+ending.  In an answer, blank lines around each block of text are removed."
   (let ((format (jumpseat--format-here)))
     (jumpseat--rpc-request
      "transcript/render" (list :messages (vector message) :model (plist-get conversation :model)

@@ -6,8 +6,7 @@
 
 ;;; Commentary:
 
-;; Choices in the minibuffer that wait for the daemon's answers, and small
-;; windows.
+;; Choices in the minibuffer, which wait until it is free, and small windows.
 
 ;;; Code:
 

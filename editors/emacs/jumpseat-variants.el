@@ -34,7 +34,7 @@ A question may be edited before it is asked again.")
              (goto-char (jumpseat--branch-start branch))
              (buffer-substring-no-properties (point) (line-end-position))))
          (mapcar (lambda (message)
-                   ;; Leave out other values, which the daemon does not always know.
+                   ;; Leave out all other keys: the daemon does not always know their values.
                    (mapcar (lambda (block)
                              (mapcar (lambda (key) (plist-get block key))
                                      '(:type :text :thinking :id :name :raw :content :source)))

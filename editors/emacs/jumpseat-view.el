@@ -198,7 +198,7 @@ LABEL is followed by the key of COMMAND, unless HIDE-KEY is non-nil."
     (define-key map (kbd "RET") #'jumpseat-toggle-fold)
     (define-key map [mouse-1] #'jumpseat-toggle-fold)
     map)
-  "Keymap on folded thinking and calls.")
+  "Keymap on thinking and calls, whether they are folded or shown.")
 
 (defun jumpseat--view-count-lines (beg end markup)
   "Describe the number of lines from BEG to END, without markup.

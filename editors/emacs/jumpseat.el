@@ -21,7 +21,7 @@
 ;;   M-x jumpseat           open the last chat; with a prefix argument, a new one
 ;;   M-x jumpseat-open      open a saved chat
 ;;   M-x jumpseat-ask       ask in the last chat, about the region
-;;   M-x jumpseat-send      send the text before point of any buffer, and answer there
+;;   M-x jumpseat-send      send the text before point, in any buffer; the answer goes there
 ;;   M-x jumpseat-rewrite   rewrite the region; the change is shown before it is applied
 ;;   M-x jumpseat-rewrite-with  rewrite with another model, system prompt or context
 ;;   M-x jumpseat-menu      show and change everything in one menu
@@ -40,9 +40,10 @@
 ;;   M-x jumpseat-doctor    check what a provider needs
 ;;   M-x jumpseat-log       show the logs
 ;;
-;; A chat is text: write under the last heading, and send it with C-c C-c.  You
-;; can edit everything above; the current text is sent.  C-c C-k stops an answer
-;; and keeps the text received so far.  Emacs stays responsive while it waits.
+;; A chat is text: write a question under the last heading, and send it with
+;; C-c C-c.  You can edit everything above the question: the edited text is sent.
+;; C-c C-k stops an answer and keeps the text received so far.  Emacs stays
+;; responsive while it waits.
 ;;
 ;; The package does not bind keys outside of chats.  To put the commands on a
 ;; prefix key, use `jumpseat-command-map':

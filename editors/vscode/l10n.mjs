@@ -1,6 +1,6 @@
-// Collects the texts of the source for translators in `l10n/bundle.l10n.json`. With `--check`, the script does not
-// write that file, but fails if it is not current. In both cases, the script also fails if the keys in `package.json`
-// and `package.nls.json` differ, or if `package.json` itself contains texts that VS Code shows.
+// Writes the translatable texts of the source to `l10n/bundle.l10n.json`. With `--check`, the script does not write
+// that file, but fails if it is not current. In both cases, the script also fails if the keys in `package.json` and
+// `package.nls.json` differ, or if `package.json` itself contains texts that VS Code shows.
 // A rule in `eslint.config.mjs` finds texts in the source that are not passed through `l10n.t`.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { getL10nJson } from '@vscode/l10n-dev';

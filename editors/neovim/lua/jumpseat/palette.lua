@@ -6,7 +6,7 @@ local log = require('jumpseat.core.log')
 
 local M = {}
 
---- Return the input of a built-in prompt if the user has not selected or written anything.
+--- Return the input that a built-in prompt uses if the user has not selected or written anything.
 ---@param name string
 ---@return string reference
 local function find_default_input(name) return name == 'commit' and '@diff' or '@buffer' end

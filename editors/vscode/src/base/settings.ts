@@ -36,8 +36,8 @@ export function checksCertificates(): boolean {
 }
 
 /**
- * Return the param that adds the rules of the workspace, if the user has enabled it and trusts the workspace. Chats in
- * the chat view do not need it, because VS Code itself attaches the files with the rules there.
+ * Return the param that adds the rules of the workspace, if the user has enabled the rules and trusts the workspace.
+ * Chats in the chat view do not need this param, because VS Code itself attaches the files with the rules there.
  */
 export function rulesParams(): { workspaceRules?: true } {
   const isOn = vscode.workspace.getConfiguration('jumpseat').get<boolean>('workspaceRules', false);

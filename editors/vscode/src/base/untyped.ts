@@ -1,6 +1,6 @@
 /**
  * Properties and classes that VS Code has at run time but `@types/vscode` does not declare. Each is used only if it
- * exists. None of them needs a proposed API, except that VS Code ignores `isDefault` without proposed APIs.
+ * exists. Only `isDefault` depends on proposed APIs: VS Code ignores it for an extension that may not use them.
  */
 import * as vscode from 'vscode';
 

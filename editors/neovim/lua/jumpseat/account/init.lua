@@ -54,7 +54,7 @@ local function show_prompt(prompt)
     'Page:  ' .. prompt.verificationUri,
     'Code:  ' .. prompt.userCode,
     '',
-    copy(prompt.userCode) .. ' Waiting for you to enter it there …',
+    copy(prompt.userCode) .. ' Waiting for you to enter it on the page …',
     'Press q to cancel.',
   }
   running.close = float.open(lines, { on_close = M.cancel }).close

@@ -19,7 +19,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.ask')
 
 ---@param buf integer
 ---@param line integer from 1
----@return integer row the last line with text at or above it, from 1
+---@return integer row the last line with text, at or above `line`; from 1
 ---@return string text
 local function find_last_text(buf, line)
   local row = region.find_last_line(buf, line)

@@ -103,7 +103,7 @@ local function find_block(buf, row)
   return find_indented(lines, row) or found
 end
 
---- Return the code block at the cursor, or the last one. Warns if there is none.
+--- Return the code block at the cursor, or the last one. If there is none, warn the user.
 ---@param buf integer
 ---@return jumpseat.CodeBlock?
 function M.find_current(buf)

@@ -24,7 +24,8 @@ local function change_without_undo(buf, change)
 end
 
 --- Replace the heading of a new chat with the configured one, unless the user has edited the heading. This starts the
---- daemon, so call it only when the user writes in the chat or sends it. Errors are ignored, because sending reports them.
+--- daemon if it is not running, which is not wanted before the user writes in the chat or sends it. Errors are ignored,
+--- because sending reports them.
 ---@param buf integer
 function M.replace_heading(buf)
   local heading = replaceable[buf]

@@ -152,7 +152,7 @@ local function handle_exit(gone, command, code, signal)
   if connection == gone then connection = nil end
   if gone.state == 'ending' then return fail_all(gone, wire.error('connection', 'jumpseat was stopped.')) end
   if gone.state == 'starting' then return fail_all(gone, describe_early_exit(command, code, last_line)) end
-  -- The user may have stopped the daemon. The next request starts it again.
+  -- If no request was running, do not report a crash: the user may have stopped the daemon. The next request starts it.
   if next(gone.pending) == nil then return fail_all(gone, wire.error('connection', 'jumpseat ended.')) end
   local now = vim.uv.now() / 1000
   crashes = vim.tbl_filter(function(at) return now - at < RESTART_SECONDS end, crashes)

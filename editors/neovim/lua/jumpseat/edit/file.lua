@@ -74,7 +74,7 @@ local function find_named(lines, known, may_be_new)
   end
 end
 
---- Return the path in a comment line that contains nothing else.
+--- Return the path in a comment line that contains nothing else, except perhaps the word `file` in front of the path.
 ---@param line string
 ---@return string?
 local function find_in_comment(line)

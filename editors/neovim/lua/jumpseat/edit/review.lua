@@ -1,4 +1,4 @@
---- Shows new text for some lines of a buffer as a diff, which the user accepts or rejects, whole or by hunk.
+--- Shows new text for some lines of a buffer as a diff, which the user accepts or rejects as a whole or hunk by hunk.
 local diff = require('jumpseat.edit.diff')
 local folds = require('jumpseat.display.folds')
 local keys = require('jumpseat.input.keys')

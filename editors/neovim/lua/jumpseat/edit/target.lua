@@ -174,7 +174,7 @@ function M.preview(target, text)
   if target.mode == 'before' then return row, {}, split_lines(text) end
   if target.mode == 'after' then return row + 1, {}, split_lines(text) end
   local lines = M.current_lines(target)
-  -- The space stands for the incomplete line.
+  -- The space stands for the incomplete line, which is removed below.
   local new = M.compute_lines(target, text .. ' ', lines) or {}
   table.remove(new)
   return row, vim.list_slice(lines, 1, math.min(#new, #lines)), new

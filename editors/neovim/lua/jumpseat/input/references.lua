@@ -166,8 +166,8 @@ local function insert_blocks(message, blocks)
   return changed
 end
 
---- If the last question starts with `/NAME`, replace the question in `parsed` with the text of that prompt. Also take the
---- prompt's model, system prompt and settings, as far as the front matter does not set its own.
+--- If the last question starts with `/NAME`, replace the question in `parsed` with the text of that prompt. The prompt's
+--- model, system prompt and settings also apply, unless the front matter sets its own.
 ---@param parsed jumpseat.Parsed
 ---@param callback fun(err: jumpseat.Error?, changed: boolean?)
 local function expand_prompt(parsed, callback)

@@ -91,7 +91,7 @@ function M.check_later(buf)
   end, CHECK_MS)
 end
 
--- Check again when a provider's list of models has arrived, because the daemon cannot check the model before.
+-- Check again when a provider's list of models has arrived: until then, the daemon cannot check the model.
 client.on('models/didChange', function() vim.iter(chats.list()):each(M.check) end)
 
 --- Describe the values that a settings row allows.

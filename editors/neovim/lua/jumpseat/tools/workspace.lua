@@ -1,4 +1,4 @@
---- Answers the daemon's requests about the buffers of the workspace, so that tools read and change unsaved text there.
+--- Answers the daemon's requests about unsaved buffers, so that tools read and change the text of a buffer instead of its file.
 local chats = require('jumpseat.core.chats')
 local client = require('jumpseat.daemon.client')
 
