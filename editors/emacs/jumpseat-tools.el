@@ -111,7 +111,7 @@ TOOL is nil, switch the whole server."
 (defun jumpseat-tools--describe-state (row)
   "Describe the state of the server in ROW."
   (concat (string-replace "_" " " (plist-get row :state))
-          (if-let ((reason (jumpseat--get row :error :message)))
+          (if-let ((reason (plist-get row :error)))
               (concat ": " (string-remove-suffix "." reason))
             "")))
 

@@ -173,5 +173,10 @@
         (jumpseat-tools--draw)
         (should (string-search "this chat's directory is your home directory" (buffer-string)))))))
 
+(ert-deftest units-the-list-of-tools-says-why-a-server-failed ()
+  (should (equal (jumpseat-tools--describe-state '(:state "failed" :error "The program a was not found."))
+                 "failed: The program a was not found"))
+  (should (equal (jumpseat-tools--describe-state '(:state "needs_sign_in")) "needs sign in")))
+
 (provide 'units-chat)
 ;;; units-chat.el ends here
