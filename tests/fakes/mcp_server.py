@@ -114,6 +114,8 @@ class Server:
                 error = {"code": -32601, "message": f"Method {method} not found"}
                 self.send({"id": message["id"], "error": error})
                 return
+        if method == self.options.break_result:
+            result |= {"serverInfo": 5, "nextCursor": 5}
         if result is not None:
             self.send({"id": message["id"], "result": result})
 
@@ -219,6 +221,7 @@ def main() -> None:
         action="store_true",
         help="ignore the end of stdin and SIGTERM, and start a child that ignores SIGTERM",
     )
+    parser.add_argument("--break-result", help="answer this method with a result that breaks the protocol")
     parser.add_argument("--exit", type=int, help="end immediately with this code")
     parser.add_argument("--tools", type=int, default=0, help="the number of tools besides those in TOOLS")
     parser.add_argument("--page", type=int, default=1_000_000, help="the number of tools on each page")

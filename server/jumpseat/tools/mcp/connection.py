@@ -182,6 +182,9 @@ class Connection:
         else:
             if isinstance(error, MCPError):
                 error = ToolError(describe(error))
+            elif isinstance(error, ValidationError):
+                logger.debug("the server %s breaks the protocol: %s", self._name, error)
+                error = ToolError("It sent a result that breaks the protocol.")
             self._ready.set_exception(error)
             self._ready.exception()  # Otherwise, asyncio logs the error if nobody awaits `_ready`.
 
@@ -291,7 +294,7 @@ async def _negotiate(session: ClientSession) -> None:
             # that happens, try both once more.
             if error.code != UNSUPPORTED_PROTOCOL_VERSION or attempt:
                 raise
-        except (ValidationError, RuntimeError) as error:
+        except RuntimeError as error:
             raise ToolError(f"It does not speak a known version of the protocol ({error}).") from None
 
 

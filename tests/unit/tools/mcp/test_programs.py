@@ -192,6 +192,18 @@ async def test_a_source_without_a_value_is_a_warning_that_names_the_key(connect:
     assert client.status("fake").state == "failed"
 
 
+@pytest.mark.parametrize("method", ["initialize", "tools/list"])
+async def test_a_result_that_breaks_the_protocol_is_reported_in_one_line(
+    connect: Connect, method: str
+) -> None:
+    client = connect(make_config("--break-result", method))
+    await client.host.list_tools(refresh=True)
+    status = client.status("fake")
+
+    reason = "It sent a result that breaks the protocol."
+    assert (status.state, status.error) == ("failed", f"The server fake refused the connection. {reason}")
+
+
 @pytest.mark.requirement("12:mcp-environment")
 async def test_the_definition_does_not_show_secrets(connect: Connect) -> None:
     url = "https://me:hunter2hunter2@x.example/?token=abcdefghijkl&x=1"
