@@ -32,7 +32,8 @@ function M.cancel()
   log.notify('The sign-in was cancelled.')
 end
 
---- Copy a code to the clipboard if possible. Return a sentence that says so, or asks the user to copy the code.
+--- Copy a code to the clipboard if possible. Return a sentence that says that the code was copied, or else asks the user to
+--- copy it.
 ---@param code string
 ---@return string
 local function copy(code)
@@ -87,7 +88,7 @@ end
 --- The last reported sign-in state of each provider.
 ---@type table<string, string>
 local states = {}
---- Whether the user is signing out, so that the change of the state needs no warning.
+--- Whether the user is signing out: if so, the change of the state needs no warning.
 local is_signing_out = false
 
 client.on('auth/didChange', function(account)

@@ -12,7 +12,7 @@ local count = 0
 ---@type table<integer, { mark: integer, tick: integer }> by buffer: the headings that the configured heading may still replace
 local replaceable = {}
 
---- Change the initial text of a chat without adding an undo step.
+--- Change the initial text of a chat without adding an undo step, and mark the chat as unmodified.
 ---@param buf integer
 ---@param change fun()
 local function change_without_undo(buf, change)

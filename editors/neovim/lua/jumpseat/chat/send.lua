@@ -17,8 +17,8 @@ local workspace = require('jumpseat.tools.workspace')
 
 local M = {}
 
---- Run `action`, but not while a question is being prepared: text that the action adds then would end up above the
---- answer.
+--- Run `action` or, if a question is being prepared, schedule it for the end of the preparation: text that the action adds
+--- during the preparation would end up above the answer.
 ---@param chat jumpseat.Chat
 ---@param action fun()
 function M.run_when_prepared(chat, action)

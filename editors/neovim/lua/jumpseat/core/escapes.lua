@@ -12,7 +12,7 @@ local BLOCKS = {
 }
 local MARKERS = { '<details><summary>Thinking</summary>', '<!-- text -->', '<!-- empty -->' }
 
---- Patterns of words that Vim or Emacs would read as settings. Those for Vim start with white space.
+--- Patterns of words that Vim or Emacs would read as settings for the file. The patterns for Vim start with white space.
 local SETTINGS = { '[\t-\r ]vi', '[\t-\r ]ex', '[\t-\r ][vV]im[<=>]?%d*' }
 table.insert(
   SETTINGS,
@@ -37,7 +37,7 @@ local function remove(line, headings)
   local rest = line:match('^\\+(.*)$')
   if rest and is_special(rest, headings) then line = line:sub(2) end
   if not line:find('\\:', 1, true) then return line end
-  -- Settings may also start the line, so put white space before it while the patterns are applied.
+  -- Such a word may also start the line, so put white space before the line while the patterns are applied.
   line = ' ' .. line
   for _, word in ipairs(SETTINGS) do
     line = line:gsub('(' .. word .. '\\*)\\:', '%1:')

@@ -30,7 +30,7 @@ function M.with_stderr(command)
   return vim.list_extend({ '/bin/sh', '-c', 'exec "$@" 2>>"$0"', M.path() }, command)
 end
 
---- Return the last line of the log, or an empty string if this plug-in wrote that line.
+--- Return the last line of the log if a process wrote it (see `with_stderr`). If this plug-in wrote it, return an empty string.
 ---@return string
 function M.last_line()
   local file = io.open(M.path(), 'r')

@@ -176,7 +176,7 @@ function M.request_lsp(callback)
 end
 
 --- The 'omnifunc' of chats. If the items must be requested, the menu opens when the daemon has answered.
----@param find 0|1
+---@param find 0|1 1 to return the start of the word that is completed, 0 to return the items
 ---@return integer|jumpseat.Completion[]
 function M.omnifunc(find)
   if find == 0 then return M.found or {} end

@@ -55,7 +55,7 @@ local function list_buffers()
   end, vim.api.nvim_list_bufs())
 end
 
---- Run Git in the directory of the file that the question is about.
+--- Run `git diff` in the directory of the file that the question is about.
 ---@param word string the reference
 ---@param arguments string[]
 ---@param callback jumpseat.ContextCallback
@@ -74,7 +74,7 @@ local function run_git(word, arguments, callback)
   if not started then callback(word .. ': the program git was not found.') end
 end
 
---- Add a line to `lines` for each of these symbols, and for the symbols that it contains.
+--- Add a line to `lines` for each of these symbols, and for the symbols inside them.
 ---@param symbols table[]
 ---@param depth integer
 ---@param lines string[]
