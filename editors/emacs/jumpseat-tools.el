@@ -19,8 +19,8 @@
 
 (defcustom jumpseat-tools nil
   "The tools that models may call in new chats.
-Each is a selector server/tool, in which `*' after the slash matches any
-characters, such as \"files/*\".  \\[jumpseat-tools] changes the tools of one chat."
+Each is a selector server/tool, such as \"files/*\": a `*' after the slash
+matches any characters.  \\[jumpseat-tools] changes the tools of one chat."
   :type '(repeat string)
   :group 'jumpseat)
 
@@ -43,7 +43,7 @@ characters, such as \"files/*\".  \\[jumpseat-tools] changes the tools of one ch
      place)))
 
 (defun jumpseat-tools--describe (selectors)
-  "List the servers of SELECTORS, or return nil if there are no selectors."
+  "Return a text with the servers of SELECTORS, or nil if there are no selectors."
   (when selectors
     (concat "tools: "
             (string-join (seq-uniq (mapcar (lambda (each) (car (split-string each "/"))) selectors))
@@ -100,7 +100,7 @@ TOOL is nil, switch the whole server."
     (define-key map "n" #'next-line)
     (define-key map "p" #'previous-line)
     map)
-  "Keymap for the window of tools; the file jumpseat.el adds a key.")
+  "Keymap for the window of tools; the file jumpseat.el adds a key that signs in.")
 
 (define-derived-mode jumpseat-tools-mode jumpseat-ui-mode "Tools"
   "The mode of the window in which the tools of a chat are chosen."

@@ -97,10 +97,10 @@ ending.  In an answer, blank lines around each block of text are removed."
 
 (defun jumpseat--transcript-fetch-headings (model callback &optional format level)
   "Fetch the headings of questions and answers, which a configuration may rename.
-MODEL is the chat's model, and FORMAT its format, by default the format of
-this buffer.  LEVEL is the level of the headings, by default 1.  Call CALLBACK
-with an error or nil, and a cons of the heading of the user and the heading of
-the assistant."
+Add the names of their roles to the known names.  MODEL is the chat's model, and
+FORMAT its format, by default the format of this buffer.  LEVEL is the level of
+the headings, by default 1.  Call CALLBACK with an error or nil, and a cons of
+the heading of the user and the heading of the assistant."
   (let* ((format (or format (jumpseat--format-here)))
          (sign (jumpseat--format-sign-at format level))
          (heading (concat (regexp-quote sign) "\\(.+\\)\n")))
@@ -149,7 +149,8 @@ Without front matter, this is the position where front matter belongs."
   (cdr (jumpseat-transcript--find-front-matter branch)))
 
 (defun jumpseat--transcript-front-matter-text (&optional branch)
-  "Return the text of the front matter of this buffer, or of BRANCH."
+  "Return the text from the start of this buffer to the end of its front matter.
+With BRANCH, return the text from its headline to the end of its drawer."
   (save-restriction
     (widen)
     (buffer-substring-no-properties
@@ -194,7 +195,7 @@ The properties of branches around point override the front matter of the chat."
                                              (jumpseat--transcript-front-matter-end)))))))
 
 (defun jumpseat--transcript-model ()
-  "Return the model in the front matter of this buffer, or nil."
+  "Return the model at point, or nil; see `jumpseat--transcript-value'."
   (jumpseat--transcript-value "model"))
 
 (defun jumpseat--transcript-branched-p ()

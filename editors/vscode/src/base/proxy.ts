@@ -10,7 +10,7 @@ export interface ProxySettings {
 
 /**
  * Return the environment variables that pass the proxy in VS Code's settings to a program. Each variable is set in
- * upper and in lower case, because the program may prefer either name, and the environment may already contain it. The
+ * upper and in lower case: the environment may already contain either name, and the program may prefer that one. The
  * user name and password are left out, because other programs can read a process's environment.
  */
 export function buildProxyVariables({ proxy, noProxy, support }: ProxySettings): Record<string, string> {

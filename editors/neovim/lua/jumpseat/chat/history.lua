@@ -19,6 +19,7 @@ local MORE = { title = '… more' }
 local function format_time(time)
   local year, month, day, hour, minute = time:match('^(%d+)-(%d+)-(%d+)T(%d+):(%d+)')
   local parts = { year = year, month = month, day = day, hour = hour, min = minute, isdst = false }
+  -- `os.time` reads the parts as local time, so add the offset of the time zone.
   local as_local = os.time(parts)
   local offset = os.difftime(as_local, os.time(os.date('!*t', as_local) --[[@as osdateparam]]))
   return os.date('%Y-%m-%d %H:%M', as_local + offset) --[[@as string]]

@@ -266,6 +266,7 @@ local function build_context(buf, selected)
   local text = selected or region.whole(buf)
   local refusal = region.check_size('The text', region.size(text))
   if refusal then return log.warn(refusal) end
+  -- The size of an empty buffer is 1, because its line counts with a line ending.
   return region.size(text) > 1 and { region.block(text) } or {}
 end
 

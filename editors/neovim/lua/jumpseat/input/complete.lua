@@ -181,7 +181,7 @@ end
 function M.omnifunc(find)
   if find == 0 then return M.found or {} end
   local at = find_place()
-  if not at then return -3 end
+  if not at then return -3 end -- leaves the completion mode without a message
   if not at.list or at.list:is_cached() then
     M.found = list_items(at)
     return at.start
@@ -193,7 +193,7 @@ function M.omnifunc(find)
       vim.fn.complete(start + 1, items)
     end
   end)
-  return -2
+  return -2 -- stays in the completion mode, until `complete()` opens the menu
 end
 
 return M
