@@ -11,7 +11,6 @@ local SHARE = 0.25
 ---@class jumpseat.Outcome
 ---@field result table? the result of a successful turn
 ---@field error jumpseat.Error? why the turn failed
----@field content table[]? the blocks, even of a failed turn; nil if unknown
 ---@field cancelled boolean
 
 ---@class jumpseat.Turn
@@ -68,7 +67,7 @@ function Turn:_receive(delta)
   -- ends with its response, which has more details.
   self:_queue(delta)
   if delta.type == 'done' and delta.stopReason == 'cancelled' then
-    self:_finish({ cancelled = true, error = delta.error, content = delta.content or {} })
+    self:_finish({ cancelled = true, error = delta.error })
   end
 end
 
@@ -86,9 +85,7 @@ function Turn:stop()
   self.stopped = true
   client.request('chat/cancel', { turnId = self.id }, function(err, answer)
     -- A turn that is cancelled before its first delta receives neither a response nor a `done` delta.
-    if not err and answer.cancelled and not self.begun then
-      self:_finish({ cancelled = true, content = {} })
-    end
+    if not err and answer.cancelled and not self.begun then self:_finish({ cancelled = true }) end
     if not err and not answer.cancelled then self.stopped = false end
   end)
 end
@@ -129,12 +126,11 @@ function M.start(method, params, on_deltas, on_end)
   }, Turn)
   turns[turn.id] = turn
   params = vim.tbl_extend('force', params, { turnId = turn.id, workDoneToken = turn.id })
-  client.request(method, params, function(err, result)
-    local done = turn.queued[#turn.queued]
-    local content = result and result.content
-    if err then content = vim.tbl_get(err, 'data', 'partial', 'content') or (done and done.content) end
-    turn:_finish({ cancelled = false, error = err, result = result, content = content })
-  end)
+  client.request(
+    method,
+    params,
+    function(err, result) turn:_finish({ cancelled = false, error = err, result = result }) end
+  )
   return turn
 end
 
