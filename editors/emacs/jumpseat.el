@@ -21,7 +21,7 @@
 ;;   M-x jumpseat           open the last chat; with a prefix argument, a new one
 ;;   M-x jumpseat-open      open a saved chat
 ;;   M-x jumpseat-ask       ask in the last chat, about the region
-;;   M-x jumpseat-send      send the text before point, in any buffer; the answer goes there
+;;   M-x jumpseat-send      in any buffer, send the text before point and insert the answer
 ;;   M-x jumpseat-rewrite   rewrite the region; the change is shown before it is applied
 ;;   M-x jumpseat-rewrite-with  rewrite with another model, system prompt or context
 ;;   M-x jumpseat-menu      show and change everything in one menu

@@ -4,7 +4,7 @@
  */
 import * as vscode from 'vscode';
 
-/** A setting of a model in VS Code's picker, which shows it as a menu with the values of `enum`. */
+/** A setting of a model in VS Code's picker, which shows the setting as a menu with the values of `enum`. */
 export interface ConfigurationProperty {
   type: 'string';
   title: string;
@@ -19,7 +19,7 @@ export interface ConfigurationProperty {
 export interface ModelRow extends vscode.LanguageModelChatInformation {
   /** Only `false` hides a model, except that VS Code 1.120 hid models without this key. */
   readonly isUserSelectable: boolean;
-  /** Whether new chats start with this model instead of the first by name. */
+  /** Whether new chats start with this model, not with the model whose name comes first. */
   readonly isDefault?: boolean;
   readonly multiplierNumeric?: number;
   readonly configurationSchema?: { properties: Record<string, ConfigurationProperty> };

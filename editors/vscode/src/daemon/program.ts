@@ -37,8 +37,8 @@ export function listSearchDirectories(
 
 /**
  * Find the daemon's program: the user's setting, else the PATH, the usual directories, the extension's own installation
- * and the PATH of the login shell, in this order. Returns undefined if it is in none of them. Throws if the setting does
- * not name a program.
+ * and the PATH of the login shell, in this order. Returns undefined if the program is in none of them. Throws if the
+ * setting does not name a program.
  */
 export async function findProgram(setting: string, around: Surroundings): Promise<Found | undefined> {
   const { env } = around;

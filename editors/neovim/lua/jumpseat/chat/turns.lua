@@ -11,7 +11,7 @@ local namespace = vim.api.nvim_create_namespace('jumpseat.turns')
 
 ---@class jumpseat.Tail a question with everything below it
 ---@field lines string[]
----@field branches { offset: integer, branch: jumpseat.Branch }[] the branches below, with their distances from it in lines
+---@field branches { offset: integer, branch: jumpseat.Branch }[] the branches below, with their distances in lines from the heading
 
 ---@class jumpseat.Branch a question whose text and everything below it exist in several variants
 ---@field mark integer the mark at the question's heading

@@ -31,7 +31,7 @@ local function finish(message, ok)
   fire('Installed', { ok = ok })
 end
 
---- Run the script with a launcher, or with the next one if this one cannot run it.
+--- Run the script with a launcher. If this launcher cannot run the script, try the next one.
 ---@param number integer
 ---@param arguments string[]
 local function run(number, arguments)

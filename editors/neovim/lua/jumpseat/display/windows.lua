@@ -64,7 +64,7 @@ function M.open(buf, position, size)
   if size and COMMANDS[position] and position ~= 'tab' then resize(position, size) end
 end
 
---- Close a window, or show another buffer in it if it is the last one.
+--- Close a window or, if it is the last one, show another buffer in it.
 ---@param win integer
 ---@param other integer? the buffer to show; nil for a new one
 function M.close(win, other)

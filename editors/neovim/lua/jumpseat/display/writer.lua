@@ -117,7 +117,7 @@ function Writer:_plan_cursors(lines)
   return cursors
 end
 
---- Add text at the end of the piece. The cursor of a window follows the text only if it was on the buffer's last line.
+--- Add text at the end of the piece. A window's cursor follows the text only if the cursor was on the buffer's last line.
 --- If the user is typing after the piece, the cursor moves with the typed text.
 ---@param text string
 function Writer:append(text)

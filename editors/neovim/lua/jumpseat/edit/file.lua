@@ -6,7 +6,7 @@ local region = require('jumpseat.core.region')
 
 local M = {}
 
---- The maximum number of lines above a block that are searched for the name of its file.
+--- The maximum number of lines above a block that are searched for the name of the block's file.
 local MOST_LABELS = 2
 
 ---@class jumpseat.BlockFile

@@ -29,7 +29,7 @@ function M.rows(buf)
   return provider and provider.settingsSchema or {}
 end
 
---- Show the model of the front matter in the window bar, unless it already shows that model with its provider.
+--- Show the model of the front matter in the window bar, unless the bar already shows that model with its provider.
 ---@param buf integer
 local function show_model(buf)
   local model, shown = transcript.find_value(buf, 'model'), view.status(buf).model

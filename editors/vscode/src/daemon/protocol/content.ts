@@ -35,7 +35,7 @@ export interface ImageBlock extends BlockBase {
 
 export interface DocumentBlock extends BlockBase {
   type: 'document';
-  /** In the same formats as an image. */
+  /** In the same formats as the source of an image. */
   source: string;
   mediaType?: string;
   name?: string;
