@@ -35,7 +35,7 @@ REQUEST_ID_HEADERS = (
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _MIN_UNIX_TIME = 1e9
-"""A number in a reset header that is at least this high is a Unix time, not a duration in seconds."""
+"""In a reset header, a number that is at least this high is a Unix time, not a duration in seconds."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -249,7 +249,7 @@ def error_from_exception(
         provider: the configured provider's id.
         url: the URL of the request; the message shows only its host and port.
         idle_seconds: the read timeout.
-        proxy_trace: the state of a request through a proxy.
+        proxy_trace: the trace of the request; None if it did not go through a proxy.
     """
     kind, sentence = next(
         EXCEPTIONS[cls.__name__] for cls in (*type(failure).__mro__, OSError) if cls.__name__ in EXCEPTIONS

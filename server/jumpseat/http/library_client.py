@@ -180,7 +180,8 @@ class _EventStream(httpx2.AsyncByteStream):
         try:
             async for piece in self._body.read_pieces():
                 for event in await compute(decoder.pending > LONG_JSON_BYTES, decoder.feed, piece):
-                    # The first event often has only an id, from which the library continues after a failure.
+                    # The first event often has empty data, and an id from which the library continues after a
+                    # failure.
                     message = b""
                     if event.data:
                         message = await _replace_message(event.data, self._endpoint, self._provider)
@@ -192,8 +193,8 @@ class _EventStream(httpx2.AsyncByteStream):
                         message,
                     )
                     passed_on = (event.last_event_id, passed_on[1])
-                # The decoder drops events without data, but such an event may set the id, or the time after
-                # which to connect again.
+                # The decoder drops an event that has no `data` field, but the event may set the id, or the
+                # time after which to connect again.
                 if (now := (decoder.last_event_id, decoder.retry_ms)) != passed_on:
                     passed_on = now
                     yield _encode_position(*now)

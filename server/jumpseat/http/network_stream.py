@@ -104,7 +104,8 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         """The time, on the event loop's clock, at which reading fails; None if there is no such limit.
 
         httpcore2 limits only the wait for the next bytes. The first read after a request sets the deadline
-        for the headers of the answer. `Body` removes the deadline when the headers have arrived.
+        for the headers of the answer, and `Body` removes that deadline when they have arrived. `Body` also
+        sets a deadline before it reads the data after the end mark of an answer.
         """
 
     # -- called by httpcore2
@@ -198,7 +199,7 @@ class AsyncioStream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
             self._has_sent = True
 
     async def _wait(self, end: float | None, error: type[Exception]) -> None:
-        """Wait until asyncio reports a change; raise `error` if it does not do so by the time `end`."""
+        """Wait until asyncio reports a change; raise `error` if `end` is reached first."""
         self._waiter = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout_at(end):

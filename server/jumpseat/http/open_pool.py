@@ -64,7 +64,7 @@ class _ProxyPool(httpcore2.AsyncHTTPProxy):
 
 
 class _Connection(httpcore2.AsyncConnectionInterface):
-    """An HTTP/1.1 connection that is closed if it fails before its answer begins."""
+    """An HTTP/1.1 connection that is closed if a request fails before the answer begins."""
 
     def __init__(self, inner: httpcore2.AsyncConnectionInterface) -> None:
         self._inner = inner
@@ -74,7 +74,7 @@ class _Connection(httpcore2.AsyncConnectionInterface):
         try:
             return await self._inner.handle_async_request(request)
         except httpcore2.ConnectionNotAvailable:
-            raise  # This connection is busy with another request; the pool chooses another one.
+            raise  # This connection is busy. The pool will choose another one.
         except BaseException:
             self._failed = True
             await self._inner.aclose()

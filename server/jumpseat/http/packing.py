@@ -2,8 +2,8 @@
 
 Requests ask for `identity`, but some providers compress anyway.
 """
-# httpx2's decoders are not used: they decompress everything that one read returned in a single step, and the
-# result may be a thousand times as large.
+# httpx2's decoders are not used: in a single step, they decompress all the data that one read returned, and
+# the result may be a thousand times as large.
 
 from __future__ import annotations
 

@@ -66,8 +66,8 @@ async def fetch_page(
         seconds: how long the host may be silent. The caller limits the time for the whole page.
 
     Raises:
-        RequestError: the address, or an address that it redirects to, is invalid, not allowed
-            or without a page.
+        RequestError: the address, or an address that it redirects to, is invalid or not allowed, or the
+            host does not have the page.
         ChatError: the page could not be received.
     """
     try:

@@ -43,7 +43,7 @@ class Proxy:
     user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     named_by: str = field(default="", compare=False)
-    """The configuration key or the variable that names the proxy, for hints:
+    """The configuration key, the variable or the system setting that names the proxy, for hints:
     `providers.acme.proxy`, `HTTPS_PROXY`."""
 
     @property
@@ -62,7 +62,7 @@ def parse_proxy(text: str, named_by: str, *, provider: str | None = None) -> Pro
 
     Args:
         text: the address.
-        named_by: the configuration key or the variable that contains the address.
+        named_by: see `Proxy`.
         provider: the configured provider's id, for the error.
 
     Raises:

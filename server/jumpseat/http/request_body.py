@@ -62,8 +62,8 @@ def _serialize(body: Any, provider: str, long: bool) -> bytes:
         _write(body, DEPTH, pieces)
         return b"".join(pieces)
     except PydanticSerializationError:
-        # The body has an unpaired surrogate, from an editor that split a character, or is nested deeper than
-        # `to_json` supports.
+        # Either the body has an unpaired surrogate, because an editor has split a character, or the body is
+        # nested deeper than `to_json` supports.
         with contextlib.suppress(ValueError):
             return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
     except _NotFiniteError:

@@ -36,7 +36,7 @@ class ControlConnection:
         self._descriptors: list[int] = []
 
     @property
-    def is_complete(self) -> bool:
+    def has_all_descriptors(self) -> bool:
         """Whether the client has passed all descriptors: its input, output and log."""
         return len(self._descriptors) == MAX_DESCRIPTORS
 
@@ -107,7 +107,7 @@ class ControlConnection:
                 continue
             if self._descriptors and descriptors:
                 close_descriptors(descriptors)
-                raise MalformedMessageError("more than three descriptors")
+                raise MalformedMessageError("descriptors were passed twice")
             self._descriptors += descriptors
             return data
 

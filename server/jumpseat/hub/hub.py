@@ -176,7 +176,8 @@ class Hub:
         task.add_done_callback(lambda task: self._end_connection(task, connection))
 
     def _end_connection(self, task: asyncio.Task[None], connection: ControlConnection) -> None:
-        connection.close()  # Not in `_serve`, which never runs if its task is cancelled before it starts.
+        # Do not leave this to `_serve`, which never runs if its task is cancelled before it starts.
+        connection.close()
         self._tasks.discard(task)
         self._waiting.pop(task, None)
         self._open_spare()
@@ -235,7 +236,7 @@ class Hub:
             return
         try:
             client = AttachedClient.from_hello(message, self._shared)
-            if not connection.is_complete:
+            if not connection.has_all_descriptors:
                 raise MalformedMessageError("it did not pass three descriptors")
         except MalformedMessageError as error:
             # Refuse explicitly: if the connection ended without an answer, the client would start a daemon.

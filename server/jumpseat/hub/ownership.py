@@ -126,7 +126,7 @@ class Ownership:
         )
 
     def _remove_stale(self) -> None:
-        """Remove what killed daemons of this installation left: sockets, and pointers of retired ones."""
+        """Remove the sockets of this installation's dead daemons, and the pointers to retired ones."""
         for path, pointer in find_pointers(self._pointer.parent):
             is_retired = path.suffix == RETIRED and path.name.startswith(f"{self._pointer.stem}-")
             if path != self._pointer and (not is_retired or _is_listening(pointer.socket)):

@@ -97,7 +97,7 @@ def find_key_slot(provider: str, file: Path, environment: Environment) -> KeySlo
 
     Raises:
         RequestError: there is no such provider.
-        ConfigError: the provider does not use a key, jumpseat did not store the key that it already has, or
+        ConfigError: the provider does not use a key, it already has a key that jumpseat did not store, or
             the file cannot be read.
     """
     configuration = ConfigurationFile(file)
@@ -220,7 +220,7 @@ async def set_key(
 async def remove_key(provider: str, file: Path, environment: Environment) -> RemovedKey | None:
     """Delete a provider's stored key. In the configuration file, restore the source that the key replaced.
 
-    Returns None if the provider has no key, or one that jumpseat did not store.
+    Return None if the provider has no key, or if it has a key that jumpseat did not store.
 
     Raises:
         ConfigError: the key cannot be deleted, or the file cannot be read or changed.

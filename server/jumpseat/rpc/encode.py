@@ -70,7 +70,7 @@ def completion_to_wire(response: Response, text: str) -> dict[str, Any]:
 
 
 def _end_to_wire(response: Response) -> dict[str, Any]:
-    """Return the keys of a result that are known when the answer has ended."""
+    """Return the stop reason and the token usage for a result, as far as they are known."""
     shaped: dict[str, Any] = {}
     if response.stop_reason is not None:
         shaped["stopReason"] = response.stop_reason

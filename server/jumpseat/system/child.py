@@ -279,7 +279,7 @@ class Child(asyncio.SubprocessProtocol):
         assert self._transport is not None  # noqa: S101 - it has exited, so it had started
         assert self._why is not None  # noqa: S101 - `_set_unusable` has set it
         if self._stdin is not None and self._stdin.get_write_buffer_size():
-            # `close` would wait until another process reads the rest.
+            # `close` would wait until another process has read the data that is left in the buffer.
             self._stdin.abort()
         self._transport.close()
         self._ended.set_result(self._why)

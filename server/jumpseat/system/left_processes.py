@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 FILE_NAME = "processes.json"
 
 GRACE_SECONDS = 1.0
-"""The time between SIGTERM and SIGKILL."""
+"""The maximum time between SIGTERM and SIGKILL."""
 
 POLL_SECONDS = 0.05
 

@@ -53,7 +53,7 @@ class Log:
 
         self._sink = sink
         self._lock = threading.Lock()
-        # An `int` stands for this number of lines, which were dropped.
+        # An `int` is the number of lines that were dropped at this point.
         self._lines: deque[bytes | int] = deque()
         self._bytes = 0
         self._rest = b""

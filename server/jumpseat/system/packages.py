@@ -1,4 +1,4 @@
-"""The command, for hints, that installs packages into the Python environment of this process."""
+"""Builds the command that hints show for installing packages."""
 
 from __future__ import annotations
 

@@ -15,10 +15,7 @@ class WorkCancelled(asyncio.CancelledError):
 
 
 class SingleFlight(Generic[T]):
-    """Runs one coroutine at a time, which continues even if its callers are cancelled.
-
-    With `ends_with_its_callers`, the coroutine is cancelled when its last caller is.
-    """
+    """Runs one coroutine at a time. By default, it continues even if its callers are cancelled."""
 
     def __init__(self, *, ends_with_its_callers: bool = False) -> None:
         """

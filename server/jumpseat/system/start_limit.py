@@ -22,7 +22,7 @@ class StartLimit:
         self._starts: deque[float] = deque(maxlen=most)
 
     def count(self) -> float | None:
-        """If a start is allowed now, count it and return None. Otherwise, return the seconds until one is."""
+        """If a start is allowed now, count it and return None. Otherwise, return the seconds to wait."""
         # The deque contains the last `most` starts, the oldest first.
         now = self._clock()
         if len(self._starts) == self._starts.maxlen and now - self._starts[0] < self._seconds:

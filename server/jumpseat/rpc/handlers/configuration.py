@@ -1,4 +1,7 @@
-"""Notifies the client about its configuration. See `docs/protocol/lifecycle.md`."""
+"""Handles `workspace/didChangeConfiguration`, and notifies the client about its configuration.
+
+See `docs/protocol/lifecycle.md`.
+"""
 
 from __future__ import annotations
 

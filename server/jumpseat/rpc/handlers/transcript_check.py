@@ -102,8 +102,8 @@ def _decode_turn(read: Transcript) -> tuple[TurnRequest, list[Finding]]:
 def _find_place(path: str, read: Transcript) -> LinePart:
     """Return the place of a param of `chat/start` in the text.
 
-    A problem with all messages together is placed at the last message, and a problem with a param that is not
-    in the text at the first line.
+    A problem with all messages together is placed at the last message. A problem with a param that the text
+    does not contain is placed at the first line.
     """
     if path in read.front.places:
         return read.front.places[path]
