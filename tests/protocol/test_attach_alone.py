@@ -216,5 +216,6 @@ async def test_wrong_flags_and_log_files_are_reported_as_by_serve(hub: Hub) -> N
 
     done = await asyncio.to_thread(run, hub.home, "--log-file", "/missing/directory/log")
     assert done.returncode == 1
-    assert b"the log file /missing/directory/log cannot be opened: No such file or directory" in done.stderr
+    why = b"the log file /missing/directory/log cannot be opened: No such file or directory"
+    assert done.stderr == b"jumpseat: " + why + b"\n"
     assert hub.processes() == set()

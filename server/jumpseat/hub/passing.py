@@ -114,7 +114,7 @@ def _open_log(file: Path) -> int:
     try:
         return open_log(file)
     except OSError as error:
-        sys.exit(f"jumpseat attach: the log file {file} cannot be opened: {error.strerror}")
+        sys.exit(f"jumpseat: the log file {file} cannot be opened: {error.strerror}")
 
 
 def _read_blocking_modes() -> dict[int, bool]:
