@@ -168,12 +168,12 @@ def _matches(entry: str, host: str, port: int) -> bool:
     entry = entry.rpartition("://")[2].removesuffix("/")
     if entry == "*":
         return True
-    network = _network(entry)
+    network = _parse_network(entry)
     if network is None and (match := _WITH_PORT.fullmatch(entry)):
         entry = match[1]
         if int(match[2]) != port:
             return False
-        network = _network(entry)
+        network = _parse_network(entry)
     if network is not None:
         try:
             return ipaddress.ip_address(host) in network
@@ -183,7 +183,7 @@ def _matches(entry: str, host: str, port: int) -> bool:
     return bool(name) and (host == name or host.endswith(f".{name}"))
 
 
-def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+def _parse_network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
     try:
         return ipaddress.ip_network(text.removeprefix("[").removesuffix("]"), strict=False)
     except ValueError:

@@ -16,8 +16,8 @@ from jumpseat.hub.failures import CannotShareError
 MAX_SOCKET_PATH = 100
 """The maximum length of a socket's path in bytes; macOS allows 103 and a terminating zero."""
 
-MAX_NAME_LENGTH = len("/") + 16 + len(".sock")
-"""The length of a socket's name in the directory, with the separator."""
+NAME_LENGTH = len("/") + 16 + len(".sock")
+"""The length in bytes of a socket's name in the directory, with the separator."""
 
 _DARWIN_USER_TEMP_DIR = 65537  # <unistd.h> defines this.
 
@@ -67,7 +67,7 @@ def find_fault(path: Path) -> str | None:
 
 def _create(path: Path) -> str | None:
     """Create the directory if it is missing. Return why it cannot be used, or None if it can."""
-    if len(os.fsencode(path)) + MAX_NAME_LENGTH > MAX_SOCKET_PATH:
+    if len(os.fsencode(path)) + NAME_LENGTH > MAX_SOCKET_PATH:
         return "the path is too long for a socket"
     if not path.parent.is_dir():
         return "there is no such directory"

@@ -34,7 +34,7 @@ LEVELS = ("warning", "debug", "info", "error")
 """The values of `--log-level`, the default first."""
 
 MAX_NAME_LENGTH = 100
-"""The maximum length of a client's name in the status, which lists all clients in one message."""
+"""The maximum length of a client's name or version in the status, which lists all clients in one message."""
 
 
 @dataclass(slots=True, eq=False)

@@ -42,7 +42,7 @@ class StreamParams(Params):
     conversation_id: str | None = None
     workspace_folders: list[str] | None = None
     work_done_token: str | int | None = None
-    """LSP's token for `$/progress`. These notifications report all waits except the wait for the model."""
+    """LSP's token for `$/progress`, which reports the waits before the model can answer."""
 
 
 class TurnParams(StreamParams):

@@ -15,7 +15,7 @@ MAX_WARNINGS = 20
 MAX_KEYS = 100
 """The maximum number of keys to check."""
 
-MAX_KEY = 64
+MAX_KEY_LENGTH = 64
 """The maximum length of a key to check."""
 
 _OTHER_NAMES = {
@@ -63,7 +63,7 @@ def warn_about_unknown_keys(keys: Iterable[str], parameters: Collection[str]) ->
 
     warnings = []
     for key in islice(keys, MAX_KEYS):
-        if len(key) > MAX_KEY:
+        if len(key) > MAX_KEY_LENGTH:
             continue
         for match in get_close_matches(_normalize(key), known, n=1, cutoff=0.8):
             message = f"{key!r} is not a parameter and was ignored. The parameter is named {known[match]!r}."

@@ -60,7 +60,7 @@ class Log:
         """The part of a line that the sink has not accepted yet."""
 
         self._lost = 0
-        """The number of lines that were lost by errors of the sink. `put` counts them as dropped."""
+        """The number of lines that were lost because the sink failed. `put` counts them as dropped."""
 
         self._deadline = float("inf")
         self._on_closed: list[Callable[[], None]] = []

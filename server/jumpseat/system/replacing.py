@@ -150,7 +150,7 @@ def _create_beside(folder: Folder, before: os.stat_result | None, umask: int) ->
     # A temporary name that contains the file's name might be too long.
     temporary = f".jumpseat-{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    # Nobody else may read the content of a private file, even for a moment.
+    # If the mode of the file is set later, nobody else may read the content before then.
     mode = 0o600 if before is not None or umask != -1 else 0o666
     return temporary, os.open(folder.locate(temporary), flags, mode, dir_fd=folder.descriptor)
 

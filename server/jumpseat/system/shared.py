@@ -73,7 +73,7 @@ class Shared:
         """Return a reference to the value for this key, and create the value if there is none.
 
         Args:
-            key: the key, which begins with the kind of the value, as in `("pool", proxy, tls)`.
+            key: the key, which begins with the kind of the value, as in `("pool", network)`.
             make: creates the value without blocking.
             linger: seconds that the value stays open after its last release, if `lingering` is set.
             most: the maximum number of values of this kind. If there are more, values without a holder are
